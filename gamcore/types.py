@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Codes = NDArray[np.uint8]
-"""Bin codes: 0 is missing, then come the values; the largest is unseen."""
+Codes = NDArray[np.unsignedinteger]
+"""Bin codes: 0 is missing, then come the values; the largest is unseen. They are bytes, or have 16 bits."""
 
 Bools = NDArray[np.bool_]

@@ -17,12 +17,13 @@ from gamcore.boosting.class_pairs import ClassMains
 from gamcore.boosting.class_turns import ClassRefit, ClassTask
 from gamcore.boosting.half_refits import HalfRecipe, fit_halves
 from gamcore.boosting.loop import RefitTask, run_all
-from gamcore.boosting.pair_ranking import Ranking
+from gamcore.boosting.pair_ranking import MOST_CELLS, Ranking
 from gamcore.boosting.pair_selection import Chosen, Mains, Options, Pair, add_pairs, interact
 from gamcore.boosting.problem import Parameters, Problem, Share, Shares
 from gamcore.boosting.progress import Callback, Progress, Watcher
 from gamcore.boosting.refit import Refit
 from gamcore.boosting.rows import Dealing, Encoded, Source
+from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.model.additive import AdditiveModel, assemble
 from gamcore.model.classes import ClassesModel
@@ -84,6 +85,8 @@ class Fitted:
 
 def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted:
     """Boost the main effects, then the requested pairs."""
+    if not isinstance(plan.interactions, int | str):
+        check_pairs(source.bins, plan.interactions)
     about = {"part": watcher.next_part()}
     dealing = Dealing(plan.n_refits, plan.n_groups, plan.validation_fraction, seeds.groups, seeds.splits)
     shares = source.shares(dealing)
@@ -110,6 +113,14 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     losses = np.array([refit.valid_loss for refit in (pairs.refits if pairs else mains)])
     problem = counted[0].load().problem if counted else None
     return Fitted(model, best_rounds, losses, ranking=ranking, pairs=pairs, counted=problem)
+
+
+def check_pairs(bins: Sequence[Bins], pairs: Sequence[Pair]) -> None:
+    """Raise TableError for a pair of features with too many bins."""
+    for i, j in pairs:
+        if bins[i].size * bins[j].size > MOST_CELLS:
+            names = " and ".join(repr(bins[k].feature.name) for k in (i, j))
+            raise TableError(f"The pair of {names} has more cells than a model can keep: lower max_bins.")
 
 
 def count_first(shares: Shares, plan: FitPlan, callback: Callback | None, about: dict[str, Any]) -> None:

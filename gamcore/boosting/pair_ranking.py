@@ -40,6 +40,10 @@ LEAST_SCALE: Final = 1e-150
 """Smallest spread of residuals whose square is above 0."""
 
 
+MOST_CELLS: Final = 2**21
+"""Most cells of a pair's features: a model keeps a score and a weight for each of them, 32 MiB in all."""
+
+
 @dataclass(frozen=True)
 class Ranking:
     """All pairs (m, 2) with their strengths (m,), strongest first.
@@ -55,7 +59,11 @@ class Ranking:
 
 def merge_all(counts: list[Floats], lines: list[Ints], most: int, offset: float) -> NDArray[np.uint8]:
     """Return the merged code (p, V) of each code of every feature."""
-    return np.stack([merge_bins(count, line, most, offset) for count, line in zip(counts, lines, strict=True)])
+    merged = [merge_bins(count, line, most, offset) for count, line in zip(counts, lines, strict=True)]
+    made = np.zeros((len(merged), max(map(len, merged))), np.uint8)
+    for line, of_feature in zip(made, merged, strict=True):
+        line[: of_feature.size] = of_feature
+    return made
 
 
 def lines_of(table: CodedTable, curves: Floats) -> list[Ints]:
@@ -95,10 +103,11 @@ def rank(
     """
     problem = scored[0].problem
     merges = merge_all(counts, lines_of(problem.table, curves), RANK_BINS, 0.0)
-    codes = np.empty(problem.table.codes.shape, np.uint8)
-    for merge, line, out in zip(merges, problem.table.codes, codes, strict=True):
+    codes = np.empty((problem.table.last.size, problem.table.n_rows), np.uint8)
+    for merge, line, out in zip(merges, problem.table.lines(), codes, strict=True):
         np.take(merge, line, out=out, mode="clip")  # the default mode copies first
     pairs = np.array(list(itertools.combinations(_strongest(problem, curves, counts), 2)), np.int64).reshape(-1, 2)
+    pairs = pairs[np.prod(problem.table.last[pairs] + 2, axis=1) <= MOST_CELLS]
     floor = problem.least_node(replace(parameters, mart=False))
     grids = _Grids(codes, merges.max(axis=1).astype(np.int64), pairs, floor, pure)
     total = np.zeros((1 + chance, len(pairs)))
@@ -145,7 +154,7 @@ def scored_by(problem: Problem, score: Floats) -> list[Scored]:
 
 def curves_of(model: AdditiveModel) -> Floats:
     """Return the main effects of a model as curves (p, V)."""
-    curves = np.zeros((len(model.terms), N_CODES))
+    curves = np.zeros((len(model.terms), max(N_CODES, *(of_feature.size for of_feature in model.bins))))
     for term in model.terms:
         curves[term.feature, : term.scores.size] = term.scores
     return curves

@@ -17,7 +17,6 @@ from gamcore.boosting.executor import Executor
 from gamcore.boosting.problem import Parameters, Problem, rows_of
 from gamcore.boosting.refit import Refit, RefitState
 from gamcore.data.sampling import Split
-from gamcore.kernels import N_CODES
 from gamcore.kernels.early_stopping import Course, StopRule
 from gamcore.kernels.layout import CodedTable, Settings, make_work
 from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
@@ -34,7 +33,7 @@ def main_score(problem: Problem, main: Refit) -> Floats:
     score = np.full(problem.y.size, main.base_score)
     if problem.offset.size:
         score += problem.offset
-    for line, curve in zip(problem.table.codes, main.curves, strict=True):
+    for line, curve in zip(problem.table.lines(), main.curves, strict=True):
         score += curve[line]
     return score
 
@@ -68,7 +67,10 @@ class Start:
 class PairState(RefitState):
     """The state of a refit of the pair stage: a refit whose features are pairs, on top of a score."""
 
-    n_codes = N_CELLS
+    @property
+    def n_codes(self) -> int:
+        """V: the cells of a pair."""
+        return N_CELLS
 
     def __init__(self, problem: Problem, start: Start, parameters: Parameters) -> None:
         self._given, self._mains = start, problem
@@ -92,7 +94,7 @@ class PairState(RefitState):
 
     @property
     def _n_mains(self) -> int:
-        return len(self._mains.table.codes) if self._given.joint else 0
+        return self._mains.table.last.size if self._given.joint else 0
 
     def rounds(self, executor: Executor | None) -> PairRounds:
         """Return rounds over the pairs, compiled and in this thread."""
@@ -109,10 +111,15 @@ class PairState(RefitState):
             row[:] = np.bincount(line[train], weight[train], N_CELLS)
         return cells
 
+    @property
+    def n_main_codes(self) -> int:
+        """The codes that a main effect has room for."""
+        return self._mains.table.n_codes
+
     def best_pairs(self) -> PairRefit:
         """Return the best round so far, on the scale of the link."""
         best, given, n_mains = self.best(), self._given, self._n_mains
-        main = replace(best, curves=best.curves[:n_mains, :N_CODES].copy()) if given.joint else given.main
+        main = replace(best, curves=best.curves[:n_mains, : self.n_main_codes].copy()) if given.joint else given.main
         return PairRefit(
             main=main,
             surfaces=best.curves[n_mains:].reshape(-1, SIDE, SIDE),
@@ -157,11 +164,12 @@ def worth_of(score: Floats, parts: Floats, loss: Callable[[Floats], Floats], wei
 
 def _lines(table: CodedTable, start: Start) -> CodedTable:
     """Return the table of a pair stage: a line of codes per feature if boosted jointly, and one of cells per pair."""
-    n_mains = len(table.codes) if start.joint else 0
-    codes = np.empty((n_mains + len(start.pairs), table.codes.shape[1]), np.uint16)
-    codes[:n_mains] = table.codes[:n_mains]
+    lines, n_mains = table.lines(), table.last.size if start.joint else 0
+    codes = np.empty((n_mains + len(start.pairs), table.n_rows), np.uint16)
+    for line, of_feature in zip(codes[:n_mains], lines[:n_mains], strict=True):
+        line[:] = of_feature
     for line, (i, j) in zip(codes[n_mains:], start.pairs, strict=True):
-        line[:] = start.merges[i].astype(np.uint16)[table.codes[i]] * SIDE + start.merges[j][table.codes[j]]
+        line[:] = start.merges[i].astype(np.uint16)[lines[i]] * SIDE + start.merges[j][lines[j]]
     ends = start.merges.max(axis=1).astype(np.int64)[start.pairs]
     active = n_mains + np.flatnonzero(ends.min(axis=1) > 1)
     return CodedTable(
@@ -186,7 +194,8 @@ class PairRounds:
     def __init__(self, state: PairState, terms: Terms, refined: bool) -> None:
         dtype = state.rows.score.dtype.type
         self._state, self._terms, self._refined = state, terms, refined
-        self._scratch = make_work(1, state.parameters.max_leaves, dtype), make_board(dtype)
+        work = make_work(1, state.parameters.max_leaves, dtype, state.n_main_codes)
+        self._scratch = work, make_board(dtype)
 
     def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""

@@ -20,8 +20,8 @@ from gamcore.boosting.rounds import (
 )
 from gamcore.boosting.subagging import RowLevelRounds, row_strategy
 from gamcore.data.sampling import Split
-from gamcore.kernels import N_CODES, losses
 from gamcore.kernels import curve_step as step
+from gamcore.kernels import losses
 from gamcore.kernels import row_state as row_kernels
 from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MARK_ROUND, ROUND, StopRule, make_course, validate
 from gamcore.kernels.layout import CHUNK, Rows, Settings, make_fit
@@ -49,8 +49,6 @@ class RoundStage(NamedTuple):
 class RefitState:
     """The state of one refit during boosting: its rows, curves and losses."""
 
-    n_codes = N_CODES
-
     def __init__(self, problem: Problem, split: Split, parameters: Parameters, seed: int) -> None:
         self.problem, self.split, self.parameters, self.seed = problem, split, parameters, seed
         self.loss = problem.loss.form
@@ -63,12 +61,17 @@ class RefitState:
             weight=problem.weight.astype(parameters.dtype),
             outcome=problem.loss.outcome(problem.y, problem.unit),
         )
-        n_features, dtype = problem.table.codes.shape[0], parameters.dtype
+        n_features, dtype = problem.table.last.size, parameters.dtype
         self.fit = make_fit(n_features, losses.no_change(self.loss), dtype, self.n_codes, n_states)
         valid_weight = self._weight_of(split.valid)
         self.course = make_course(n_features, split.valid, valid_weight, dtype, self.n_codes)
         self.refresh()
         self.course.losses[:] = validate(problem.table, self.rows, self.fit, self.loss, self.course)
+
+    @property
+    def n_codes(self) -> int:
+        """V: the codes that a curve has room for."""
+        return self.problem.table.n_codes
 
     def _start(self, train: NDArray[np.int64]) -> tuple[float, float, NDArray[np.float64]]:
         """Return the base score, the unit of the scores, and what `rescore` starts from.

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor
 from gamcore.data.sampling import bag_pool
-from gamcore.kernels import N_CODES, histogram
 from gamcore.kernels import curve_step as step
+from gamcore.kernels import histogram
 from gamcore.kernels.early_stopping import Course, StopRule, grouped_rounds, judge, validate
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work, aligned, make_work
 from gamcore.kernels.losses import is_paired
@@ -70,10 +70,10 @@ def weigh_groups(table: CodedTable, weight: Reals) -> NDArray[np.float64]:
     """
     first = first_cells(table)
     out = np.empty((table.starts.size - 1, int(first[-1])))
-    for j, group in np.ndindex(table.codes.shape[0], out.shape[0]):
+    for j, group in np.ndindex(table.last.size, out.shape[0]):
         rows = slice(table.starts[group], table.starts[group + 1])
         weights = weight[rows] if weight.size else None
-        out[group, first[j] : first[j + 1]] = np.bincount(table.codes[j, rows], weights, first[j + 1] - first[j])
+        out[group, first[j] : first[j + 1]] = np.bincount(table.of(j)[rows], weights, first[j + 1] - first[j])
     return out
 
 
@@ -105,8 +105,8 @@ class GroupedRounds:
     def __init__(self, table: CodedTable, rows: Rows, sets: Sets, fit: Fit, settings: Settings) -> None:
         dtype = rows.score.dtype.type
         self._table, self._rows, self._sets, self._fit = table, rows, sets, fit
-        self._buffer = aligned((sets.train.size * 2 * N_CODES,), dtype)
-        self._work = make_work(settings.n_bags, MAX_LEAVES, dtype)
+        self._buffer = aligned((sets.train.size * 2 * table.n_codes,), dtype)
+        self._work = make_work(settings.n_bags, MAX_LEAVES, dtype, table.n_codes)
 
     def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
@@ -126,10 +126,10 @@ class ThreadedRounds(StepwiseRounds):
         super().__init__(table, rows, fit)
         dtype = rows.score.dtype.type
         self._sets, self._executor = sets, executor
-        self._buffer = aligned((sets.train.size * 2 * N_CODES,), dtype)
+        self._buffer = aligned((sets.train.size * 2 * table.n_codes,), dtype)
         n_shares = min(executor.n_workers, sets.train.size)
         shares = [slice(int(s[0]), int(s[-1]) + 1) for s in np.array_split(np.arange(sets.train.size), n_shares)]
-        self._shares = [(share, make_work(settings.n_bags, MAX_LEAVES, dtype)) for share in shares]
+        self._shares = [(share, make_work(settings.n_bags, MAX_LEAVES, dtype, table.n_codes)) for share in shares]
 
     def step(self, feature: int, settings: Settings) -> None:
         """Make one step on one feature."""

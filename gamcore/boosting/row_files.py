@@ -27,8 +27,8 @@ ROW_BYTES: Final = 8 + 8 + 8 + 2
 class Files:
     """Columns of rows in unnamed files, and codes (p, m) in chunks as written."""
 
-    def __init__(self, folder: Path, n_features: int) -> None:
-        self.n_features, self.chunks = n_features, [0]
+    def __init__(self, folder: Path, n_features: int, code: type = CODE) -> None:
+        self.n_features, self.code, self.chunks = n_features, code, [0]
         self._lock = threading.Lock()  # concurrent refits share the file positions
         names = ("codes", "y", "weight", "log_exposure", "cluster", "bucket")
         self._files: dict[str, IO[bytes]] = {name: tempfile.TemporaryFile(dir=folder) for name in names}  # noqa: SIM115
@@ -61,7 +61,7 @@ class Files:
     def codes(self) -> Iterator[tuple[int, Codes]]:
         """Yield the first row and the codes (p, m) of every chunk."""
         for first, end in pairwise(self.chunks):
-            yield first, self._read("codes", CODE, first * self.n_features, (self.n_features, end - first))
+            yield first, self._read("codes", self.code, first * self.n_features, (self.n_features, end - first))
 
     def close(self) -> None:
         """Close the files, which frees their disk space."""

@@ -5,23 +5,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.boosting.table_counts import groups_for
 from gamcore.data.binning import Binned, Bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import Deal, Seed, deal, splits
+from gamcore.kernels import CODE, WIDE_CODE
 from gamcore.kernels.layout import CodedTable
 from gamcore.model.additive import GIVEN, Given, count_bins, count_cells
 from gamcore.model.losses import Loss
 from gamcore.stats.weights import effective_rows
-from gamcore.types import Floats, Ints
+from gamcore.types import Codes, Floats, Ints
 
 MOST_DRAWS: Final = 50
 
@@ -40,7 +40,7 @@ class Dealing:
 class Part(NamedTuple):
     """Some training rows: codes (p, m), targets, weights (None for 1 each) and offsets (None for 0) (m,)."""
 
-    codes: NDArray[np.uint8]
+    codes: Codes
     y: Floats
     weight: Floats | None
     offset: Floats | None
@@ -246,15 +246,26 @@ def in_range(weight: Floats, mean: float) -> Floats:
 
 def group_order(binned: Binned, dealt: Deal) -> CodedTable:
     """Return the codes of all features, rows in group order."""
-    codes = np.empty(binned.codes.shape, binned.codes.dtype)  # a line per feature, whatever the layout of the input
+    table = room_for(binned.bins, dealt.starts)
     for j, line in enumerate(binned.codes):
-        np.take(line, dealt.order, out=codes[j])
-    return as_table(codes, dealt.starts, binned.bins)
+        table.of(j)[:] = line[dealt.order]
+    return filled(table)
 
 
-def as_table(codes: NDArray[np.uint8], starts: Ints, bins: tuple[Bins, ...]) -> CodedTable:
-    """Return codes (p, n), already in group order, as a table for the kernels."""
+def room_for(bins: Sequence[Bins], starts: Ints) -> CodedTable:
+    """Return a table whose codes are to be filled, in group order, and read by `filled`."""
+    is_wide = np.array([of_feature.dtype is WIDE_CODE for of_feature in bins], bool)
     last = np.array([of_feature.n_values for of_feature in bins], np.int64)
-    varied = [bool(np.any(line != line[0])) for line in codes]
-    nominal = np.array([of_feature.feature.is_category for of_feature in bins])
-    return CodedTable(codes, starts, last, nominal, np.flatnonzero(varied).astype(np.int64))
+    nominal = np.array([of_feature.feature.is_category for of_feature in bins], bool)
+    n_rows, n_wide = int(starts[-1]), int(is_wide.sum())
+    table = CodedTable(np.empty((last.size - n_wide, n_rows), CODE), starts, last, nominal, np.empty(0, np.int64))
+    if not n_wide:
+        return table
+    line = np.where(is_wide, -np.cumsum(is_wide), np.cumsum(~is_wide) - 1)
+    return table._replace(line=line.astype(np.int64), wide=np.empty((n_wide, n_rows), WIDE_CODE))
+
+
+def filled(table: CodedTable) -> CodedTable:
+    """Return a table whose codes have been filled: it knows which features vary."""
+    varied = [bool(np.any(line != line[0])) for line in table.lines()]
+    return table._replace(active=np.flatnonzero(varied).astype(np.int64))

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.boosting.row_files import Files
-from gamcore.boosting.rows import Dealing, Part, alike, as_table, in_range
+from gamcore.boosting.rows import Dealing, Part, alike, filled, in_range, room_for
 from gamcore.boosting.table_counts import HALF_GROUPS, groups_for, pays
 from gamcore.boosting.tables_on_disk import CountedOnDisk, are_even, counting_bytes
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import BUCKETS, BucketRun, Deal, deal, runs_of_buckets, splits
-from gamcore.kernels import CODE
 from gamcore.model.additive import Given
 from gamcore.model.losses import Loss
 from gamcore.types import Floats, Ints
@@ -207,20 +206,19 @@ class Spilled:
         """Return some rows in group order, read straight into their places: the codes are never copied."""
         place = np.empty(rows.size, np.int64)
         place[dealt.order] = np.arange(rows.size)
-        codes = np.empty((self.files.n_features, rows.size), CODE)
+        table = room_for(self.bins, dealt.starts)
         y, weight = np.empty(rows.size), np.empty(rows.size if self.weighted else 0)
         offset = np.empty(rows.size if self.exposed else 0)
         for (first, lines), (_, end, part) in zip(self.files.codes(), self.files.parts(rows), strict=True):
             inside, here = rows[part] - first, place[part]
-            for line, out in zip(lines, codes, strict=True):
-                out[here] = line[inside]
+            for j, line in enumerate(lines):
+                table.of(j)[here] = line[inside]
             y[here] = self.files.column("y", np.float64, first, end)[inside]
             if (weights := self.weight_of(first, end)) is not None:
                 weight[here] = weights[inside]
             if self.exposed:
                 offset[here] = self.files.column("log_exposure", np.float64, first, end)[inside]
-        table = as_table(codes, dealt.starts, self.bins)
-        return Problem(table, y, weight, self.loss, offset, whole=self.whole)
+        return Problem(filled(table), y, weight, self.loss, offset, whole=self.whole)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.rounds import MAX_LEAVES, Reals, StepwiseRounds, first_cells, weigh_groups
 from gamcore.data.sampling import RowList, bootstraps, subsamples, tour
-from gamcore.kernels import N_CODES, subagging_masks
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import subagging as rowbags
+from gamcore.kernels import subagging_masks
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Settings, aligned, make_work
 from gamcore.kernels.losses import is_paired
 from gamcore.kernels.subagging import RowLists
@@ -29,16 +29,16 @@ def join(lists: list[RowList], times: list[NDArray[np.uint8]] | None = None) -> 
 
 def membership(table: CodedTable, rows: NDArray[np.int64], bags: list[RowList]) -> subagging_masks.Membership:
     """Return the training rows sorted by each feature's bins, padded to whole lanes, and the bags that hold them."""
-    inside = np.zeros((len(bags), table.codes.shape[1]), bool)
+    inside = np.zeros((len(bags), table.n_rows), bool)
     for line, bag in zip(inside, bags, strict=True):
         line[bag] = True
     held = np.packbits(inside, axis=0, bitorder="little")
-    ends = np.zeros((table.codes.shape[0], N_CODES + 1), np.int64)
+    ends = np.zeros((table.last.size, table.n_codes + 1), np.int64)
     by_bin, words = [], []
-    for j, line in enumerate(table.codes):
+    for j, line in enumerate(table.lines()):
         sorted_rows = rows[np.argsort(line[rows], kind="stable")]
         code = line[sorted_rows]
-        size = np.bincount(code, minlength=N_CODES)
+        size = np.bincount(code, minlength=table.n_codes)
         ends[j, 1:] = np.cumsum(-(-size // subagging_masks.LANES) * subagging_masks.LANES)
         place = np.arange(rows.size) + (ends[j, :-1] - np.cumsum(size) + size)[code]
         order = np.zeros(ends[j, -1], np.int32)
@@ -70,7 +70,7 @@ def row_strategy(
     ensemble : "subagging" (without replacement; `strategy` says how to sum) or "bagging" (bootstrap).
     rows : the training rows.
     """
-    codes = table.codes
+    codes = table.lines()
     if ensemble == "bagging":
         drawn = bootstraps(rows, n_bags, seed)
         lists = join([chosen for chosen, _ in drawn], [times for _, times in drawn])
@@ -116,9 +116,9 @@ class RowLevelRounds(StepwiseRounds):
         self._train = train
         self._fill, lists = strategy
         each = 2 if is_paired(settings.loss) else 1
-        self._gradient = np.zeros(each * table.codes.shape[1], dtype)
-        self._line = np.zeros(2 * N_CODES)
-        self._work = make_work(settings.n_bags, MAX_LEAVES, dtype)
+        self._gradient = np.zeros(each * table.n_rows, dtype)
+        self._line = np.zeros(2 * table.n_codes)
+        self._work = make_work(settings.n_bags, MAX_LEAVES, dtype, table.n_codes)
         self._first = first_cells(table)
         self._total = weigh_groups(table, constant)[train].sum(axis=0)
         self._weights = _bag_weights(table, rows.weight, lists, self._first, dtype)
@@ -130,7 +130,7 @@ class RowLevelRounds(StepwiseRounds):
         """Make one step on one feature."""
         work, table = self._work, self._table
         rowbags.row_gradients(table, self._rows, self._train, self._fit, settings.loss, work, self._gradient)
-        rowbags.add_all(table.codes[feature], self._gradient, is_paired(settings.loss), self._line, work.total)
+        rowbags.add_all(table.of(feature), self._gradient, is_paired(settings.loss), self._line, work.total)
         self._fill(feature, self._gradient, work.bags)
         cells = slice(self._first[feature], self._first[feature + 1])
         weight = self._weights[:, cells]
@@ -143,11 +143,11 @@ class RowLevelRounds(StepwiseRounds):
 
 def _bag_weights(table: CodedTable, weight: Reals, lists: RowLists, first: NDArray[np.int64], dtype: type) -> Reals:
     """Return row weights (or what else is summed once) per bag and bin, (B, cells); weight : (n,), or empty for 1."""
-    weight = weight.astype(dtype) if weight.size else np.ones(table.codes.shape[1], dtype)
+    weight = weight.astype(dtype) if weight.size else np.ones(table.n_rows, dtype)
     n_bags = lists.offsets.size - 1
     bags: Reals = np.empty((n_bags, int(first[-1])), dtype)
-    line: Reals = np.empty((n_bags, N_CODES), dtype)
-    for j, code in enumerate(table.codes):
+    line: Reals = np.empty((n_bags, table.n_codes), dtype)
+    for j, code in enumerate(table.lines()):
         rowbags.rescan(code, weight, False, lists, line)
         bags[:, first[j] : first[j + 1]] = line[:, : first[j + 1] - first[j]]
     return bags

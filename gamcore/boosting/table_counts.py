@@ -70,7 +70,7 @@ def pays(
     varied = [size for size in sizes if size > 1]
     n_pairs = len(varied) * (len(varied) - 1) // 2
     enough = n_rows * TABLE_GROUPS >= max(FEWEST_ROWS, ROWS_PER_PAIR * n_pairs) * max(n_groups, TABLE_GROUPS)
-    suitable = loss.is_additive and ensemble == "grouped" and len(varied) > 1
+    suitable = loss.is_additive and ensemble == "grouped" and len(varied) > 1 and max(varied) <= N_CODES
     return suitable and enough and table_bytes(varied, n_groups, wide=is_weighted) <= most
 
 

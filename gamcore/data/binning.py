@@ -1,4 +1,4 @@
-"""Bins: a feature's values as one-byte codes.
+"""Bins: a feature's values as codes, of one byte where 254 bins will do, else of two.
 
     code    0         1 .. K                              K + 1
             missing   values left to right, or levels     unseen
@@ -11,6 +11,7 @@ Categories: a bin per level, the rare ones pooled into the last.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,14 +19,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.columns import MISSING, UNSEEN
-from gamcore.data.numbers_in_order import codes_of, distinct_values
+from gamcore.data.numbers_in_order import code_type, codes_of, distinct_values
 from gamcore.data.table import Feature, Table, Values, as_table, read_feature
-from gamcore.kernels import CODE, N_CODES
-from gamcore.types import Floats
+from gamcore.kernels import CODE, MOST_CODES, N_CODES
+from gamcore.types import Codes, Floats
 
-MAX_VALUES = 254
+MAX_VALUES = MOST_CODES - 2
+"""Most bins of values, or levels, of a feature."""
+
 RARE_ROWS = 10
 """A level with fewer rows is pooled; in tables under 500 rows, one with fewer than a fiftieth of the rows."""
+
+FEWEST_ROWS = 2
+"""Rows that a level needs where there are more levels than a byte has codes: see `kernels.shrunken_levels`."""
 
 MOST_RARE_NAMES = 10_000
 """Pooled levels a model remembers by name, the most frequent first; the others count as unseen at prediction."""
@@ -67,17 +73,22 @@ class Bins:
         """Number of codes: values, missing and unseen."""
         return self.n_values + 2
 
-    def encode(self, values: Values) -> NDArray[np.uint8]:
+    @property
+    def dtype(self) -> type:
+        """The type of its codes."""
+        return code_type(self.size)
+
+    def encode(self, values: Values) -> Codes:
         """Return the codes (n,) of values read by `table.read_feature`."""
         if not self.feature.is_category:
             return codes_of(values.astype(np.float64, copy=False), self.cuts if self.n_values else None)
         place = {level: k + 1 for k, level in enumerate(self.levels)}
         place |= dict.fromkeys(self.pooled, self.n_values)
-        lookup = np.array([place.get(level, self.unseen) for level in self.feature.levels] + [0, 0], CODE)
+        lookup: Codes = np.array([place.get(level, self.unseen) for level in self.feature.levels] + [0, 0], self.dtype)
         lookup[UNSEEN], lookup[MISSING] = self.unseen, 0  # negative codes count from the end
         return np.asarray(lookup[values.astype(np.int32, copy=False)])
 
-    def encode_training(self, values: Values) -> NDArray[np.uint8]:
+    def encode_training(self, values: Values) -> Codes:
         """Return the codes (n,) of the values that the bins were learnt from.
 
         A rare level beyond those remembered by name gets the pooled bin. Nothing is unseen in training.
@@ -90,9 +101,9 @@ class Bins:
 
 @dataclass(frozen=True)
 class Binned:
-    """A table as codes, one contiguous row per feature."""
+    """A table as codes, one contiguous row per feature: all of the type that its widest feature needs."""
 
-    codes: NDArray[np.uint8]  # (p, n)
+    codes: Codes  # (p, n)
     bins: tuple[Bins, ...]
 
 
@@ -147,6 +158,8 @@ def _bin_levels(feature: Feature, values: NDArray[np.int32], max_values: int) ->
     if feature.part != "value" or feature.kind == "boolean":
         return Bins(feature, np.empty(0), np.empty(0), levels=feature.levels)
     often = counts >= max(1, min(RARE_ROWS, values.size // 50))
+    if min(often.sum(), max_values) > N_CODES - 2:  # the effects of so many are shrunken
+        often = counts >= FEWEST_ROWS
     if often.sum() + (not often.all()) > max_values:
         heaviest = np.argsort(-counts, kind="stable")[: max_values - 1]
         often &= np.isin(np.arange(counts.size), heaviest)
@@ -156,32 +169,52 @@ def _bin_levels(feature: Feature, values: NDArray[np.int32], max_values: int) ->
     return Bins(feature, np.empty(0), np.empty(0), levels=kept, pooled=tuple(feature.levels[i] for i in np.sort(rare)))
 
 
-def fit_bins(feature: Feature, values: Values, weights: Floats | None, max_bins: int) -> Bins:
-    """Return the bins of one feature from its training values; `max_bins` counts the missing and the unseen bin."""
-    max_values = min(max_bins - 2, MAX_VALUES)
+def fit_bins(
+    feature: Feature, values: Values, weights: Floats | None, max_bins: int, max_levels: int | None = None
+) -> Bins:
+    """Return the bins of one feature from its training values.
+
+    max_bins : the missing and the unseen bin included. max_levels : the same of a category, if not as many.
+    """
     if feature.is_category:
-        return _bin_levels(feature, values.astype(np.int32), max_values)
-    return _bin_numbers(feature, values.astype(np.float64), weights, max_values)
+        most = max_bins if max_levels is None else max_levels
+        return _bin_levels(feature, values.astype(np.int32), min(most - 2, MAX_VALUES))
+    return _bin_numbers(feature, values.astype(np.float64), weights, min(max_bins - 2, MAX_VALUES))
+
+
+def most_levels(max_bins: int) -> int:
+    """Return how many codes a category may have beside numbers with `max_bins`: all, unless few bins are wanted."""
+    return MOST_CODES if max_bins >= N_CODES else max_bins
 
 
 def bin_table(
-    frame: pd.DataFrame | Table, features: tuple[Feature, ...], weights: Floats | None = None, max_bins: int = 256
+    frame: pd.DataFrame | Table,
+    features: tuple[Feature, ...],
+    weights: Floats | None = None,
+    max_bins: int = N_CODES,
+    max_levels: int | None = None,
 ) -> Binned:
     """Learn the bins of a training table and encode it; weights (n,) make heavier rows count more in the cuts."""
     table = as_table(frame)
-    codes = np.empty((len(features), len(table)), CODE)
+    codes: Codes = np.empty((len(features), len(table)), CODE)
     bins = []
     for j, feature in enumerate(features):
         values = read_feature(table, feature)
-        bins.append(fit_bins(feature, values, weights, max_bins))
+        bins.append(fit_bins(feature, values, weights, max_bins, max_levels))
+        codes = codes.astype(np.promote_types(codes.dtype, bins[-1].dtype), copy=False)
         codes[j] = bins[-1].encode_training(values)
     return Binned(codes, tuple(bins))
 
 
-def encode_table(frame: pd.DataFrame | Table, bins: tuple[Bins, ...], in_training: bool = False) -> NDArray[np.uint8]:
+def type_of_all(bins: Sequence[Bins]) -> type:
+    """Return the type that holds the codes of all features."""
+    return code_type(max((of_feature.size for of_feature in bins), default=0))
+
+
+def encode_table(frame: pd.DataFrame | Table, bins: tuple[Bins, ...], in_training: bool = False) -> Codes:
     """Return the codes (p, n) of a table by learnt bins; `in_training`: it is the table they were learnt from."""
     table = as_table(frame)
-    codes = np.empty((len(bins), len(table)), CODE)
+    codes: Codes = np.empty((len(bins), len(table)), type_of_all(bins))
     for j, of_feature in enumerate(bins):
         values = read_feature(table, of_feature.feature)
         codes[j] = of_feature.encode_training(values) if in_training else of_feature.encode(values)
@@ -189,13 +222,13 @@ def encode_table(frame: pd.DataFrame | Table, bins: tuple[Bins, ...], in_trainin
 
 
 def merge_bins(count: Floats, line: NDArray[np.int64], most: int, offset: float) -> NDArray[np.uint8]:
-    """Return the codes (V,) of about `most` bins of equal weight, merged from neighbouring codes.
+    """Return the codes (V,) of about `most` (at most 254) bins of equal weight, merged from neighbouring codes.
 
     count : (size,) rows per code; line : (K,) the codes of values in order; offset : share of a bin,
     in [0, 1), by which all borders move. A code heavier than a bin counts as one bin; the others share the rest. Codes
     not in `line` (missing, unseen) become 0.
     """
-    merged = np.zeros(N_CODES, np.uint8)
+    merged = np.zeros(max(N_CODES, count.size), np.uint8)
     if line.size <= most:
         merged[line] = np.arange(1, line.size + 1)
         return merged

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gamcore.kernels import CODE
+from gamcore.kernels import CODE, N_CODES, WIDE_CODE
 from gamcore.kernels import bin_numbers as kernels
-from gamcore.types import Floats
+from gamcore.types import Codes, Floats
 
 MANY: Final = 20_000
 """Rows from which kernels are worth being compiled."""
@@ -50,14 +49,20 @@ def _by_bits(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return (kept ^ (~(kept >> 63) | _SIGN)).view(np.float64), heavy[:n_distinct].copy()
 
 
-def codes_of(values: Floats, cuts: Floats | None) -> NDArray[np.uint8]:
+def code_type(size: int) -> type:
+    """Return the type of the codes of a feature that has `size` of them."""
+    return CODE if size <= N_CODES else WIDE_CODE
+
+
+def codes_of(values: Floats, cuts: Floats | None) -> Codes:
     """Return 1 + the number of cuts <= value for each value (n,); 0 for NaN, and for all without bins."""
     if cuts is None:
         return np.zeros(values.size, CODE)
+    kind = code_type(cuts.size + 3)
     if values.size < MANY:
         n_reached = np.searchsorted(cuts, values, side="right")
-        return np.where(np.isnan(values), 0, n_reached + 1).astype(CODE)
-    codes = np.empty(values.size, CODE)
+        return np.where(np.isnan(values), 0, n_reached + 1).astype(kind)
+    codes: Codes = np.empty(values.size, kind)
     scratch = np.empty(kernels.TOGETHER, np.int64)
     kernels.find_bins(np.ascontiguousarray(values), kernels.padded(cuts), cuts.size, scratch, codes)
     return codes

@@ -25,7 +25,7 @@ from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis, explain_pa
 from gamcore.model.additive import AdditiveModel
 from gamcore.stats.intervals import Interval, difference_by_ends, difference_of_means, newcombe, student, wilson
 from gamcore.stats.rates import rate
-from gamcore.types import Bools, Floats
+from gamcore.types import Bools, Codes, Floats
 
 SAME: Final = 0.9
 """Overlap (rows in both over rows in either) above which two segments count as one."""
@@ -178,9 +178,7 @@ class HeldOutRows:
         sign = np.sign(np.average(part, weights=weight))
         return float(np.average(moved, weights=weight)), float((np.sign(refits) == sign).mean())
 
-    def _refit_means(
-        self, mine: list[int], pairs: list[int], codes: NDArray[np.uint8], weight: Floats | None
-    ) -> Floats:
+    def _refit_means(self, mine: list[int], pairs: list[int], codes: Codes, weight: Floats | None) -> Floats:
         """Return the mean effect (K,) of some features and pairs over some rows, in each half-sample refit, or in each
         outer refit where there are none."""
         of = self.model.halves or self.model

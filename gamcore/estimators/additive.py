@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from gamcore.boosting.bin_choice import Encode, finer_bins
 from gamcore.boosting.fit import FitPlan, Fitted, Seeds, fit, with_halves
 from gamcore.boosting.group_halves import fit_group_halves
 from gamcore.boosting.half_refits import HalfRecipe, check_halves
@@ -21,16 +22,17 @@ from gamcore.boosting.problem import Problem
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Encoded, Source, added
 from gamcore.boosting.table_counts import HALF_GROUPS
-from gamcore.data.binning import Binned, bin_table, encode_table
+from gamcore.data.binning import Binned, bin_table, encode_table, most_levels
 from gamcore.data.rows import read_init_score
 from gamcore.data.table import learn_features
-from gamcore.estimators.additive_parameters import FEWEST_BANDS, MOST_BANDS, AdditiveParameters
+from gamcore.estimators.additive_parameters import AUTO, FEWEST_BANDS, MOST_BANDS, AdditiveParameters
 from gamcore.estimators.base import TrainingRows, check_parameters, n_threads, plain
 from gamcore.estimators.explained import Explained
 from gamcore.estimators.progress_bar import Listener, listening
 from gamcore.explain.surfaces import pair_worth
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
+from gamcore.kernels import N_CODES
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.classes import ClassesModel
 from gamcore.numbers import count
@@ -46,15 +48,27 @@ class AdditiveEstimator(AdditiveParameters, Explained):
     def _fit_rows(self, rows: TrainingRows, strata: Ints | None = None) -> None:
         """Bin and fit rows in memory, with bands where `bands` asks for them."""
         features = learn_features(rows.table, self.categorical_features, self.date_parts)
-        data = self._encoded(rows, bin_table(rows.table, features, rows.weight, self.max_bins), strata)
+
+        def encoded(max_bins: int) -> Encoded:
+            binned = bin_table(rows.table, features, rows.weight, max_bins, most_levels(max_bins))
+            return self._encoded(rows, binned, strata)
+
+        data = encoded(N_CODES if self.max_bins == AUTO else int(self.max_bins))
         if self.bands:
             check_halves(data)
         seeds = Seeds.of(self.random_state)
         with listening(self.callback) as callback:
             watcher = Watcher(callback)
+            if self.max_bins == AUTO:
+                data = self._finer(data, encoded, seeds, watcher)
             self._fit_source(data, seeds, watcher)
             if self.bands and not watcher.stopped:
                 self._add_halves(data, self.bands, seeds, watcher)
+
+    def _finer(self, data: Encoded, encoded: Encode, seeds: Seeds, watcher: Watcher) -> Encoded:
+        """Return the rows with as many bins as the loss of unseen rows asks for."""
+        plan = self._plan(data.with_loss(self.loss), [of_feature.feature.name for of_feature in data.bins])
+        return finer_bins(data.with_loss(self.loss), encoded, plan, seeds, watcher)
 
     def _encoded(self, rows: TrainingRows, binned: Binned, strata: Ints | None) -> Encoded:
         return Encoded(

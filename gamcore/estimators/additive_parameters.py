@@ -26,6 +26,7 @@ from gamcore.estimators.parameters import (
     real,
     whole,
 )
+from gamcore.kernels import MOST_CODES
 
 AUTO: Final = "auto"
 """A parameter of a loss that the fit is to choose."""
@@ -94,9 +95,14 @@ class AdditiveParameters(CommonParameters):
         form=Input("Bags per step", "Trees that are averaged in each step.", 1, 500),
         paper="B",
     )  # fmt: skip
-    max_bins: int = parameter(
-        256, whole(4, 256), "Codes per feature, the missing and the unseen one included.",
-        form=Input("Bins per feature", "Steps a curve may have, the missing and the unseen bin included.", 4, 256),
+    max_bins: int | Literal["auto"] = parameter(
+        256, [*whole(4, MOST_CODES), StrOptions({AUTO})],
+        "Codes per feature, the missing and the unseen one included; a category may have up to 4,096 unless fewer than "
+        '256 are asked for. "auto" doubles those of numbers from 256 on, up to 4,096, while that lowers the loss of '
+        "rows that three quick refits have not seen.",
+        form=Input(
+            "Bins per feature", "Steps a curve may have, the missing and the unseen bin included.", 4, MOST_CODES
+        ),
         paper="bins", search=(32, 64, 128, 256, 256),
     )  # fmt: skip
     smoothing_rounds: int = parameter(

@@ -30,7 +30,7 @@ from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.stats.bands import USUAL_SHARE
-from gamcore.types import Floats, Ints
+from gamcore.types import Codes, Floats, Ints
 
 FEW_THREADS: Final = 16
 
@@ -135,7 +135,7 @@ class TableEstimator(Readable):
             raise TableError(f"exposure multiplies a mean: choose an objective of {logs}, or leave exposure out.")
         return read_log_exposure(exposure, n)
 
-    def _encode(self, X: Any) -> NDArray[np.uint8]:
+    def _encode(self, X: Any) -> Codes:
         check_is_fitted(self, "model_")
         return encode_table(self.read_table(X, reset=False), self.model_.bins)
 

@@ -19,7 +19,6 @@ from gamcore.data.binning import Binned, encode_table
 from gamcore.data.columns import TableError
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.base import check_parameters
-from gamcore.kernels import CODE
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.intervals import Intervals, calibrated, unseen_as_missing
 from gamcore.types import Floats, Ints
@@ -91,7 +90,7 @@ class IntervalEstimator(AdditiveEstimator):
         """Return the additive model of the mean of the target of `data`; what no bin is for counts as missing."""
         estimator, binned = self._scale_estimator(), data.binned
         unseen = np.array([of_feature.unseen for of_feature in binned.bins])
-        codes = np.where(binned.codes == unseen[:, None], 0, binned.codes).astype(CODE)
+        codes = np.where(binned.codes == unseen[:, None], 0, binned.codes).astype(binned.codes.dtype)
         known = replace(data, binned=replace(binned, codes=codes))
         estimator._fit_source(known, Seeds.of(seed), Watcher(None))
         return unseen_as_missing(estimator.single)

@@ -20,10 +20,11 @@ from gamcore.data.binning import Binned, bin_table, encode_table, merge_bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import Split, splits
 from gamcore.data.table import learn_features
-from gamcore.estimators.additive_parameters import RegressorParameters
+from gamcore.estimators.additive_parameters import AUTO, RegressorParameters
 from gamcore.estimators.base import TrainingRows, check_parameters, n_threads
 from gamcore.estimators.intervals import IntervalEstimator
 from gamcore.estimators.progress_bar import listening
+from gamcore.kernels import N_CODES
 from gamcore.model.additive import AdditiveModel
 from gamcore.types import Floats, Ints
 
@@ -143,7 +144,7 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
             return
         self._check_kept()
         features = learn_features(rows.table, self.categorical_features, self.date_parts)
-        data = self._encoded(rows, bin_table(rows.table, features, rows.weight, self.max_bins), None)
+        data = self._encoded(rows, bin_table(rows.table, features, rows.weight, int(self.max_bins)), None)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._fit_tables(
             KeptTables.of(
@@ -157,6 +158,7 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
             'objective="squared"': not self.loss.is_additive,
             'ensemble="grouped"': self.ensemble != "grouped",
             "interactions=0": not (isinstance(self.interactions, int | np.integer) and self.interactions == 0),
+            f"max_bins={N_CODES} or fewer": self.max_bins == AUTO or int(self.max_bins) > N_CODES,
             f'bands=0, or n_groups="auto" or at least {HALF_GROUPS}': bool(self.bands)
             and self._kept_groups() < HALF_GROUPS,
         }

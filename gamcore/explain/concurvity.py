@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gamcore.model.additive import AdditiveModel
+from gamcore.types import Codes
 
 MARKED: Final = -0.3
 """Correlation of two curves' deviations below which they are said to trade off. It stays within .1 for independent
@@ -36,7 +36,7 @@ class Tradeoff:
     share: float
 
 
-def tradeoffs(model: AdditiveModel, codes: NDArray[np.uint8]) -> list[Tradeoff]:
+def tradeoffs(model: AdditiveModel, codes: Codes) -> list[Tradeoff]:
     """Return the pairs of features whose curves trade off over rows (p, m), the strongest first; by half-sample refits
     where there are any."""
     refits = model.halves or model

@@ -21,7 +21,7 @@ from gamcore.explain.curves import FEW_ROWS
 from gamcore.model.additive import AdditiveModel
 from gamcore.numbers import exact
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
-from gamcore.types import Floats
+from gamcore.types import Codes, Floats
 
 MOST_FEATURES: Final = 3
 MOST_TOGETHER: Final = 12
@@ -32,8 +32,6 @@ MOST_STEPS: Final = 10
 
 MOST_TRIED: Final = 400
 """Combinations of a number of features that are checked exactly, the most usual first."""
-
-Codes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import PAIR, PLAIN, Measure
@@ -21,7 +20,7 @@ from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say
 from gamcore.numbers import exact, number, percent
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
-from gamcore.types import Floats
+from gamcore.types import Codes, Floats, Ints
 
 NO_BAND = "no band yet"
 POINTWISE = "95% band, point by point"
@@ -153,6 +152,14 @@ class Curve(Explanation):
             return self
         labels = tuple(exact(value) for value in self.display)
         return replace(self, kind="category", labels=labels, edges=np.empty(0))
+
+    def of_levels(self, places: Ints) -> Curve:
+        """Return the curve of some levels of a category, by their places (m,)."""
+        per_level = ("scores", "lower", "upper", "counts")
+        arrays: dict[str, Any] = {name: getattr(self, name)[places] for name in per_level}
+        arrays |= {name: value[:, places] for name in ("whole", "refits") if (value := getattr(self, name)).shape[1]}
+        labels = tuple(self.labels[k] for k in places)
+        return replace(self, labels=labels, rare=self.rare if self.scores.size - 1 in places else (), **arrays)
 
     @property
     def zero(self) -> float:
@@ -385,7 +392,7 @@ def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
     return Importance(term_names(model), means, span=spans, loss=model.loss.name, n_pairs=len(model.pairs), scale=scale)
 
 
-def explain_rows(model: AdditiveModel, codes: NDArray[np.uint8]) -> Breakdown:
+def explain_rows(model: AdditiveModel, codes: Codes) -> Breakdown:
     """Return the parts of the scores of some rows."""
     parts = model.contributions(codes)
     return Breakdown(term_names(model), model.intercept, parts, model.score(codes), model.loss.name)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gamcore.data.binning import Bins
 from gamcore.model.losses import Loss
 from gamcore.model.scales import Scale
-from gamcore.types import Floats
+from gamcore.types import Codes, Floats, Ints
 
 MOST_POINTS: Final = 24
 FEWEST_ROWS: Final = 30
@@ -36,9 +36,16 @@ class Observed:
     rows: Floats
     name: str
 
+    def of_levels(self, places: Ints) -> Observed:
+        """Return the means of some levels, by their places (m,), which are numbered anew."""
+        new = {int(place): k for k, place in enumerate(places)}
+        kept = np.array([int(at) in new for at in self.at], bool)
+        at = np.array([new[int(at)] for at in self.at[kept]], np.float64)
+        return Observed(at, self.scores[kept], self.means[kept], self.rows[kept], self.name)
+
 
 def observed(
-    bins: Bins, codes: NDArray[np.uint8], y: Floats, weight: Floats | None, loss: Loss, scale: Scale, name: str
+    bins: Bins, codes: Codes, y: Floats, weight: Floats | None, loss: Loss, scale: Scale, name: str
 ) -> Observed:
     """Return the observed means of rows (n,) by their codes in a feature.
 

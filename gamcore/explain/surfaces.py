@@ -23,7 +23,7 @@ from gamcore.model.classes import ClassesModel, class_losses
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
-from gamcore.types import Floats
+from gamcore.types import Codes, Floats
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SurfaceAxis:
     kind: Kind
     edges: Floats
     labels: tuple[str, ...]
-    merge: NDArray[np.uint8]
+    merge: Codes
     members: tuple[tuple[str, ...], ...] = ()
     measure: Measure = PLAIN
     values: tuple[str, ...] = ()
@@ -169,7 +169,7 @@ class Surface(Explanation):
         counts = self.counts[part]
         return float((self.scores[part] * counts).sum() / counts.sum()) if counts.sum() > 0 else math.nan
 
-    def inside(self, chosen: Rectangle, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    def inside(self, chosen: Rectangle, first: Codes, second: Codes) -> NDArray[np.bool_]:
         """Return which rows (n,), given as codes of the two features, lie in a rectangle."""
         inside = np.ones(first.size, bool)
         for axis, (low, end), codes in ((self.first, chosen.rows, first), (self.second, chosen.columns, second)):

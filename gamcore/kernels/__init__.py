@@ -1,8 +1,8 @@
 """The compiled core: plain loops over arrays, independent of the rest of the project.
 
 Conventions of every kernel: it validates nothing, fills an `out` array supplied by the caller, and allocates
-nothing inside a loop over rows. `p` features, `n` rows, `G` groups, `B` bags, `V` = 256 bin codes. Codes: 0 is the
-missing bin, 1..K are values or levels, K + 1 the unseen bin.
+nothing inside a loop over rows. `p` features, `n` rows, `G` groups, `B` bags, `V` bin codes (256, or more where a
+feature is wide). Codes: 0 is the missing bin, 1..K are values or levels, K + 1 the unseen bin.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ CODE: Final = np.uint8
 """The type of a bin code: 254 values, the missing bin and the unseen bin fit in one byte. Reading codes is the hot
 loop."""
 
+WIDE_CODE: Final = np.uint16
+"""The type of the codes of a wide feature, which has more bins."""
+
 SUM: Final = np.float32
 """The type of row scores, gradients and histograms: half the memory traffic of float64. A group has few enough rows
 per bin for float32; the sums *along* a line of bins are float64 (see `line_cuts`). Every kernel also accepts float64
@@ -30,7 +33,10 @@ CURVE: Final = np.float64
 """The type of a term's scores over its bins, which add up thousands of small steps."""
 
 N_CODES: Final = 256
-"""V, one more than the largest bin code."""
+"""V, one more than the largest bin code, where no feature is wide."""
+
+MOST_CODES: Final = 4096
+"""Most codes of a feature."""
 
 TESTED: Final = ("0.68.1",)
 """Versions of numba whose internals `compiler` was tested with. With others the first call of a kernel takes several

@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.kernels import N_CODES, kernel
+from gamcore.kernels import MOST_CODES, N_CODES, kernel
+from gamcore.types import Codes
 
 N_BYTES: Final = 8
 BYTES: Final = 256
@@ -75,7 +76,7 @@ def merge_equal(keys: Keys, weights: Floats, heavy: Floats) -> int:
 
 
 @kernel
-def find_bins(values: Floats, cuts: Floats, n_cuts: int, reached: NDArray[np.int64], codes: NDArray[np.uint8]) -> None:
+def find_bins(values: Floats, cuts: Floats, n_cuts: int, reached: NDArray[np.int64], codes: Codes) -> None:
     """Write 1 + the number of cuts <= value to codes (n,), and 0 where the value is NaN.
 
     cuts : from `padded`. reached : scratch, as many as values are searched in step. Each search halves the cuts that
@@ -98,7 +99,8 @@ def find_bins(values: Floats, cuts: Floats, n_cuts: int, reached: NDArray[np.int
 
 
 def padded(cuts: Floats) -> Floats:
-    """Return the cuts as `find_bins` takes them: (N_CODES,), with NaN, which no value reaches, behind the last."""
-    line = np.full(N_CODES, np.nan)
+    """Return the cuts as `find_bins` takes them: N_CODES, or all codes of a wide feature, with NaN, which no value
+    reaches, behind the last."""
+    line = np.full(N_CODES if cuts.size < N_CODES else MOST_CODES, np.nan)
     line[: cuts.size] = cuts
     return line

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.kernels import kernel
+from gamcore.kernels import N_CODES, kernel
 from gamcore.kernels.histogram import add_groups, add_up, combine, pitch_of, width
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work
 from gamcore.kernels.line_cuts import cut_lines, sort_line
@@ -18,12 +18,12 @@ from gamcore.kernels.losses import (
     factors_of,
     has_log_link,
     is_paired,
-    n_states,
     no_change,
     put_factors,
-    shift,
     sums_of,
 )
+from gamcore.kernels.row_state import shift_groups
+from gamcore.kernels.shrunken_levels import draw_levels
 from gamcore.kernels.sorting import first_most
 
 SMOOTH = 10.0
@@ -84,7 +84,7 @@ def cut_bags(
     """
     last = table.last[feature]
     start_line(table, feature, work)
-    key = settings.seed + (fit.steps[feature] * table.codes.shape[0] + feature) * settings.n_bags
+    key = settings.seed + (fit.steps[feature] * table.last.size + feature) * settings.n_bags
     cut_lines(weight, last, settings, key, work)
     finish_step(last, feature, fit, settings, work)
 
@@ -112,7 +112,12 @@ def grouped_trees(
     to_gradients(last, settings.loss, work)
     for b in range(settings.n_bags):
         combine(hist, sets.member[draw, b], size, work.bags[b])
-    cut_bags(table, feature, sets.weight[draw, :, low:high], fit, settings, work)
+    weight = sets.weight[draw, :, low:high]
+    if table.nominal[feature] and last >= N_CODES and settings.n_bags > 1:
+        draw_levels(weight, last, fit.curves[feature], settings, work)
+        finish_step(last, feature, fit, settings, work)
+    else:
+        cut_bags(table, feature, weight, fit, settings, work)
 
 
 @kernel
@@ -142,11 +147,7 @@ def settle(table: CodedTable, rows: Rows, groups: NDArray[np.int64], fit: Fit, l
 
     The caller resets `fit.factor` once all groups are settled.
     """
-    code = table.codes[fit.pending[0]]
-    for q in range(groups.size):
-        start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
-        each = n_states(loss)
-        shift(code[start:stop], fit.factor, rows.score[each * start : each * stop], loss)
+    shift_groups(table, fit.pending[0], fit.factor, rows, groups, loss)
 
 
 @kernel
@@ -159,7 +160,7 @@ def catch_up(
     factor: NDArray[np.floating],
 ) -> None:
     """Apply a round's changes `moved` to the rows of `groups` (validation), one pass per feature; clear the changes."""
-    for j in range(table.codes.shape[0]):
+    for j in range(table.last.size):
         changed = False
         before, factors = 0.0, (no_change(loss), no_change(loss))
         for v in range(table.last[j] + 1):
@@ -170,8 +171,4 @@ def catch_up(
             put_factors(factor, v, factors, loss)
             moved[j, v] = 0.0
         if changed:
-            code = table.codes[j]
-            for q in range(groups.size):
-                start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
-                each = n_states(loss)
-                shift(code[start:stop], factor, rows.score[each * start : each * stop], loss)
+            shift_groups(table, j, factor, rows, groups, loss)

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel
 from gamcore.kernels.layout import CHAINS, CHUNK, CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import Form, is_paired
-from gamcore.kernels.row_state import advance_run
+from gamcore.kernels.row_state import advance_run, line_of
 from gamcore.kernels.scalars import lesser
+from gamcore.types import Codes
 
 _PAD = 16
 """Lines of a shared buffer are padded to a multiple of this many values, so that each begins on a cache line."""
@@ -39,7 +40,7 @@ def lines(buffer: NDArray[np.floating], n_lines: int, size: int) -> NDArray[np.f
 
 
 @kernel
-def add_run(code: NDArray[np.uint8], gradient: NDArray[np.floating], paired: bool, out: NDArray[np.floating]) -> None:
+def add_run(code: Codes, gradient: NDArray[np.floating], paired: bool, out: NDArray[np.floating]) -> None:
     """Add one run of rows to the histogram `out`."""
     if paired:
         for i in range(code.size):
@@ -53,7 +54,7 @@ def add_run(code: NDArray[np.uint8], gradient: NDArray[np.floating], paired: boo
 
 @kernel
 def _add_four(
-    code: NDArray[np.uint8],
+    code: Codes,
     starts: NDArray[np.int64],
     four: NDArray[np.int64],
     at: int,
@@ -92,6 +93,38 @@ def _add_four(
 
 
 @kernel
+def _add_to_four(
+    table: CodedTable,
+    feature: int,
+    four: NDArray[np.int64],
+    at: int,
+    size: int,
+    gradient: NDArray[np.floating],
+    paired: bool,
+    out: NDArray[np.floating],
+) -> None:
+    """Add rows of four groups to their histograms of a feature."""
+    line = line_of(table, feature)
+    if table.codes.dtype == table.wide.dtype or line >= 0:
+        _add_four(table.codes[line], table.starts, four, at, size, gradient, paired, out)
+    else:
+        _add_four(table.wide[-1 - line], table.starts, four, at, size, gradient, paired, out)
+
+
+@kernel
+def _add_to_one(
+    table: CodedTable, feature: int, begin: int, end: int, gradient: NDArray[np.floating], paired: bool,
+    out: NDArray[np.floating],
+) -> None:  # fmt: skip
+    """Add rows of one group to its histogram of a feature."""
+    line = line_of(table, feature)
+    if table.codes.dtype == table.wide.dtype or line >= 0:
+        add_run(table.codes[line, begin:end], gradient, paired, out)
+    else:
+        add_run(table.wide[-1 - line, begin:end], gradient, paired, out)
+
+
+@kernel
 def _common_size(table: CodedTable, groups: NDArray[np.int64]) -> int:
     """Return the number of rows in the smallest of `groups`."""
     size: int = table.starts[groups[0] + 1] - table.starts[groups[0]]
@@ -118,8 +151,6 @@ def add_groups(
     """
     hist[:] = 0
     paired = is_paired(loss)
-    before = table.codes[fit.pending[0]]
-    code = table.codes[feature]
     fours = groups.size - groups.size % CHAINS
     for q in range(0, fours, CHAINS):
         four = groups[q : q + CHAINS]
@@ -128,16 +159,16 @@ def add_groups(
             n = lesser(CHUNK, common - at)
             for k in range(CHAINS):
                 begin = table.starts[four[k]] + at
-                advance_run(before, begin, begin + n, rows, fit, loss, work, k)
-            _add_four(code, table.starts, four, at, n, work.gradient, paired, hist[q : q + CHAINS])
+                advance_run(table, begin, begin + n, rows, fit, loss, work, k)
+            _add_to_four(table, feature, four, at, n, work.gradient, paired, hist[q : q + CHAINS])
     for q in range(groups.size):  # the rest of unequal groups, and the groups after the last four
         start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
         if q < fours:
             start += _common_size(table, groups[q - q % CHAINS : q - q % CHAINS + CHAINS])
         for begin in range(start, stop, CHUNK):
             end = lesser(begin + CHUNK, stop)
-            advance_run(before, begin, end, rows, fit, loss, work, 0)
-            add_run(code[begin:end], work.gradient[0], paired, hist[q])
+            advance_run(table, begin, end, rows, fit, loss, work, 0)
+            _add_to_one(table, feature, begin, end, work.gradient[0], paired, hist[q])
 
 
 @kernel

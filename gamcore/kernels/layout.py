@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.kernels import CURVE, N_CODES, SUM
+from gamcore.kernels import CODE, CURVE, N_CODES, SUM, WIDE_CODE
+from gamcore.types import Codes
 
 if TYPE_CHECKING:
     from gamcore.kernels.losses import Form
@@ -33,16 +34,45 @@ CHAINS: Final = 4
 where a column has one heavy bin."""
 
 _CACHE_LINE = 64
+_PER_LINE = 16
+"""Values of four bytes on a cache line."""
 
 
 class CodedTable(NamedTuple):
-    """The part of the data that never changes in a fit; shared by all refits."""
+    """The part of the data that never changes in a fit; shared by all refits.
 
-    codes: NDArray[np.unsignedinteger]  # (p, n): bytes, or the 16 bits of a pair's cells
+    Lines of bytes are in `codes`. Those of wide features, whose codes need 16 bits, are in `wide`, and `line` tells
+    which is where: k >= 0 is codes[k], k < 0 is wide[-1 - k]. Without wide features `line` is empty, and feature j has
+    codes[j].
+    """
+
+    codes: Codes  # (p, n): bytes, or the 16 bits of a pair's cells
     starts: NDArray[np.int64]  # (G + 1,)
     last: NDArray[np.int64]  # (p,) K, the largest value code
     nominal: NDArray[np.bool_]  # (p,) whether codes have no order of their own
     active: NDArray[np.int64]  # features with at least two codes in use; the others keep f = 0
+    line: NDArray[np.int64] = np.empty(0, np.int64)
+    wide: Codes = np.empty((0, 0), CODE)  # (w, n)
+
+    def of(self, feature: int) -> Codes:
+        """Return the codes (n,) of a feature."""
+        place = int(self.line[feature]) if self.line.size else feature
+        line: Codes = self.codes[place] if place >= 0 else self.wide[-1 - place]
+        return line
+
+    def lines(self) -> list[Codes]:
+        """Return the codes (n,) of every feature."""
+        return [self.of(j) for j in range(self.last.size)]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.codes.shape[1])
+
+    @property
+    def n_codes(self) -> int:
+        """V: at least one more than the largest code that a curve needs; whole cache lines."""
+        return N_CODES if not self.line.size else max(N_CODES, -(-(int(self.last.max()) + 2) // _PER_LINE) * _PER_LINE)
 
 
 class Rows(NamedTuple):
@@ -92,7 +122,7 @@ class Work(NamedTuple):
     cuts: NDArray[np.int64]  # (L,) best cut of each leaf
     reductions: NDArray[np.float64]  # (L,) its reduction
     total: NDArray[np.float64]  # (2, V) gradient and hessian of all training rows, by code
-    order: NDArray[np.uint8]  # (V,) the line: the code at its k-th place
+    order: Codes  # (V,) the line: the code at its k-th place
     update: NDArray[np.float64]  # (V,) sum of the bags' trees, by place
 
 
@@ -119,22 +149,22 @@ def aligned(shape: tuple[int, ...], dtype: type) -> Any:
     return raw[begin : begin + size].view(dtype).reshape(shape)
 
 
-def make_work(n_bags: int, max_leaves: int, dtype: type = SUM) -> Work:
+def make_work(n_bags: int, max_leaves: int, dtype: type = SUM, n_codes: int = N_CODES) -> Work:
     """Return scratch for one thread."""
-    value = aligned((N_CODES,), dtype)
+    value = aligned((n_codes,), dtype)
     return Work(
         gathered=aligned((2 * CHUNK,), dtype),
         gradient=aligned((CHAINS, 2 * CHUNK), dtype),
-        bags=aligned((n_bags, 2 * N_CODES), dtype),
-        prefix=aligned((3, N_CODES), CURVE),
+        bags=aligned((n_bags, 2 * n_codes), dtype),
+        prefix=aligned((3, n_codes), CURVE),
         value=value,
         bits=value.view(np.int32 if value.itemsize == 4 else np.int64),
         ends=np.zeros(max_leaves + 1, np.int64),
         cuts=np.zeros(max_leaves, np.int64),
         reductions=np.zeros(max_leaves, CURVE),
-        total=np.zeros((2, N_CODES), CURVE),
-        order=np.arange(N_CODES, dtype=np.uint8),
-        update=aligned((N_CODES,), CURVE),
+        total=np.zeros((2, n_codes), CURVE),
+        order=np.arange(n_codes, dtype=CODE if n_codes <= N_CODES else WIDE_CODE),
+        update=aligned((n_codes,), CURVE),
     )
 
 

@@ -26,6 +26,7 @@ from gamcore.kernels.losses import EMPTY, Form, has_log_link, is_paired, leaf_va
 from gamcore.kernels.scalars import greater, lesser
 from gamcore.kernels.sorting import sort_codes
 from gamcore.mixing import GOLDEN, mixed
+from gamcore.types import Codes
 
 mix = trait(mixed)
 
@@ -34,7 +35,7 @@ mix = trait(mixed)
 def _run_up(
     bag: NDArray[np.floating],
     weight: NDArray[np.floating],
-    order: NDArray[np.uint8],
+    order: Codes,
     last: int,
     paired: bool,
     gradient: NDArray[np.float64],
@@ -60,7 +61,7 @@ def _run_up(
 def _run_up_log(
     bag: NDArray[np.floating],
     constant: NDArray[np.floating],
-    order: NDArray[np.uint8],
+    order: Codes,
     last: int,
     loss: Form,
     gradient: NDArray[np.float64],

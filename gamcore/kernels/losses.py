@@ -37,6 +37,7 @@ from gamcore.kernels import kernel, trait
 from gamcore.kernels.layout import Rows
 from gamcore.kernels.row_channels import LEAST_ODDS, MOST_ODDS, advance_both, to_odds, to_slopes, weigh_both
 from gamcore.kernels.scalars import clipped, greater, lesser
+from gamcore.types import Codes
 
 
 class Form(NamedTuple):
@@ -163,7 +164,7 @@ def leaf_value(g: float, s: float, most: float, loss: Form) -> float:
 
 @kernel
 def advance(
-    code: NDArray[np.uint8],
+    code: Codes,
     factor: NDArray[np.floating],
     score: NDArray[np.floating],
     target: NDArray[np.uint8],
@@ -209,7 +210,7 @@ def advance(
 
 
 @kernel
-def shift(code: NDArray[np.uint8], factor: NDArray[np.floating], score: NDArray[np.floating], loss: Form) -> None:
+def shift(code: Codes, factor: NDArray[np.floating], score: NDArray[np.floating], loss: Form) -> None:
     """Apply `factor[code]` to the states of one run of rows, without gradients."""
     kind = score.dtype.type
     low, high = kind(LEAST_ODDS), kind(MOST_ODDS)

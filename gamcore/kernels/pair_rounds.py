@@ -74,7 +74,7 @@ def add_pair(
     size = width(table.last[pair], paired)
     cells, wide = board.cells[:size], board.wide[:size]
     cells[:], wide[:] = 0, 0
-    before, code = table.codes[fit.pending[0]], table.codes[pair]
+    code = table.codes[pair]
     q = filled = 0
     while q < groups.size:
         start = table.starts[groups[q]]
@@ -83,7 +83,7 @@ def add_pair(
         stop = table.starts[groups[q] + 1]
         for begin in range(start, stop, CHUNK):
             end = lesser(begin + CHUNK, stop)
-            advance_run(before, begin, end, rows, fit, loss, work, 0)
+            advance_run(table, begin, end, rows, fit, loss, work, 0)
             add_run(code[begin:end], work.gradient[0], paired, cells)
             filled += end - begin
             if filled >= FLUSH:

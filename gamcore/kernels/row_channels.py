@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
+from gamcore.types import Codes
 
 LEAST_ODDS = 1e-13
 MOST_ODDS = 1e13
@@ -72,7 +73,7 @@ def to_slopes(
 
 @kernel
 def advance_both(
-    code: NDArray[np.uint8],
+    code: Codes,
     factor: NDArray[np.floating],
     score: NDArray[np.floating],
     weight: NDArray[np.floating],

@@ -9,17 +9,33 @@ from gamcore.kernels import kernel
 
 
 @kernel
+def _goes_before(key: NDArray[np.float64], code: int, other: int) -> bool:
+    """Return whether a code comes before another: by key, ties by code, NaN last."""
+    mine, its = key[code - 1], key[other - 1]
+    if mine == its or (mine != mine and its != its):
+        return code < other
+    return bool(mine < its) or its != its
+
+
+@kernel
 def sort_codes(key: NDArray[np.float64], n: int, order: NDArray[np.integer]) -> None:
     """Write the codes 1 .. n to `order` by ascending key[code - 1]: ties by code, NaN last, as numpy sorts.
 
-    An insertion sort: levels are few, and at most 254.
+    A sort by insertion over ever smaller gaps (Shell 1959), each about a third of the one before.
     """
     for k in range(n):
-        value, at = key[k], k
-        while at > 0 and value == value and not key[order[at - 1] - 1] <= value:
-            order[at] = order[at - 1]
-            at -= 1
-        order[at] = k + 1
+        order[k] = k + 1
+    gap = 1
+    while 9 * gap < n:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(gap, n):
+            code, at = np.int64(order[k]), k
+            while at >= gap and _goes_before(key, code, np.int64(order[at - gap])):
+                order[at] = order[at - gap]
+                at -= gap
+            order[at] = code
+        gap //= 3
 
 
 @kernel

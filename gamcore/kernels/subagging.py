@@ -27,6 +27,7 @@ from gamcore.kernels.layout import CHUNK, CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import Form, is_paired
 from gamcore.kernels.row_state import advance_run
 from gamcore.kernels.scalars import lesser
+from gamcore.types import Codes
 
 
 class RowLists(NamedTuple):
@@ -48,20 +49,19 @@ def row_gradients(
     gradient: NDArray[np.floating],
 ) -> None:
     """Apply the pending update to the rows of `groups`, and write their gradients (and hessians) to `gradient`."""
-    before = table.codes[fit.pending[0]]
     each = 2 if is_paired(loss) else 1
     for q in range(groups.size):
         start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
         for begin in range(start, stop, CHUNK):
             end = lesser(begin + CHUNK, stop)
-            advance_run(before, begin, end, rows, fit, loss, work, 0)
+            advance_run(table, begin, end, rows, fit, loss, work, 0)
             for k in range(each * (end - begin)):
                 gradient[each * begin + k] = work.gradient[0, k]
 
 
 @kernel
 def add_all(
-    code: NDArray[np.uint8],
+    code: Codes,
     gradient: NDArray[np.floating],
     paired: bool,
     line: NDArray[np.float64],
@@ -79,7 +79,7 @@ def add_all(
 
 @kernel
 def _add_rows(
-    code: NDArray[np.uint8],
+    code: Codes,
     gradient: NDArray[np.floating],
     paired: bool,
     lists: RowLists,
@@ -102,7 +102,7 @@ def _add_rows(
 
 @kernel
 def rescan(
-    code: NDArray[np.uint8],
+    code: Codes,
     gradient: NDArray[np.floating],
     paired: bool,
     lists: RowLists,
@@ -116,7 +116,7 @@ def rescan(
 
 @kernel
 def walk_tree(
-    code: NDArray[np.uint8],
+    code: Codes,
     gradient: NDArray[np.floating],
     paired: bool,
     order: NDArray[np.int64],
@@ -138,7 +138,7 @@ def walk_tree(
 
 @kernel
 def complement(
-    code: NDArray[np.uint8],
+    code: Codes,
     gradient: NDArray[np.floating],
     paired: bool,
     left_out: RowLists,

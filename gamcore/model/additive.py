@@ -15,7 +15,7 @@ from gamcore.model.intervals import Intervals
 from gamcore.model.losses import Loss
 from gamcore.model.purification import CellWeights, two_way
 from gamcore.stats.bands import deviation, simultaneous
-from gamcore.types import Floats
+from gamcore.types import Codes, Floats
 
 Given = Literal["exposure", "init_score"]
 GIVEN: Final[tuple[Given, ...]] = get_args(Given)
@@ -180,7 +180,7 @@ class AdditiveModel:
         """Return the model with other bins of the same sizes, such as those that know codes for missing."""
         return replace(self, bins=bins)
 
-    def score(self, codes: NDArray[np.uint8]) -> Floats:
+    def score(self, codes: Codes) -> Floats:
         """Return the score (n,) of rows given as codes (p, n)."""
         score = np.full(codes.shape[1], self.intercept)
         for term in self.terms:
@@ -189,18 +189,18 @@ class AdditiveModel:
             score += pair.scores[codes[pair.features[0]], codes[pair.features[1]]]
         return score
 
-    def contributions(self, codes: NDArray[np.uint8]) -> Floats:
+    def contributions(self, codes: Codes) -> Floats:
         """Return the contribution (n, terms and pairs) of each term to the score, pairs last."""
         mains = [term.scores[codes[term.feature]] for term in self.terms]
         pairs = [pair.scores[codes[pair.features[0]], codes[pair.features[1]]] for pair in self.pairs]
         return np.stack(mains + pairs, axis=1)
 
-    def predict(self, codes: NDArray[np.uint8]) -> Floats:
+    def predict(self, codes: Codes) -> Floats:
         """Return the predictions (n,) in the target's units, or probabilities of the positive class."""
         return self.loss.inverse_link(self.score(codes))
 
 
-def count_bins(codes: NDArray[np.uint8], bins: Sequence[Bins], weight: Floats | None) -> list[Floats]:
+def count_bins(codes: Codes, bins: Sequence[Bins], weight: Floats | None) -> list[Floats]:
     """Return the training rows (sum of weights) in each bin of each feature."""
     return [
         np.bincount(line, weight, minlength=of_feature.size).astype(np.float64)
@@ -230,7 +230,7 @@ def assemble(
     return AdditiveModel(bins, tuple(terms), float(intercepts.mean()), intercepts, loss)
 
 
-def count_cells(codes: NDArray[np.uint8], pair: tuple[int, int], bins: Sequence[Bins], weight: Floats | None) -> Floats:
+def count_cells(codes: Codes, pair: tuple[int, int], bins: Sequence[Bins], weight: Floats | None) -> Floats:
     """Return the training rows (sum of weights) in each cell of two features, (size_1, size_2)."""
     i, j = pair
     sizes = bins[i].size, bins[j].size
@@ -238,7 +238,7 @@ def count_cells(codes: NDArray[np.uint8], pair: tuple[int, int], bins: Sequence[
     return np.bincount(cells, weight, minlength=sizes[0] * sizes[1]).astype(np.float64).reshape(sizes)
 
 
-def reading_bins(bins: Bins, counts: Floats, n_rows: float) -> NDArray[np.uint8]:
+def reading_bins(bins: Bins, counts: Floats, n_rows: float) -> Codes:
     """Return the merged code (size,) of each code of a feature, for purifying and drawing its pairs; 0 is missing.
 
     Numbers get few bins of equal weight, so that a cell of two features has about ROWS_A_CELL rows; levels stay. With
@@ -246,7 +246,7 @@ def reading_bins(bins: Bins, counts: Floats, n_rows: float) -> NDArray[np.uint8]
     noise, and no band would show it.
     """
     if bins.feature.is_category:
-        merge = np.arange(bins.size, dtype=np.uint8)
+        merge: Codes = np.arange(bins.size, dtype=bins.dtype)
         merge[-1] = 0
         return merge
     most = min(max(round(np.sqrt(n_rows / ROWS_A_CELL)), FEWEST_BINS), MOST_BINS)
@@ -257,7 +257,7 @@ def _effects(
     surfaces: Floats,
     merges: tuple[NDArray[np.uint8], NDArray[np.uint8]],
     counts: Floats,
-    coarse: tuple[NDArray[np.uint8], NDArray[np.uint8]],
+    coarse: tuple[Codes, Codes],
 ) -> tuple[Floats, Floats, Floats]:
     """Return the means (K,), row effects (K, size_1) and column effects (K, size_2) of surfaces, by `reading_bins`."""
     fine = CellWeights.of(counts)

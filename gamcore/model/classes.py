@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from gamcore.data.binning import Bins
 from gamcore.model.additive import AdditiveModel, Given, PairTerm, Term
 from gamcore.model.losses import LARGEST_LOGIT, LOSSES, Loss
-from gamcore.types import Floats, Ints
+from gamcore.types import Codes, Floats, Ints
 
 MOST_SCALINGS: Final = 200
 """Rounds of proportional scaling for the base scores beside given ones; about ten are usual."""
@@ -111,11 +110,11 @@ class ClassesModel:
         """Return the model with other bins of the same sizes, such as those that know codes for missing."""
         return ClassesModel(tuple(replace(model, bins=bins) for model in self.models))
 
-    def score(self, codes: NDArray[np.uint8]) -> Floats:
+    def score(self, codes: Codes) -> Floats:
         """Return the scores (n, K) of rows given as codes (p, n)."""
         return np.stack([model.score(codes) for model in self.models], axis=1)
 
-    def predict(self, codes: NDArray[np.uint8]) -> Floats:
+    def predict(self, codes: Codes) -> Floats:
         """Return the probabilities (n, K) of rows given as codes (p, n)."""
         return np.asarray(softmax(self.score(codes), axis=1), np.float64)
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.numbers import count, fixed
-from gamcore.types import Floats
+from gamcore.types import Codes, Floats
 
 if TYPE_CHECKING:
     from gamcore.model.additive import AdditiveModel
@@ -74,9 +74,7 @@ class Intervals:
                 f"calibrate, or ask for at most {fixed(np.floor(self.most_coverage * 1e3) / 1e3, 3)}."
             )
 
-    def around(
-        self, predicted: Floats, codes: NDArray[np.uint8], coverage: float, moved: Floats | float = 0.0
-    ) -> Floats:
+    def around(self, predicted: Floats, codes: Codes, coverage: float, moved: Floats | float = 0.0) -> Floats:
         """Return the intervals (n, 2) of rows, lower and upper ends in the target's units.
 
         predicted : (n,); codes : (p, n) of the same rows; moved : given part of the log of the scale.

@@ -13,9 +13,10 @@ from typing import Any
 
 from gamcore.boosting.problem import first_leaves
 from gamcore.boosting.table_counts import TABLE_GROUPS, pays, table_bytes
-from gamcore.estimators.additive_parameters import AdditiveParameters, default_bags
+from gamcore.estimators.additive_parameters import AUTO, AdditiveParameters, default_bags
 from gamcore.estimators.multitask_parameters import MultiTaskParameters
 from gamcore.estimators.parameters import defaults
+from gamcore.kernels import N_CODES
 from gamcore.kernels.pair_grid import SIDE
 from gamcore.model.losses import LOSSES
 
@@ -66,6 +67,9 @@ COMPARED = 1.6
 
 CURVE_BYTES, CURVE_OWN = 2048, 4
 SURFACE_BYTES = 8 * (SIDE**2 + 1024)
+FINER_BINS = 2.5
+"""How many times as long a fit takes that looks for the bins it needs."""
+
 CELL_BYTES, MOST_CELLS = 16, 254**2
 """Bytes in a model's file: one curve of one refit, and the size of a feature's edges and counts in such curves; one
 surface of one refit, with its effects; one cell of a pair that has rows."""
@@ -114,14 +118,18 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int, 
     a_round = ceil(features * (1 + settings["greedy_ratio"]))
     at_once = max(1, min(n_jobs, refits))
     n_groups = TABLE_GROUPS if settings["n_groups"] == "auto" else settings["n_groups"]
-    sizes = [settings["max_bins"] - 1] * features
+    bins = N_CODES if settings["max_bins"] == AUTO else settings["max_bins"]
+    wider = max(1.0, bins / N_CODES)
+    sizes = [bins - 1] * features
     on_tables = loss == "squared" and pays(rows, sizes, n_groups, LOSSES["squared"], ensemble)
-    step = STEP_SECONDS + BAG_SECONDS * n_bags + a_row * rows
+    step = STEP_SECONDS + BAG_SECONDS * n_bags * wider + a_row * rows
     if on_tables:
         step = (TABLE_STEP_SECONDS + TABLE_FEATURE_SECONDS * features) * n_groups / TABLE_GROUPS
     seconds, most = (refits / at_once * n * a_round * step for n in (rounds, settings["max_rounds"]))
     counting = on_tables * features**2 * (PAIR_COUNT_SECONDS + COUNT_SECONDS * rows) / at_once
     seconds, most = seconds + counting, most + counting
+    if settings["max_bins"] == AUTO:
+        seconds, most = seconds * FINER_BINS, most * FINER_BINS
     n_pairs, fits = _pairs(features, settings["interactions"])
     joint = bool(n_pairs and settings["joint"])
     fits += joint
@@ -130,14 +138,14 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int, 
     if n_pairs:
         for_pairs += features**2 * (1e-5 + 1.1e-9 * rows) / n_jobs  # ranking the pairs, in order and shuffled
     seconds, most = seconds + for_pairs, most + for_pairs * max(1.0, settings["max_rounds"] / 600)
-    a_refit = 13 * rows + features * 256 * 32 * 4 + (n_pairs + joint * features) * (2 * rows + 4096 * 32)
+    a_refit = 13 * rows + features * bins * 32 * 4 + (n_pairs + joint * features) * (2 * rows + 4096 * 32)
     if ensemble == "subagging":  # rows sorted by bin, and membership of eight bags per byte
         a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
     ranking = rows * (features + RANKING_BYTES) if n_pairs else 0
     memory = rows * features + rows * 24 + max(at_once * a_refit, ranking) + n_pairs * PAIR_BYTES
     memory += on_tables * table_bytes(sizes, n_groups, wide=False)
     kept = refits + settings["bands"]
-    curves = features * (kept + CURVE_OWN) * CURVE_BYTES
+    curves = round(features * (kept + CURVE_OWN) * CURVE_BYTES * wider)
     surfaces = n_pairs * (kept * SURFACE_BYTES + min(rows, MOST_CELLS) * CELL_BYTES)
     return Estimate(seconds, most, memory, curves + surfaces)
 

@@ -21,11 +21,13 @@ from gamcore.boosting.progress import Progress
 from gamcore.boosting.row_files import ROW_BYTES, Files
 from gamcore.boosting.rows import in_range
 from gamcore.boosting.rows_on_disk import Spilled
-from gamcore.data.binning import Bins
+from gamcore.data.binning import Bins, type_of_all
 from gamcore.data.codes import clear_codes
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, as_frame, learn_features
+from gamcore.estimators.additive_parameters import AUTO
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
+from gamcore.kernels import N_CODES
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import LOSSES
 from gamcore.numbers import size
@@ -83,8 +85,8 @@ def fit_on_disk(
     n_rows = count_rows(place.table)
     known = ~data.held_out & (True if data.weight is None else data.weight > 0)
     bins = _learn_bins(model, data, known, n_rows > len(sample))
-    _check_disk(place.scratch, n_rows, len(bins))
-    files = Files(place.scratch, len(bins))
+    _check_disk(place.scratch, n_rows, len(bins) * np.dtype(type_of_all(bins)).itemsize)
+    files = Files(place.scratch, len(bins), type_of_all(bins))
     try:
         columns = list(dict.fromkeys([*columns_of(spec, held_out_by), *spec.filter_columns()]))
         held = held_out_rows(sample, spec.table, held_out_by.get("group"), held_out_by.get("time"))
@@ -116,11 +118,12 @@ def _learn_bins(model: Additive, data: Data, known: Bools, partial: bool) -> tup
     X = Table.of(data.X[known])
     weight = None if data.weight is None else in_range(data.weight[known], float(data.weight[known].mean()))
     features = learn_features(X, model.categorical_features, model.date_parts)
-    return learn_bins(X, features, weight, model.max_bins, partial)
+    max_bins = N_CODES if model.max_bins == AUTO else int(model.max_bins)
+    return learn_bins(X, features, weight, max_bins, partial)
 
 
-def _check_disk(scratch: Path, n_rows: int, n_features: int) -> None:
-    needed, free = n_rows * (n_features + ROW_BYTES) + SPARE_BYTES, shutil.disk_usage(scratch).free
+def _check_disk(scratch: Path, n_rows: int, code_bytes: int) -> None:
+    needed, free = n_rows * (code_bytes + ROW_BYTES) + SPARE_BYTES, shutil.disk_usage(scratch).free
     if free < needed:
         raise TableError(
             f"Training on this table needs {size(needed)} of disk in {scratch}, and {size(free)} are "

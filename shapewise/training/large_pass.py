@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.boosting.row_files import Files
-from gamcore.data.binning import MAX_VALUES, MOST_RARE_NAMES, Bins, fit_bins
+from gamcore.data.binning import MOST_RARE_NAMES, Bins, fit_bins, most_levels
 from gamcore.data.columns import UNSEEN, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.sampling import BUCKETS, buckets
 from gamcore.data.table import Feature, Table, Values, as_table, read_feature
@@ -38,13 +38,13 @@ def learn_bins(
     partial : whether the table has more rows than the sample. Levels found only in those are pooled, so a category
     whose levels already fill all its bins gets a pool.
     """
-    made = []
+    made, max_levels = [], most_levels(max_bins)
     for feature in features:
         values = read_feature(table, feature)
-        bins = fit_bins(feature, values, weight, max_bins)
-        full = bins.n_values == min(max_bins - 2, MAX_VALUES)
+        bins = fit_bins(feature, values, weight, max_bins, max_levels)
+        full = bins.n_values == max_levels - 2
         if partial and full and feature.kind == "category" and feature.part == "value" and not bins.pooled:
-            bins = fit_bins(feature, values, weight, max_bins - 1)
+            bins = fit_bins(feature, values, weight, max_bins, max_levels - 1)
         made.append(bins)
     return tuple(made)
 

@@ -11,8 +11,10 @@ import zlib
 from dataclasses import dataclass
 
 from gamcore.boosting.progress import Progress
+from gamcore.estimators.additive_parameters import AUTO
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
+from gamcore.kernels import N_CODES
 from shapewise.training.cost import estimate
 from shapewise.training.dataset import Data
 from shapewise.training.evaluation import evaluate
@@ -75,6 +77,7 @@ def draft(data: Data, spec: Spec) -> Draft:
         complete = time.monotonic() - boosting < MOST_SECONDS
         return not complete
 
-    estimator = fit(data, spec, callback=watch, outer_bags=1).set_params(callback=None)
+    bins = {"max_bins": N_CODES} if spec.changes.get("max_bins") == AUTO else {}
+    estimator = fit(data, spec, callback=watch, outer_bags=1, **bins).set_params(callback=None)
     seconds = time.monotonic() - started
     return Draft(estimator, evaluate(data, estimator), seconds, complete)

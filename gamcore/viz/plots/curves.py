@@ -39,6 +39,9 @@ MOST_ROOM = 0.75
 """Height that bands may add to a plot at either end, as a share of the curve's height."""
 DENSITY_BARS = 60
 
+MOST_LEVELS = 60
+"""Levels of a plot; of a category with more, those with most rows are drawn."""
+
 
 def curve(
     shape: Curve, target: str, detail: str, before: Curve | None = None, title: str | None = None, height: int = 412,
@@ -48,9 +51,14 @@ def curve(
     there are any.
 
     before : the feature's earlier curve, drawn faint. title : None for a sentence about the curve (`read_curve`).
-    observed : observed means to draw on it. A number of two values is drawn as two bars.
+    observed : observed means to draw on it. A number of two values is drawn as two bars. Of more than `MOST_LEVELS`
+    levels, those with most rows are drawn, and the detail says so.
     """
     whole, shape = shape, shape.as_levels()
+    if len(shape.labels) > MOST_LEVELS:
+        often = np.sort(np.argsort(-shape.counts, kind="stable")[:MOST_LEVELS])
+        detail += f" · the {MOST_LEVELS} of {count(len(shape.labels))} levels with most rows"
+        shape, observed = shape.of_levels(often), [one.of_levels(often) for one in observed]
     before = before.as_levels() if before is not None else None
     levels = shape.kind in ("category", "boolean")
     marks: list[Mark] = []
@@ -132,7 +140,7 @@ def small(
         hover = [f"{cut(shape.labels[k], 28)}: {say(shape.scores[k], shape.scale)}" for k in order]
         at = np.arange(order.size, dtype=np.float64)
         marks.append(Bars(at, shape.scores[order] - shape.zero, shape.zero, 0.6, hover=hover))
-        if shape.has_band:
+        if shape.has_band and order.size <= MOST_LEVELS:
             marks.append(Whiskers(at, shape.lower[order], shape.upper[order]))
         if other is not None:
             marks.append(Points(at, other.scores[order], "ink", 16, "dash", name=before))

@@ -16,7 +16,7 @@ from gamcore.boosting import table_counts
 from gamcore.boosting.problem import Parameters, Problem
 from gamcore.boosting.refit import RefitState
 from gamcore.boosting.row_files import Files
-from gamcore.boosting.rows import Dealing, as_table
+from gamcore.boosting.rows import Dealing, filled, room_for
 from gamcore.boosting.rows_on_disk import Spilled
 from gamcore.boosting.table_counts import Counting, groups_for, pays, table_bytes
 from gamcore.boosting.table_refit import TableState
@@ -278,7 +278,9 @@ def on_disk(folder, n=5_000, chunk=900, weighted=False):
     group = bucket.astype(np.int64) * 8 // BUCKETS
     order = np.argsort(group, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=8))])
-    table = as_table(np.ascontiguousarray(of.table.codes[:, order]), starts, tuple(bins))
+    table = room_for(tuple(bins), starts)
+    table.codes[:] = of.table.codes[:, order]
+    table = filled(table)
     weight = of.weight[order] if weighted else of.weight
     return spilled, Problem(table, of.y[order], weight, SQUARED)
 

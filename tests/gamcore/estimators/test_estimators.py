@@ -22,7 +22,7 @@ def test_presets_are_parameters(kind, preset):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("learning_rate", 0), ("max_leaves", 1), ("max_bins", 3), ("max_bins", 300), ("subsample", 0), ("n_bags", 0),
+        ("learning_rate", 0), ("max_leaves", 1), ("max_bins", 3), ("max_bins", 4097), ("subsample", 0), ("n_bags", 0),
         ("ensemble", "forest"), ("histogram", "fast"), ("validation_fraction", 1.0), ("outer_bags", 0),
         ("greedy_ratio", -1), ("callback", 3), ("max_rounds", 0),
     ],

@@ -21,7 +21,7 @@ from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.viz import plots
 from shapewise.training.spec import Spec
-from shapewise.ui.explain import brush, feature_list, left_out
+from shapewise.ui.explain import brush, feature_list, left_out, level_pages
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count
 from shapewise.ui.train import live
@@ -53,7 +53,8 @@ def notes(curve: Curve) -> str:
     if curve.rare:
         missing += f" {count(len(curve.rare))} levels with few rows share one bar and one effect: (rare)."
     cut = " The axis opens on the middle 99% of rows: drag it to see the rest." if plots.is_cut(curve) else ""
-    thin = f" {few} of {curve.scores.size} bins have under {FEW_ROWS} rows and are grey." if few else ""
+    of = f"{count(curve.scores.size)} {'levels' if curve.labels else 'bins'}"
+    thin = f" {count(few)} of {of} have under {FEW_ROWS} rows and are grey." if few else ""
     return missing + cut + thin
 
 
@@ -166,21 +167,26 @@ curve = (live.curve_of(tried.now, feature) if tried else None) or own
 if not whole:
     curve = replace(curve, whole=np.empty((2, 0)))
 curve = curve.on(scale)
+named = state.names_of(model)
+page = level_pages.choose(curve, named, element, shown_switches)
+drawn_curve = curve if page is None else curve.of_levels(page)
 before = tried.curve_before(feature) if tried else None
 markable = tried is None and bins.feature.part == "value" and data is not None
 rule = brush.marked(model, own.on(scale)) if markable else None
-named = state.names_of(model)
 title = headlines.of(model, feature) if tried is None else f"{named.term(feature)}, one refit with these settings"
 read = read_curve(shown(own.on(scale), named))
 if tried is None and own.has_whole:
     title = title or read
+means = dots(model.id, place, scale) if seen else []
 plot = plots.curve(
-    shown(curve, named), state.goal(model), state.detail(model, curve, draft=tried is not None), title=title,
+    shown(drawn_curve, named), state.goal(model), state.detail(model, curve, draft=tried is not None), title=title,
     height=HEIGHT, before=shown(before.on(scale), named) if before else None,
-    observed=dots(model.id, place, scale) if seen else (),
+    observed=means if page is None else [one.of_levels(page) for one in means],
 )  # fmt: skip
+if page is not None:
+    plot = replace(plot, numbers=shown(curve, named).frame())
 if rule is not None:
-    plot = plots.marked(plot, curve, rule, brush.label(model, rule))
+    plot = plots.marked(plot, drawn_curve, rule, brush.label(model, rule))
 with above:
     cards.headline(plot, element)
 with drawing:
@@ -188,9 +194,9 @@ with drawing:
         with st.container(height=HEIGHT, border=True, vertical_alignment="center", horizontal_alignment="center"):
             st.caption(":material/progress_activity: The curve is being redrawn with these settings.")
     else:
-        take = partial(brush.take, model, curve, bins, element) if markable else None
+        take = partial(brush.take, model, drawn_curve, bins, element, page) if markable else None
         cards.figure(plot, element, model.name, state.card(model), titled=False,
-                     over=curve if markable else None, on_box=take)  # fmt: skip
+                     over=drawn_curve if markable else None, on_box=take)  # fmt: skip
 with below:
     if act == "segment" and markable:
         with st.container(border=True):

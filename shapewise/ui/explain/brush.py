@@ -15,6 +15,7 @@ from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, RuleError, e
 from gamcore.decide.segments import cut_of, level_names
 from gamcore.explain.curves import Curve
 from gamcore.explain.piecewise import knee
+from gamcore.types import Ints
 from gamcore.viz.plots.curves import level_order
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
@@ -57,8 +58,8 @@ def marked(model: ModelAbout, curve: Curve) -> Rule | None:
     return reach.rounded(model.table, rule) if st.session_state.get(_key("rounded", model, curve)) else rule
 
 
-def take(model: ModelAbout, curve: Curve, bins: Bins, element: str) -> None:
-    """Mark the bins or levels inside the last box dragged on the chart `element`."""
+def take(model: ModelAbout, curve: Curve, bins: Bins, element: str, page: Ints | None = None) -> None:
+    """Mark the bins or levels inside the last box dragged on the chart `element`. page : places of its levels."""
     # With a panel of missing cells, axes 2 and 4 are that panel's; without one, axis 2 is that of the rows.
     axes = ("x", "x3") if curve.missing[3] else ("x", "x2")
     boxes = [b for b in st.session_state[element]["selection"]["box"] if b.get("xref", "x") in axes]
@@ -68,7 +69,8 @@ def take(model: ModelAbout, curve: Curve, bins: Bins, element: str) -> None:
     if curve.labels:
         low, high = sorted(float(value) for value in boxes[-1]["x"])
         order = level_order(curve)
-        inside = [k for place, k in enumerate(order) if low - 0.3 <= place <= high + 0.3]
+        inside = [int(k) for place, k in enumerate(order) if low - 0.3 <= place <= high + 0.3]
+        inside = inside if page is None else page[inside].tolist()
         st.session_state[_key("levels", model, curve)] = list(level_names(bins, inside))
         return
     if curve.is_two_valued:

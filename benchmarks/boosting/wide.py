@@ -98,11 +98,11 @@ def _one_draw(models: dict[str, Contender], case: Any, seed: int, binary: bool) 
     X, y, _ = draw(case, case[0], seed, binary)
     X_test, y_test, score = draw(case, TEST_ROWS, 1000 + seed, binary)
     best = loss(y_test, 1 / (1 + np.exp(-score)) if binary else score, binary)
-    found: dict[str, float] = {}
+    excess: dict[str, float] = {}
     for name, contender in models.items():
         predicted, seconds = fitted(contender, (X, X_test, y), binary, seed)
-        found |= {name: loss(y_test, predicted, binary) - best, f"{name}, s": seconds}
-    return found
+        excess |= {name: loss(y_test, predicted, binary) - best, f"{name}, s": seconds}
+    return excess
 
 
 def bins(data: Path, seeds: int) -> pd.DataFrame:

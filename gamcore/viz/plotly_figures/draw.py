@@ -29,6 +29,10 @@ NARROW, FEWEST = 0.3, 2
 """A panel with less than this share of the width has that many ticks."""
 COLOR_BAR = 64
 """Pixels of a colour bar, which lies below its plot: beside it, a phone has no room for the plot."""
+UNDER, UNDER_TALL = -0.16, -0.34
+"""Where the colour bar begins, in heights of the plot: below labels that lie, and below those that stand."""
+MOST_LYING = 60
+"""Letters on an axis beyond which its labels stand."""
 STANDOFF = 5
 """Pixels between an axis and its labels, so that those of x and y do not meet in the corner."""
 BETWEEN_ROWS, BETWEEN_COLUMNS = 0.03, 0.02
@@ -99,7 +103,7 @@ def _panel(layout: Options, panel: Panel, place: PanelPlace, color: Palette) -> 
         layout["shapes"] += shapes(mark, panel, place, color)
         layout["annotations"] += label(mark, panel, place, color)
         if isinstance(mark, Cells) and mark.scale.shown:
-            layout["coloraxis"] = _coloraxis(mark.scale, color)
+            layout["coloraxis"] = _coloraxis(mark.scale, color, UNDER_TALL if _is_tall(panel.x) else UNDER)
         if isinstance(mark, Bars):
             layout |= {"bargap": 0, "barmode": "overlay"}
     if panel.note:
@@ -172,9 +176,14 @@ def _round_ratios(axis: Axis, marks: Iterable[Mark], along: bool) -> Options:
     return {"dtick": "D2"} if wide else {}
 
 
-def _coloraxis(scale: ColorScale, color: Palette) -> Options:
+def _is_tall(axis: Axis) -> bool:
+    """Return whether the labels of an axis will stand: many, or long ones."""
+    return sum(len(text) for _, text in axis.ticks or ()) > MOST_LYING
+
+
+def _coloraxis(scale: ColorScale, color: Palette, y: float) -> Options:
     bar: Options = {"orientation": "h", "thickness": 12, "len": 0.6, "x": 0, "xanchor": "left"}
-    bar |= {"y": -0.16, "yanchor": "top", "title": {"text": escape(scale.title, 40), "side": "bottom"}}
+    bar |= {"y": y, "yanchor": "top", "title": {"text": escape(scale.title, 40), "side": "bottom"}}
     if scale.ticks:
         bar |= {"tickvals": [at for at, _ in scale.ticks], "ticktext": [name for _, name in scale.ticks]}
     return {"cmin": scale.low, "cmax": scale.high, "colorscale": colors(scale, color), "colorbar": bar}

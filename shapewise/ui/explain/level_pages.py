@@ -39,7 +39,7 @@ def choose(curve: Curve, named: Names, key: str, where: DeltaGenerator) -> Ints 
             persist_state="session",
             width=170,
         )
-        kept = found(labels, sought or "")
+        kept = matching(labels, sought or "")
         places = kept[_ranked(curve, [labels[k] for k in kept], kept, by)]
         pages = max(1, -(-places.size // PER_PAGE))
         page = (
@@ -53,7 +53,7 @@ def choose(curve: Curve, named: Names, key: str, where: DeltaGenerator) -> Ints 
     return shown
 
 
-def found(labels: list[str], sought: str) -> Ints:
+def matching(labels: list[str], sought: str) -> Ints:
     """Return the places of the labels that contain what is sought, in small or capital letters."""
     wanted = sought.strip().casefold()
     return np.array([k for k, label in enumerate(labels) if wanted in label.casefold()], np.int64)

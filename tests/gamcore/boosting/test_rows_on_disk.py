@@ -108,6 +108,7 @@ CASES = {
         "changes": {"max_rounds": 15, "objective": "tweedie", "power": "auto"},
     },
     "categories and date parts": {"categories": ["n"], "changes": {"max_rounds": 15, "date_parts": True}},
+    "many levels": {"features": [*FEATURES, "who"], "changes": {"max_rounds": 15, "max_bins": 1024}},
     "rows and levels": {
         "conditions": [Range("b", 0.2), Levels("c", ("p", "q", "r", "s"))], "negative": ["bad"],
     },

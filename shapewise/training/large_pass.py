@@ -20,7 +20,7 @@ from gamcore.data.columns import UNSEEN, TableError, read_dates, read_numbers, r
 from gamcore.data.sampling import BUCKETS, buckets
 from gamcore.data.table import Feature, Table, Values, as_table, read_feature
 from gamcore.data.targets import read_numeric_target
-from gamcore.types import Bools, Floats
+from gamcore.types import Bools, Codes, Floats
 from shapewise.store.batches import Matching, hash_texts
 from shapewise.training.dataset import choose, read_exposure, read_groups, read_weights
 from shapewise.training.spec import Spec
@@ -145,7 +145,7 @@ class Spilling:
         y = self._target(values)
         bucket = buckets(numbers, self.spec.seed)
         self.sizes += np.bincount(bucket, minlength=BUCKETS)
-        codes = np.empty((len(self._bins), len(frame)), self.files.code)
+        codes: Codes = np.empty((len(self._bins), len(frame)), self.files.code)
         for j, of_feature in enumerate(self._bins):
             read = read_feature(as_table(frame), of_feature.feature)
             self._note(j, frame, read)

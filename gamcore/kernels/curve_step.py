@@ -113,7 +113,7 @@ def grouped_trees(
     for b in range(settings.n_bags):
         combine(hist, sets.member[draw, b], size, work.bags[b])
     weight = sets.weight[draw, :, low:high]
-    if table.nominal[feature] and last >= N_CODES and settings.n_bags > 1:
+    if table.nominal[feature] and last + 2 > N_CODES and settings.n_bags > 1:
         draw_levels(weight, last, fit.curves[feature], settings, work)
         finish_step(last, feature, fit, settings, work)
     else:

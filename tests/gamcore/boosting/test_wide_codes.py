@@ -142,6 +142,15 @@ def test_many_levels_are_predicted_as_random_effects(many_levels):
     assert gap < 0.5 * (sums / n - overall - best).std()
 
 
+def test_the_first_number_of_levels_that_needs_two_bytes_is_shrunken_already():
+    rng = np.random.default_rng(6)
+    level = rng.permutation(np.arange(255 * 12) % 255)
+    X = pd.DataFrame({"level": level.astype(str), "b": rng.normal(size=level.size)})
+    model = GAMRegressor(**QUICK).fit(X, 2 * np.sin(2 * X["b"]) + rng.normal(size=level.size))
+    assert model.model_.bins[0].dtype is WIDE_CODE
+    assert np.abs(model.model_.terms[0].scores).max() < 0.1  # cuts would fit the noise of twelve rows
+
+
 def test_many_levels_without_an_effect_stay_together():
     rng = np.random.default_rng(5)
     X = pd.DataFrame({"shop": rng.integers(0, 1500, 30_000).astype(str), "b": rng.normal(size=30_000)})

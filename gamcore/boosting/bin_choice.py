@@ -8,16 +8,15 @@ would share a bin.
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
-from gamcore.boosting.class_turns import ClassTask
 from gamcore.boosting.fit import FitPlan, Seeds
-from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.progress import Watcher
-from gamcore.boosting.rows import Dealing, Encoded
+from gamcore.boosting.quick_refits import quick_refits
+from gamcore.boosting.rows import Encoded
 from gamcore.boosting.table_counts import ROW_GROUPS
 from gamcore.kernels import MOST_CODES, N_CODES
 from gamcore.types import Floats
@@ -34,12 +33,12 @@ Encode = Callable[[int], Encoded]
 def finer_bins(data: Encoded, encoded: Encode, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Encoded:
     """Return the rows of `data`, which have N_CODES bins per number, with twice as many as often as that pays.
 
-    encoded : returns the rows with so many bins. The seeds are copied: the fit that follows is that with this number
-    given.
+    encoded : returns the rows with so many bins. All are dealt into as many groups, so that losses can be compared.
     """
+    plan = replace(plan, n_groups=ROW_GROUPS)
     losses, bins = None, 2 * N_CODES
     while bins <= MOST_CODES and not watcher.stopped:
-        finer = encoded(bins).with_loss(data.loss)
+        finer = encoded(bins)
         if _sizes(finer) == _sizes(data):
             break
         losses = _losses(data, plan, seeds, watcher) if losses is None else losses
@@ -56,13 +55,5 @@ def _sizes(data: Encoded) -> list[int]:
 
 def _losses(data: Encoded, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Floats:
     """Return the validation loss of each quick refit, (REFITS,)."""
-    shares = data.shares(Dealing(REFITS, ROW_GROUPS, 1.0 / REFITS, copy(seeds.groups), copy(seeds.splits)))
-    bags = [int(seed.generate_state(1)[0]) for seed in copy(seeds.bags).spawn(REFITS)]
-    tasks: list[Any] = [
-        ClassTask(share, plan.parameters, seed, plan.n_classes)
-        if plan.n_classes > 2
-        else RefitTask(share, plan.parameters, seed)
-        for share, seed in zip(shares, bags, strict=True)
-    ]
-    about = {"part": watcher.next_part()}
-    return np.array([refit.valid_loss for refit in run_all(tasks, data.n_rows, plan.n_jobs, watcher.callback, about)])
+    _, refits = quick_refits(data, plan, seeds, watcher, REFITS)
+    return np.array([refit.valid_loss for refit in refits])

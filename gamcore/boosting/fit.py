@@ -94,13 +94,7 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     learnt = counted or shares
     count_first(learnt, plan, watcher.callback, about)
     bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds.bags.spawn(plan.n_refits)]
-    watch, several = watcher.callback is not None, plan.n_classes > 2
-    tasks = [
-        ClassTask(share, plan.parameters, seed, plan.n_classes, watch)
-        if several
-        else RefitTask(share, plan.parameters, seed, watch)
-        for share, seed in zip(learnt, bag_seeds, strict=True)
-    ]
+    several, tasks = plan.n_classes > 2, tasks_of(learnt, plan, bag_seeds, watcher.callback is not None)
     mains: list[Any] = run_all(tasks, source.n_rows, plan.n_jobs, watcher.callback, about)
     counts, ranking, pairs = source.counts(), None, None
     if plan.interactions != 0 and not watcher.stopped:
@@ -113,6 +107,14 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     losses = np.array([refit.valid_loss for refit in (pairs.refits if pairs else mains)])
     problem = counted[0].load().problem if counted else None
     return Fitted(model, best_rounds, losses, ranking=ranking, pairs=pairs, counted=problem)
+
+
+def tasks_of(shares: Shares, plan: FitPlan, bag_seeds: Sequence[int], watch: bool = False) -> list[Any]:
+    """Return the refits of main effects as tasks, one per share. watch : whether the training loss is measured."""
+    if plan.n_classes > 2:
+        of_classes = zip(shares, bag_seeds, strict=True)
+        return [ClassTask(share, plan.parameters, seed, plan.n_classes, watch) for share, seed in of_classes]
+    return [RefitTask(share, plan.parameters, seed, watch) for share, seed in zip(shares, bag_seeds, strict=True)]
 
 
 def check_pairs(bins: Sequence[Bins], pairs: Sequence[Pair]) -> None:

@@ -6,18 +6,17 @@ are together all rows. Given these means, the power is the one for which the row
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Final
 
 import numpy as np
 
 from gamcore.boosting.fit import FitPlan, Seeds
-from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.pair_stage import main_score
 from gamcore.boosting.problem import Share, rows_of
 from gamcore.boosting.progress import Watcher
+from gamcore.boosting.quick_refits import quick_refits
 from gamcore.boosting.refit import Refit
-from gamcore.boosting.rows import Dealing, Source
+from gamcore.boosting.rows import Source
 from gamcore.stats.tweedie import likeliest_power
 from gamcore.types import Floats
 
@@ -26,16 +25,8 @@ REFITS: Final = 2
 
 
 def choose_power(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> float:
-    """Return the power that suits the rows of a source; its loss and that of `plan` have the usual power.
-
-    The seeds are copied, so that the fit that follows is that with this power given.
-    """
-    dealing = Dealing(REFITS, plan.n_groups, 1.0 / REFITS, copy(seeds.groups), copy(seeds.splits))
-    shares = source.shares(dealing)
-    bags = [int(seed.generate_state(1)[0]) for seed in copy(seeds.bags).spawn(REFITS)]
-    tasks = [RefitTask(share, plan.parameters, seed) for share, seed in zip(shares, bags, strict=True)]
-    about = {"part": watcher.next_part()}
-    refits = run_all(tasks, source.n_rows, plan.n_jobs, watcher.callback, about)
+    """Return the power that suits the rows of a source; its loss and that of `plan` have the usual power."""
+    shares, refits = quick_refits(source, plan, seeds, watcher, REFITS)
     rows = [_unseen(share.load(), refit) for share, refit in zip(shares, refits, strict=True)]
     y, mean, weight = (np.concatenate([one[k] for one in rows]) for k in range(3))
     return likeliest_power(y, mean * np.sum(weight * y) / np.sum(weight * mean), weight)

@@ -67,8 +67,8 @@ class AdditiveEstimator(AdditiveParameters, Explained):
 
     def _finer(self, data: Encoded, encoded: Encode, seeds: Seeds, watcher: Watcher) -> Encoded:
         """Return the rows with as many bins as the loss of unseen rows asks for."""
-        plan = self._plan(data.with_loss(self.loss), [of_feature.feature.name for of_feature in data.bins])
-        return finer_bins(data.with_loss(self.loss), encoded, plan, seeds, watcher)
+        plan = self._plan(data, [of_feature.feature.name for of_feature in data.bins])
+        return finer_bins(data, encoded, plan, seeds, watcher)
 
     def _encoded(self, rows: TrainingRows, binned: Binned, strata: Ints | None) -> Encoded:
         return Encoded(

@@ -93,38 +93,6 @@ def _add_four(
 
 
 @kernel
-def _add_to_four(
-    table: CodedTable,
-    feature: int,
-    four: NDArray[np.int64],
-    at: int,
-    size: int,
-    gradient: NDArray[np.floating],
-    paired: bool,
-    out: NDArray[np.floating],
-) -> None:
-    """Add rows of four groups to their histograms of a feature."""
-    line = line_of(table, feature)
-    if table.codes.dtype == table.wide.dtype or line >= 0:
-        _add_four(table.codes[line], table.starts, four, at, size, gradient, paired, out)
-    else:
-        _add_four(table.wide[-1 - line], table.starts, four, at, size, gradient, paired, out)
-
-
-@kernel
-def _add_to_one(
-    table: CodedTable, feature: int, begin: int, end: int, gradient: NDArray[np.floating], paired: bool,
-    out: NDArray[np.floating],
-) -> None:  # fmt: skip
-    """Add rows of one group to its histogram of a feature."""
-    line = line_of(table, feature)
-    if table.codes.dtype == table.wide.dtype or line >= 0:
-        add_run(table.codes[line, begin:end], gradient, paired, out)
-    else:
-        add_run(table.wide[-1 - line, begin:end], gradient, paired, out)
-
-
-@kernel
 def _common_size(table: CodedTable, groups: NDArray[np.int64]) -> int:
     """Return the number of rows in the smallest of `groups`."""
     size: int = table.starts[groups[0] + 1] - table.starts[groups[0]]
@@ -150,7 +118,7 @@ def add_groups(
     groups, so the results are the same to the bit however groups are shared between threads.
     """
     hist[:] = 0
-    paired = is_paired(loss)
+    paired, line = is_paired(loss), line_of(table, feature)
     fours = groups.size - groups.size % CHAINS
     for q in range(0, fours, CHAINS):
         four = groups[q : q + CHAINS]
@@ -160,7 +128,10 @@ def add_groups(
             for k in range(CHAINS):
                 begin = table.starts[four[k]] + at
                 advance_run(table, begin, begin + n, rows, fit, loss, work, k)
-            _add_to_four(table, feature, four, at, n, work.gradient, paired, hist[q : q + CHAINS])
+            if table.codes.dtype == table.wide.dtype or line >= 0:
+                _add_four(table.codes[line], table.starts, four, at, n, work.gradient, paired, hist[q : q + CHAINS])
+            else:
+                _add_four(table.wide[-1 - line], table.starts, four, at, n, work.gradient, paired, hist[q : q + CHAINS])
     for q in range(groups.size):  # the rest of unequal groups, and the groups after the last four
         start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
         if q < fours:
@@ -168,7 +139,10 @@ def add_groups(
         for begin in range(start, stop, CHUNK):
             end = lesser(begin + CHUNK, stop)
             advance_run(table, begin, end, rows, fit, loss, work, 0)
-            _add_to_one(table, feature, begin, end, work.gradient[0], paired, hist[q])
+            if table.codes.dtype == table.wide.dtype or line >= 0:
+                add_run(table.codes[line, begin:end], work.gradient[0], paired, hist[q])
+            else:
+                add_run(table.wide[-1 - line, begin:end], work.gradient[0], paired, hist[q])
 
 
 @kernel

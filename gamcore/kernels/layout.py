@@ -34,7 +34,7 @@ CHAINS: Final = 4
 where a column has one heavy bin."""
 
 _CACHE_LINE = 64
-_PER_LINE = 16
+_PER_LINE = _CACHE_LINE // 4
 """Values of four bytes on a cache line."""
 
 

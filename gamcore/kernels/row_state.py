@@ -14,7 +14,11 @@ from gamcore.types import Codes
 
 @kernel
 def line_of(table: CodedTable, feature: int) -> int:
-    """Return where the codes of a feature are: see `CodedTable`."""
+    """Return where the codes of a feature are: see `CodedTable`.
+
+    Callers first compare the types of `codes` and `wide`, which is done when they are compiled: where no feature is
+    wide these are the same, and the branch for wide features costs nothing.
+    """
     return int(table.line[feature]) if table.line.size else feature
 
 

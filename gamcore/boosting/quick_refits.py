@@ -1,0 +1,27 @@
+"""A few refits whose validation rows are together all rows: what they show of unseen rows decides how to fit."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+from gamcore.boosting.fit import FitPlan, Seeds, tasks_of
+from gamcore.boosting.loop import run_all
+from gamcore.boosting.problem import Shares
+from gamcore.boosting.progress import Watcher
+from gamcore.boosting.rows import Dealing, Source
+
+
+def quick_refits(
+    source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher, n_refits: int
+) -> tuple[Shares, list[Any]]:
+    """Return the shares of `n_refits` refits, each of which validates on the groups that the others learn from, and the
+    refits.
+
+    The seeds are copied, so that the fit that follows is the same as without them.
+    """
+    dealing = Dealing(n_refits, plan.n_groups, 1.0 / n_refits, copy(seeds.groups), copy(seeds.splits))
+    shares = source.shares(dealing)
+    bags = [int(seed.generate_state(1)[0]) for seed in copy(seeds.bags).spawn(n_refits)]
+    about = {"part": watcher.next_part()}
+    return shares, run_all(tasks_of(shares, plan, bags), source.n_rows, plan.n_jobs, watcher.callback, about)

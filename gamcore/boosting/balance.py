@@ -32,7 +32,7 @@ def balanced(model: AdditiveModel, parts: Parts) -> AdditiveModel:
         return model
     rows = [_scored(model, part) for part in parts()]
     total = shift_to_balance(model.loss, *(np.concatenate([one[k] for one in rows]) for k in range(3)))
-    return replace(model, intercept=model.intercept + total, refit_intercepts=model.refit_intercepts + total)
+    return replace(model, refit_intercepts=model.refit_intercepts + total)
 
 
 def shift_to_balance(loss: Loss, y: Floats, score: Floats, weight: Floats) -> float:

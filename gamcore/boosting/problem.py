@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Final, Protocol
 
@@ -24,6 +24,9 @@ COARSE_ROWS: Final = 25_000
 """Rows from which coarse rounds pay: small tables are fast without them, and three leaves would fit their noise."""
 
 COARSE_LEAVES: Final = 3
+
+SMALL_ROUNDS: Final = 5
+"""Rounds of small steps; twice as many were no better."""
 
 _COUNTING = threading.Lock()
 
@@ -50,6 +53,7 @@ class Parameters:
     greedy_ratio: float
     early_stopping_rounds: int
     smoothing_rounds: int = 0  # rounds with one random cut per bag, before all others
+    small_rounds: int = 0  # rounds of small steps, before the coarse ones
     coarse_leaves: int = 0  # leaves of the coarse rounds' trees; no such rounds unless more than max_leaves
     tolerance: float = 1e-5
     min_node_weight: float = 5.0  # row weight that a node needs to be cut
@@ -65,6 +69,10 @@ class Parameters:
                 f"max_leaves must be 1 to {MAX_LEAVES} and n_bags 1 to {count(MAX_BAGS)}; "
                 f"got {leaves} and {self.n_bags}."
             )
+
+    def steep(self) -> Parameters:
+        """Return parameters that suit steep shapes: small steps come first, instead of smoothing rounds."""
+        return replace(self, smoothing_rounds=0, small_rounds=SMALL_ROUNDS)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,10 @@ from gamcore.kernels import losses
 from gamcore.kernels import row_state as row_kernels
 from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MARK_ROUND, ROUND, StopRule, make_course, validate
 from gamcore.kernels.layout import CHUNK, Rows, Settings, make_fit
+
+SMALL_RATE: Final = 0.05
+"""The learning rate of small steps. After large ones, the features whose turn comes first would hold what they share
+with others."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,7 @@ class RefitState:
         """Return the stages of a refit in order; each continues from the best round of the previous one.
 
         Smoothing rounds, if requested, cut at random: the mean of many such trees bends where a best cut would jump.
+        Rounds of small steps suit steep shapes better.
         Coarse rounds find most of each shape in a fraction of the steps; they end at the first round that fails to
         lower the validation loss. Fine rounds end when `early_stopping_rounds` of them have not lowered it by a
         relative `tolerance` (sooner early in a refit, see `early_stopping.StopRule`).
@@ -153,7 +158,11 @@ class RefitState:
         if self.split.valid.size and parameters.coarse_leaves > parameters.max_leaves:
             coarse = fine._replace(max_leaves=parameters.coarse_leaves)
             stages.insert(0, RoundStage(coarse, StopRule(1, parameters.tolerance), n_greedy, no_end))
-        smooth = min(parameters.smoothing_rounds, parameters.max_rounds // 2)
+        small, smooth = (
+            min(n, parameters.max_rounds // 2) for n in (parameters.small_rounds, parameters.smoothing_rounds)
+        )
+        if small and parameters.learning_rate > SMALL_RATE:
+            stages.insert(0, RoundStage(fine._replace(learning_rate=SMALL_RATE), rule, n_greedy, small))
         if smooth:
             stages.insert(0, RoundStage(fine._replace(random=True), rule, n_greedy, smooth))
         return stages

@@ -73,7 +73,7 @@ def around(model: AdditiveModel, feature: int, scores: Floats, base: float) -> A
     terms = list(model.terms)
     terms[feature] = replace(term, scores=centred, refits=np.tile(centred, (model.n_refits, 1)))
     intercepts = model.refit_intercepts + mean
-    return replace(model, terms=tuple(terms), intercept=model.intercept + mean, refit_intercepts=intercepts, base=base)
+    return replace(model, terms=tuple(terms), refit_intercepts=intercepts, base=base)
 
 
 @dataclass(frozen=True)

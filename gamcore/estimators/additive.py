@@ -53,6 +53,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
             binned = bin_table(rows.table, features, rows.weight, max_bins, most_levels(max_bins))
             return self._encoded(rows, binned, strata)
 
+        self.steep_ = not self.smoothing_rounds
         data = encoded(N_CODES if self.max_bins == AUTO else int(self.max_bins))
         if self.bands:
             check_halves(data)
@@ -66,9 +67,10 @@ class AdditiveEstimator(AdditiveParameters, Explained):
                 self._add_halves(data, self.bands, seeds, watcher)
 
     def _finer(self, data: Encoded, encoded: Encode, seeds: Seeds, watcher: Watcher) -> Encoded:
-        """Return the rows with as many bins as the loss of unseen rows asks for."""
+        """Return the rows with as many bins as the loss of unseen rows asks for, and set `steep_`."""
         plan = self._plan(data, [of_feature.feature.name for of_feature in data.bins])
-        return finer_bins(data, encoded, plan, seeds, watcher)
+        data, self.steep_ = finer_bins(data, encoded, plan, seeds, watcher)
+        return data
 
     def _encoded(self, rows: TrainingRows, binned: Binned, strata: Ints | None) -> Encoded:
         return Encoded(
@@ -90,6 +92,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         check_parameters(self)
         self.read_table(X, reset=True)
         self._learn_classes(y)
+        self.steep_ = not self.smoothing_rounds
         seeds = Seeds.of(self.random_state)
         with listening(self.callback) as callback:
             watcher = Watcher(callback)
@@ -249,6 +252,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
             **self._about(),
             "best_rounds": self.best_rounds_.tolist(),
             "validation_losses": [plain(loss) for loss in self.validation_losses_.tolist()],
+            "steep": bool(getattr(self, "steep_", False)),
             "pair_joint": bool(getattr(self, "pair_joint_", False)),
             "pair_path": [[n, plain(loss)] for n, loss in getattr(self, "pair_path_", ())],
         }

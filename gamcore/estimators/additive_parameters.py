@@ -41,6 +41,7 @@ PAIR_STAGE: Final[dict[str, Any]] = {
     "greedy_ratio": 1.0,
     "early_stopping_rounds": 10,
     "smoothing_rounds": 0,
+    "small_rounds": 0,
     "coarse_leaves": 0,
 }
 """Boosting parameters specific to the pair stage, chosen by measurement (docs/method/pairs.md)."""
@@ -99,7 +100,7 @@ class AdditiveParameters(CommonParameters):
         256, [*whole(4, MOST_CODES), StrOptions({AUTO})],
         "Codes per feature, the missing and the unseen one included; a category may have up to 4,096 unless fewer than "
         '256 are asked for. "auto" doubles those of numbers from 256 on, up to 4,096, while that lowers the loss of '
-        "rows that three quick refits have not seen.",
+        "rows that three quick refits have not seen, and leaves out the smoothing rounds where that loss is lower so.",
         form=Input(
             "Bins per feature", "Steps a curve may have, the missing and the unseen bin included.", 4, MOST_CODES
         ),
@@ -108,7 +109,8 @@ class AdditiveParameters(CommonParameters):
     smoothing_rounds: int = parameter(
         10, whole(0, MAX_ROUNDS),
         "Rounds before all others whose trees are cut once and anywhere: the mean of many bends gently, and what "
-        "follows only adds what it lacks (as in EBM). At most half of `max_rounds`.",
+        "follows only adds what it lacks (as in EBM). At most half of `max_rounds`. With 0, five rounds of small steps "
+        "come first, which suits steep shapes.",
         form=Input("Smoothing rounds", "Rounds of cuts anywhere before the others: gentler curves.", 0, 2000, 20),
         paper="none",
     )  # fmt: skip
@@ -183,7 +185,7 @@ class AdditiveParameters(CommonParameters):
 
     def boosting_parameters(self, n_rows: int) -> Parameters:
         """Return the boosting parameters of a fit to `n_rows` rows."""
-        return Parameters(
+        parameters = Parameters(
             ensemble=self.ensemble,
             histogram="mask" if self.histogram == "auto" else self.histogram,
             mart=getattr(self, "boosting", "logit") == "mart",
@@ -197,6 +199,7 @@ class AdditiveParameters(CommonParameters):
             coarse_leaves=first_leaves(self.coarse_leaves, n_rows),
             smoothing_rounds=self.smoothing_rounds,
         )
+        return parameters.steep() if getattr(self, "steep_", not self.smoothing_rounds) else parameters
 
     def pair_options(self, n_rows: int, n_jobs: int) -> Options:
         """Return how pairs are ranked and fitted."""

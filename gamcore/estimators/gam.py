@@ -56,6 +56,8 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         Mean squared error on each refit's validation rows; mean deviance or pinball loss for the other objectives.
     power_ :
         Of "tweedie": the power that was given or chosen.
+    steep_ :
+        Whether refits start with small steps instead of smoothing rounds, as they do without these.
     pair_ranking_ :
         Frame of all pairs, as from `rank_pairs`; like those below, only with `interactions`.
     pair_worth_ : (pairs,)
@@ -391,6 +393,7 @@ def from_saved(saved: Saved) -> Estimator:
     path = saved.about.get("pair_path")
     steps = [numbers(step) for step in path] if isinstance(path, list) else []
     estimator.pair_path_ = tuple((int(step[0]), step[1]) for step in steps if len(step) == 2)
+    estimator.steep_ = saved.about.get("steep") is True
     estimator.pair_joint_ = saved.about.get("pair_joint") is True
     if isinstance(estimator, GAMClassifier):
         estimator.classes_ = np.array(saved.classes)

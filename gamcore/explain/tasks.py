@@ -83,7 +83,7 @@ def additive_model(model: TaskModel, t: int) -> AdditiveModel:
         terms.append(Term(place, refits.mean(axis=0), refits, model.weights(int(j), t)))
     bins = tuple(model.bins[j] for j in own)
     intercepts = model.means[:, t]
-    return AdditiveModel(bins, tuple(terms), float(intercepts.mean()), intercepts.copy(), model.loss)
+    return AdditiveModel(bins, tuple(terms), intercepts.copy(), model.loss)
 
 
 def task_breakdown(model: TaskModel, codes: Codes, task: Ints) -> Breakdown:

@@ -346,7 +346,6 @@ def _build_refits(
     return AdditiveModel(
         bins,
         made,
-        intercept=float(intercepts.mean()),
         refit_intercepts=intercepts,
         loss=read_loss(manifest),
         pairs=pairs,

@@ -137,7 +137,6 @@ class AdditiveModel:
 
     bins: tuple[Bins, ...]
     terms: tuple[Term, ...]
-    intercept: float
     refit_intercepts: Floats  # (K,)
     loss: Loss
     pairs: tuple[PairTerm, ...] = ()
@@ -146,6 +145,11 @@ class AdditiveModel:
     given: tuple[Given, ...] = ()
     evenness: float = 1.0
     intervals: Intervals | None = None
+
+    @cached_property
+    def intercept(self) -> float:
+        """The mean of the refits' intercepts."""
+        return float(self.refit_intercepts.mean())
 
     @property
     def n_refits(self) -> int:
@@ -227,7 +231,7 @@ def assemble(
             intercepts += mean
         refits[:, count == 0] = 0.0
         terms.append(Term(j, refits.mean(axis=0), refits, count))
-    return AdditiveModel(bins, tuple(terms), float(intercepts.mean()), intercepts, loss)
+    return AdditiveModel(bins, tuple(terms), intercepts, loss)
 
 
 def count_cells(codes: Codes, pair: tuple[int, int], bins: Sequence[Bins], weight: Floats | None) -> Floats:
@@ -313,7 +317,6 @@ def add_pair(
     return replace(
         model,
         terms=tuple(terms),
-        intercept=float(intercepts.mean()),
         refit_intercepts=intercepts,
         pairs=(*model.pairs, term),
     )

@@ -150,7 +150,6 @@ def _less_the_mean(models: Sequence[AdditiveModel]) -> list[AdditiveModel]:
             model,
             terms=tuple(of[k] for of in terms),
             pairs=tuple(of[k] for of in pairs),
-            intercept=float(intercepts[k].mean()),
             refit_intercepts=intercepts[k],
             loss=LOSSES["softmax"],
         )

@@ -67,7 +67,7 @@ COMPARED = 1.6
 
 CURVE_BYTES, CURVE_OWN = 2048, 4
 SURFACE_BYTES = 8 * (SIDE**2 + 1024)
-FINER_BINS = 2.5
+FINER_BINS = 3.0
 """How many times as long a fit takes that looks for the bins it needs."""
 
 CELL_BYTES, MOST_CELLS = 16, 254**2

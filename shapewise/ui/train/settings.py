@@ -137,7 +137,7 @@ def more(table: TableAbout, preset: str, binary: bool) -> dict[str, Any]:
     finer = st.toggle(
         "More bins while they pay", key=f"finer-{table.id}",
         help="Begins with 256 bins per number, and doubles them as long as that lowers the loss of rows that quick "
-        "refits have not seen. It pays where a target jumps between near values. Takes about twice as long.",
+        "refits have not seen. It pays where a target jumps between near values. Takes two to five times as long.",
     )  # fmt: skip
     changes |= {"max_bins": AUTO} if finer and not table.sampled else {}
     parts = st.toggle(

@@ -75,6 +75,21 @@ def test_smoothing_rounds_bend_where_best_cuts_jump():
     assert rough.scores.size == smooth.scores.size > 200
 
 
+def test_small_first_steps_let_features_share_what_they_have_in_common():
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame({"a": rng.integers(0, 50, 3000)}).assign(b=lambda frame: frame["a"])
+    y = 1.0 * (X["a"] > 30) + 0.1 * rng.normal(size=3000)
+    settings = {"outer_bags": 2, "greedy_ratio": 0.0, "max_rounds": 20, "random_state": 0}
+    shares = {}
+    for rate in (0.8, 0.4, 0.05):
+        model = GAMRegressor(learning_rate=rate, smoothing_rounds=0, **settings).fit(X, y).model_
+        first, second = (np.average(np.abs(term.scores), weights=term.counts) for term in model.terms)
+        shares[rate] = second / first
+    assert shares[0.8] > 0.35  # with large steps from the first on, the second gets 1 - rate of what the first does
+    assert shares[0.4] > 0.68
+    assert shares[0.05] == pytest.approx(0.95, abs=1e-6)
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_threads_inside_a_refit_give_the_same_bits(loss, monkeypatch):
     monkeypatch.setattr("gamcore.boosting.loop.THREADED_ROWS", 0)

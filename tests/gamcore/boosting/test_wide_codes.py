@@ -220,6 +220,24 @@ def test_smooth_curves_keep_256_bins_and_jumps_get_more():
     assert finest(GAMRegressor(**QUICK | {"max_rounds": 60}, max_bins="auto").fit(X, y)) >= 1024
 
 
+def test_steep_shapes_start_with_small_steps_and_smooth_ones_do_not(tmp_path):
+    rng = np.random.default_rng(1)
+    common = rng.normal(size=(6000, 1))
+    X = pd.DataFrame(0.8 * common + 0.6 * rng.normal(size=(6000, 4)), columns=list("abcd"))
+    noise = 0.1 * rng.normal(size=6000)
+    steep = 5.0 * (X["a"] < -2.2) + 3.0 * (X["c"] > 2.3) + 2.0 * (X["d"] > 0.1) + noise
+    models = [GAMRegressor(**QUICK, bands=10, max_bins="auto").fit(X, y) for y in (steep, np.sin(2 * X["a"]) + noise)]
+    assert [model.steep_ for model in models] == [True, False]
+    models[0].save(tmp_path / "steep.gamx")
+    again = load_model(tmp_path / "steep.gamx")
+    assert again.steep_
+    later = again.add_bands(X, steep, n_refits=10).model_.halves.terms[0].refits
+    np.testing.assert_array_equal(later, models[0].model_.halves.terms[0].refits)
+    asked = GAMRegressor(**QUICK, max_bins=max(256, finest(models[0])), smoothing_rounds=0).fit(X, steep)
+    assert asked.steep_
+    np.testing.assert_array_equal(asked.predict(X), models[0].predict(X))
+
+
 def test_a_model_of_many_levels_is_kept_and_read_elsewhere(many_levels, tmp_path):
     X, _, model = many_levels
     model.save(tmp_path / "m.gamx")

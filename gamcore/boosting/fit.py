@@ -141,7 +141,7 @@ def _model(
     source: Source, plan: FitPlan, counts: list[Floats], mains: list[Refit], pairs: Chosen | None
 ) -> AdditiveModel:
     curves, base_scores = np.stack([refit.curves for refit in mains]), np.array([refit.base_score for refit in mains])
-    model = assemble(source.bins, curves, base_scores, counts, plan.loss)
+    model = assemble(source.bins, curves, base_scores, counts, plan.loss, signs=plan.parameters.signs)
     model = replace(model, base=source.base(), given=source.given)
     if pairs:
         model = add_pairs(model, pairs.pairs, pairs.refits, [source.cells(pair) for pair in pairs.pairs], plan.purify)

@@ -40,7 +40,8 @@ def fit_group_halves(
     refits = run_all(tasks, 0, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})
     counts: Sequence[Floats] = [term.counts for term in model.terms]
     curves, base_scores = np.stack([one.curves for one in refits]), np.array([one.base_score for one in refits])
-    return replace(assemble(model.bins, curves, base_scores, counts, model.loss), evenness=evenness)
+    halves = assemble(model.bins, curves, base_scores, counts, model.loss, signs=model.signs)
+    return replace(halves, evenness=evenness)
 
 
 def _task(problem: Problem, recipe: HalfRecipe, n_groups: int, seed: np.random.SeedSequence) -> RefitTask:

@@ -77,6 +77,7 @@ def fit_halves(
         np.array([refit.main.base_score for refit in refits]),
         counts,
         model.loss,
+        signs=model.signs,
     )
     pure = bool(model.pairs) and model.pairs[0].pure
     halves = with_doubt(data, model, halves)

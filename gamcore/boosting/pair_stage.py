@@ -92,6 +92,12 @@ class PairState(RefitState):
         scale = problem.loss.scale_of(response[train], problem.row_weight[train]) or 1.0
         return 0.0, scale, response / scale
 
+    def _signs(self) -> Ints:
+        """Return the signs (lines, 2): those of main effects that are boosted again, and of both features of pairs."""
+        signs = np.array(self.parameters.signs or np.zeros(self._mains.table.last.size), np.int64)
+        mains = np.stack([signs, np.zeros_like(signs)], axis=1)[: self._n_mains]
+        return np.concatenate([mains, signs[self._given.pairs]])
+
     @property
     def _n_mains(self) -> int:
         return self._mains.table.last.size if self._given.joint else 0

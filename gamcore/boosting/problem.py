@@ -60,6 +60,7 @@ class Parameters:
     min_node_hessian: float = 1.0  # the same for LogitBoost, whose hessians p (1 - p) are small for rare classes
     max_delta: float = 10.0  # the largest Newton step, where a loss has hessians
     dtype: type = SUM
+    signs: tuple[int, ...] = ()  # of each feature 1 where its curve may only rise, -1 only fall; empty if all are free
 
     def __post_init__(self) -> None:
         # Kernels index by these without bounds checks. Estimators check them with clearer messages.

@@ -67,10 +67,17 @@ class RefitState:
         )
         n_features, dtype = problem.table.last.size, parameters.dtype
         self.fit = make_fit(n_features, losses.no_change(self.loss), dtype, self.n_codes, n_states)
+        self.fit.signs[:] = self._signs()
         valid_weight = self._weight_of(split.valid)
         self.course = make_course(n_features, split.valid, valid_weight, dtype, self.n_codes)
         self.refresh()
         self.course.losses[:] = validate(problem.table, self.rows, self.fit, self.loss, self.course)
+
+    def _signs(self) -> NDArray[np.int64]:
+        """Return the signs (p, 2) of `layout.Fit`."""
+        signs = np.zeros((self.problem.table.last.size, 2), np.int64)
+        signs[:, 0] = self.parameters.signs or 0
+        return signs
 
     @property
     def n_codes(self) -> int:

@@ -49,6 +49,7 @@ class TableState(RefitState):
         self.base_score = problem.centre + self.base * self.scale
         self.loss_unit = problem.loss.loss_unit(self.scale, 1.0)
         self.fit = make_fit(n_features, no_change(self.loss), dtype, self.n_codes)
+        self.fit.signs[:] = self._signs()
         self.left = make_left(self.tables, self.n_codes, n_valid, dtype)
         valid_weight = float(self.tables.group[split.valid, 0].sum())
         self.course = make_course(n_features, split.valid, valid_weight, dtype, self.n_codes)

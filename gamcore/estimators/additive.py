@@ -18,11 +18,13 @@ from gamcore.boosting.fit import FitPlan, Fitted, Seeds, fit, with_halves
 from gamcore.boosting.group_halves import fit_group_halves
 from gamcore.boosting.half_refits import HalfRecipe, check_halves
 from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
+from gamcore.boosting.pair_selection import Options
 from gamcore.boosting.problem import Problem
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Encoded, Source, added
 from gamcore.boosting.table_counts import HALF_GROUPS
 from gamcore.data.binning import Binned, bin_table, encode_table, most_levels
+from gamcore.data.columns import TableError
 from gamcore.data.rows import read_init_score
 from gamcore.data.table import learn_features
 from gamcore.estimators.additive_parameters import AUTO, FEWEST_BANDS, MOST_BANDS, AdditiveParameters
@@ -35,6 +37,7 @@ from gamcore.io.manifest import Saved
 from gamcore.kernels import N_CODES
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.classes import ClassesModel
+from gamcore.model.monotone import check_monotone, signs_of
 from gamcore.numbers import count
 from gamcore.types import Floats, Ints
 
@@ -65,6 +68,16 @@ class AdditiveEstimator(AdditiveParameters, Explained):
             self._fit_source(data, seeds, watcher)
             if self.bands and not watcher.stopped:
                 self._add_halves(data, self.bands, seeds, watcher)
+
+    def _signs(self, source: Source) -> tuple[int, ...]:
+        """Return the signs of the features of a source, see `signs_of`."""
+        if self.monotone and self.n_scores > 1:
+            raise TableError("monotone needs one score per row, and several classes have one each: leave it out.")
+        return signs_of(self.monotone, source.bins)
+
+    def _pair_options(self, source: Source) -> Options:
+        options = self.pair_options(source.n_rows, n_threads(self.n_jobs))
+        return replace(options, parameters=replace(options.parameters, signs=self._signs(source)))
 
     def _finer(self, data: Encoded, encoded: Encode, seeds: Seeds, watcher: Watcher) -> Encoded:
         """Return the rows with as many bins as the loss of unseen rows asks for, and set `steep_`."""
@@ -114,6 +127,8 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         """Set the fitted attributes."""
         for stale in ("pair_ranking_", "pair_worth_", "pair_path_", "pair_joint_"):
             self.__dict__.pop(stale, None)
+        if isinstance(fitted.model, AdditiveModel):
+            check_monotone(fitted.model)
         self.model_, self.best_rounds_ = fitted.model, fitted.best_rounds
         self.n_rounds_ = int(self.best_rounds_.max())
         self.validation_losses_ = fitted.validation_losses
@@ -127,12 +142,12 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         n_rows = source.n_rows
         return FitPlan(
             loss=self.loss,
-            parameters=self.boosting_parameters(n_rows),
+            parameters=replace(self.boosting_parameters(n_rows), signs=self._signs(source)),
             n_refits=self.outer_bags,
             n_groups=self._groups_of(source, halves),
             validation_fraction=self.validation_fraction,
             interactions=self.wanted_pairs(names),
-            pairs=self.pair_options(n_rows, n_threads(self.n_jobs)),
+            pairs=self._pair_options(source),
             purify=self.purify,
             n_jobs=n_threads(self.n_jobs),
             n_classes=self.n_scores if self.n_scores > 1 else 2,
@@ -140,9 +155,9 @@ class AdditiveEstimator(AdditiveParameters, Explained):
 
     def _recipe(self, source: Source, halves: bool = False) -> HalfRecipe:
         """Return how halves of the rows of a source are fitted."""
-        options = self.pair_options(source.n_rows, n_threads(self.n_jobs))
+        options = self._pair_options(source)
         return HalfRecipe(
-            parameters=self.boosting_parameters(source.n_rows),
+            parameters=replace(self.boosting_parameters(source.n_rows), signs=self._signs(source)),
             n_groups=self._groups_of(source, halves),
             validation_fraction=self.validation_fraction,
             pairs=replace(options, joint=getattr(self, "pair_joint_", False)),

@@ -156,6 +156,11 @@ class AdditiveParameters(CommonParameters):
         True, ["boolean"],
         "Move the main effects that surfaces hold to the curves of their features; predictions stay.",
     )  # fmt: skip
+    monotone: dict[Any, int] | None = parameter(
+        None, [dict, None],
+        "Features along which predictions may only rise (1) or only fall (-1), by name or position, with all their "
+        "pairs; missing values are free. A check over all cells proves it after the fit. Not for several classes.",
+    )  # fmt: skip
     bands: int = parameter(
         0, [AllowedOptions(Integral, {0}), *whole(FEWEST_BANDS, MOST_BANDS)],
         "Half-sample refits that show how certain the curves are, 0 for none; 30 are about twice the work of the fit. "

@@ -15,8 +15,7 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.boosting.fit import Fitted as Fit
-from gamcore.boosting.fit import Seeds
+from gamcore.boosting import fit as boost
 from gamcore.boosting.power_choice import choose_power
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Source
@@ -33,6 +32,7 @@ from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.model.classes import ClassesModel, against_rest
 from gamcore.model.losses import LOSSES, Loss, default_loss
+from gamcore.model.monotone import promised
 from gamcore.multitask.model import TaskModel
 from gamcore.types import Floats
 
@@ -102,7 +102,7 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         self._fit_rows(rows)
         return self
 
-    def _fit_source(self, source: Source, seeds: Seeds, watcher: Watcher, halves: bool = False) -> Fit:
+    def _fit_source(self, source: Source, seeds: boost.Seeds, watcher: Watcher, halves: bool = False) -> boost.Fitted:
         """Fit, after the power is chosen if that is asked for."""
         self.__dict__.pop("power_", None)
         source = source.with_loss(self.loss)
@@ -393,7 +393,7 @@ def from_saved(saved: Saved) -> Estimator:
     path = saved.about.get("pair_path")
     steps = [numbers(step) for step in path] if isinstance(path, list) else []
     estimator.pair_path_ = tuple((int(step[0]), step[1]) for step in steps if len(step) == 2)
-    estimator.steep_ = saved.about.get("steep") is True
+    estimator.steep_, estimator.monotone = saved.about.get("steep") is True, promised(saved.model)
     estimator.pair_joint_ = saved.about.get("pair_joint") is True
     if isinstance(estimator, GAMClassifier):
         estimator.classes_ = np.array(saved.classes)

@@ -23,6 +23,7 @@ from gamcore.io.manifest_pairs import MAX_CELLS, MAX_PAIRS, build_pairs
 from gamcore.model.additive import GIVEN, AdditiveModel, Given, Term
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES, Loss
+from gamcore.model.monotone import is_monotone
 from gamcore.multitask.model import TaskModel
 
 Arrays = dict[str, NDArray[np.float64]]
@@ -137,7 +138,23 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         "about": saved.about,
         **({"given": list(model.given)} if model.given else {}),
         **({"evenness": model.halves.evenness} if model.halves and model.halves.evenness < 1 else {}),
-    } | codes_entry(model.bins)
+        **_required(codes_entry(model.bins), signs_entry(model)),
+    }
+
+
+def _required(*entries: dict[str, Any]) -> dict[str, Any]:
+    """Return entries that may each have fields that are required."""
+    required = [name for entry in entries for name in entry.get("required", [])]
+    merged = {name: value for entry in entries for name, value in entry.items()}
+    return merged | ({"required": required} if required else {})
+
+
+def signs_entry(model: AdditiveModel) -> dict[str, Any]:
+    """Return the manifest's entry for monotone features; of their pairs, codes without rows have scores of their own,
+    which readers have to know."""
+    if not any(model.signs):
+        return {}
+    return {"signs": list(model.signs)} | ({"required": ["signs"]} if any(pair.ordered for pair in model.pairs) else {})
 
 
 def codes_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
@@ -305,6 +322,7 @@ def build_model(
 ) -> AdditiveModel:
     """Return a model with its half-sample refits, if it has any; the arrays are those of one score per row."""
     model = _build_refits(manifest, arrays, bins)
+    require(all(is_monotone(model, j) for j in range(len(bins))), "its score is not monotone where it says so")
     if HALF + "scores" not in arrays:
         return model
     own = {name.removeprefix(HALF): array for name, array in arrays.items() if name.startswith(HALF)}
@@ -342,11 +360,21 @@ def _build_refits(
     counts = np.split(arrays["counts"], ends[:-1])
     made = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
     intercepts = arrays["intercepts"]
-    pairs = build_pairs(manifest.get("pairs", []), arrays, bins, n_refits)
+    signs = _read_signs(manifest, len(bins))
+    pairs = build_pairs(manifest.get("pairs", []), arrays, bins, n_refits, signs)
     return AdditiveModel(
         bins,
         made,
         refit_intercepts=intercepts,
         loss=read_loss(manifest),
         pairs=pairs,
+        signs=signs,
     )
+
+
+def _read_signs(manifest: dict[str, Any], n_features: int) -> tuple[int, ...]:
+    """Return the signs of the features along which the score is monotone."""
+    signs = manifest.get("signs", [])
+    fine = isinstance(signs, list) and len(signs) in (0, n_features)
+    require(fine and all(type(sign) is int and -1 <= sign <= 1 for sign in signs), "its signs do not match features")
+    return tuple(signs)

@@ -17,9 +17,13 @@ MAX_CELLS: Final = 2**26
 
 
 def build_pairs(
-    entries: Any, arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], n_refits: int
+    entries: Any,
+    arrays: dict[str, NDArray[np.float64]],
+    bins: tuple[Bins, ...],
+    n_refits: int,
+    signs: tuple[int, ...] = (),
 ) -> tuple[PairTerm, ...]:
-    """Return the checked pairs of a file: no code indexes beyond a surface."""
+    """Return the checked pairs of a file: no code indexes beyond a surface. signs : as in `AdditiveModel`."""
     require(isinstance(entries, list) and len(entries) <= MAX_PAIRS, "its pairs are not a list, or too many")
     require(bool(entries) == ("surfaces" in arrays), "its pairs have no surfaces")
     if not entries:
@@ -59,6 +63,7 @@ def build_pairs(
                 columns=columns,
                 counts=counts,
                 pure=pure,
+                ordered=any(signs[place[0] : place[0] + 1] + signs[place[1] : place[1] + 1]),
             )
         )
     return tuple(made)

@@ -22,6 +22,7 @@ from gamcore.kernels.losses import (
     put_factors,
     sums_of,
 )
+from gamcore.kernels.monotone import find_slack, keep_order
 from gamcore.kernels.row_state import shift_groups
 from gamcore.kernels.shrunken_levels import draw_levels
 from gamcore.kernels.sorting import first_most
@@ -85,7 +86,12 @@ def cut_bags(
     last = table.last[feature]
     start_line(table, feature, work)
     key = settings.seed + (fit.steps[feature] * table.last.size + feature) * settings.n_bags
-    cut_lines(weight, last, settings, key, work)
+    sign = fit.signs[feature, 0]
+    if sign != 0:
+        find_slack(last, sign, fit.curves[feature], work)
+    cut_lines(weight, last, settings, key, sign, work)
+    if sign != 0:
+        keep_order(last, feature, fit, settings, work)
     finish_step(last, feature, fit, settings, work)
 
 

@@ -107,6 +107,9 @@ class Fit(NamedTuple):
     moved: NDArray[np.float64]  # (p, V) change since the validation rows were last brought up to date
     pending: NDArray[np.int64]  # (1,) feature of the last update
     factor: NDArray[np.floating]  # (V,) or (2 V,) by what a row's state changes: `losses.factors_of` the update
+    signs: NDArray[
+        np.int64
+    ]  # (p, 2) 1 where a line may only rise along its codes, -1 only fall, 0 free; pairs have two
 
 
 class Work(NamedTuple):
@@ -124,6 +127,7 @@ class Work(NamedTuple):
     total: NDArray[np.float64]  # (2, V) gradient and hessian of all training rows, by code
     order: Codes  # (V,) the line: the code at its k-th place
     update: NDArray[np.float64]  # (V,) sum of the bags' trees, by place
+    slack: NDArray[np.float64]  # (V,) of a curve with a sign: how far it moves the right way after each place
 
 
 class Settings(NamedTuple):
@@ -165,6 +169,7 @@ def make_work(n_bags: int, max_leaves: int, dtype: type = SUM, n_codes: int = N_
         total=np.zeros((2, n_codes), CURVE),
         order=np.arange(n_codes, dtype=CODE if n_codes <= N_CODES else WIDE_CODE),
         update=aligned((n_codes,), CURVE),
+        slack=np.zeros(n_codes, CURVE),
     )
 
 
@@ -177,4 +182,5 @@ def make_fit(n_features: int, no_change: float, dtype: type = SUM, n_codes: int 
         moved=np.zeros((n_features, n_codes), CURVE),
         pending=np.zeros(1, np.int64),
         factor=np.full(n_states * n_codes, no_change, dtype),
+        signs=np.zeros((n_features, 2), np.int64),
     )

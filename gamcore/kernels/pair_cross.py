@@ -59,6 +59,25 @@ def _cross_values(
 
 
 @kernel
+def _bar(
+    run: NDArray[np.float64], a: int, ends: tuple[int, int], signs: tuple[int, int], value: NDArray[np.floating]
+) -> None:
+    """Set the value of the crosses (a, b) to 0 whose quadrants would fall where they must rise, or rise where they must
+    fall; signs : of the two features, as in `Fit`."""
+    kind = value.dtype.type
+    right_g, right_h = run[0, a, ends[1]], run[1, a, ends[1]]
+    rest_g, rest_h = run[0, ends[0], ends[1]] - right_g, run[1, ends[0], ends[1]] - right_h
+    for k in range(value.size):
+        g0, h0 = run[0, a, k + 1], run[1, a, k + 1]
+        g1, h1 = right_g - g0, right_h - h0
+        g2, h2 = run[0, ends[0], k + 1] - g0, run[1, ends[0], k + 1] - h0
+        g3, h3 = rest_g - g2, rest_h - h2
+        barred = signs[0] * (g2 * h0 - g0 * h2) < 0.0 or signs[0] * (g3 * h1 - g1 * h3) < 0.0
+        if barred or signs[1] * (g1 * h0 - g0 * h1) < 0.0 or signs[1] * (g3 * h2 - g2 * h3) < 0.0:
+            value[k] = kind(0.0)
+
+
+@kernel
 def _strips(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool, board: PairScratch) -> None:
     """Fill board.strip: what rows with the first feature missing add to each cut of the second."""
     g, h = run[0], run[1]
@@ -89,7 +108,14 @@ def _strip(run: NDArray[np.float64], a: int, ends: tuple[int, int], floor: float
 
 
 @kernel
-def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool, board: PairScratch) -> float:
+def best_cross(
+    run: NDArray[np.float64],
+    ends: tuple[int, int],
+    floor: float,
+    pure: bool,
+    signs: tuple[int, int],
+    board: PairScratch,
+) -> float:
     """Return the value of the cross that reduces the loss most, and write its cuts to board.tree; 0, and no tree,
     where no cross is allowed.
 
@@ -97,7 +123,8 @@ def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pu
     rows that are not lighter either.
     `pure` counts only what is beyond main effects (algorithm of this project): the contrast of the quadrants, and the
     contrasts of missing with seen rows of either feature at the other's cut.
-    Ties go to the first cut of the first feature, then of the second.
+    Ties go to the first cut of the first feature, then of the second. signs : of either feature, 1 where the quadrants
+    may only rise along it, -1 where they may only fall.
     """
     last_a, last_b = ends
     if last_a < 2 or last_b < 2:
@@ -107,6 +134,8 @@ def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pu
     _strips(run, ends, floor, pure, board)
     for a in range(1, last_a):
         _cross_values(run, a, ends, floor, pure, strip, value)
+        if signs[0] != 0 or signs[1] != 0:
+            _bar(run, a, ends, signs, value)
         k = first_largest(bits)
         if value[k] > 0:
             strongest = float(value[k]) + _strip(run, a, ends, floor, pure)

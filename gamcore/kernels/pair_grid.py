@@ -61,6 +61,7 @@ class PairScratch(NamedTuple):
     line: NDArray[np.float64]  # (2, SIDE) running sums of one part of a tree
     tree: NDArray[np.int64]  # (5,) the best tree so far
     trial: NDArray[np.int64]  # (5,) the tree being tried
+    leaf: NDArray[np.float64]  # (3, 3, 3) of each part and side of the best tree: gradient, weight, value
 
 
 def make_board(dtype: type) -> PairScratch:
@@ -79,6 +80,7 @@ def make_board(dtype: type) -> PairScratch:
         line=aligned((2, SIDE), CURVE),
         tree=np.zeros(5, np.int64),
         trial=np.zeros(5, np.int64),
+        leaf=np.zeros((3, 3, 3), CURVE),
     )
 
 

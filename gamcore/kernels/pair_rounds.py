@@ -110,33 +110,85 @@ def _paint(fit: Fit, pair: int, rows: tuple[int, int], columns: tuple[int, int],
 
 
 @kernel
+def _leaves(ends: tuple[int, int], settings: Settings, board: PairScratch) -> None:
+    """Fill board.leaf: of each part and side of board.tree its gradient, weight, and shrunken value.
+
+    A side is below the cut of the other axis, above it, or missing. Leaves of missing values lighter than the floor
+    stay 0.
+    """
+    tree, run, leaf = board.tree, board.run, board.leaf
+    last_root, last = (ends[0], ends[1]) if tree[AXIS] == 0 else (ends[1], ends[0])
+    for part in range(3):
+        cut = tree[PART + part]
+        for side in range(3):
+            to = cut if side == 0 else last if side == 1 else 0
+            g, h = part_sum(run, 0, tree, part, last_root, to), part_sum(run, 1, tree, part, last_root, to)
+            if side == 1:
+                g -= part_sum(run, 0, tree, part, last_root, cut)
+                h -= part_sum(run, 1, tree, part, last_root, cut)
+            light = h < (settings.min_node_weight if part == 2 or side == 2 else EMPTY)
+            leaf[part, side, 0], leaf[part, side, 1] = (0.0, 0.0) if light else (g, h)
+            leaf[part, side, 2] = 0.0 if light else leaf_value(g, h, settings.max_delta, settings.loss)
+
+
+@kernel
+def _pool_two(one: NDArray[np.float64], other: NDArray[np.float64], sign: int, settings: Settings) -> bool:
+    """Give two leaves one value if the second is on the wrong side of the first; return whether it was."""
+    if not sign * (other[2] - one[2]) < 0.0:
+        return False
+    value = leaf_value(one[0] + other[0], one[1] + other[1], settings.max_delta, settings.loss)
+    one[2] = other[2] = value
+    return True
+
+
+@kernel
+def _pool_leaves(signs: tuple[int, int], settings: Settings, board: PairScratch) -> None:
+    """Put the values of a cross in order along the axes that have a sign.
+
+    The quadrants of a cross that may be chosen are in order by their means. Leaves of missing values may not be, nor
+    exact values of a log link. A quadrant that would have to be pooled along both axes is pooled with all of them.
+    """
+    leaf, first = board.leaf, board.tree[AXIS] == 0
+    root, other = (signs[0], signs[1]) if first else (signs[1], signs[0])
+    _pool_two(leaf[0, 2], leaf[1, 2], root, settings)
+    _pool_two(leaf[2, 0], leaf[2, 1], other, settings)
+    pooled = False
+    for side in range(2):
+        pooled |= _pool_two(leaf[0, side], leaf[1, side], root, settings)
+    for part in range(2):
+        pooled |= _pool_two(leaf[part, 0], leaf[part, 1], other, settings)
+    if pooled and root != 0 and other != 0:
+        g, h = leaf[:2, :2, 0].sum(), leaf[:2, :2, 1].sum()
+        leaf[:2, :2, 2] = leaf_value(g, h, settings.max_delta, settings.loss)
+
+
+@kernel
 def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, board: PairScratch) -> None:
     """Turn board.tree into a step: add shrunken leaf values to the pair's changes, and leave them pending for the rows.
 
-    Leaves of missing values lighter than the floor stay 0. The gain is the drop of the loss's quadratic approximation,
-    as in `curve_step`.
+    The gain is the drop of the loss's quadratic approximation, as in `curve_step`.
     """
-    tree, run = board.tree, board.run
+    tree, leaf = board.tree, board.leaf
     fit.factor[:] = no_change(settings.loss)
+    _leaves(ends, settings, board)
+    signs = (fit.signs[pair, 0], fit.signs[pair, 1])
+    if signs[0] != 0 or signs[1] != 0:
+        _pool_leaves(signs, settings, board)
     last_root, last = (ends[0], ends[1]) if tree[AXIS] == 0 else (ends[1], ends[0])
     gain = 0.0
     for part in range(3):
         along = (1, tree[AT]) if part == 0 else (tree[AT] + 1, last_root) if part == 1 else (0, 0)
         cut = tree[PART + part]
         for side in range(3):
-            other = (1, cut) if side == 0 else (cut + 1, last) if side == 1 else (0, 0)
-            g, h = part_sum(run, 0, tree, part, last_root, other[1]), part_sum(run, 1, tree, part, last_root, other[1])
-            if side == 1:
-                g -= part_sum(run, 0, tree, part, last_root, cut)
-                h -= part_sum(run, 1, tree, part, last_root, cut)
-            if h < (settings.min_node_weight if part == 2 or side == 2 else EMPTY):
+            if leaf[part, side, 1] == 0.0 and leaf[part, side, 2] == 0.0:
                 continue
-            step = settings.learning_rate * leaf_value(g, h, settings.max_delta, settings.loss)
-            gain += 2.0 * g * step - h * step * step
+            across = (1, cut) if side == 0 else (cut + 1, last) if side == 1 else (0, 0)
+            step = settings.learning_rate * leaf[part, side, 2]
+            gain += 2.0 * leaf[part, side, 0] * step - leaf[part, side, 1] * step * step
             if tree[AXIS] == 0:
-                _paint(fit, pair, along, other, step, settings.loss)
+                _paint(fit, pair, along, across, step, settings.loss)
             else:
-                _paint(fit, pair, other, along, step, settings.loss)
+                _paint(fit, pair, across, along, step, settings.loss)
     fit.gains[pair] = gain
     fit.steps[pair] += 1
     fit.pending[0] = pair
@@ -168,10 +220,11 @@ def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bo
     ends = (terms.ends[line, 0], terms.ends[line, 1])
     run_up(board.wide, terms.weight[line], is_paired(settings.loss), ends, board.run)
     run_gradients(ends, settings.loss, board.run)
-    if refined:
+    signs = (fit.signs[line, 0], fit.signs[line, 1])
+    if refined and signs[0] == 0 and signs[1] == 0:
         best = best_refined(board.run, ends, settings.min_node_weight, board)
     else:
-        best = best_cross(board.run, ends, settings.min_node_weight, False, board)
+        best = best_cross(board.run, ends, settings.min_node_weight, False, signs, board)
     if best > 0:
         finish_pair(ends, line, fit, settings, board)
     else:
@@ -304,7 +357,7 @@ def _strength(board: PairScratch, k: int, many: bool, ends: tuple[int, int], flo
         run_up(board.wide_two[k], board.cells[:0], True, ends, board.run)
     else:
         run_up(board.two[k], board.cells[:0], True, ends, board.run)
-    strength = best_cross(board.run, ends, floor, pure, board)
+    strength = best_cross(board.run, ends, floor, pure, (0, 0), board)
     if pure or not strength > 0:
         return float(strength)
     g, h = total(board.run, ends)

@@ -73,6 +73,8 @@ class PairTerm:
     means : (K,); rows : (K, size_1); columns : (K, size_2) means and main effects of the surfaces, weighted by the
         training rows of their cells; equal for all codes of a drawn bin.
     counts : (size_1, size_2) training rows (sum of weights) per cell.
+    ordered : whether codes without training rows keep the scores of the surfaces, which are in order along a monotone
+        feature, as their main effects alone need not be.
     """
 
     features: tuple[int, int]
@@ -83,25 +85,33 @@ class PairTerm:
     columns: Floats
     counts: Floats
     pure: bool
+    ordered: bool = False
 
     def refit(self, k: int) -> Floats:
         """Return the scores (size_1, size_2) of one refit, by the codes of the two features.
 
-        A code without training rows (unseen, or missing where no value was missing) has no interaction: its scores
-        hold only the mean and main effects.
+        A code without training rows (unseen, or missing where no value was missing) has no interaction unless the term
+        is `ordered`: its scores hold only the mean and main effects.
         """
         surface = self.surfaces[k][np.ix_(self.merges[0][k], self.merges[1][k])]
         effects = self.means[k] + self.rows[k][:, None] + self.columns[k]
-        rows, columns = (self.counts.sum(axis=axis) == 0 for axis in (1, 0))
+        rows, columns = self._empty
         surface[rows], surface[:, columns] = effects[rows], effects[:, columns]
         return np.asarray(surface - effects if self.pure else surface)
+
+    @cached_property
+    def _empty(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which codes of either feature have no interaction."""
+        rows, columns = (self.counts.sum(axis=axis) == 0 for axis in (1, 0))
+        return (rows & False, columns & False) if self.ordered else (rows, columns)
 
     def refits_at(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> Floats:
         """Return the scores (K, n) of all refits for rows given by their codes (n,) of the two features."""
         k = np.arange(len(self.surfaces))[:, None]
         surface = self.surfaces[k, self.merges[0][:, first], self.merges[1][:, second]]
         effects = self.means[:, None] + self.rows[:, first] + self.columns[:, second]
-        empty = (self.counts.sum(axis=1) == 0)[first] | (self.counts.sum(axis=0) == 0)[second]
+        rows, columns = self._empty
+        empty = rows[first] | columns[second]
         surface = np.where(empty, effects, surface)
         return np.asarray(surface - effects if self.pure else surface)
 
@@ -132,6 +142,8 @@ class AdditiveModel:
         terms (`stats.bands`). None where there are none yet.
     evenness : of half-sample refits, the effective share of the rows that they are of (`stats.weights`); 1 where all
         weigh the same.
+    signs : of each feature 1 where the score may only rise along it, -1 where it may only fall, 0 elsewhere; empty if
+        all are free (`model.monotone`).
     intervals : what intervals around predictions are made of; None where they have not been calibrated.
     """
 
@@ -144,6 +156,7 @@ class AdditiveModel:
     halves: AdditiveModel | None = None
     given: tuple[Given, ...] = ()
     evenness: float = 1.0
+    signs: tuple[int, ...] = ()
     intervals: Intervals | None = None
 
     @cached_property
@@ -213,13 +226,19 @@ def count_bins(codes: Codes, bins: Sequence[Bins], weight: Floats | None) -> lis
 
 
 def assemble(
-    bins: tuple[Bins, ...], curves: Floats, base_scores: Floats, counts: Sequence[Floats], loss: Loss
+    bins: tuple[Bins, ...],
+    curves: Floats,
+    base_scores: Floats,
+    counts: Sequence[Floats],
+    loss: Loss,
+    signs: tuple[int, ...] = (),
 ) -> AdditiveModel:
     """Return the mean of refits as one model, centred.
 
     curves : (K, p, V) per refit, not centred; base_scores : (K,). All refits share their bins, so the mean of the
     curves is exact. Centring moves each curve's mean over *all* training rows into the intercept; predictions of rows
-    that fall into bins with training rows do not change. Bins without any are then set to 0.
+    that fall into bins with training rows do not change. Bins without any are then set to 0; values of a monotone
+    feature keep what is in order.
     """
     intercepts = base_scores.astype(np.float64).copy()
     terms = []
@@ -229,9 +248,11 @@ def assemble(
             mean = refits @ count / count.sum()
             refits -= mean[:, None]
             intercepts += mean
-        refits[:, count == 0] = 0.0
+        empty = count == 0
+        empty[1:-1] &= not any(signs[j : j + 1])
+        refits[:, empty] = 0.0
         terms.append(Term(j, refits.mean(axis=0), refits, count))
-    return AdditiveModel(bins, tuple(terms), intercepts, loss)
+    return AdditiveModel(bins, tuple(terms), intercepts, loss, signs=signs)
 
 
 def count_cells(codes: Codes, pair: tuple[int, int], bins: Sequence[Bins], weight: Floats | None) -> Floats:
@@ -306,6 +327,7 @@ def add_pair(
         columns=columns,
         counts=counts,
         pure=purify,
+        ordered=any(model.signs[i : i + 1] + model.signs[j : j + 1]),
     )
     if not purify:
         return replace(model, pairs=(*model.pairs, term))

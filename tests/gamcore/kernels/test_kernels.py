@@ -248,7 +248,7 @@ def cut(g, s, d=None, max_leaves=3, mart=False, dtype=np.float64, bags=1, min_no
     else:
         work.bags[:, 1 : last + 1] = g
     chosen = Settings(loss, mart, 1.0, max_leaves, min_node_weight, 10.0, bags, key is not None)
-    linecut.cut_lines(weight, last, chosen, key or 0, work)
+    linecut.cut_lines(weight, last, chosen, key or 0, 0, work)
     return work.update[1 : last + 1] / bags
 
 

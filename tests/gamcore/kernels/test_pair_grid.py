@@ -57,7 +57,7 @@ def test_the_best_trees_are_those_of_the_twins(seed, floor, missing):
     a, b, g, h = rows_of_a_pair(seed, missing=missing)
     board = run_up(a, b, g, h)
     value, tree = naive.best_cross(a, b, g, h, LAST, floor)
-    assert cross.best_cross(board.run, LAST, floor, False, board) == pytest.approx(value, rel=1e-9)
+    assert cross.best_cross(board.run, LAST, floor, False, (0, 0), board) == pytest.approx(value, rel=1e-9)
     assert tree is None or tuple(board.tree) == tree
     value, tree = naive.best_refined(a, b, g, h, LAST, floor)
     assert refined.best_refined(board.run, LAST, floor, board) == pytest.approx(value, rel=1e-9)
@@ -113,13 +113,13 @@ def test_light_leaves_of_missing_rows_are_worth_nothing():
     for find in ("cross", "refined"):
         board = run_up(a, b, g, h)
         if find == "cross":
-            value = cross.best_cross(board.run, LAST, 5.0, False, board)
+            value = cross.best_cross(board.run, LAST, 5.0, False, (0, 0), board)
         else:
             value = refined.best_refined(board.run, LAST, 5.0, board)
         kept = a > 0
         other = run_up(a[kept], b[kept], g[kept], h[kept])
         without = (
-            cross.best_cross(other.run, LAST, 5.0, False, other)
+            cross.best_cross(other.run, LAST, 5.0, False, (0, 0), other)
             if find == "cross"
             else refined.best_refined(other.run, LAST, 5.0, other)
         )
@@ -134,8 +134,10 @@ def test_float32_finds_what_float64_does(missing):
         a, b, g, h = rows_of_a_pair(seed, missing=missing)
         single, double = run_up(a, b, g, h, np.float32), run_up(a, b, g, h)
         for pure in (False, True):
-            value = cross.best_cross(single.run, LAST, 5.0, pure, single)
-            assert value == pytest.approx(cross.best_cross(double.run, LAST, 5.0, pure, double), rel=1e-4, abs=1e-6)
+            value = cross.best_cross(single.run, LAST, 5.0, pure, (0, 0), single)
+            assert value == pytest.approx(
+                cross.best_cross(double.run, LAST, 5.0, pure, (0, 0), double), rel=1e-4, abs=1e-6
+            )
         value = refined.best_refined(single.run, LAST, 5.0, single)
         assert value == pytest.approx(refined.best_refined(double.run, LAST, 5.0, double), rel=1e-4)
 

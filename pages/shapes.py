@@ -24,7 +24,7 @@ from shapewise.training.spec import Spec
 from shapewise.ui.explain import brush, feature_list, left_out, level_pages
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count
-from shapewise.ui.train import live
+from shapewise.ui.train import direction_fields, live
 from shapewise.ui.widgets import bands as sureness
 from shapewise.ui.widgets import cards, headlines
 
@@ -117,8 +117,10 @@ def trial(spec: Spec, slot: st.delta_generator.DeltaGenerator) -> tuple[live.Sho
     """Show the settings that move a curve most; return a refit with them, and whether one is on its way."""
     with slot:
         changed = live.knobs(model.id, spec)
+        if not bins.feature.is_category and not state.class_names(model.id):
+            changed = direction_fields.of_curve(model.id, changed, feature)
         if changed == spec:
-            st.caption("Move a slider: the curve is refitted, and the one before stays faint.")
+            st.caption("Change a setting: the curve is refitted, and the one before stays faint.")
             return None, False
         draft = live.shown(model.id, changed, spec)
         if draft is None:

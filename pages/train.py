@@ -16,14 +16,15 @@ from shapewise.store.workspace import clean_name
 from shapewise.training import runs
 from shapewise.training.cost import WORKER_SECONDS, estimate, estimate_tasks
 from shapewise.training.dataset import HELD_OUT
+from shapewise.training.directions import with_directions
 from shapewise.training.large import check_kind
 from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import read_rows
 from shapewise.training.train import train
 from shapewise.ui.session import current, sidebar, state
 from shapewise.ui.session.words import count, duration, md, size
+from shapewise.ui.train import direction_fields, live, settings, tuning
 from shapewise.ui.train import features as inputs
-from shapewise.ui.train import live, settings, tuning
 from shapewise.ui.train import progress as running
 from shapewise.ui.train import target as goals
 from shapewise.ui.train import task_settings as tasking
@@ -51,6 +52,9 @@ with form:
             kept = settings.counts(table, target.goal, parameters)
             codes = inputs.categories(table, chosen)
             changes |= settings.more(table, preset, target.goal in ("binary", "classes"))
+            if target.goal != "classes":
+                ordered = [one.name for one in chosen if one.kind in ("number", "date") and one.name not in codes]
+                changes = with_directions(changes, direction_fields.choose(table, ordered))
 
 roles = {role: name for name, role in table.roles.items() if role in ("weight", "group", "time")}
 spec = Spec(

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from gamcore.data.table import Table, as_table
 from gamcore.stats.column_drift import kinds
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
+from shapewise.training.directions import among
 from shapewise.training.spec import Spec
 
 NEEDED: Final = {"weight": "weights", "group": "groups", "time": "time", "task": "tasks"}
@@ -175,7 +176,8 @@ def _retyped(then: Table, now: Table) -> list[str]:
 
 
 def _changes(changes: dict[str, Any], columns: set[str]) -> dict[str, Any]:
-    """Return the settings without pairs whose features are gone."""
+    """Return the settings without pairs and directions whose features are gone."""
+    changes = among(changes, columns)
     pairs = changes.get("interactions")
     if not isinstance(pairs, list | tuple):
         return changes

@@ -23,6 +23,7 @@ from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, clean_name
 from shapewise.training import live, runs
 from shapewise.training.dataset import HELD_OUT
+from shapewise.training.directions import among
 from shapewise.training.live import LIVE_SECONDS, Draft
 from shapewise.training.main_metric import main_metric
 from shapewise.training.spec import Spec
@@ -136,7 +137,7 @@ def without(spec: Spec, off: set[str]) -> Spec:
     if isinstance(pairs, list):
         gone = {part for name in off for part in (name, f"{name} (month)", f"{name} (weekday)")}
         changes = {**changes, "interactions": [pair for pair in pairs if not gone & set(pair)]}
-    return replace(spec, features=kept, changes=changes)
+    return replace(spec, features=kept, changes=among(changes, kept))
 
 
 def metric(shown: Shown, model: ModelAbout | None = None) -> None:
@@ -153,6 +154,7 @@ def metric(shown: Shown, model: ModelAbout | None = None) -> None:
     st.metric(
         f"Held-out {main.label}", main.finely(now[name]), change,
         delta_color="off" if change == "no change" else "normal" if main.rises else "inverse",
+        delta_arrow="off" if change == "no change" else "auto",
         help=f"Of one refit, which took {duration(shown.now.seconds)}; the change is from the previous settings. "
         "Settings chosen by this number look a little better on these rows than on new ones.",
     )  # fmt: skip

@@ -19,6 +19,7 @@ from gamcore.boosting.table_refit import make_left
 from gamcore.kernels import N_CODES
 from gamcore.kernels import tables as kernels
 from gamcore.model.additive import AdditiveModel
+from gamcore.model.monotone import keeping
 from gamcore.types import Floats, Ints
 
 
@@ -65,7 +66,7 @@ def without(tables: KeptTables, feature: int, scores: Floats) -> KeptTables:
 def around(model: AdditiveModel, feature: int, scores: Floats, base: float) -> AdditiveModel:
     """Return a model, fitted `without` a feature, with that feature's scores (size,): they are centred as others are.
 
-    base : score of the mean target.
+    base : score of the mean target. A promised order that these scores break is no longer promised.
     """
     term = model.terms[feature]
     mean = float(np.average(scores, weights=term.counts)) if term.counts.sum() > 0 else 0.0
@@ -73,7 +74,7 @@ def around(model: AdditiveModel, feature: int, scores: Floats, base: float) -> A
     terms = list(model.terms)
     terms[feature] = replace(term, scores=centred, refits=np.tile(centred, (model.n_refits, 1)))
     intercepts = model.refit_intercepts + mean
-    return replace(model, terms=tuple(terms), refit_intercepts=intercepts, base=base)
+    return keeping(replace(model, terms=tuple(terms), refit_intercepts=intercepts, base=base))
 
 
 @dataclass(frozen=True)

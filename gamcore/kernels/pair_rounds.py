@@ -111,7 +111,7 @@ def _paint(fit: Fit, pair: int, rows: tuple[int, int], columns: tuple[int, int],
 
 @kernel
 def _leaves(ends: tuple[int, int], settings: Settings, board: PairScratch) -> None:
-    """Fill board.leaf: of each part and side of board.tree its gradient, weight, and shrunken value.
+    """Fill board.leaf: of each part and side of board.tree its gradient, weight and value.
 
     A side is below the cut of the other axis, above it, or missing. Leaves of missing values lighter than the floor
     stay 0.

@@ -8,6 +8,7 @@ to be monotone alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -77,6 +78,12 @@ def check_monotone(model: AdditiveModel) -> None:
     for feature, bins in enumerate(model.bins):
         if not is_monotone(model, feature):
             raise ArithmeticError(f"The score is not monotone in {bins.feature.name}: please report this.")
+
+
+def keeping(model: AdditiveModel) -> AdditiveModel:
+    """Return the model with those of its promises that it keeps, as after an edit by hand."""
+    signs = tuple(sign if is_monotone(model, feature) else 0 for feature, sign in enumerate(model.signs))
+    return replace(model, signs=signs if any(signs) else ())
 
 
 def _largest(model: AdditiveModel) -> float:

@@ -103,7 +103,7 @@ def test_names_and_places_are_the_same():
     assert named.model_.signs == (0, -1, 0, 0)
 
 
-def test_bands_updates_and_counts_keep_the_order():
+def test_bands_updates_and_edits_keep_the_order_or_the_promise_goes(tmp_path):
     rng = np.random.default_rng(3)
     X = pd.DataFrame({"a": rng.normal(size=4000), "b": rng.integers(0, 9, 4000)})
     y = np.sin(2 * X["a"]) + X["b"] / 5 + rng.normal(size=4000)
@@ -115,6 +115,12 @@ def test_bands_updates_and_counts_keep_the_order():
     for feature, sign in enumerate((1, -1)):
         assert least_step(model.model_, feature, sign) >= 0
     assert model.model_.signs == (1, -1)
+    scores = model.model_.terms[0].scores
+    edited = model.refit_around("a", -scores)
+    assert edited.model_.signs == (0, -1)
+    edited.save(tmp_path / "edited.gamx")
+    assert load_model(tmp_path / "edited.gamx").monotone == {"b": -1}
+    assert model.refit_around("a", 2 * scores).model_.signs == (1, -1)
 
 
 def test_a_file_keeps_the_promise_and_a_false_one_is_refused(tmp_path):

@@ -143,6 +143,7 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
             super()._fit_rows(rows, strata)
             return
         self._check_kept()
+        self.steep_ = not self.smoothing_rounds
         features = learn_features(rows.table, self.categorical_features, self.date_parts)
         data = self._encoded(rows, bin_table(rows.table, features, rows.weight, int(self.max_bins)), None)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

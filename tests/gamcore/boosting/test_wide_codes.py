@@ -238,6 +238,19 @@ def test_steep_shapes_start_with_small_steps_and_smooth_ones_do_not(tmp_path):
     np.testing.assert_array_equal(asked.predict(X), models[0].predict(X))
 
 
+def test_a_loaded_model_learns_on_with_the_start_it_was_fitted_with(tmp_path):
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"a": rng.normal(size=2000)}).assign(b=lambda frame: frame["a"] + 0.3 * rng.normal(size=2000))
+    y = np.sin(X["a"]) + rng.normal(size=2000)
+    model = GAMRegressor(**QUICK, keep_tables=True, smoothing_rounds=0).fit(X[:1500], y[:1500])
+    model.save(tmp_path / "model.gamx")
+    again = load_model(tmp_path / "model.gamx")
+    again.tables_ = model.tables_
+    for one in (model, again):
+        one.update(X[1500:], y[1500:])
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
 def test_a_model_of_many_levels_is_kept_and_read_elsewhere(many_levels, tmp_path):
     X, _, model = many_levels
     model.save(tmp_path / "m.gamx")

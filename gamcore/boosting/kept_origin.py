@@ -59,7 +59,7 @@ class Origin:
 def _are_alike(one: Bins, other: Bins) -> bool:
     """Return whether bins code every value alike."""
     names = one.feature.name == other.feature.name and one.feature.kind == other.feature.kind
-    return names and np.array_equal(one.cuts, other.cuts) and (one.levels, one.pooled) == (other.levels, other.pooled)
+    return names and np.array_equal(one.cuts, other.cuts) and one.codes_of_levels == other.codes_of_levels
 
 
 def refuse_size(last: Ints, n_groups: int, is_weighted: bool) -> None:

@@ -11,8 +11,8 @@ Categories: a bin per level, the rare ones pooled into the last.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gamcore.data.columns import MISSING, UNSEEN
 from gamcore.data.numbers_in_order import code_type, codes_of, distinct_values
+from gamcore.data.own_bins import LEARNT, OwnBins
 from gamcore.data.table import Feature, Table, Values, as_table, read_feature
 from gamcore.kernels import CODE, MOST_CODES, N_CODES
 from gamcore.types import Codes, Floats
@@ -43,8 +44,10 @@ class Bins:
 
     cuts : (K - 1,) ascending, numbers and dates; empty for categories.
     display : (K,) a typical value of each bin (its weighted median), numbers and dates.
-    levels : the level of each bin, for categories; a last bin of pooled levels has no name here.
+    levels : the level of each bin, or the first of several, for categories; a last bin of pooled levels has no name
+        here.
     pooled : names of the levels in the last bin.
+    merged : by the level of a bin, the others that share it by choice (`data.own_bins`).
     low, high : range of the values seen, numbers and dates.
     """
 
@@ -55,6 +58,18 @@ class Bins:
     pooled: tuple[str, ...] = ()
     low: float = np.nan
     high: float = np.nan
+    merged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def members(self) -> tuple[tuple[str, ...], ...]:
+        """The levels of each value bin, for categories."""
+        of_levels = tuple((level, *self.merged.get(level, ())) for level in self.levels)
+        return (*of_levels, self.pooled) if self.pooled else of_levels
+
+    @property
+    def codes_of_levels(self) -> dict[str, int]:
+        """The code of each level that is known by name, for categories."""
+        return {level: k + 1 for k, levels in enumerate(self.members) for level in levels}
 
     @property
     def n_values(self) -> int:
@@ -82,8 +97,7 @@ class Bins:
         """Return the codes (n,) of values read by `table.read_feature`."""
         if not self.feature.is_category:
             return codes_of(values.astype(np.float64, copy=False), self.cuts if self.n_values else None)
-        place = {level: k + 1 for k, level in enumerate(self.levels)}
-        place |= dict.fromkeys(self.pooled, self.n_values)
+        place = self.codes_of_levels
         lookup: Codes = np.array([place.get(level, self.unseen) for level in self.feature.levels] + [0, 0], self.dtype)
         lookup[UNSEEN], lookup[MISSING] = self.unseen, 0  # negative codes count from the end
         return np.asarray(lookup[values.astype(np.int32, copy=False)])
@@ -137,49 +151,69 @@ def _midpoints(lower: Floats, upper: Floats) -> Floats:
     return np.where(middle > lower, middle, upper)
 
 
-def _bin_numbers(feature: Feature, values: Floats, weights: Floats | None, max_values: int) -> Bins:
+def _bin_numbers(feature: Feature, values: Floats, weights: Floats | None, max_values: int, own: Floats) -> Bins:
     missing = np.isnan(values)
     if missing.all():
         return Bins(feature, np.empty(0), np.empty(0))
     if missing.any():
         values, weights = values[~missing], None if weights is None else weights[~missing]
     distinct, heavy = distinct_values(values, weights)
-    few = distinct.size <= max_values
+    low, high = float(distinct[0]), float(distinct[-1])
     running = np.concatenate([[0.0], np.cumsum(heavy)])
-    ends = np.arange(distinct.size) if few else _heavy_atom_ends(running, max_values)
+    if own.size:  # cuts beyond the values would leave bins that no row can reach
+        cuts = own[(own > low) & (own <= high)]
+        ends = np.append(np.searchsorted(distinct, cuts), distinct.size) - 1
+    else:
+        few = distinct.size <= max_values
+        ends = np.arange(distinct.size) if few else _heavy_atom_ends(running, max_values)
+        cuts = _midpoints(distinct[ends[:-1]], distinct[ends[:-1] + 1])
     before = running[np.concatenate([[0], ends[:-1] + 1])]
     median = np.searchsorted(running[1:], (before + running[ends + 1]) / 2)
-    cuts = _midpoints(distinct[ends[:-1]], distinct[ends[:-1] + 1])
-    return Bins(feature, cuts, distinct[median], low=float(distinct[0]), high=float(distinct[-1]))
+    edges = np.concatenate([[low], cuts, [high]])
+    has_rows = running[ends + 1] > before
+    display = np.where(has_rows, distinct[median.clip(max=distinct.size - 1)], edges[:-1] / 2 + edges[1:] / 2)
+    return Bins(feature, cuts, display, low=low, high=high)
 
 
-def _bin_levels(feature: Feature, values: NDArray[np.int32], max_values: int) -> Bins:
+def _bin_levels(
+    feature: Feature, values: NDArray[np.int32], max_values: int, merged: Mapping[str, tuple[str, ...]]
+) -> Bins:
+    place = {level: k for k, level in enumerate(feature.levels)}
+    first, others = [place[level] for level in merged], [place[level] for of in merged.values() for level in of]
     counts = np.bincount(values[values >= 0], minlength=len(feature.levels))
+    counts[first], counts[others] = values.size, 0  # merged bins are kept however few rows they have
     if feature.part != "value" or feature.kind == "boolean":
         return Bins(feature, np.empty(0), np.empty(0), levels=feature.levels)
     often = counts >= max(1, min(RARE_ROWS, values.size // 50))
     if min(often.sum(), max_values) > N_CODES - 2:  # the effects of so many are shrunken
         often = counts >= FEWEST_ROWS
-    if often.sum() + (not often.all()) > max_values:
+    if often.sum() + (often.sum() + len(others) < often.size) > max_values:
         heaviest = np.argsort(-counts, kind="stable")[: max_values - 1]
         often &= np.isin(np.arange(counts.size), heaviest)
-    rare = np.flatnonzero(~often)
+    rare = np.setdiff1d(np.flatnonzero(~often), others)
     rare = rare[np.argsort(-counts[rare], kind="stable")][:MOST_RARE_NAMES]
     kept = tuple(feature.levels[i] for i in np.flatnonzero(often))
-    return Bins(feature, np.empty(0), np.empty(0), levels=kept, pooled=tuple(feature.levels[i] for i in np.sort(rare)))
+    pooled = tuple(feature.levels[i] for i in np.sort(rare))
+    return Bins(feature, np.empty(0), np.empty(0), levels=kept, pooled=pooled, merged=merged)
 
 
 def fit_bins(
-    feature: Feature, values: Values, weights: Floats | None, max_bins: int, max_levels: int | None = None
+    feature: Feature,
+    values: Values,
+    weights: Floats | None,
+    max_bins: int,
+    max_levels: int | None = None,
+    own: OwnBins = LEARNT,
 ) -> Bins:
     """Return the bins of one feature from its training values.
 
-    max_bins : the missing and the unseen bin included. max_levels : the same of a category, if not as many.
+    max_bins : the missing and the unseen bin included. max_levels : the same of a category, if not as many. own : those
+    that were chosen, which no limit touches.
     """
     if feature.is_category:
         most = max_bins if max_levels is None else max_levels
-        return _bin_levels(feature, values.astype(np.int32), min(most - 2, MAX_VALUES))
-    return _bin_numbers(feature, values.astype(np.float64), weights, min(max_bins - 2, MAX_VALUES))
+        return _bin_levels(feature, values.astype(np.int32), min(most - 2, MAX_VALUES), own.merged)
+    return _bin_numbers(feature, values.astype(np.float64), weights, min(max_bins - 2, MAX_VALUES), own.cuts)
 
 
 def most_levels(max_bins: int) -> int:
@@ -193,14 +227,19 @@ def bin_table(
     weights: Floats | None = None,
     max_bins: int = N_CODES,
     max_levels: int | None = None,
+    own: Sequence[OwnBins] = (),
 ) -> Binned:
-    """Learn the bins of a training table and encode it; weights (n,) make heavier rows count more in the cuts."""
+    """Learn the bins of a training table and encode it.
+
+    weights : (n,) make heavier rows count more in the cuts. own : those that were chosen, for each feature, or none.
+    """
     table = as_table(frame)
     codes: Codes = np.empty((len(features), len(table)), CODE)
     bins = []
     for j, feature in enumerate(features):
         values = read_feature(table, feature)
-        bins.append(fit_bins(feature, values, weights, max_bins, max_levels))
+        chosen = own[j] if own else LEARNT
+        bins.append(fit_bins(feature, values, weights, max_bins, max_levels=max_levels, own=chosen))
         codes = codes.astype(np.promote_types(codes.dtype, bins[-1].dtype), copy=False)
         codes[j] = bins[-1].encode_training(values)
     return Binned(codes, tuple(bins))

@@ -155,7 +155,7 @@ def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
     else:
         codes, uniques = pd.factorize(series, use_na_sentinel=True)
         levels = list(uniques)
-    texts = [_level_name(cell) for cell in levels]
+    texts = [level_name(cell) for cell in levels]
     names = list(dict.fromkeys(texts))
     if len(names) == len(texts):
         return np.asarray(codes, np.int64), names
@@ -164,7 +164,8 @@ def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
     return renumber[codes], names
 
 
-def _level_name(cell: Hashable) -> str:
+def level_name(cell: Hashable) -> str:
+    """Return the name of a level; TableError for a cell that holds several values."""
     if isinstance(cell, bytes | list | dict | tuple | set):
         raise TableError(
             f"A category holds {type(cell).__name__} values such as {str(cell)[:40]!r}: turn them into text."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import Kind
 from gamcore.data.dates import as_date
@@ -18,6 +20,12 @@ def in_words(k: int, kind: Kind, edges: Floats, labels: tuple[str, ...], measure
         return low if low == high else f"{low} to {high}"
     low, high = (measure.number(float(e), exact(float(e), 6)) for e in edges[k : k + 2])
     return measure.dress(low if low == high else f"{low} to {high}")
+
+
+def labels_of(members: Sequence[Sequence[str]], rare: Sequence[str]) -> tuple[str, ...]:
+    """Return the labels of bins by the levels of each. rare : those that are pooled into the last."""
+    labels = [f"{', '.join(levels[:3])}{', ...' if len(levels) > 3 else ''}" for levels in members]
+    return (*labels[:-1], f"(rare: {labels[-1]})") if rare else tuple(labels)
 
 
 def cut(text: str, most: int) -> str:

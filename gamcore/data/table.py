@@ -152,6 +152,14 @@ def as_table(frame: pd.DataFrame | Table) -> Table:
     return frame if isinstance(frame, Table) else Table(frame)
 
 
+def place_among(names: Sequence[str], key: Any, parameter: str) -> int:
+    """Return the place of a feature given by name or place; TableError names the parameter that asks for it."""
+    place = names.index(key) if key in names else key
+    if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(names):
+        raise TableError(f"{parameter} names {key!r}, which is no feature: {', '.join(names)}.")
+    return place
+
+
 def learn_features(
     frame: pd.DataFrame | Table, categorical: Sequence[Any] | Literal["infer"] = "infer", date_parts: bool = False
 ) -> tuple[Feature, ...]:

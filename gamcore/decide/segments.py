@@ -274,8 +274,7 @@ def _levels(bins: Bins, curve: Curve, threshold: float, up: bool, total: float) 
 
 def level_names(bins: Bins, places: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
     """Return the names of the levels in some value bins of a feature; the last bin may pool several rare levels."""
-    named = [name for k in places for name in (bins.levels[k : k + 1] or bins.pooled)]
-    return tuple(named)
+    return tuple(name for k in places for name in bins.members[k])
 
 
 def _runs(bins: Bins, curve: Curve, threshold: float, up: bool) -> list[tuple[Rule, float]]:

@@ -25,6 +25,7 @@ from gamcore.boosting.rows import Encoded, Source, added
 from gamcore.boosting.table_counts import HALF_GROUPS
 from gamcore.data.binning import Binned, bin_table, encode_table, most_levels
 from gamcore.data.columns import TableError
+from gamcore.data.own_bins import own_bins
 from gamcore.data.rows import read_init_score
 from gamcore.data.table import learn_features
 from gamcore.estimators.additive_parameters import AUTO, FEWEST_BANDS, MOST_BANDS, AdditiveParameters
@@ -50,11 +51,9 @@ class AdditiveEstimator(AdditiveParameters, Explained):
 
     def _fit_rows(self, rows: TrainingRows, strata: Ints | None = None) -> None:
         """Bin and fit rows in memory, with bands where `bands` asks for them."""
-        features = learn_features(rows.table, self.categorical_features, self.date_parts)
 
         def encoded(max_bins: int) -> Encoded:
-            binned = bin_table(rows.table, features, rows.weight, max_bins, most_levels(max_bins))
-            return self._encoded(rows, binned, strata)
+            return self._encoded(rows, bin_rows(self, rows, max_bins, most_levels(max_bins)), strata)
 
         self.steep_ = not self.smoothing_rounds
         data = encoded(N_CODES if self.max_bins == AUTO else int(self.max_bins))
@@ -273,6 +272,13 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         }
         classes = tuple(getattr(self, "classes_", np.empty(0)).tolist())
         return Saved(self.loss.kind, self.model_, classes, known | about)
+
+
+def bin_rows(model: AdditiveParameters, rows: TrainingRows, max_bins: int, max_levels: int) -> Binned:
+    """Return training rows as codes, in the bins that the model's settings choose and in learnt ones."""
+    features = learn_features(rows.table, model.categorical_features, model.date_parts)
+    own = own_bins(model.bins, features)
+    return bin_table(rows.table, features, rows.weight, max_bins, max_levels=max_levels, own=own)
 
 
 def _ranking_frame(ranking: Ranking, names: list[str]) -> pd.DataFrame:

@@ -161,6 +161,11 @@ class AdditiveParameters(CommonParameters):
         "Features along which predictions may only rise (1) or only fall (-1), by name or position, with all their "
         "pairs; missing values are free. A check over all cells proves it after the fit. Not for several classes.",
     )  # fmt: skip
+    bins: dict[Any, Any] | None = parameter(
+        None, [dict, None],
+        "Bins of your own, by the name or position of a feature: of a number or date the values at which bins begin, "
+        "as in [18, 25, 65]; of a category lists of the levels that count as one. Other features' bins are learnt.",
+    )  # fmt: skip
     bands: int = parameter(
         0, [AllowedOptions(Integral, {0}), *whole(FEWEST_BANDS, MOST_BANDS)],
         "Half-sample refits that show how certain the curves are, 0 for none; 30 are about twice the work of the fit. "

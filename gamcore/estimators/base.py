@@ -6,6 +6,7 @@ import os
 import platform
 import warnings
 from dataclasses import dataclass, is_dataclass
+from datetime import date
 from typing import Any, ClassVar, Final, TypeVar
 
 import joblib
@@ -237,7 +238,12 @@ def plain(value: Any) -> Any:
         return None
     if isinstance(value, str | int | float | bool):
         return value
-    if not isinstance(value, list | tuple):
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, dict):
+        named = {name: plain(entry) for name, entry in value.items() if isinstance(name, str)}
+        return None if len(named) < len(value) or None in named.values() else named
+    if not isinstance(value, list | tuple | range):
         return None
     listed = [plain(entry) for entry in value]
     return None if None in listed else listed

@@ -16,15 +16,15 @@ from gamcore.boosting.kept_tables import KeptTables
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.table_counts import HALF_GROUPS, TABLE_GROUPS
 from gamcore.boosting.table_questions import Price, around, fewer_curves, price, without
-from gamcore.data.binning import Binned, bin_table, encode_table, merge_bins
+from gamcore.data.binning import Binned, encode_table, merge_bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import Split, splits
-from gamcore.data.table import learn_features
+from gamcore.estimators.additive import bin_rows
 from gamcore.estimators.additive_parameters import AUTO, RegressorParameters
 from gamcore.estimators.base import TrainingRows, check_parameters, n_threads
 from gamcore.estimators.intervals import IntervalEstimator
 from gamcore.estimators.progress_bar import listening
-from gamcore.kernels import N_CODES
+from gamcore.kernels import CODE, N_CODES
 from gamcore.model.additive import AdditiveModel
 from gamcore.types import Floats, Ints
 
@@ -144,8 +144,10 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
             return
         self._check_kept()
         self.steep_ = not self.smoothing_rounds
-        features = learn_features(rows.table, self.categorical_features, self.date_parts)
-        data = self._encoded(rows, bin_table(rows.table, features, rows.weight, int(self.max_bins)), None)
+        binned = bin_rows(self, rows, int(self.max_bins), int(self.max_bins))
+        if binned.codes.dtype != CODE:
+            raise TableError(f"Counts of rows can be kept of at most {N_CODES - 2} bins per feature: give fewer cuts.")
+        data = self._encoded(rows, binned, None)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._fit_tables(
             KeptTables.of(

@@ -254,8 +254,9 @@ def _passed(bins: Bins, counts: Floats, code: int) -> Floats:
 def _words(bins: Bins, new: int, names: ColumnNames) -> str:
     """Return in words the values of a code."""
     if bins.feature.is_category:
-        level = bins.levels[new - 1] if new <= len(bins.levels) else "one of the rare levels"
-        return f"is {names.levels.get(level, level)}"
+        if new > len(bins.levels):
+            return "is one of the rare levels"
+        return f"is {' or '.join(names.levels.get(level, level) for level in bins.members[new - 1])}"
     if not bins.cuts.size:
         return f"is {_number(bins, float(bins.display[0]), names)}"
     low = _number(bins, float(bins.cuts[new - 2]), names) if new > 1 else ""

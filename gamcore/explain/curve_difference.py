@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.data.labels import labels_of
 from gamcore.explain.curves import NO_BAND, Curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
@@ -37,13 +38,7 @@ def on_common_bins(first: Curve, second: Curve) -> tuple[Curve, Curve]:
     if not (first.scores.size and second.scores.size):
         raise CompareError(f"{first.feature!r} has no values in one of the two: choose another.")
     if first.labels:
-        labels = tuple(label for label in first.labels if label in second.labels)
-        if not labels:
-            raise CompareError(f"No level of {first.feature!r} is in both: choose another feature.")
-        picks = [np.array([curve.labels.index(label) for label in labels]) for curve in (first, second)]
-        shapes = [
-            _taken(curve, pick, curve.counts[pick], labels) for curve, pick in zip((first, second), picks, strict=True)
-        ]
+        shapes = _on_common_levels(first, second)
     else:
         low, high = max(first.edges[0], second.edges[0]), min(first.edges[-1], second.edges[-1])
         if low > high:
@@ -58,6 +53,27 @@ def on_common_bins(first: Curve, second: Curve) -> tuple[Curve, Curve]:
             shapes.append(_taken(curve, pick, curve.counts[pick] * share, (), edges))
     weight = shapes[0].counts + shapes[1].counts
     return _centred(shapes[0], weight), _centred(shapes[1], weight)
+
+
+def _on_common_levels(first: Curve, second: Curve) -> list[Curve]:
+    """Return two curves of levels on bins whose levels both curves keep together.
+
+    A bin that the other curve has divided is divided in the same proportion of rows.
+    """
+    place = second.bin_of
+    common: dict[tuple[int, int], list[str]] = {}
+    for level, k in first.bin_of.items():
+        if level in place:
+            common.setdefault((k, place[level]), []).append(level)
+    if not common:
+        raise CompareError(f"No level of {first.feature!r} is in both: choose another feature.")
+    picks, members = np.array(list(common), np.intp).T, tuple(map(tuple, common.values()))
+    shapes = []
+    for curve, pick, other, of_other in ((first, picks[0], second, picks[1]), (second, picks[1], first, picks[0])):
+        rows = other.counts[of_other] + 1e-9
+        share = rows / np.bincount(pick, rows)[pick]
+        shapes.append(_taken(replace(curve, members=members), pick, curve.counts[pick] * share, labels_of(members, ())))
+    return shapes
 
 
 def _taken(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from gamcore.data.binning import Bins
 from gamcore.data.column_names import PAIR, PLAIN, Measure
 from gamcore.data.columns import Kind
 from gamcore.data.dates import as_date
-from gamcore.data.labels import in_words
+from gamcore.data.labels import in_words, labels_of
 from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, Given, PairTerm, Term
 from gamcore.model.losses import LOSSES
@@ -57,7 +57,7 @@ class Curve(Explanation):
     whole : (2, K) lower and upper end of the simultaneous band; empty where there is none.
     reach : half-width of that band on the link scale, in standard deviations over `refits`.
     base : score of the base rate. refits : (R, K) the refits behind the band, on the link scale.
-    rare : levels pooled into the last bin because few rows have them.
+    rare : levels pooled into the last bin because few rows have them. members : the levels of each bin.
     missing_whole : ends of the simultaneous band at the missing bin; None where there is none.
     given : what its effects are added to, as in the model. measure : unit and form of its values.
     values : what the one value of each bin is called, for a number whose values have names; empty where they have none.
@@ -83,6 +83,7 @@ class Curve(Explanation):
     base: float = 0.0
     refits: Floats = field(default_factory=lambda: np.empty((0, 0)))
     rare: tuple[str, ...] = ()
+    members: tuple[tuple[str, ...], ...] = ()
     missing_whole: tuple[float, float] | None = None
     measure: Measure = PLAIN
     values: tuple[str, ...] = ()
@@ -151,15 +152,21 @@ class Curve(Explanation):
         if not self.is_two_valued:
             return self
         labels = tuple(exact(value) for value in self.display)
-        return replace(self, kind="category", labels=labels, edges=np.empty(0))
+        return replace(self, kind="category", labels=labels, members=tuple((label,) for label in labels),
+                       edges=np.empty(0))  # fmt: skip
 
     def of_levels(self, places: Ints) -> Curve:
         """Return the curve of some levels of a category, by their places (m,)."""
         per_level = ("scores", "lower", "upper", "counts")
         arrays: dict[str, Any] = {name: getattr(self, name)[places] for name in per_level}
         arrays |= {name: value[:, places] for name in ("whole", "refits") if (value := getattr(self, name)).shape[1]}
-        labels = tuple(self.labels[k] for k in places)
-        return replace(self, labels=labels, rare=self.rare if self.scores.size - 1 in places else (), **arrays)
+        arrays |= {name: tuple(getattr(self, name)[k] for k in places) for name in ("labels", "members")}
+        return replace(self, rare=self.rare if self.scores.size - 1 in places else (), **arrays)
+
+    @property
+    def bin_of(self) -> dict[str, int]:
+        """The place of each level that is known by name; empty for numbers and dates."""
+        return {level: k for k, levels in enumerate(self.members) for level in levels}
 
     @property
     def zero(self) -> float:
@@ -308,11 +315,6 @@ def quick_spread(refits: Floats, train_share: float) -> Spread | None:
     return Spread(scale * deviation(refits), pointwise(len(refits)), float("nan"), words, refits)
 
 
-def rare_label(levels: Sequence[str]) -> str:
-    """Return the label of a bin of pooled levels."""
-    return f"(rare: {', '.join(levels[:3])}{', ...' if len(levels) > 3 else ''})"
-
-
 def make_curve(
     bins: Bins,
     scores: Floats,
@@ -326,9 +328,7 @@ def make_curve(
     wide = spread.pointwise * spread.error if spread else np.zeros(scores.size)
     lower, upper = scores - wide, scores + wide
     inside = slice(1, bins.n_values + 1)
-    labels = bins.levels
-    if bins.pooled:
-        labels = (*labels, rare_label(bins.pooled))
+    members = bins.members if bins.feature.is_category else ()
     is_line = not bins.feature.is_category and bins.n_values > 0
     edges = np.concatenate([[bins.low], bins.cuts, [bins.high]]) if is_line else np.empty(0)
     whole, of_missing = np.empty((2, 0)), None
@@ -346,7 +346,7 @@ def make_curve(
         kind=bins.feature.kind,
         edges=edges,
         display=bins.display,
-        labels=labels,
+        labels=labels_of(members, bins.pooled),
         scores=scores[inside],
         lower=lower[inside],
         upper=upper[inside],
@@ -361,6 +361,7 @@ def make_curve(
         base=centre[1],
         refits=spread.refits[:, inside] if spread else np.empty((0, bins.n_values)),
         rare=bins.pooled,
+        members=members,
         missing_whole=of_missing,
         given=given,
     )

@@ -14,9 +14,10 @@ import numpy as np
 
 from gamcore.data.codes import code_of
 from gamcore.data.column_names import Names
+from gamcore.data.labels import labels_of
 from gamcore.explain.classes import ClassCurves
 from gamcore.explain.counterfactuals import Change
-from gamcore.explain.curves import Breakdown, Curve, Importance, rare_label
+from gamcore.explain.curves import Breakdown, Curve, Importance
 from gamcore.explain.surfaces import Surface, SurfaceAxis, several_levels
 from gamcore.explain.tasks import TaskImportance
 from gamcore.numbers import exact
@@ -50,10 +51,9 @@ def _(curve: Curve, names: Names) -> Curve:
     called = _values(curve, names)
     if names.of(column).levels:
         curve = curve.as_levels()  # 0 and 1 have names, too
-    labels = [names.level(column, label) for label in curve.labels]
-    if curve.rare and labels:
-        labels[-1] = rare_label([names.level(column, level) for level in curve.rare])
-    return replace(curve, feature=names.term(column), labels=tuple(labels), measure=names.of(column).measure,
+    members = tuple(tuple(names.level(column, level) for level in levels) for levels in curve.members)
+    labels = labels_of(members, curve.rare)
+    return replace(curve, feature=names.term(column), labels=labels, members=members, measure=names.of(column).measure,
                    values=() if labels else tuple(called.values()))  # fmt: skip
 
 

@@ -295,8 +295,10 @@ def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> SurfaceAxis:
         line = codes[np.argsort(term.scores[codes], kind="stable")]
         merge = merge_bins(counts, line, MOST_BINS, 0.0)[: bins.size]
         last = int(merge.max(initial=0))
-        named = (*bins.levels, "(rare)") if bins.pooled else bins.levels
-        members = tuple(tuple(named[code - 1] for code in line if merge[code] == k + 1) for k in range(last))
+        named = (*bins.members[: len(bins.levels)], ("(rare)",))  # the last is used only where some are rare
+        members = tuple(
+            tuple(level for code in line if merge[code] == k + 1 for level in named[code - 1]) for k in range(last)
+        )
         labels = tuple(map(several_levels, members))
         return SurfaceAxis(feature.name, feature.kind, np.empty(0), labels, merge=merge, members=members)
     merge = reading_bins(bins, counts, n_rows)

@@ -13,20 +13,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.data.binning import MAX_VALUES, Bins
-from gamcore.data.codes import is_number
-from gamcore.data.columns import BOOLEANS
-from gamcore.data.table import MONTHS, WEEKDAYS, Feature
+from gamcore.data.binning import Bins
 from gamcore.data.targets import MOST_CLASSES
-from gamcore.io.checks import ModelFileError, require
+from gamcore.io.checks import ModelFileError, require, with_required
+from gamcore.io.manifest_bins import Arrays, bin_arrays, bins_entry, describe, read_bins
 from gamcore.io.manifest_pairs import MAX_CELLS, MAX_PAIRS, build_pairs
 from gamcore.model.additive import GIVEN, AdditiveModel, Given, Term
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES, Loss
 from gamcore.model.monotone import is_monotone
 from gamcore.multitask.model import TaskModel
-
-Arrays = dict[str, NDArray[np.float64]]
 
 MEMBERS: Final = ("edges", "display", "scores", "counts", "intercepts")
 PAIR_MEMBERS: Final = ("surfaces", "merges", "cells", "effects")
@@ -44,11 +40,8 @@ WIDE: Final = (
 SCORED: Final = ("scores", "intercepts", "surfaces", "effects")
 
 MAX_COUNT: Final = 1e15
-MAX_FEATURES: Final = 100_000
 MAX_REFITS: Final = 10_000
 MAX_SCORE: Final = 1e200
-FIRST_DAY, LAST_DAY = -719_162, 2_932_896
-"""Days of the years 1 and 9999, since 1970-01-01: Python has no dates beyond them."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +52,6 @@ class Saved:
     model: AdditiveModel | ClassesModel | TaskModel
     classes: tuple[str | int | float | bool, ...] = ()
     about: dict[str, Any] = field(default_factory=dict)
-
-
-def bin_arrays(bins: tuple[Bins, ...]) -> Arrays:
-    """Return the cuts and display values of all features, concatenated."""
-    return {
-        "edges": np.concatenate([np.empty(0), *[of_feature.cuts for of_feature in bins]]),
-        "display": np.concatenate([np.empty(0), *[of_feature.display for of_feature in bins]]),
-    }
 
 
 def arrays_of(model: AdditiveModel) -> Arrays:
@@ -138,15 +123,8 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         "about": saved.about,
         **({"given": list(model.given)} if model.given else {}),
         **({"evenness": model.halves.evenness} if model.halves and model.halves.evenness < 1 else {}),
-        **_required(codes_entry(model.bins), signs_entry(model)),
+        **with_required(bins_entry(model.bins), signs_entry(model)),
     }
-
-
-def _required(*entries: dict[str, Any]) -> dict[str, Any]:
-    """Return entries that may each have fields that are required."""
-    required = [name for entry in entries for name in entry.get("required", [])]
-    merged = {name: value for entry in entries for name, value in entry.items()}
-    return merged | ({"required": required} if required else {})
 
 
 def signs_entry(model: AdditiveModel) -> dict[str, Any]:
@@ -155,109 +133,6 @@ def signs_entry(model: AdditiveModel) -> dict[str, Any]:
     if not any(model.signs):
         return {}
     return {"signs": list(model.signs)} | ({"required": ["signs"]} if any(pair.ordered for pair in model.pairs) else {})
-
-
-def codes_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
-    """Return the manifest's entry for codes that mean missing; readers that do not know it must refuse the file."""
-    codes = {of.feature.column: list(of.feature.missing) for of in bins if of.feature.missing}
-    return {"missing_codes": codes, "required": ["missing_codes"]} if codes else {}
-
-
-def describe(bins: Bins) -> dict[str, Any]:
-    """Return the manifest's entry for a feature."""
-    feature = bins.feature
-    return {
-        "name": feature.name,
-        "column": feature.column,
-        "kind": feature.kind,
-        "part": feature.part,
-        "levels": list(bins.levels),
-        "pooled": list(bins.pooled),
-        "n_cuts": bins.cuts.size,
-        "n_display": bins.display.size,
-        "range": [] if math.isnan(bins.low) else [bins.low, bins.high],
-    }
-
-
-def read_texts(value: Any, what: str) -> tuple[str, ...]:
-    require(isinstance(value, list) and all(isinstance(text, str) for text in value), f"{what} are not strings")
-    require(len(set(value)) == len(value), f"{what} are not distinct")
-    return tuple(value)
-
-
-def count_of(value: Any, most: int, what: str) -> int:
-    """Return a whole number from 0 to `most`."""
-    require(type(value) is int and 0 <= value <= most, f"{what} is out of range")
-    return int(value)
-
-
-def read_feature(
-    entry: dict[str, Any], levels: tuple[str, ...], pooled: tuple[str, ...], missing: Any = None
-) -> Feature:
-    """Return a checked feature. levels : those with their own bins; pooled : those that share a bin; missing : codes
-    that mean missing."""
-    name, column, kind, part = (entry[key] for key in ("name", "column", "kind", "part"))
-    require(isinstance(name, str) and isinstance(column, str), "a feature has no name")
-    require(kind in ("number", "boolean", "date", "category"), "a feature's kind is unknown")
-    require(part in ("value", "month", "weekday"), "a feature's part is unknown")
-    require(not set(levels) & set(pooled), "a level is both pooled and not pooled")
-    fixed = {"month": MONTHS, "weekday": WEEKDAYS}.get(part, BOOLEANS if kind == "boolean" else None)
-    require(fixed is None or (levels == fixed and not pooled), "levels are not those of the feature's kind")
-    require(part == "value" or kind == "category", "a part of a date is not a category")
-    require(len(levels) + bool(pooled) <= MAX_VALUES, "a feature has too many bins")
-    codes = read_texts([] if missing is None else missing, "codes of missing cells")
-    require(not codes or (part == "value" and kind in ("number", "category")), "a kind without codes has some")
-    require(kind != "number" or all(map(is_number, codes)), "a code of a number is not one")
-    feature = Feature(name, column, kind, part, levels + pooled, missing=codes)
-    require(feature.is_category or not feature.levels, "a number has levels")
-    return feature
-
-
-def _read_bins(
-    entry: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64], codes: dict[str, Any]
-) -> Bins:
-    """Return one feature's checked bins: their codes never index beyond the scores of its term."""
-    levels, pooled = read_texts(entry["levels"], "levels"), read_texts(entry["pooled"], "pooled levels")
-    feature = read_feature(entry, levels, pooled, codes.get(entry["column"]) if entry["part"] == "value" else None)
-    require(display.size <= MAX_VALUES, "a feature has too many bins")
-    if feature.is_category:
-        require(edges.size == display.size == 0, "a category has cuts")
-    else:
-        require(edges.size == max(display.size - 1, 0), "cuts and bins do not match")
-    require(bool(np.all(np.isfinite(edges)) and np.all(np.diff(edges) > 0)), "cuts do not ascend")
-    require(bool(np.all(np.isfinite(display))), "display values are not finite")
-    low, high = entry["range"] or (np.nan, np.nan)
-    require(bool(entry["range"]) == (display.size > 0), "a range is missing")
-    if entry["range"]:
-        require(all(type(end) in (int, float) and math.isfinite(end) for end in (low, high)), "a range is not finite")
-        within = np.concatenate([[low], edges, [high]])
-        require(bool(np.all(np.diff(within) >= 0)), "a range does not contain its cuts")
-        days = np.concatenate([within, display])
-        dates = (days >= FIRST_DAY) & (days < LAST_DAY + 1)
-        require(feature.kind != "date" or bool(np.all(dates)), "a date is out of range")
-    return Bins(
-        feature=feature, cuts=edges, display=display, levels=levels, pooled=pooled, low=float(low), high=float(high)
-    )
-
-
-def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tuple[Bins, ...]:
-    """Return the checked bins of all features."""
-    features = manifest["features"]
-    require(isinstance(features, list) and 0 < len(features) <= MAX_FEATURES, "it has no features")
-    cut_ends = np.cumsum([count_of(f["n_cuts"], MAX_VALUES, "a number of cuts") for f in features])
-    display_ends = np.cumsum([count_of(f["n_display"], MAX_VALUES, "a number of bins") for f in features])
-    require(cut_ends[-1] == arrays["edges"].size and display_ends[-1] == arrays["display"].size, "bins are missing")
-    cuts, displays = np.split(arrays["edges"], cut_ends[:-1]), np.split(arrays["display"], display_ends[:-1])
-    codes = manifest.get("missing_codes", {})
-    require(isinstance(codes, dict) and all(isinstance(of, list) for of in codes.values()), "its codes are not lists")
-    bins = tuple(_read_bins(f, c, d, codes) for f, c, d in zip(features, cuts, displays, strict=True))
-    require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
-    read_as: dict[str, set[str]] = {}
-    for b in bins:  # a month or weekday is part of a date
-        kind = b.feature.kind if b.feature.part == "value" else "date"
-        read_as.setdefault(b.feature.column, set()).add(kind)
-    require(all(len(kinds) == 1 for kinds in read_as.values()), "a column is read in two ways")
-    return bins
 
 
 def read_labels(entries: Any, what: str) -> tuple[str | int | float | bool, ...]:

@@ -16,17 +16,16 @@ from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest import (
     HALF,
     MAX_SCORE,
-    Arrays,
     Saved,
     arrays_of,
     build_model,
     check_arrays,
     manifest_of,
     read_about,
-    read_bins,
     read_classes,
     read_given,
 )
+from gamcore.io.manifest_bins import Arrays, read_bins
 from gamcore.io.manifest_pairs import MAX_PAIRS
 from gamcore.model.classes import ClassesModel
 

@@ -12,16 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from gamcore.io.checks import ModelFileError, require
-from gamcore.io.manifest import (
-    MAX_COUNT,
-    MAX_SCORE,
-    Arrays,
-    Saved,
-    build_model,
-    loss_entry,
-    read_base,
-    refit_arrays,
-)
+from gamcore.io.manifest import MAX_COUNT, MAX_SCORE, Saved, build_model, loss_entry, read_base, refit_arrays
+from gamcore.io.manifest_bins import Arrays
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.intervals import Intervals
 

@@ -14,16 +14,13 @@ from gamcore.io.manifest import (
     MAX_REFITS,
     MAX_SCORE,
     Saved,
-    bin_arrays,
-    codes_entry,
-    describe,
     loss_entry,
     read_about,
-    read_bins,
     read_classes,
     read_labels,
     read_loss,
 )
+from gamcore.io.manifest_bins import bin_arrays, codes_entry, describe, read_bins
 from gamcore.kernels import N_CODES
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.multitask.model import TaskModel

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from gamcore.data.binning import MAX_VALUES, Bins
 from gamcore.io.checks import ModelFileError
 from gamcore.io.formula import AnyFormula, ClassFormula, Formula, ScoringError, TaskFormula, formula_of
-from gamcore.io.manifest import count_of, read_classes, read_feature, read_labels, read_texts
+from gamcore.io.manifest import read_classes, read_labels
+from gamcore.io.manifest_bins import count_of, merged_levels, read_feature, read_merged, read_texts
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.model.additive import GIVEN, Given
 from gamcore.model.losses import LOSSES
@@ -22,8 +23,9 @@ from gamcore.multitask.trees import Forest
 from gamcore.types import Floats
 
 FORMAT: Final = "shapewise-scoring"
-VERSIONS: Final = (1, 2, 3)
-"""The second has codes that mean missing, the third several classes or exposures; a model is written in the lowest."""
+VERSIONS: Final = (1, 2, 3, 4)
+"""The second has codes that mean missing, the third several classes or exposures, the fourth levels that share a bin by
+choice; a model is written in the lowest."""
 
 
 def to_json(model: Any, indent: int | None = None, computed: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -40,8 +42,12 @@ def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = ()) -> dict[str,
     kind = {Formula: "additive", ClassFormula: "classes", TaskFormula: "tasks"}[type(formula)]
     bins_of = formula.model.bins if isinstance(formula, TaskFormula) else formula.bins
     given = formula.given if isinstance(formula, Formula) else ()
-    newest = isinstance(formula, ClassFormula) or bool(given)
-    version = VERSIONS[-1] if newest else VERSIONS[any(of.feature.missing for of in bins_of)]
+    needs = [
+        any(of.feature.missing for of in bins_of),
+        isinstance(formula, ClassFormula) or bool(given),
+        any(of.merged for of in bins_of),
+    ]
+    version = VERSIONS[max((place for place, needed in enumerate(needs, 1) if needed), default=0)]
     head = {"format": FORMAT, "version": version, "model": kind, "loss": formula.loss,
             "classes": list(formula.classes)}  # fmt: skip
     head |= {"given": list(given)} if given else {}
@@ -87,6 +93,7 @@ def _feature(bins: Bins) -> dict[str, Any]:
         "name": feature.name, "column": feature.column, "kind": feature.kind, "part": feature.part,
         "bins": bins.n_values, "cuts": bins.cuts.tolist(), "levels": list(bins.levels), "rare": list(bins.pooled),
         **({"missing": list(feature.missing)} if feature.missing else {}),
+        **({"merged": merged_levels(bins)} if bins.merged else {}),
     }  # fmt: skip
 
 
@@ -120,7 +127,8 @@ def _place(entry: Any, n: int) -> int:
 
 def _bins(entry: dict[str, Any]) -> Bins:
     levels, rare = read_texts(entry["levels"], "levels"), read_texts(entry["rare"], "rare levels")
-    feature = read_feature(entry, levels, rare, entry.get("missing"))
+    merged = read_merged(entry.get("merged", {}), levels, rare)
+    feature = read_feature(entry, levels, rare, merged, entry.get("missing"))
     cuts = _table(entry["cuts"], (len(entry["cuts"]),), f"cuts of {feature.name!r}")
     if (np.diff(cuts) <= 0).any() or not np.isfinite(cuts).all():
         raise ScoringError(f"The cuts of {entry['name']!r} do not ascend: the JSON is damaged.")
@@ -129,7 +137,8 @@ def _bins(entry: dict[str, Any]) -> Bins:
         raise ScoringError(f"{entry['name']!r} has {n_values} bins and {cuts.size} cuts: the JSON is damaged.")
     if feature.is_category and n_values != len(levels) + bool(rare):
         raise ScoringError(f"{entry['name']!r} has {n_values} bins and {len(levels)} levels: the JSON is damaged.")
-    return Bins(feature, cuts, np.zeros(0 if feature.is_category else n_values), levels, rare)
+    display = np.zeros(0 if feature.is_category else n_values)
+    return Bins(feature, cuts, display, levels=levels, pooled=rare, merged=merged)
 
 
 def _number(value: Any, what: str) -> float:

@@ -86,6 +86,8 @@ for _feature in MODEL["features"]:
     _feature.setdefault("missing", [])
     _feature["codes"] = {level: k + 1 for k, level in enumerate(_feature["levels"])}
     _feature["codes"].update(dict.fromkeys(_feature["rare"], _feature["bins"]))
+    for _first, _others in _feature.get("merged", {}).items():
+        _feature["codes"].update(dict.fromkeys(_others, _feature["codes"][_first]))
 
 $body
 

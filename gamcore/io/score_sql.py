@@ -133,7 +133,7 @@ def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
     if len(set(leaves)) == 1:
         return leaves[0]
     feature, column = bins.feature, column_of(bins.feature.column)
-    if "\0" in feature.column or any("\0" in level for level in (*bins.levels, *bins.pooled, *feature.missing)):
+    if "\0" in feature.column or any("\0" in level for level in (*bins.codes_of_levels, *feature.missing)):
         raise ScoringError(f"Column {feature.column!r} or one of its levels has a character that SQL cannot write.")
     if not feature.is_category:
         if not bins.n_values:
@@ -185,8 +185,7 @@ def _halves(column: str, cuts: Sequence[str], leaves: Sequence[str]) -> str:
 
 def _levels(bins: Bins, column: str, leaves: Sequence[str], stored: Kind) -> str:
     """Return a CASE over levels, those with equal scores together, unseen levels last."""
-    named = [(level, leaves[k + 1]) for k, level in enumerate(bins.levels)]
-    named += [(level, leaves[bins.n_values]) for level in bins.pooled]
+    named = [(level, leaves[code]) for level, code in bins.codes_of_levels.items()]
     by_leaf: dict[str, list[str]] = {}
     for level, leaf in named:
         if leaf != leaves[bins.unseen]:

@@ -26,7 +26,8 @@ from gamcore.boosting.kept_tables import KeptTables
 from gamcore.boosting.table_counts import MOST_COUNTED, block, empty_tables
 from gamcore.boosting.whole_numbers import EXACT_BITS, Scale
 from gamcore.io.checks import ModelFileError, require
-from gamcore.io.manifest import bin_arrays, codes_entry, count_of, describe, read_bins, read_given
+from gamcore.io.manifest import read_given
+from gamcore.io.manifest_bins import bin_arrays, bins_entry, count_of, describe, read_bins
 from gamcore.io.whole_files import written_whole
 from gamcore.kernels.tables import Tables
 from gamcore.types import Floats
@@ -45,7 +46,7 @@ def save_tables(tables: KeptTables, path: str | os.PathLike[str]) -> None:
         "format": FORMAT, "schema": SCHEMA, "n_rows": tables.n_rows, "squared_weight": tables.squared_weight,
         "scale": list(origin.scale), "centre": origin.centre, "spread": origin.spread, "weight_by": origin.weight_by,
         "seed": origin.seed, "n_groups": origin.n_groups, "given": list(origin.given),
-        "features": [describe(bins) for bins in origin.bins], **codes_entry(origin.bins),
+        "features": [describe(bins) for bins in origin.bins], **bins_entry(origin.bins),
     }  # fmt: skip
     arrays: dict[str, NDArray[Any]] = {
         "about": np.frombuffer(json.dumps(about, allow_nan=False).encode(), np.uint8),

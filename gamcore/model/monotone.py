@@ -15,6 +15,7 @@ import numpy as np
 
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
+from gamcore.data.table import place_among
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.classes import ClassesModel
 from gamcore.types import Floats
@@ -33,9 +34,7 @@ def signs_of(wanted: Mapping[Any, int] | None, bins: Sequence[Bins]) -> tuple[in
     names = [of_feature.feature.name for of_feature in bins]
     signs = [0] * len(names)
     for feature, sign in wanted.items():
-        place = names.index(feature) if feature in names else feature
-        if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(names):
-            raise TableError(f"monotone names {feature!r}, which is no feature: {', '.join(names)}.")
+        place = place_among(names, feature, "monotone")
         if sign not in (-1, 0, 1):
             raise TableError(f"monotone has {sign!r} for {feature!r}: give 1 to rise, -1 to fall, or 0.")
         if sign and bins[place].feature.is_category:

@@ -60,7 +60,7 @@ def _column(table: Table, of: Bins) -> list[ColumnFit]:
     try:
         if feature.kind in ("category", "boolean"):
             codes, names = read_texts(series)
-            known = {*of.levels, *of.pooled} | ({"0", "1"} if feature.kind == "boolean" else set())
+            known = {*of.codes_of_levels} | ({"0", "1"} if feature.kind == "boolean" else set())
             strange = np.array([name not in known for name in names] + [False])
             unseen = strange[codes]
             return [ColumnFit(feature.column, _levels(names, strange), int(unseen.sum()))] if unseen.any() else []

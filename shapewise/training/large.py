@@ -24,6 +24,7 @@ from gamcore.boosting.rows_on_disk import Spilled
 from gamcore.data.binning import Bins, type_of_all
 from gamcore.data.codes import clear_codes
 from gamcore.data.columns import TableError
+from gamcore.data.own_bins import own_bins
 from gamcore.data.table import Table, as_frame, learn_features
 from gamcore.estimators.additive_parameters import AUTO
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
@@ -119,7 +120,7 @@ def _learn_bins(model: Additive, data: Data, known: Bools, partial: bool) -> tup
     weight = None if data.weight is None else in_range(data.weight[known], float(data.weight[known].mean()))
     features = learn_features(X, model.categorical_features, model.date_parts)
     max_bins = N_CODES if model.max_bins == AUTO else int(model.max_bins)
-    return learn_bins(X, features, weight, max_bins, partial)
+    return learn_bins(X, features, weight, max_bins, partial=partial, own=own_bins(model.bins, features))
 
 
 def _check_disk(scratch: Path, n_rows: int, code_bytes: int) -> None:

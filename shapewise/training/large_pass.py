@@ -7,6 +7,7 @@ sample's held-out groups, or all rows at least as late as its earliest held-out 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from gamcore.boosting.row_files import Files
 from gamcore.data.binning import MOST_RARE_NAMES, Bins, fit_bins, most_levels
 from gamcore.data.columns import UNSEEN, TableError, read_dates, read_numbers, read_texts
+from gamcore.data.own_bins import OwnBins
 from gamcore.data.sampling import BUCKETS, buckets
 from gamcore.data.table import Feature, Table, Values, as_table, read_feature
 from gamcore.data.targets import read_numeric_target
@@ -30,20 +32,25 @@ MOST_NEW_NAMES: Final = 5 * MOST_RARE_NAMES
 
 
 def learn_bins(
-    table: Table, features: tuple[Feature, ...], weight: Floats | None, max_bins: int, partial: bool
+    table: Table,
+    features: tuple[Feature, ...],
+    weight: Floats | None,
+    max_bins: int,
+    partial: bool,
+    own: Sequence[OwnBins],
 ) -> tuple[Bins, ...]:
     """Return the bins of the training rows of a sample, (n, p) with weights (n,).
 
-    partial : whether the table has more rows than the sample. Levels found only in those are pooled, so a category
-    whose levels already fill all its bins gets a pool.
+    own : the bins that were chosen, for each feature. partial : whether the table has more rows than the sample. Levels
+    found only in those are pooled, so a category whose levels already fill all its bins gets a pool.
     """
     made, max_levels = [], most_levels(max_bins)
-    for feature in features:
+    for feature, chosen in zip(features, own, strict=True):
         values = read_feature(table, feature)
-        bins = fit_bins(feature, values, weight, max_bins, max_levels)
+        bins = fit_bins(feature, values, weight, max_bins, max_levels=max_levels, own=chosen)
         full = bins.n_values == max_levels - 2
         if partial and full and feature.kind == "category" and feature.part == "value" and not bins.pooled:
-            bins = fit_bins(feature, values, weight, max_bins, max_levels - 1)
+            bins = fit_bins(feature, values, weight, max_bins, max_levels=max_levels - 1, own=chosen)
         made.append(bins)
     return tuple(made)
 

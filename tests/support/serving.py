@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -22,6 +23,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WAIT_MS = 180_000
 """For whatever a page is to show: a machine may be busy with other tests, and a test that fails has time."""
 
+PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
 SWITCHES = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync")
 
 
@@ -128,3 +130,16 @@ def settle(page: Any) -> None:
         if page.locator(rests).count():  # the last request may not have started before
             return
     raise RuntimeError(f"{page.url} does not come to rest.")
+
+
+@contextmanager
+def opened(chromium: Any, server: Server, **options: Any) -> Iterator[Any]:
+    """A page of a separate visitor; it fails its test where the browser's console shows an error, but for the health
+    probes of deep links."""
+    context = window(chromium, base_url=server.ready(), **options)
+    page, errors = context.new_page(), []
+    page.on("console", lambda m: errors.append(f"{m.text} {m.location.get('url')}") if m.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert [error for error in errors if not PROBES.search(error)] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -28,11 +29,13 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
     """
     first = next(iter(curves.values()))
     title, detail, target = words
-    labels = tuple(value_names(first))
+    labels, levels = tuple(value_names(first)), [first.members[k][0] for k in level_order(first) if first.members]
     marks: list[Mark] = []
     for k, (name, one) in enumerate(curves.items()):
         shift = WIDTH * ((k + 0.5) / len(curves) - 0.5)
-        marks += _levels(one, labels, shift, name, k) if labels else _line(one, name, k, len(curves) <= 2)
+        marks += (
+            _levels(one, levels, shift=shift, name=name, role=k) if labels else _line(one, name, k, len(curves) <= 2)
+        )
     units = LOSSES[first.loss].unit(first.scale, target)
     x = value_axis(first)
     if labels:
@@ -43,7 +46,7 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
     if minus is not None:
         axis = effect_axis("difference", minus.scale, common_limits([minus]))
         rows = ((Panel(Axis("", x.kind, x.limits, x.ticks, named=False), top.y, top.marks),),
-                (Panel(x, axis, (*_difference(minus, labels), Line(minus.zero))),))  # fmt: skip
+                (Panel(x, axis, (*_difference(minus, levels), Line(minus.zero))),))  # fmt: skip
     spoken = f"Curves of {first.feature} in {', '.join(curves)}. {title}"
     numbers = pd.concat([one.frame().assign(model=name) for name, one in curves.items()], ignore_index=True)
     return Plot(
@@ -72,14 +75,15 @@ def _line(curve: Curve, name: str, role: ColorRole, band: bool) -> list[Mark]:
     return [*ribbon, Steps(edges, curve.scores, role, 2.2, name=name, hover=hover)]
 
 
-def _levels(curve: Curve, labels: tuple[str, ...], shift: float, name: str, role: ColorRole) -> list[Mark]:
+def _levels(curve: Curve, levels: Sequence[str], shift: float, name: str, role: ColorRole) -> list[Mark]:
     """Return a point per level, beside those of other curves, with whiskers; none for a level the curve lacks."""
-    known = [(at, curve.labels.index(label)) for at, label in enumerate(labels) if label in curve.labels]
+    bin_of = curve.bin_of
+    known = [(at, bin_of[level]) for at, level in enumerate(levels) if level in bin_of]
     if not known:
         return []
     at, pick = (np.array(part, np.int64) for part in zip(*known, strict=True))
     places = at.astype(np.float64) + shift
-    hover = [f"{cut(name, 80)}\n{labels[k]}\n{say(curve.scores[j], curve.scale)}" for k, j in known]
+    hover = [f"{cut(name, 80)}\n{curve.labels[j]}\n{say(curve.scores[j], curve.scale)}" for _, j in known]
     whiskers = (
         [Whiskers(places, curve.lower[pick], upper=curve.upper[pick], role=role, width=1.6, capped=True)]
         if curve.has_band
@@ -88,9 +92,9 @@ def _levels(curve: Curve, labels: tuple[str, ...], shift: float, name: str, role
     return [*whiskers, Points(places, curve.scores[pick], role, 9, name=name, hover=hover)]
 
 
-def _difference(minus: Curve, labels: tuple[str, ...]) -> list[Mark]:
-    if labels:
-        return _levels(minus, labels, 0.0, "difference", DIFFERENCE)
+def _difference(minus: Curve, levels: Sequence[str]) -> list[Mark]:
+    if levels:
+        return _levels(minus, levels, shift=0.0, name="difference", role=DIFFERENCE)
     hover = [f"{minus.place(k)}\n{say(score, minus.scale)}" for k, score in enumerate(minus.scores)]
     return [
         *ribbons(minus, DIFFERENCE),

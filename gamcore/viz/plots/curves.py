@@ -255,9 +255,12 @@ def level_marks(curve: Curve) -> list[Mark]:
 
 
 def _levels_before(curve: Curve, before: Curve) -> list[Mark]:
-    """Return a short line where each level's bar ended before."""
-    scores = dict(zip(before.labels, before.scores, strict=True))
-    ends = np.array([scores.get(curve.labels[k], np.nan) for k in level_order(curve)])
+    """Return a short line where each level's bar ended before; at the mean of those that are merged now."""
+    bin_of, ends = before.bin_of, np.full(curve.scores.size, np.nan)
+    for at, k in enumerate(level_order(curve)):
+        then = sorted({bin_of[level] for level in curve.members[k] if level in bin_of})
+        if then:
+            ends[at] = np.average(before.scores[then], weights=before.counts[then] + 1e-9)
     return [Points(np.arange(ends.size, dtype=np.float64), ends, "accent", 26, "dash", name="before")]
 
 

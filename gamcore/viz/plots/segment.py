@@ -57,7 +57,11 @@ def _asked(curve: Curve, rule: Rule) -> tuple[list[Span], bool]:
     if all(isinstance(part, Range | Levels | Missing) for part in parts):  # exact ends, not whole bins
         spans = [span for part in rule.parts() for span in _spans(curve, part)]
         return spans, any(isinstance(part, Missing) for part in parts)
-    cells: Any = pd.array([*curve.labels, None], "string") if curve.labels else np.append(curve.display, np.nan)
+    cells: Any = (
+        pd.array([*(of[0] for of in curve.members), None], "string")
+        if curve.labels
+        else np.append(curve.display, np.nan)
+    )
     if curve.kind == "date":
         cells = pd.to_datetime(np.append(np.round(curve.display * DAY), np.nan), unit="us")
     held = rule.holds(pd.DataFrame({curve.feature: cells}))
@@ -75,10 +79,7 @@ def _spans(curve: Curve, part: Range | Levels | Missing) -> list[Span]:
     if isinstance(part, Levels) and curve.labels:
         order = level_order(curve)
         names = {*part.levels}
-        inside = [
-            place for place, k in enumerate(order)
-            if curve.labels[k] in names or (k == len(curve.labels) - 1 and names & set(curve.rare))
-        ]  # fmt: skip
+        inside = [place for place, k in enumerate(order) if names & {*curve.members[k]}]
         return [(place - 0.45, place + 0.45) for place in inside]
     if isinstance(part, Range) and curve.edges.size:
         edges = visible_edges(curve)

@@ -52,7 +52,7 @@ def _control(bins: Bins, names: Names, cell: Any, key: str) -> Any:
     """Show a widget for a feature, limited to the range seen in training, and return the chosen cell."""
     label = md(names.column(bins.feature.column))
     if bins.feature.is_category:
-        levels = [*bins.levels, *bins.pooled]
+        levels = list(bins.codes_of_levels)
         shown = str(cell) if pd.notna(cell) else MISSING
         options = [*levels, MISSING] if shown in (*levels, MISSING) else [shown, *levels, MISSING]
         chosen = st.selectbox(

@@ -38,7 +38,14 @@ def line(scores, half=0.1, edges=None, **changes):
 
 def levels(scores, half=0.1, **changes):
     names = tuple("abcdefgh"[: len(scores)])
-    return replace(line(scores, half), kind="category", labels=names, edges=np.empty(0), **changes)
+    return replace(
+        line(scores, half),
+        kind="category",
+        labels=names,
+        members=tuple(zip(names, strict=True)),
+        edges=np.empty(0),
+        **changes,
+    )
 
 
 BANDS = st.lists(st.tuples(st.floats(-5, 5), st.floats(0.01, 3)), min_size=1, max_size=30)

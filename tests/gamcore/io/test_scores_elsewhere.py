@@ -33,6 +33,8 @@ def fitted(request):
     score = score + 0.3 * X["when"].dt.month.fillna(1) * (X["level"] == EVIL)
     rng = np.random.default_rng(1)
     settings = {"outer_bags": 3, "max_rounds": 40, "date_parts": True, "random_state": 0,
+                "bins": {"whole": [5, 10, 20.5], "when": ["2024-05-01", "2024-09-15 12:00"],
+                         "level": [["d", "rare 3"]]},
                 "interactions": [(NAME, "level"), ("whole", "when"), (NAME, "tail"), ("flag", "level")]}  # fmt: skip
     if request.param == "regression":
         model = GAMRegressor(**settings).fit(X, score + 0.1 * rng.normal(size=len(X)))

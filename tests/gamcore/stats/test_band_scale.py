@@ -13,7 +13,8 @@ from gamcore import GAMRegressor
 from gamcore.explain.curves import explain_shape
 from gamcore.io.checks import ModelFileError
 from gamcore.io.gamx import from_bytes, to_bytes
-from gamcore.io.manifest import Saved, arrays_of, build_model, manifest_of, read_bins
+from gamcore.io.manifest import Saved, arrays_of, build_model, manifest_of
+from gamcore.io.manifest_bins import read_bins
 from gamcore.stats.bands import CLARITIES, SCALES, USUAL_SHARE, half_scale
 
 

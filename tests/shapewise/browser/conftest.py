@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pytest
@@ -11,9 +9,7 @@ import pytest
 from shapewise.decisions import guided_example as example
 from shapewise.store.workspace import Workspace
 from shapewise.training.train import add_bands, train
-from tests.support.serving import Server, sound, window
-
-PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
+from tests.support.serving import Server, opened, sound
 
 
 @pytest.fixture(scope="module")
@@ -43,19 +39,6 @@ def server(servers):
 @pytest.fixture
 def space(server):
     return Workspace(server.space)
-
-
-@contextmanager
-def opened(chromium, server, **options):
-    """A page of a separate visitor; it fails its test where the browser's console shows an error, but for the health
-    probes of deep links."""
-    context = window(chromium, base_url=server.ready(), **options)
-    page, errors = context.new_page(), []
-    page.on("console", lambda m: errors.append(f"{m.text} {m.location.get('url')}") if m.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    context.close()
-    assert [error for error in errors if not PROBES.search(error)] == []
 
 
 @pytest.fixture

@@ -18,11 +18,10 @@ from shapewise.store.workspace import Workspace
 from shapewise.training import runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
-from tests.shapewise.browser.conftest import opened
 from tests.support import kinds
 from tests.support.measuring import faults_at_rest
 from tests.support.places import DATA
-from tests.support.serving import LOG, Server, settle, sound, window
+from tests.support.serving import LOG, Server, opened, settle, sound, window
 from tests.support.steps import press, row, small_model, upload
 
 pytest.importorskip("playwright.sync_api")

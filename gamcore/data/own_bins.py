@@ -1,0 +1,93 @@
+"""Bins that a person chooses: the cuts of a number or a date, or the levels of a category that count as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from gamcore.data.columns import TableError, level_name, read_dates
+from gamcore.data.table import Feature, place_among
+from gamcore.kernels import MOST_CODES
+from gamcore.types import Floats
+
+PARAMETER: Final = "bins"
+MOST_CUTS: Final = MOST_CODES - 3
+"""Most cuts of a feature: one less than bins of values."""
+
+
+@dataclass(frozen=True)
+class OwnBins:
+    """Chosen bins of one feature; both parts are empty where its bins are learnt.
+
+    cuts : (m,) ascending; a value at a cut is in the bin that begins there. Dates are days since 1970-01-01.
+    merged : for the first level of each merged bin, the others that share it.
+    """
+
+    cuts: Floats = field(default_factory=lambda: np.empty(0))
+    merged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+LEARNT: Final = OwnBins()
+
+
+def own_bins(wanted: Mapping[Any, Any] | None, features: Sequence[Feature]) -> tuple[OwnBins, ...]:
+    """Return the chosen bins of each feature; TableError where they are none.
+
+    wanted : by the name or place of a feature, its cuts, or lists of the levels that share a bin.
+    """
+    made = [LEARNT] * len(features)
+    for key, chosen in (wanted or {}).items():
+        place = place_among([feature.name for feature in features], key, PARAMETER)
+        feature = features[place]
+        if isinstance(chosen, str | bytes) or not isinstance(chosen, Iterable):
+            raise TableError(f"{PARAMETER} has {chosen!r} for {feature.name}: give a list.")
+        made[place] = (_levels_of if feature.is_category else _cuts_of)(feature, list(chosen))
+    return tuple(made)
+
+
+def _cuts_of(feature: Feature, chosen: list[Any]) -> OwnBins:
+    where = f"{PARAMETER} of {feature.name}"
+    try:
+        cuts = _days(chosen) if feature.kind == "date" else np.array(chosen, np.float64)
+    except (ValueError, TypeError) as error:
+        kind = "dates" if feature.kind == "date" else "numbers"
+        raise TableError(f"{where}: {chosen!r} are not all {kind}: give the values at which bins begin.") from error
+    if cuts.ndim != 1 or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
+        raise TableError(f"{where}: give the values at which bins begin in ascending order, each once.")
+    if cuts.size > MOST_CUTS:
+        raise TableError(f"{where}: {cuts.size} cuts are too many: give at most {MOST_CUTS}.")
+    return OwnBins(cuts=cuts)
+
+
+def _days(chosen: list[Any]) -> Floats:
+    if any(isinstance(one, int | float) for one in chosen):
+        raise TypeError("A date is no number.")
+    return read_dates(pd.Series([pd.Timestamp(one) for one in chosen], dtype=object if chosen else "datetime64[us]"))
+
+
+def _levels_of(feature: Feature, chosen: list[Any]) -> OwnBins:
+    where = f"{PARAMETER} of {feature.name}"
+    if feature.part != "value" or feature.kind == "boolean":
+        raise TableError(f"{where}: only levels of a category can be merged: leave it out.")
+    place = {level: k for k, level in enumerate(feature.levels)}
+    merged: dict[str, tuple[str, ...]] = {}
+    taken: set[str] = set()
+    for group in chosen:
+        if isinstance(group, str | bytes) or not isinstance(group, Sequence):
+            raise TableError(f"{where}: {group!r} is no list: give a list of the levels of each merged bin.")
+        levels = [level_name(level) for level in group]
+        unknown = next((level for level in levels if level not in place), None)
+        if unknown is not None:
+            raise TableError(f"{where}: no row has the level {unknown!r}: leave it out.")
+        twice = next((level for k, level in enumerate(levels) if level in taken or level in levels[:k]), None)
+        if twice is not None:
+            raise TableError(f"{where}: {twice!r} is named twice: a level has one bin.")
+        taken.update(levels)
+        first, *others = sorted(levels, key=place.__getitem__) or [""]
+        if others:
+            merged[first] = tuple(others)
+    return OwnBins(merged=merged)

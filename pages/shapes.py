@@ -24,7 +24,7 @@ from shapewise.training.spec import Spec
 from shapewise.ui.explain import brush, feature_list, left_out, level_pages
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count
-from shapewise.ui.train import direction_fields, live
+from shapewise.ui.train import bin_fields, direction_fields, live
 from shapewise.ui.widgets import bands as sureness
 from shapewise.ui.widgets import cards, headlines
 
@@ -119,6 +119,9 @@ def trial(spec: Spec, slot: st.delta_generator.DeltaGenerator) -> tuple[live.Sho
         changed = live.knobs(model.id, spec)
         if not bins.feature.is_category and not state.class_names(model.id):
             changed = direction_fields.of_curve(model.id, changed, feature)
+        if bins.feature.part == "value" and bins.feature.kind != "boolean":
+            cut = bin_fields.Cut(feature, bins.feature.kind, bins.feature.levels)
+            changed = bin_fields.of_curve(model.id, changed, cut, state.names_of(model))
         if changed == spec:
             st.caption("Change a setting: the curve is refitted, and the one before stays faint.")
             return None, False

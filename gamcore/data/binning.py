@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -179,7 +179,8 @@ def _bin_levels(
     feature: Feature, values: NDArray[np.int32], max_values: int, merged: Mapping[str, tuple[str, ...]]
 ) -> Bins:
     place = {level: k for k, level in enumerate(feature.levels)}
-    first, others = [place[level] for level in merged], [place[level] for of in merged.values() for level in of]
+    names = [level for others in merged.values() for level in others]
+    first, others = [place[level] for level in merged], [place[level] for level in names if level in place]
     counts = np.bincount(values[values >= 0], minlength=len(feature.levels))
     counts[first], counts[others] = values.size, 0  # merged bins are kept however few rows they have
     if feature.part != "value" or feature.kind == "boolean":
@@ -194,6 +195,7 @@ def _bin_levels(
     rare = rare[np.argsort(-counts[rare], kind="stable")][:MOST_RARE_NAMES]
     kept = tuple(feature.levels[i] for i in np.flatnonzero(often))
     pooled = tuple(feature.levels[i] for i in np.sort(rare))
+    feature = replace(feature, levels=feature.levels + tuple(level for level in names if level not in place))
     return Bins(feature, np.empty(0), np.empty(0), levels=kept, pooled=pooled, merged=merged)
 
 

@@ -24,7 +24,8 @@ class OwnBins:
     """Chosen bins of one feature; both parts are empty where its bins are learnt.
 
     cuts : (m,) ascending; a value at a cut is in the bin that begins there. Dates are days since 1970-01-01.
-    merged : for the first level of each merged bin, the others that share it.
+    merged : for the first level of each merged bin, the others that share it. Some of these may not occur in training:
+        rows to come may have them.
     """
 
     cuts: Floats = field(default_factory=lambda: np.empty(0))
@@ -80,14 +81,11 @@ def _levels_of(feature: Feature, chosen: list[Any]) -> OwnBins:
         if isinstance(group, str | bytes) or not isinstance(group, Sequence):
             raise TableError(f"{where}: {group!r} is no list: give a list of the levels of each merged bin.")
         levels = [level_name(level) for level in group]
-        unknown = next((level for level in levels if level not in place), None)
-        if unknown is not None:
-            raise TableError(f"{where}: no row has the level {unknown!r}: leave it out.")
         twice = next((level for k, level in enumerate(levels) if level in taken or level in levels[:k]), None)
         if twice is not None:
             raise TableError(f"{where}: {twice!r} is named twice: a level has one bin.")
         taken.update(levels)
-        first, *others = sorted(levels, key=place.__getitem__) or [""]
-        if others:
+        first, *others = sorted(levels, key=lambda level: place.get(level, len(place))) or [""]
+        if others and first in place:
             merged[first] = tuple(others)
     return OwnBins(merged=merged)

@@ -181,7 +181,7 @@ def learn_features(
         if kind == "boolean":
             features.append(Feature(name, name, kind, levels=BOOLEANS))
         elif kind == "category":
-            features.append(Feature(name, name, kind, levels=_sorted_levels(table, name)))
+            features.append(Feature(name, name, kind, levels=levels_of(table, name)))
         else:
             features.append(Feature(name, name, kind))
         if kind == "date" and date_parts:
@@ -190,8 +190,9 @@ def learn_features(
     return tuple(features)
 
 
-def _sorted_levels(table: Table, name: str) -> tuple[str, ...]:
-    """Return the levels that occur, in the order of a categorical type, else as numbers if all are, else by name."""
+def levels_of(table: Table, name: str) -> tuple[str, ...]:
+    """Return the levels of a column that occur, in the order of a categorical type, else as numbers if all are so, else
+    by name."""
     codes, names = table.texts(name)
     present = [names[i] for i in np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(names)))]
     if isinstance(table.frame[name].dtype, pd.CategoricalDtype):

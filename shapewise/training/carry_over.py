@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from gamcore.data.table import Table, as_table
 from gamcore.stats.column_drift import kinds
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
-from shapewise.training.directions import among
+from shapewise.training.by_feature import among
 from shapewise.training.spec import Spec
 
 NEEDED: Final = {"weight": "weights", "group": "groups", "time": "time", "task": "tasks"}
@@ -161,7 +161,7 @@ def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -
     if not features:
         return Carried(None, why="The newer version has none of the features.")
     made = replace(
-        spec, table=to, codes=None, features=features, changes=_changes(spec.changes, set(now.columns)),
+        spec, table=to, codes=None, features=features, changes=_changes(spec.changes, set(now.columns), retyped),
         categories=[name for name in spec.categories if name in now.columns],
         tables={name: to if table == spec.table else table for name, table in spec.tables.items()},
     )  # fmt: skip
@@ -175,9 +175,12 @@ def _retyped(then: Table, now: Table) -> list[str]:
     return [name for name, (old, new) in both if old != new]
 
 
-def _changes(changes: dict[str, Any], columns: set[str]) -> dict[str, Any]:
-    """Return the settings without pairs and directions whose features are gone."""
-    changes = among(changes, columns)
+def _changes(changes: dict[str, Any], columns: set[str], retyped: Collection[str]) -> dict[str, Any]:
+    """Return the settings without pairs, directions and bins whose features are gone.
+
+    retyped : columns of another kind, whose order and cuts no longer are what was meant.
+    """
+    changes = among(changes, columns - set(retyped))
     pairs = changes.get("interactions")
     if not isinstance(pairs, list | tuple):
         return changes

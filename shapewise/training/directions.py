@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Final
 
 from gamcore.data.column_names import AS_THEY_ARE, Names
+from shapewise.training.by_feature import MONOTONE, values_of, with_values
 from shapewise.training.spec import Spec
 
-SETTING: Final = "monotone"
 WORDS: Final = {1: "rises along", -1: "falls along"}
 
 
 def of_changes(changes: dict[str, Any]) -> dict[str, int]:
     """Return 1 or -1 for each feature that has a direction."""
-    return dict(changes.get(SETTING) or {})
+    return values_of(changes, MONOTONE)
 
 
 def with_directions(changes: dict[str, Any], directions: dict[str, int]) -> dict[str, Any]:
-    """Return the changes to a preset with these directions instead of theirs."""
-    others = {name: value for name, value in changes.items() if name != SETTING}
-    signs = {feature: sign for feature, sign in directions.items() if sign}
-    return others | ({SETTING: signs} if signs else {})
+    """Return the changes to a preset with these directions instead of theirs; 0 sets a feature free."""
+    return with_values(changes, MONOTONE, directions)
 
 
 def turned(spec: Spec, feature: str, sign: int) -> Spec:
     """Return the specification with another direction for a feature; 0 sets it free."""
     return replace(spec, changes=with_directions(spec.changes, of_changes(spec.changes) | {feature: sign}))
-
-
-def among(changes: dict[str, Any], features: Collection[str]) -> dict[str, Any]:
-    """Return the changes without directions of other features."""
-    kept = {feature: sign for feature, sign in of_changes(changes).items() if feature in features}
-    return with_directions(changes, kept) if SETTING in changes else changes
 
 
 def words(changes: dict[str, Any], names: Names = AS_THEY_ARE) -> str:

@@ -22,8 +22,8 @@ from shapewise.places import PAGES
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, clean_name
 from shapewise.training import live, runs
+from shapewise.training.by_feature import among
 from shapewise.training.dataset import HELD_OUT
-from shapewise.training.directions import among
 from shapewise.training.live import LIVE_SECONDS, Draft
 from shapewise.training.main_metric import main_metric
 from shapewise.training.spec import Spec

@@ -18,7 +18,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import BANDS
 from shapewise.ui.session import state
 from shapewise.ui.session.words import duration
-from shapewise.ui.train import direction_fields
+from shapewise.ui.train import bin_fields, direction_fields
 
 INPUTS = inputs(AdditiveParameters)
 PRESET_WORDS = {
@@ -94,6 +94,7 @@ def take(spec: Spec, changes: dict[str, Any]) -> None:
         else:
             st.session_state.pop(key, None)
     direction_fields.take(spec.table, changes)
+    bin_fields.take(spec.table, changes)
     st.session_state[f"finer-{spec.table}"] = changes.get("max_bins") == AUTO
     pairs = changes.get("interactions")
     if isinstance(pairs, int):

@@ -1,0 +1,122 @@
+"""Form fields for bins of one's own: on Train for one feature after another, beside a curve for its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from gamcore.data.column_names import Names
+from gamcore.data.columns import Kind
+from gamcore.data.table import Table, levels_of
+from shapewise.store.workspace import TableAbout
+from shapewise.training.by_feature import BINS, values_of, with_values
+from shapewise.training.chosen_bins import words
+from shapewise.training.spec import Spec
+from shapewise.ui.session import state
+from shapewise.ui.session.words import md
+
+BEGINS: Final = "A bin begins at"
+HELP: Final = (
+    "Of a number or date, the values at which bins begin; of a category, levels that count as one. The curve has "
+    "exactly these bins. Live shows what they cost in held-out rows."
+)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A feature whose bins can be chosen: its column, its kind and, for a category, its levels."""
+
+    name: str
+    kind: Kind
+    levels: Sequence[str] = ()
+
+
+def of_table(table: Table, names: Sequence[str], categories: Sequence[str]) -> list[Cut]:
+    """Return the columns of a table whose bins can be chosen. categories : those read as such whatever their type."""
+    made = []
+    for name in names:
+        kind = "category" if name in categories else table.usable_kind(name)
+        if kind in ("number", "date"):
+            made.append(Cut(name, kind))
+        elif kind == "category":
+            made.append(Cut(name, kind, levels_of(table, name)))
+    return made
+
+
+def choose(about: TableAbout, features: list[Cut]) -> dict[str, Any]:
+    """Show the fields of a form, and return the chosen bins of every feature that has some."""
+    named, key = state.names(about.id), f"own-bins-{about.id}"
+    known = {of.name: of for of in features}
+    kept: dict[str, Any] = {name: of for name, of in st.session_state.get(key, {}).items() if name in known}
+    asked = st.selectbox(
+        "Bins of your own for", list(known), None, format_func=named.column, key=f"{key}-of", help=HELP,
+        placeholder="Choose a feature",
+    )  # fmt: skip
+    if asked is not None:
+        kept[asked] = _edited(f"{key}-{asked}", known[asked], kept.get(asked, []), named)
+    kept = {name: of for name, of in kept.items() if of}
+    st.session_state[key] = kept
+    if kept:
+        st.caption(md(f"Own bins: {words({BINS: kept}, named)}."))
+    return kept
+
+
+def take(table: str, changes: dict[str, Any]) -> None:
+    """Put chosen bins into the form. Call it in a callback, before the fields are drawn."""
+    st.session_state[f"own-bins-{table}"] = values_of(changes, BINS)
+    st.session_state.pop(f"own-bins-{table}-of", None)
+
+
+def of_curve(key: str, spec: Spec, feature: Cut, names: Names) -> Spec:
+    """Show the chosen bins of one feature, and return the specification with them."""
+    chosen = values_of(spec.changes, BINS)
+    st.caption("Bins of this curve", help=HELP)
+    made = _edited(f"bins-{key}-{feature.name}", feature, chosen.get(feature.name, []), names)
+    return replace(spec, changes=with_values(spec.changes, BINS, chosen | {feature.name: made}))
+
+
+def _edited(key: str, feature: Cut, chosen: list[Any], names: Names) -> list[Any]:
+    """Show the bins of a feature for editing, and return them."""
+    return _groups(key, feature, chosen, names) if feature.kind == "category" else _cuts(key, feature, chosen)
+
+
+def _cuts(key: str, feature: Cut, chosen: list[Any]) -> list[Any]:
+    """Show a table of cuts; return them in order, dates as text."""
+    is_date = feature.kind == "date"
+    # An editor adds what is typed to the table it began with, so that has to stay the same while it is on the page.
+    start = f"{key}-start"
+    if key not in st.session_state:
+        st.session_state[start] = chosen
+    began = pd.Series(pd.to_datetime(st.session_state[start]) if is_date else st.session_state[start], name=BEGINS)
+    column = st.column_config.DateColumn(BEGINS) if is_date else st.column_config.NumberColumn(BEGINS)
+    typed = st.data_editor(
+        began.astype("datetime64[us]" if is_date else "float64").to_frame(), column_config={BEGINS: column},
+        num_rows="dynamic", hide_index=True, width=260, key=key,
+    )[BEGINS].dropna()  # fmt: skip
+    cuts = sorted(set(typed))
+    return [str(pd.Timestamp(cut).date()) for cut in cuts] if is_date else [float(cut) for cut in cuts]
+
+
+def _groups(key: str, feature: Cut, chosen: list[list[str]], names: Names) -> list[list[str]]:
+    """Show a field per group of levels, and an empty one; return the groups of more than one level."""
+    made: list[list[str]] = []
+    for k in range(len(feature.levels)):
+        taken = {level for group in made for level in group}
+        free = [level for level in feature.levels if level not in taken]
+        slot = f"{key}-{k}"
+        default = [level for level in (chosen[k] if k < len(chosen) else []) if level in free]
+        if slot in st.session_state:
+            st.session_state[slot] = [level for level in st.session_state[slot] if level in free]
+        group = st.multiselect(
+            "Levels that count as one", free, None if slot in st.session_state else default, key=slot,
+            format_func=lambda level: names.level(feature.name, level),
+            label_visibility="collapsed" if k else "visible", placeholder="Choose two levels or more",
+        )  # fmt: skip
+        if len(group) < 2:
+            break
+        made.append(group)
+    return made

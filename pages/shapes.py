@@ -120,7 +120,7 @@ def trial(spec: Spec, slot: st.delta_generator.DeltaGenerator) -> tuple[live.Sho
         if not bins.feature.is_category and not state.class_names(model.id):
             changed = direction_fields.of_curve(model.id, changed, feature)
         if bins.feature.part == "value" and bins.feature.kind != "boolean":
-            cut = bin_fields.Cut(feature, bins.feature.kind, bins.feature.levels)
+            (cut,) = bin_fields.of_table(state.table(spec.table), [feature], spec.categories)
             changed = bin_fields.of_curve(model.id, changed, cut, state.names_of(model))
         if changed == spec:
             st.caption("Change a setting: the curve is refitted, and the one before stays faint.")

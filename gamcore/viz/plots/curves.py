@@ -353,8 +353,11 @@ def view(curve: Curve) -> tuple[float, float] | None:
     share = np.cumsum(curve.counts) / max(curve.counts.sum(), 1.0)
     first, last = (int(np.searchsorted(share, quantile)) for quantile in (0.005, 0.995))
     last = min(last, curve.scores.size - 1)
-    reach = 0.1 * (edges[last] - edges[first + 1])  # an outer bin may be very wide: show its beginning only
-    low, high = max(edges[first], edges[first + 1] - reach), min(edges[last + 1], edges[last] + reach)
+    # An outer bin may be very wide: show its beginning only, but about as far beyond its median row.
+    least = 0.1 * (edges[last] - edges[first + 1])
+    below = max(least, 2 * (edges[first + 1] - curve.display[first]))
+    above = max(least, 2 * (curve.display[last] - edges[last]))
+    low, high = max(edges[first], edges[first + 1] - below), min(edges[last + 1], edges[last] + above)
     return (float(low), float(high)) if 0 < high - low < 0.5 * (edges[-1] - edges[0]) else None
 
 

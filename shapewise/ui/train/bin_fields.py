@@ -6,20 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from gamcore.data.column_names import Names
-from gamcore.data.columns import Kind
+from gamcore.data.columns import Kind, TableError
 from gamcore.data.table import Table, levels_of
 from shapewise.store.workspace import TableAbout
 from shapewise.training.by_feature import BINS, values_of, with_values
-from shapewise.training.chosen_bins import words
+from shapewise.training.chosen_bins import cuts_in, text_of, words
 from shapewise.training.spec import Spec
 from shapewise.ui.session import state
-from shapewise.ui.session.words import md
+from shapewise.ui.session.words import count, md
+from shapewise.ui.widgets.columns import COUNT
 
-BEGINS: Final = "A bin begins at"
+BEGINS: Final = "Begins at"
+ROWS: Final = "Rows in it"
 HELP: Final = (
     "Of a number or date, the values at which bins begin; of a category, levels that count as one. The curve has "
     "exactly these bins. Live shows what they cost in held-out rows."
@@ -28,10 +31,11 @@ HELP: Final = (
 
 @dataclass(frozen=True)
 class Cut:
-    """A feature whose bins can be chosen: its column, its kind and, for a category, its levels."""
+    """A feature whose bins can be chosen: its column, its kind, its cells and, for a category, its levels."""
 
     name: str
     kind: Kind
+    cells: pd.Series
     levels: Sequence[str] = ()
 
 
@@ -41,9 +45,9 @@ def of_table(table: Table, names: Sequence[str], categories: Sequence[str]) -> l
     for name in names:
         kind = "category" if name in categories else table.usable_kind(name)
         if kind in ("number", "date"):
-            made.append(Cut(name, kind))
+            made.append(Cut(name, kind, table.frame[name]))
         elif kind == "category":
-            made.append(Cut(name, kind, levels_of(table, name)))
+            made.append(Cut(name, kind, table.frame[name], levels_of(table, name)))
     return made
 
 
@@ -74,7 +78,6 @@ def take(table: str, changes: dict[str, Any]) -> None:
 def of_curve(key: str, spec: Spec, feature: Cut, names: Names) -> Spec:
     """Show the chosen bins of one feature, and return the specification with them."""
     chosen = values_of(spec.changes, BINS)
-    st.caption("Bins of this curve", help=HELP)
     made = _edited(f"bins-{key}-{feature.name}", feature, chosen.get(feature.name, []), names)
     return replace(spec, changes=with_values(spec.changes, BINS, chosen | {feature.name: made}))
 
@@ -85,20 +88,47 @@ def _edited(key: str, feature: Cut, chosen: list[Any], names: Names) -> list[Any
 
 
 def _cuts(key: str, feature: Cut, chosen: list[Any]) -> list[Any]:
-    """Show a table of cuts; return them in order, dates as text."""
+    """Show a field for cuts, and a table of the bins that begin there; return the cuts, dates as text."""
     is_date = feature.kind == "date"
-    # An editor adds what is typed to the table it began with, so that has to stay the same while it is on the page.
-    start = f"{key}-start"
     if key not in st.session_state:
-        st.session_state[start] = chosen
-    began = pd.Series(pd.to_datetime(st.session_state[start]) if is_date else st.session_state[start], name=BEGINS)
+        st.session_state[key] = text_of(chosen)
+    typed = st.text_input(
+        "Bins begin at", key=key, help=HELP, placeholder="2024-01-01, 2024-07-01" if is_date else "18, 25, 35, 50, 65"
+    )
+    try:
+        cuts = cuts_in(typed, is_date)
+    except TableError as error:
+        st.error(md(str(error)), icon=":material/error:")
+        return chosen
+    if cuts:
+        _table(key, feature, cuts)
+    return cuts
+
+
+def _table(key: str, feature: Cut, cuts: list[Any]) -> None:
+    """Show cuts as a table with the rows of each bin; what is typed there goes into the field above."""
+    is_date, editor = feature.kind == "date", f"{key}-table-{hash(tuple(cuts))}"
+    cells = pd.to_datetime(feature.cells) if is_date else feature.cells.astype("float64")
+    begins = pd.Series(pd.to_datetime(cuts) if is_date else cuts)
+    places = np.searchsorted(begins.to_numpy(), cells.dropna().to_numpy(), side="right")
+    rows = np.bincount(places, minlength=len(cuts) + 1)
+
+    def take() -> None:
+        edits: Any = st.session_state[editor]
+        values: list[Any] = list(cuts)
+        for place, edit in edits["edited_rows"].items():
+            values[int(place)] = edit.get(BEGINS)
+        values += [row.get(BEGINS) for row in edits["added_rows"]]
+        left = {value for k, value in enumerate(values) if k not in edits["deleted_rows"] and value is not None}
+        st.session_state[key] = text_of(sorted(str(one)[:10] if is_date else float(one) for one in left))
+
     column = st.column_config.DateColumn(BEGINS) if is_date else st.column_config.NumberColumn(BEGINS)
-    typed = st.data_editor(
-        began.astype("datetime64[us]" if is_date else "float64").to_frame(), column_config={BEGINS: column},
-        num_rows="dynamic", hide_index=True, width=260, key=key,
-    )[BEGINS].dropna()  # fmt: skip
-    cuts = sorted(set(typed))
-    return [str(pd.Timestamp(cut).date()) for cut in cuts] if is_date else [float(cut) for cut in cuts]
+    st.data_editor(
+        pd.DataFrame({BEGINS: begins, ROWS: rows[1:]}), num_rows="dynamic", hide_index=True, width=320,
+        column_config={BEGINS: column, ROWS: st.column_config.NumberColumn(disabled=True, format=COUNT)},
+        key=editor, on_change=take,
+    )  # fmt: skip
+    st.caption(f"{count(rows[0])} rows lie below the first.")
 
 
 def _groups(key: str, feature: Cut, chosen: list[list[str]], names: Names) -> list[list[str]]:
@@ -114,7 +144,7 @@ def _groups(key: str, feature: Cut, chosen: list[list[str]], names: Names) -> li
         group = st.multiselect(
             "Levels that count as one", free, None if slot in st.session_state else default, key=slot,
             format_func=lambda level: names.level(feature.name, level),
-            label_visibility="collapsed" if k else "visible", placeholder="Choose two levels or more",
+            label_visibility="collapsed" if k else "visible", help=HELP, placeholder="Choose two levels or more",
         )  # fmt: skip
         if len(group) < 2:
             break

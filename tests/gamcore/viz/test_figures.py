@@ -117,6 +117,13 @@ def test_a_long_tail_opens_on_the_middle(model):
     assert not plots.is_cut(model.explain_shape("few"))
 
 
+def test_few_wide_bins_are_shown_to_their_ends():
+    age = np.random.default_rng(0).integers(18, 85, 3000)
+    model = GAMRegressor(bins={"age": [25, 35]}, outer_bags=2, max_rounds=10, random_state=0)
+    model.fit(pd.DataFrame({"age": age}), age / 20)
+    assert not plots.is_cut(model.explain_shape("age"))
+
+
 def test_names_from_data_are_no_markup(model):
     """In every string that plotly reads as text, markup is escaped; templates hold no data."""
     for name in (EVIL, "level"):

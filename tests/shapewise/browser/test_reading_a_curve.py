@@ -9,7 +9,7 @@ import pytest
 from tests.support.serving import settle
 from tests.support.steps import in_sight, row
 
-pytest.importorskip("playwright.sync_api")
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
 
 CUT = """() => [...document.querySelectorAll('[class*=st-key-headline] h5, [class*=st-key-headline] p')].filter(
@@ -77,3 +77,24 @@ def test_one_base_rate_and_one_auc_on_every_page(reader, renewal):
         assert ("Held-out AUC" in said) == ("Of one refit: the model in view" in said)  # why it is another
     assert len(rates) == 1
     assert len(aucs) == 1
+
+
+def test_cuts_are_typed_as_a_list_or_in_a_table(reader, renewal):
+    reader.goto(f"/shapes?model={renewal.model}&feature=age")
+    headline(reader, "age").wait_for()
+    settle(reader)
+    reader.get_by_test_id("stButtonGroup").get_by_text("Try other settings").click()
+    field = reader.get_by_role("textbox", name="Bins begin at")
+    field.fill("25, 35")
+    field.press("Enter")
+    reader.get_by_text("rows lie below the first").wait_for()
+    settle(reader)
+    table = reader.get_by_test_id("stDataFrame").last
+    table.scroll_into_view_if_needed()
+    table.dblclick(position={"x": 120, "y": 35 + 17})  # the first cut
+    cell = reader.locator(".gdg-input, .gdg-style textarea, .gdg-style input").first
+    cell.fill("28")
+    cell.press("Enter")
+    expect(field).to_have_value("28, 35")
+    settle(reader)
+    reader.get_by_text("one refit with these settings").first.wait_for()

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from gamcore.data.column_names import ColumnNames, Names
+from gamcore.data.columns import TableError
 from gamcore.estimators.gam import from_saved
 from shapewise.reports.card import card
 from shapewise.training import by_feature, chosen_bins, runs
@@ -72,6 +73,32 @@ def test_the_form_merges_levels(space, table):
     (run,) = runs.active(space) or runs.listed(space)
     about = space.models.about(wait(space, run.id).model)
     assert about.spec["changes"] == {"bins": {"kind": [["z", "x"]]}, "max_rounds": 40}
+
+
+def test_what_is_typed_is_read_as_cuts():
+    assert chosen_bins.cuts_in("18, 25;35\n50.5  65", False) == [18, 25, 35, 50.5, 65]
+    assert chosen_bins.cuts_in("2024-01-01 2024-07-01", True) == ["2024-01-01", "2024-07-01"]
+    assert chosen_bins.cuts_in(" ", False) == []
+    for text, is_date, said in [
+        ("25, x", False, "'x' is not a number"), ("2024-13-01", True, "not a date such as"),
+        ("1,000", False, "000 comes after"),
+        ("5 5", False, "comes after"), ("1, inf", False, "finite"), ("01/06/2024", True, "not a date such as"),
+    ]:  # fmt: skip
+        with pytest.raises(TableError, match=said):
+            chosen_bins.cuts_in(text, is_date)
+
+
+def test_cuts_are_tried_on_their_curve_and_a_slip_is_told(space, table):
+    model = train(space, Spec(table.id, "y", "kinds", ["age", "since", "kind"], changes=FEW, bands=0))
+    for feature, typed, wrong in (("age", "30, 50", "30, y"), ("since", "2024-06-01", "June")):
+        app = choose(open_page("shapes", model=model.id, feature=feature), "What next", "settings")
+        field = next(one for one in app.text_input if one.label == "Bins begin at")
+        app = field.set_value(typed).run()
+        assert not app.exception
+        assert [one.label for one in app.metric if one.label.startswith("Held-out")]
+        app = next(one for one in app.text_input if one.label == "Bins begin at").set_value(wrong).run()
+        assert not app.exception
+        assert any("is not a" in one.value for one in app.error)
 
 
 def test_levels_are_merged_on_their_curve_and_the_price_is_told(space, table):

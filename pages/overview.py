@@ -12,7 +12,7 @@ import streamlit as st
 
 from gamcore.data.binning import encode_table
 from gamcore.explain.concurvity import Tradeoff, tradeoffs
-from gamcore.explain.curves import Importance
+from gamcore.explain.importance import Importance
 from gamcore.explain.sentences import read_curve
 from gamcore.numbers import fixed
 from gamcore.viz import plots

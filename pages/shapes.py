@@ -19,12 +19,13 @@ from gamcore.explain.sentences import read_curve
 from gamcore.explain.shown import shown, shown_chances
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
+from gamcore.numbers import alike, number
 from gamcore.viz import plots
 from shapewise.training.spec import Spec
 from shapewise.ui.explain import brush, feature_list, left_out, level_pages
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count
-from shapewise.ui.train import bin_fields, direction_fields, live
+from shapewise.ui.train import bin_fields, direction_fields, live, shape_fields
 from shapewise.ui.widgets import bands as sureness
 from shapewise.ui.widgets import cards, headlines
 
@@ -56,6 +57,17 @@ def notes(curve: Curve) -> str:
     of = f"{count(curve.scores.size)} {'levels' if curve.labels else 'bins'}"
     thin = f" {count(few)} of {of} have under {FEW_ROWS} rows and are grey." if few else ""
     return missing + cut + thin
+
+
+def straight(curve: Curve) -> str:
+    """Return the coefficient of a straight line in words; empty for other curves."""
+    if curve.slope is None:
+        return ""
+    value, low, high = curve.slope
+    said, *ends = alike([value, low, high], signed=True) if low < high else [number(value, signed=True)]
+    per = "day" if curve.kind == "date" else "unit"
+    between = f" (95%: {ends[0]} to {ends[1]})" if ends else ""
+    return f" The line changes the {LOSSES[curve.loss].unit('link', 'prediction')} by {said} per {per}{between}."
 
 
 @state.kept(show_spinner=False, max_entries=64)
@@ -117,6 +129,9 @@ def trial(spec: Spec, slot: st.delta_generator.DeltaGenerator) -> tuple[live.Sho
     """Show the settings that move a curve most; return a refit with them, and whether one is on its way."""
     with slot:
         changed = live.knobs(model.id, spec)
+        if not state.class_names(model.id):
+            kinds = {of.feature.name: of.feature.is_category for of in estimator.model_.bins}
+            changed = shape_fields.of_curve(model.id, changed, bins.feature, kinds)
         if not bins.feature.is_category and not state.class_names(model.id):
             changed = direction_fields.of_curve(model.id, changed, feature)
         if bins.feature.part == "value" and bins.feature.kind != "boolean":
@@ -168,7 +183,8 @@ if act in ("left", "settings") and spec is None:
 elif act == "settings" and spec is not None:
     tried, waiting = trial(spec, below.container(border=True))
 
-curve = (live.curve_of(tried.now, feature) if tried else None) or own
+learnt = (live.curve_of(tried.now, feature) if tried else None) or own
+curve = learnt
 if not whole:
     curve = replace(curve, whole=np.empty((2, 0)))
 curve = curve.on(scale)
@@ -216,4 +232,4 @@ with below:
     if tried is None:
         sureness.line(model, own.band)
         headlines.edit(model, feature, read)
-    st.caption(notes(curve))
+    st.caption(notes(curve) + straight(learnt))

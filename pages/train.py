@@ -14,7 +14,7 @@ from gamcore.data.columns import TableError
 from gamcore.numbers import percent
 from shapewise.store.workspace import clean_name
 from shapewise.training import runs
-from shapewise.training.by_feature import BINS, with_values
+from shapewise.training.by_feature import BINS, SHAPES, with_values
 from shapewise.training.cost import WORKER_SECONDS, estimate, estimate_tasks
 from shapewise.training.dataset import HELD_OUT
 from shapewise.training.directions import with_directions
@@ -24,7 +24,7 @@ from shapewise.training.task_dataset import read_rows
 from shapewise.training.train import train
 from shapewise.ui.session import current, sidebar, state
 from shapewise.ui.session.words import count, duration, md, size
-from shapewise.ui.train import bin_fields, direction_fields, live, settings, tuning
+from shapewise.ui.train import bin_fields, direction_fields, live, settings, shape_fields, tuning
 from shapewise.ui.train import features as inputs
 from shapewise.ui.train import progress as running
 from shapewise.ui.train import target as goals
@@ -46,7 +46,7 @@ with form:
     if tasks.several:
         preset, changes, compare = tasking.settings(table)
     else:
-        preset, changes = settings.preset(table), settings.pairs(table)
+        preset, changes = settings.preset(table, target.goal), settings.pairs(table)
         with st.expander("All settings"):
             parameters = {**PRESETS[preset], **changes}
             measured = settings.bands(table, parameters)
@@ -56,6 +56,8 @@ with form:
             if target.goal != "classes":
                 ordered = [one.name for one in chosen if one.kind in ("number", "date") and one.name not in codes]
                 changes = with_directions(changes, direction_fields.choose(table, ordered))
+                leveled = [one.name for one in chosen if one.kind == "category" or one.name in codes]
+                changes = with_values(changes, SHAPES, shape_fields.choose(table, preset, ordered, leveled))
             cuttable = bin_fields.of_table(loaded, [one.name for one in chosen], codes)
             changes = with_values(changes, BINS, bin_fields.choose(table, cuttable))
 

@@ -16,6 +16,7 @@ from gamcore.boosting.class_fit import fit_class_halves, model_of
 from gamcore.boosting.class_pairs import ClassMains
 from gamcore.boosting.class_turns import ClassRefit, ClassTask
 from gamcore.boosting.half_refits import HalfRecipe, fit_halves
+from gamcore.boosting.learners import shapes_of
 from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.pair_ranking import MOST_CELLS, Ranking
 from gamcore.boosting.pair_selection import Chosen, Mains, Options, Pair, add_pairs, interact
@@ -141,7 +142,8 @@ def _model(
     source: Source, plan: FitPlan, counts: list[Floats], mains: list[Refit], pairs: Chosen | None
 ) -> AdditiveModel:
     curves, base_scores = np.stack([refit.curves for refit in mains]), np.array([refit.base_score for refit in mains])
-    model = assemble(source.bins, curves, base_scores, counts, plan.loss, signs=plan.parameters.signs)
+    parameters, shapes = plan.parameters, shapes_of(plan.parameters.learners)
+    model = assemble(source.bins, curves, base_scores, counts, plan.loss, signs=parameters.signs, shapes=shapes)
     model = replace(model, base=source.base(), given=source.given)
     if pairs:
         model = add_pairs(model, pairs.pairs, pairs.refits, [source.cells(pair) for pair in pairs.pairs], plan.purify)

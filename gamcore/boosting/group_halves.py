@@ -40,7 +40,7 @@ def fit_group_halves(
     refits = run_all(tasks, 0, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})
     counts: Sequence[Floats] = [term.counts for term in model.terms]
     curves, base_scores = np.stack([one.curves for one in refits]), np.array([one.base_score for one in refits])
-    halves = assemble(model.bins, curves, base_scores, counts, model.loss, signs=model.signs)
+    halves = assemble(model.bins, curves, base_scores, counts, model.loss, signs=model.signs, shapes=model.shapes)
     return replace(halves, evenness=evenness)
 
 

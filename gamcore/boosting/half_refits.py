@@ -78,6 +78,7 @@ def fit_halves(
         counts,
         model.loss,
         signs=model.signs,
+        shapes=model.shapes,
     )
     pure = bool(model.pairs) and model.pairs[0].pure
     halves = with_doubt(data, model, halves)

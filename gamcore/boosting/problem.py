@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.boosting.learners import Learner
 from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES, first_cells, weigh_groups
 from gamcore.boosting.table_counts import Counting, pays
 from gamcore.boosting.whole_numbers import Piece
@@ -60,6 +61,7 @@ class Parameters:
     min_node_hessian: float = 1.0  # the same for LogitBoost, whose hessians p (1 - p) are small for rare classes
     max_delta: float = 10.0  # the largest Newton step, where a loss has hessians
     dtype: type = SUM
+    learners: tuple[Learner | None, ...] = ()  # of each feature, None for trees; empty if all are
     signs: tuple[int, ...] = ()  # of each feature 1 where its curve may only rise, -1 only fall; empty if all are free
 
     def __post_init__(self) -> None:
@@ -133,7 +135,7 @@ class Problem:
 
     def on_tables(self, parameters: Parameters) -> bool:
         """Return whether refits are boosted from counts of bin pairs instead of rows."""
-        if not self.whole:
+        if not self.whole or any(parameters.learners):
             return False
         sizes = [int(last) + 1 for last in self.table.last[self.table.active]]
         n_groups, is_weighted = self.table.starts.size - 1, self.weight.size > 0

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor
+from gamcore.boosting.learners import make_smoothers
 from gamcore.boosting.problem import Parameters, Problem, rows_of
 from gamcore.boosting.rounds import (
     GroupedRounds,
     Rounds,
+    SmoothRounds,
     ThreadedRounds,
     make_sets,
 )
@@ -29,6 +31,14 @@ from gamcore.kernels.layout import CHUNK, Rows, Settings, make_fit
 SMALL_RATE: Final = 0.05
 """The learning rate of small steps. After large ones, the features whose turn comes first would hold what they share
 with others."""
+
+
+BENDS: Final = (1.0, 0.01, 0.0001)
+"""What the penalties of smoothers are multiplied by, in one stage after another: each bends as far as its penalty lets
+it in few rounds, and the next one goes on where the validation loss asks for more."""
+
+BEND_TOLERANCE: Final = 1e-3
+"""By how much a round has to lower the validation loss, relatively, for its stage of smoothers to go on."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,15 @@ class RefitState:
         signs = np.zeros((self.problem.table.last.size, 2), np.int64)
         signs[:, 0] = self.parameters.signs or 0
         return signs
+
+    def _code_weights(self) -> list[NDArray[np.float64]]:
+        """Return the weight of the training rows by code, of the features that are learnt by smoothers."""
+        table, rows = self.problem.table, rows_of(self.problem.table, self.split.train)
+        weight = self.problem.weight[rows] if self.problem.weight.size else None
+        return [
+            np.bincount(table.of(j)[rows], weight, table.last[j] + 1).astype(np.float64) if learner else np.empty(0)
+            for j, learner in enumerate(self.parameters.learners)
+        ]
 
     @property
     def n_codes(self) -> int:
@@ -165,6 +184,10 @@ class RefitState:
         if self.split.valid.size and parameters.coarse_leaves > parameters.max_leaves:
             coarse = fine._replace(max_leaves=parameters.coarse_leaves)
             stages.insert(0, RoundStage(coarse, StopRule(1, parameters.tolerance), n_greedy, no_end))
+        if any(parameters.learners) and self.split.valid.size:
+            quick = StopRule(1, BEND_TOLERANCE)
+            stages = [one._replace(settings=one.settings._replace(bend=BENDS[-1])) for one in stages]
+            stages[:0] = [RoundStage(fine._replace(bend=bend), quick, n_greedy, no_end) for bend in BENDS[:-1]]
         small, smooth = (
             min(n, parameters.max_rounds // 2) for n in (parameters.small_rounds, parameters.smoothing_rounds)
         )
@@ -204,6 +227,9 @@ class RefitState:
                 seed=seed,
                 dtype=parameters.dtype,
             )
+            if any(parameters.learners):
+                smoothers = make_smoothers(parameters.learners, self._code_weights(), self.n_codes)
+                return SmoothRounds(table, self.rows, sets=sets, fit=fit, settings=settings, smoothers=smoothers)
             if executor is None:
                 return GroupedRounds(table, self.rows, sets, fit, settings)
             return ThreadedRounds(table, self.rows, sets=sets, fit=fit, settings=settings, executor=executor)

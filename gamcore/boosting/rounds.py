@@ -18,6 +18,7 @@ from gamcore.kernels import histogram
 from gamcore.kernels.early_stopping import Course, StopRule, grouped_rounds, judge, validate
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work, aligned, make_work
 from gamcore.kernels.losses import is_paired
+from gamcore.kernels.smoothers import TREES, Smoothers, smooth_step
 
 MAX_BAGS: Final = 1_000
 MAX_LEAVES: Final = 64
@@ -115,6 +116,31 @@ class GroupedRounds:
             rule, course, n_rounds,
         )  # fmt: skip
         return int(ran), bool(stalled)
+
+
+class SmoothRounds(StepwiseRounds):
+    """Grouped rounds in which some curves are learnt by smoothers. They are apart from the others, which compile
+    without them."""
+
+    def __init__(
+        self, table: CodedTable, rows: Rows, sets: Sets, fit: Fit, settings: Settings, smoothers: Smoothers
+    ) -> None:
+        super().__init__(table, rows, fit)
+        dtype = rows.score.dtype.type
+        self._sets, self._smoothers = sets, smoothers
+        self._buffer = aligned((sets.train.size * 2 * table.n_codes,), dtype)
+        self._work = make_work(settings.n_bags, MAX_LEAVES, dtype, table.n_codes)
+
+    def step(self, feature: int, settings: Settings) -> None:
+        """Make one step on one feature."""
+        table, sets, fit, work = self._table, self._sets, self._fit, self._work
+        width = histogram.width(table.last[feature], is_paired(settings.loss))
+        hist = histogram.lines(self._buffer, sets.train.size, width)
+        histogram.add_groups(table, self._rows, sets.train, fit, feature, settings.loss, work, hist)
+        if self._smoothers.kind[feature] == TREES:
+            step.grouped_trees(table, sets, feature, hist, fit, settings, work)
+        else:
+            smooth_step(table, sets, feature, hist, self._smoothers, fit, settings, work)
 
 
 class ThreadedRounds(StepwiseRounds):

@@ -13,13 +13,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.boosting.bin_choice import Encode, finer_bins
+from gamcore.boosting.bin_choice import finer_bins
 from gamcore.boosting.fit import FitPlan, Fitted, Seeds, fit, with_halves
 from gamcore.boosting.group_halves import fit_group_halves
 from gamcore.boosting.half_refits import HalfRecipe, check_halves
+from gamcore.boosting.learners import learners_of
 from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
 from gamcore.boosting.pair_selection import Options
-from gamcore.boosting.problem import Problem
+from gamcore.boosting.problem import Parameters, Problem
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Encoded, Source, added
 from gamcore.boosting.table_counts import HALF_GROUPS
@@ -63,7 +64,8 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         with listening(self.callback) as callback:
             watcher = Watcher(callback)
             if self.max_bins == AUTO:
-                data = self._finer(data, encoded, seeds, watcher)
+                plan = self._plan(data, [of_feature.feature.name for of_feature in data.bins])
+                data, self.steep_ = finer_bins(data, encoded, plan, seeds, watcher)
             self._fit_source(data, seeds, watcher)
             if self.bands and not watcher.stopped:
                 self._add_halves(data, self.bands, seeds, watcher)
@@ -78,11 +80,12 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         options = self.pair_options(source.n_rows, n_threads(self.n_jobs))
         return replace(options, parameters=replace(options.parameters, signs=self._signs(source)))
 
-    def _finer(self, data: Encoded, encoded: Encode, seeds: Seeds, watcher: Watcher) -> Encoded:
-        """Return the rows with as many bins as the loss of unseen rows asks for, and set `steep_`."""
-        plan = self._plan(data, [of_feature.feature.name for of_feature in data.bins])
-        data, self.steep_ = finer_bins(data, encoded, plan, seeds, watcher)
-        return data
+    def _main_parameters(self, source: Source) -> Parameters:
+        """Return the parameters of main effects: with the signs and learners of the source's features."""
+        learners = learners_of(self.shapes, source.bins)
+        if learners:
+            self._check_shapes(self.n_scores)
+        return replace(self.boosting_parameters(source.n_rows), signs=self._signs(source), learners=learners)
 
     def _encoded(self, rows: TrainingRows, binned: Binned, strata: Ints | None) -> Encoded:
         return Encoded(
@@ -138,16 +141,16 @@ class AdditiveEstimator(AdditiveParameters, Explained):
 
     def _plan(self, source: Source, names: list[str], halves: bool = False) -> FitPlan:
         """Return the plan of a fit to the rows of a source, with features of these names."""
-        n_rows = source.n_rows
+        parameters = self._main_parameters(source)
         return FitPlan(
             loss=self.loss,
-            parameters=replace(self.boosting_parameters(n_rows), signs=self._signs(source)),
+            parameters=parameters,
             n_refits=self.outer_bags,
             n_groups=self._groups_of(source, halves),
             validation_fraction=self.validation_fraction,
             interactions=self.wanted_pairs(names),
             pairs=self._pair_options(source),
-            purify=self.purify,
+            purify=self.purify and not parameters.learners,
             n_jobs=n_threads(self.n_jobs),
             n_classes=self.n_scores if self.n_scores > 1 else 2,
         )
@@ -156,7 +159,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         """Return how halves of the rows of a source are fitted."""
         options = self._pair_options(source)
         return HalfRecipe(
-            parameters=replace(self.boosting_parameters(source.n_rows), signs=self._signs(source)),
+            parameters=self._main_parameters(source),
             n_groups=self._groups_of(source, halves),
             validation_fraction=self.validation_fraction,
             pairs=replace(options, joint=getattr(self, "pair_joint_", False)),

@@ -161,6 +161,13 @@ class AdditiveParameters(CommonParameters):
         "Features along which predictions may only rise (1) or only fall (-1), by name or position, with all their "
         "pairs; missing values are free. A check over all cells proves it after the fit. Not for several classes.",
     )  # fmt: skip
+    shapes: dict[Any, str] | str | None = parameter(
+        None, [dict, StrOptions({"steps", "smooth", "linear"}), None],
+        'How each curve is learnt, by the name or position of a feature: by trees ("steps"), as a "smooth" line, as '
+        'one around a cycle ("cyclic": hours, months), as a straight line ("linear"), or as "levels" of a category, '
+        'each drawn towards the mean as far as its rows are noise. "smooth" or "linear" alone is for all numbers and '
+        "dates; categories are then levels. Not for several classes.",
+    )  # fmt: skip
     bins: dict[Any, Any] | None = parameter(
         None, [dict, None],
         "Bins of your own, by the name or position of a feature: of a number or date the values at which bins begin, "
@@ -192,6 +199,17 @@ class AdditiveParameters(CommonParameters):
         if isinstance(self.n_groups, str):
             return source.usual_groups(self.ensemble, halves)
         return int(self.n_groups)
+
+    def _check_shapes(self, n_scores: int) -> None:
+        """Raise TableError where other settings rule out how curves are to be learnt."""
+        wrong = {
+            "one score per row, and several classes have one each": n_scores > 1,
+            "joint=False, since curves that are boosted again become steps": self.joint,
+            "max_bins as a number": self.max_bins == AUTO,
+            'ensemble="grouped"': self.ensemble != "grouped",
+        }
+        if needed := [what for what, is_wrong in wrong.items() if is_wrong]:
+            raise TableError(f"shapes needs {' and '.join(needed)}: set it, or leave out shapes.")
 
     def boosting_parameters(self, n_rows: int) -> Parameters:
         """Return the boosting parameters of a fit to `n_rows` rows."""

@@ -13,6 +13,7 @@ from gamcore.data.columns import TableError
 from gamcore.estimators.base import TableEstimator
 from gamcore.explain import curves as explain
 from gamcore.explain.counterfactuals import EVERYTHING, Change, Possible, smallest_changes
+from gamcore.explain.importance import Importance, importance, term_names
 from gamcore.explain.surfaces import Rectangle, Surface, explain_pair
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.classes import ClassesModel
@@ -36,16 +37,16 @@ class Explained(TableEstimator):
         """Return the shape function of one feature, by name or place."""
         return explain.explain_shape(self.single, self._feature_index(feature), self.train_share)
 
-    def importance(self, scale: Scale = "link") -> explain.Importance:
+    def importance(self, scale: Scale = "link") -> Importance:
         """Return the importance of every term."""
-        return explain.importance(self.single, scale)
+        return importance(self.single, scale)
 
     def explain_pair(self, first: str | int, second: str | int) -> Surface:
         """Return the interaction of two features that the model has as a pair, by names or places."""
         wanted = sorted((self._feature_index(first), self._feature_index(second)))
         places = [pair.features for pair in self.single.pairs]
         if tuple(wanted) not in places:
-            names = ", ".join(explain.term_names(self.single)[len(self.single.terms) :]) or "none"
+            names = ", ".join(term_names(self.single)[len(self.single.terms) :]) or "none"
             raise KeyError(f"The model has no pair of {first!r} and {second!r}; its pairs: {names}.")
         return explain_pair(self.single, places.index((wanted[0], wanted[1])), self.train_share)
 

@@ -20,6 +20,8 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
         "smoothing_rounds": 25,
         "early_stopping_rounds": 50,
     },
+    # Every number and date as a smooth line, every category drawn towards its mean.
+    "smooth": {"shapes": "smooth"},
     # Lou et al. 2020: 100 row-level subsamples of 65%, trees of three leaves, cyclic order, one fit.
     "paper": {
         "ensemble": "subagging",

@@ -12,7 +12,8 @@ import pandas as pd
 
 from gamcore.data.binning import encode_table
 from gamcore.estimators.gam import GAMRegressor
-from gamcore.explain.curves import explain_shape, term_names
+from gamcore.explain.curves import explain_shape
+from gamcore.explain.importance import term_names
 from gamcore.io.formula import ScoringError
 from gamcore.model.additive import AdditiveModel, PairTerm, Term
 from gamcore.types import Floats, Ints

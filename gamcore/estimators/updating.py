@@ -161,6 +161,7 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
             'objective="squared"': not self.loss.is_additive,
             'ensemble="grouped"': self.ensemble != "grouped",
             "interactions=0": not (isinstance(self.interactions, int | np.integer) and self.interactions == 0),
+            "shapes=None": bool(self.shapes),
             f"max_bins={N_CODES} or fewer": self.max_bins == AUTO or int(self.max_bins) > N_CODES,
             f'bands=0, or n_groups="auto" or at least {HALF_GROUPS}': bool(self.bands)
             and self._kept_groups() < HALF_GROUPS,

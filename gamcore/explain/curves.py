@@ -1,4 +1,4 @@
-"""Curves, importances and the parts of a prediction, as data that figures and files are made from."""
+"""Curves and the parts of a prediction, as data that figures and files are made from."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from gamcore.data.column_names import PAIR, PLAIN, Measure
 from gamcore.data.columns import Kind
 from gamcore.data.dates import as_date
 from gamcore.data.labels import in_words, labels_of
+from gamcore.explain.importance import term_names
 from gamcore.explanation import Explanation
-from gamcore.model.additive import AdditiveModel, Given, PairTerm, Term
+from gamcore.model.additive import AdditiveModel, Given
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say
+from gamcore.model.shapes import Shape
 from gamcore.numbers import exact, number, percent
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 from gamcore.types import Codes, Floats, Ints
@@ -57,7 +59,8 @@ class Curve(Explanation):
     whole : (2, K) lower and upper end of the simultaneous band; empty where there is none.
     reach : half-width of that band on the link scale, in standard deviations over `refits`.
     base : score of the base rate. refits : (R, K) the refits behind the band, on the link scale.
-    rare : levels pooled into the last bin because few rows have them. members : the levels of each bin.
+    rare : levels pooled into the last bin because few rows have them. members : the levels of each bin. shape : how it
+        was learnt.
     missing_whole : ends of the simultaneous band at the missing bin; None where there is none.
     given : what its effects are added to, as in the model. measure : unit and form of its values.
     values : what the one value of each bin is called, for a number whose values have names; empty where they have none.
@@ -84,6 +87,7 @@ class Curve(Explanation):
     refits: Floats = field(default_factory=lambda: np.empty((0, 0)))
     rare: tuple[str, ...] = ()
     members: tuple[tuple[str, ...], ...] = ()
+    shape: Shape = "steps"
     missing_whole: tuple[float, float] | None = None
     measure: Measure = PLAIN
     values: tuple[str, ...] = ()
@@ -182,6 +186,18 @@ class Curve(Explanation):
         """Return bin k in words: its level, or its range."""
         return self.values[k] if self.values else in_words(k, self.kind, self.edges, self.labels, self.measure)
 
+    @property
+    def slope(self) -> tuple[float, float, float] | None:
+        """The coefficient of a straight line on the link scale, per unit or day, and its 95% interval: NaN without
+        half-sample refits. None for other curves."""
+        if self.shape != "linear" or self.scores.size < 2 or self.scale != "link":
+            return None
+        run = float(self.display[-1] - self.display[0])
+        value, wide = float(self.scores[-1] - self.scores[0]) / run, float("nan")
+        if self.has_whole:
+            wide = pointwise(len(self.refits)) * float(deviation((self.refits[:, -1:] - self.refits[:, :1]) / run)[0])
+        return value, value - wide, value + wide
+
     def words(self) -> str:
         """Return the curve in a sentence, for those who cannot see it."""
         if not self.scores.size:
@@ -214,47 +230,6 @@ class Curve(Explanation):
             ends = zip(("lower, whole curve", "upper, whole curve"), self.whole, strict=True)
             numbers |= {name: [*values.tolist(), None, None] for name, values in ends}
         return pd.DataFrame({**names, **numbers})
-
-
-@dataclass(frozen=True)
-class Importance(Explanation):
-    """Terms by how much they move predictions, on a scale.
-
-    mean_abs : mean |score| over training rows; on the ratio scale the typical factor, exp of the mean |log|.
-    span : highest minus lowest score; on the ratio scale their quotient.
-    """
-
-    features: tuple[str, ...]
-    mean_abs: Floats
-    span: Floats
-    loss: str
-    n_pairs: int = 0  # pairs are the last terms
-    scale: Scale = "link"
-
-    @property
-    def zero(self) -> float:
-        """The value of no importance."""
-        return no_effect(self.scale)
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row per term, most important first; `pair` marks those of two features."""
-        table = pd.DataFrame({"feature": self.features, "mean_abs": self.mean_abs, "range": self.span})
-        table["pair"] = np.arange(len(table)) >= len(table) - self.n_pairs
-        return table.sort_values("mean_abs", ascending=False, ignore_index=True)
-
-    def ranked_features(self) -> list[str]:
-        """Return the features, pairs left out, most important first."""
-        table = self.frame()
-        return [str(name) for name in table.loc[~table["pair"], "feature"]]
-
-    def only(self, names: set[str]) -> Importance:
-        """Return the importance of some terms."""
-        kept = np.array([name in names for name in self.features], bool)
-        n_pairs = int(kept[kept.size - self.n_pairs :].sum())
-        features = tuple(name for name in self.features if name in names)
-        return Importance(
-            features, self.mean_abs[kept], span=self.span[kept], loss=self.loss, n_pairs=n_pairs, scale=self.scale
-        )
 
 
 @dataclass(frozen=True)
@@ -303,6 +278,7 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
         centre=(model.intercept, model.base_score),
         loss=model.loss.name,
         given=model.given,
+        shape=model.shapes[feature] if model.shapes else "steps",
     )
 
 
@@ -323,6 +299,7 @@ def make_curve(
     centre: tuple[float, float],
     loss: str,
     given: tuple[Given, ...] = (),
+    shape: Shape = "steps",
 ) -> Curve:
     """Return a curve from a feature's scores and training rows (size,) by code; centre: intercept and base score."""
     wide = spread.pointwise * spread.error if spread else np.zeros(scores.size)
@@ -364,33 +341,8 @@ def make_curve(
         members=members,
         missing_whole=of_missing,
         given=given,
+        shape=shape,
     )
-
-
-def term_names(model: AdditiveModel) -> tuple[str, ...]:
-    """Return the names of the model's terms, pairs last."""
-    names = [bins.feature.name for bins in model.bins]
-    pairs = [f"{names[i]}{PAIR}{names[j]}" for i, j in (pair.features for pair in model.pairs)]
-    return (*[names[term.feature] for term in model.terms], *pairs)
-
-
-def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
-    """Return the importance of every term, pairs included; the range is over bins with training rows."""
-    check_scale(scale)
-    scale = scale if scale in model.loss.scales else "link"
-    terms: tuple[Term | PairTerm, ...] = (*model.terms, *model.pairs)
-    means, spans = np.zeros(len(terms)), np.zeros(len(terms))
-    for k, term in enumerate(terms):
-        if not (term.counts > 0).any():
-            continue
-        scores = (
-            model.loss.effect(term.scores, scale, model.base_score) if scale in ("points", "units") else term.scores
-        )
-        means[k] = np.average(np.abs(scores), weights=term.counts)
-        spans[k] = np.ptp(scores[term.counts > 0])
-    if scale == "ratio":
-        means, spans = (model.loss.effect(values, scale, 0.0) for values in (means, spans))
-    return Importance(term_names(model), means, span=spans, loss=model.loss.name, n_pairs=len(model.pairs), scale=scale)
 
 
 def explain_rows(model: AdditiveModel, codes: Codes) -> Breakdown:

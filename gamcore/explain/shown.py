@@ -17,7 +17,8 @@ from gamcore.data.column_names import Names
 from gamcore.data.labels import labels_of
 from gamcore.explain.classes import ClassCurves
 from gamcore.explain.counterfactuals import Change
-from gamcore.explain.curves import Breakdown, Curve, Importance
+from gamcore.explain.curves import Breakdown, Curve
+from gamcore.explain.importance import Importance
 from gamcore.explain.surfaces import Surface, SurfaceAxis, several_levels
 from gamcore.explain.tasks import TaskImportance
 from gamcore.numbers import exact

@@ -22,6 +22,7 @@ from gamcore.model.additive import GIVEN, AdditiveModel, Given, Term
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES, Loss
 from gamcore.model.monotone import is_monotone
+from gamcore.model.shapes import SHAPES, Shape
 from gamcore.multitask.model import TaskModel
 
 MEMBERS: Final = ("edges", "display", "scores", "counts", "intercepts")
@@ -124,6 +125,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         **({"given": list(model.given)} if model.given else {}),
         **({"evenness": model.halves.evenness} if model.halves and model.halves.evenness < 1 else {}),
         **with_required(bins_entry(model.bins), signs_entry(model)),
+        **({"shapes": list(model.shapes)} if model.shapes else {}),
     }
 
 
@@ -244,7 +246,16 @@ def _build_refits(
         loss=read_loss(manifest),
         pairs=pairs,
         signs=signs,
+        shapes=_read_shapes(manifest, len(bins)),
     )
+
+
+def _read_shapes(manifest: dict[str, Any], n_features: int) -> tuple[Shape, ...]:
+    """Return how the curve of each feature was learnt."""
+    shapes = manifest.get("shapes", [])
+    fine = isinstance(shapes, list) and len(shapes) in (0, n_features)
+    require(fine and all(shape in SHAPES for shape in shapes), "its shapes do not match features")
+    return tuple(shapes)
 
 
 def _read_signs(manifest: dict[str, Any], n_features: int) -> tuple[int, ...]:

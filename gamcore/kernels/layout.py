@@ -142,6 +142,7 @@ class Settings(NamedTuple):
     n_bags: int
     random: bool = False  # smoothing rounds: cut each line once, at a random place
     seed: int = 0  # of those random cuts
+    bend: float = 1.0  # what the penalties of smoothers are multiplied by
 
 
 def aligned(shape: tuple[int, ...], dtype: type) -> Any:

@@ -14,6 +14,7 @@ from gamcore.data.binning import Bins, merge_bins
 from gamcore.model.intervals import Intervals
 from gamcore.model.losses import Loss
 from gamcore.model.purification import CellWeights, two_way
+from gamcore.model.shapes import LINES, Shape
 from gamcore.stats.bands import deviation, simultaneous
 from gamcore.types import Codes, Floats
 
@@ -144,6 +145,7 @@ class AdditiveModel:
         weigh the same.
     signs : of each feature 1 where the score may only rise along it, -1 where it may only fall, 0 elsewhere; empty if
         all are free (`model.monotone`).
+    shapes : how the curve of each feature was learnt; empty if all are steps.
     intervals : what intervals around predictions are made of; None where they have not been calibrated.
     """
 
@@ -157,6 +159,7 @@ class AdditiveModel:
     given: tuple[Given, ...] = ()
     evenness: float = 1.0
     signs: tuple[int, ...] = ()
+    shapes: tuple[Shape, ...] = ()
     intervals: Intervals | None = None
 
     @cached_property
@@ -232,13 +235,14 @@ def assemble(
     counts: Sequence[Floats],
     loss: Loss,
     signs: tuple[int, ...] = (),
+    shapes: tuple[Shape, ...] = (),
 ) -> AdditiveModel:
     """Return the mean of refits as one model, centred.
 
     curves : (K, p, V) per refit, not centred; base_scores : (K,). All refits share their bins, so the mean of the
     curves is exact. Centring moves each curve's mean over *all* training rows into the intercept; predictions of rows
     that fall into bins with training rows do not change. Bins without any are then set to 0; values of a monotone
-    feature keep what is in order.
+    feature keep what is in order, and those of a line what is on it.
     """
     intercepts = base_scores.astype(np.float64).copy()
     terms = []
@@ -249,10 +253,10 @@ def assemble(
             refits -= mean[:, None]
             intercepts += mean
         empty = count == 0
-        empty[1:-1] &= not any(signs[j : j + 1])
+        empty[1:-1] &= not (any(signs[j : j + 1]) or (shapes and shapes[j] in LINES))
         refits[:, empty] = 0.0
         terms.append(Term(j, refits.mean(axis=0), refits, count))
-    return AdditiveModel(bins, tuple(terms), intercepts, loss, signs=signs)
+    return AdditiveModel(bins, tuple(terms), intercepts, loss, signs=signs, shapes=shapes)
 
 
 def count_cells(codes: Codes, pair: tuple[int, int], bins: Sequence[Bins], weight: Floats | None) -> Floats:

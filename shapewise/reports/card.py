@@ -22,8 +22,8 @@ from gamcore.stats.intervals import ALPHA, student, wilson
 from gamcore.types import Floats
 from shapewise.scoring.held_out import HeldOutPredictions, held_out
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
-from shapewise.training import chosen_bins, directions
-from shapewise.training.by_feature import BINS, MONOTONE
+from shapewise.training import chosen_bins, curve_shapes, directions
+from shapewise.training.by_feature import SETTINGS
 from shapewise.training.dataset import band_rows, learnt_from
 from shapewise.training.main_metric import said
 from shapewise.training.spec import Spec
@@ -90,10 +90,12 @@ def card(space: Workspace, identifier: str) -> Card:
         rows.append(("Period", period))
     rows += _metrics(space, model)
     if spec is not None:
-        changes = ", ".join(f"{name} {value}" for name, value in spec.changes.items() if name not in (MONOTONE, BINS))
+        changes = ", ".join(f"{name} {value}" for name, value in spec.changes.items() if name not in SETTINGS)
         changes = changes or "those of the preset"
         if order := directions.words(spec.changes, names):
             rows.append(("Order", f"a prediction {order}"))
+        if shapes := curve_shapes.words(spec.changes, names):
+            rows.append(("Curves", shapes))
         if bins := chosen_bins.words(spec.changes, names):
             rows.append(("Own bins", bins))
         rows += [("Features", f"{len(spec.features)}"), ("Preset", spec.preset), ("Parameters", changes),

@@ -1,4 +1,4 @@
-"""Settings that have a value per feature: the directions of curves, and bins of one's own."""
+"""Settings that have a value per feature: how curves are learnt, their directions, and bins of one's own."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any, Final
 
 MONOTONE: Final = "monotone"
 BINS: Final = "bins"
+SHAPES: Final = "shapes"
+SETTINGS: Final = (MONOTONE, BINS, SHAPES)
 
 
 def values_of(changes: dict[str, Any], setting: str) -> dict[str, Any]:
     """Return the value of each feature that has one, in the changes to a preset."""
-    return dict(changes.get(setting) or {})
+    values = changes.get(setting)
+    return dict(values) if isinstance(values, dict) else {}
 
 
 def with_values(changes: dict[str, Any], setting: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -23,7 +26,8 @@ def with_values(changes: dict[str, Any], setting: str, values: dict[str, Any]) -
 
 def among(changes: dict[str, Any], features: Collection[str]) -> dict[str, Any]:
     """Return the changes without values of other features."""
-    for setting in (MONOTONE, BINS):
-        kept = {feature: value for feature, value in values_of(changes, setting).items() if feature in features}
-        changes = with_values(changes, setting, kept)
+    for setting in SETTINGS:
+        if values := values_of(changes, setting):
+            kept = {feature: value for feature, value in values.items() if feature in features}
+            changes = with_values(changes, setting, kept)
     return changes

@@ -12,7 +12,7 @@ from gamcore.estimators.parameters import inputs
 from gamcore.numbers import exact
 from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout
-from shapewise.training import chosen_bins, directions
+from shapewise.training import chosen_bins, curve_shapes, directions
 from shapewise.training.spec import Spec
 
 MOST_NAMED: Final = 2
@@ -65,7 +65,7 @@ def _changed(spec: Spec) -> str:
     known = inputs(MultiTaskParameters if spec.kind == "tasks" else AdditiveParameters)
     said = [f"{known[name].label.lower()} {_value(value)}" for name, value in spec.changes.items()
             if name in known and name != "interactions"]  # fmt: skip
-    said += [text for of in (directions, chosen_bins) if (text := of.words(spec.changes))]
+    said += [text for of in (directions, curve_shapes, chosen_bins) if (text := of.words(spec.changes))]
     return _some(said, "settings")
 
 

@@ -72,7 +72,7 @@ def test_pictures_need_no_plotting_library_and_figures_say_which():
 import sys
 sys.modules["plotly"] = sys.modules["matplotlib"] = None
 import numpy as np
-from gamcore.explain.curves import Importance
+from gamcore.explain.importance import Importance
 shown = Importance(("a", "b"), np.array([1.0, 2.0]), np.array([2.0, 3.0]), "squared")
 assert "<svg" in shown._repr_html_()
 try:

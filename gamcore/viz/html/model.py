@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gamcore.explain.curves import Curve, Importance
+from gamcore.explain.curves import Curve
+from gamcore.explain.importance import Importance
 from gamcore.explain.surfaces import Surface
 from gamcore.explain.tasks import TaskImportance
 from gamcore.numbers import number

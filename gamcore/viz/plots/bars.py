@@ -7,7 +7,8 @@ import pandas as pd
 from scipy.special import expit
 
 from gamcore.data.labels import cut
-from gamcore.explain.curves import Breakdown, Importance
+from gamcore.explain.curves import Breakdown
+from gamcore.explain.importance import Importance
 from gamcore.explain.tasks import TaskImportance
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say, say_all

@@ -19,6 +19,7 @@ from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.numbers import count, number
 from gamcore.types import Floats
+from gamcore.viz.plots.fine_bins import as_line
 from gamcore.viz.plots.palette import shorten
 from gamcore.viz.plots.spec import (
     Axis,
@@ -65,12 +66,10 @@ def curve(
     if levels:
         marks = [*level_marks(shape), *(_levels_before(shape, before) if before is not None else [])]
     elif shape.scores.size:
-        was = before is not None and before.scores.size
-        old = (
-            [Steps(visible_edges(before), before.scores, width=1.4, opacity=0.4, name="before")]
-            if was and before
-            else []
-        )
+        old: list[Mark] = []
+        if before is not None and before.scores.size:
+            then, edges, _ = as_line(before, visible_edges(before), [])
+            old = [Steps(edges, then.scores, width=1.4, opacity=0.4, name="before")]
         marks = [*old, *_line(shape)]
     marks += [_dots(shape, one, role) for one, role in zip(observed, OBSERVED_ROLES, strict=False)]
     zero = Line(shape.zero)
@@ -148,12 +147,12 @@ def small(
         ticks = [(float(k), shorten(shape.labels[place], 9)) for k, place in enumerate(order)] if named else []
         axis = Axis(ticks=tuple(ticks), named=named)
     elif shape.scores.size:
-        edges = visible_edges(shape)
-        marks.append(Ribbon(edges, shape.lower, shape.upper))
-        marks.append(Steps(edges, shape.scores, width=1.8, hover=_told(shape)))
-        marks += _pale(shape, edges, 1.8, "")
+        drawn, edges, hover = as_line(shape, visible_edges(shape), _told(shape))
+        marks.append(Ribbon(edges, drawn.lower, drawn.upper))
+        marks.append(Steps(edges, drawn.scores, width=1.8, hover=hover))
+        marks += _pale(drawn, edges, 1.8, "")
         if other is not None:
-            marks.append(Steps(edges, other.scores, "muted", 1.4, True, name=before))
+            marks.append(Steps(visible_edges(shape), other.scores, "muted", 1.4, True, name=before))
         axis = replace(value_axis(shape), title="")
     note = f"missing: {say(shape.missing[0], shape.scale)}" if shape.missing[3] else ""
     panel = Panel(axis, effect_axis("", shape.scale, limits), (*marks, Line(shape.zero)), note=note)
@@ -212,14 +211,14 @@ def _told(curve: Curve) -> list[str]:
 
 
 def _line(curve: Curve) -> list[Mark]:
-    edges = visible_edges(curve)
-    line = Steps(edges, curve.scores, name="effect", hover=_told(curve))
-    return [*ribbons(curve), line, *_pale(curve, edges, 2.4, f"under {FEW_ROWS} rows")]
+    drawn, edges, hover = as_line(curve, visible_edges(curve), _told(curve))
+    line = Steps(edges, drawn.scores, name="effect", hover=hover)
+    return [*ribbons(curve), line, *_pale(drawn, edges, 2.4, f"under {FEW_ROWS} rows")]
 
 
 def ribbons(curve: Curve, role: ColorRole = "primary") -> list[Mark]:
     """Return the bands that a curve has: first the band of the whole curve, then the band per bin."""
-    edges = visible_edges(curve)
+    curve, edges, _ = as_line(curve, visible_edges(curve), [])
     marks: list[Mark] = []
     if curve.has_whole:
         marks.append(Ribbon(edges, curve.whole[0], curve.whole[1], role, wide=True, name=WHOLE))

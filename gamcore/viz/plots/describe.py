@@ -12,7 +12,8 @@ from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.strategies import Ledger
 from gamcore.explain.classes import ClassCurves
 from gamcore.explain.curve_drift import CurveMoves
-from gamcore.explain.curves import Breakdown, Curve, Importance
+from gamcore.explain.curves import Breakdown, Curve
+from gamcore.explain.importance import Importance
 from gamcore.explain.surfaces import Surface
 from gamcore.explain.tasks import Agreement, TaskImportance
 from gamcore.model.losses import LOSSES

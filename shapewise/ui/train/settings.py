@@ -18,13 +18,14 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import BANDS
 from shapewise.ui.session import state
 from shapewise.ui.session.words import duration
-from shapewise.ui.train import bin_fields, direction_fields
+from shapewise.ui.train import bin_fields, direction_fields, shape_fields
 
 INPUTS = inputs(AdditiveParameters)
 PRESET_WORDS = {
     "fast": "Two refits: a first look.",
     "balanced": "Eight refits: the default, good for nearly everything.",
     "accurate": "Sixteen refits, smaller steps: the steadiest curves, and slower.",
+    "smooth": "Balanced, but with smooth lines instead of steps, and levels drawn towards their mean.",
     "paper": "Exactly as in Lou et al. 2020: 100 row subsamples, three leaves, cyclic order, one fit.",
 }
 
@@ -94,6 +95,7 @@ def take(spec: Spec, changes: dict[str, Any]) -> None:
         else:
             st.session_state.pop(key, None)
     direction_fields.take(spec.table, changes)
+    shape_fields.take(spec.table, changes)
     bin_fields.take(spec.table, changes)
     st.session_state[f"finer-{spec.table}"] = changes.get("max_bins") == AUTO
     pairs = changes.get("interactions")
@@ -103,10 +105,11 @@ def take(spec: Spec, changes: dict[str, Any]) -> None:
     st.query_params.pop("run", None)
 
 
-def preset(table: TableAbout) -> str:
-    """Show the choice of preset, and return it."""
+def preset(table: TableAbout, goal: str) -> str:
+    """Show the choice of preset, and return it. Curves of several classes are steps."""
+    names = [name for name in PRESETS if goal != "classes" or name != "smooth"]
     return st.segmented_control(
-        "Preset", list(PRESETS), default="balanced", required=True, format_func=str.capitalize,
+        "Preset", names, default="balanced", required=True, format_func=str.capitalize,
         key=f"preset-{table.id}", help=" ".join(f"{name.capitalize()}: {text}" for name, text in PRESET_WORDS.items()),
     )  # fmt: skip
 

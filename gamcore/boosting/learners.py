@@ -1,0 +1,211 @@
+"""How each curve is learnt: by trees (steps), or by a smoother of its histogram (`kernels/smoothers.py`).
+
+    smooth   cubic splines with knots at quantiles, and a penalty on bends: a straight line costs nothing
+    cyclic   the same around a cycle: the last value is the neighbour of the first
+    linear   a straight line
+    levels   each level drawn towards the mean, the more the fewer its rows: a random effect (Robinson 1991)
+
+Each penalty is such that a step has four degrees of freedom: it stays weak, and boosting adds as much as the validation
+loss asks for (Buehlmann and Yu 2003). A category of more levels than a byte has codes is drawn to its mean in any case
+(`kernels/shrunken_levels.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.data.binning import Bins
+from gamcore.data.columns import TableError
+from gamcore.data.table import place_among
+from gamcore.kernels.smoothers import AT_ONCE, LEVELS, SPLINE, Smoothers
+from gamcore.model.shapes import SHAPES, Shape
+from gamcore.types import Floats
+
+DEGREE: Final = 3
+MOST_KNOTS: Final = 20
+FREEDOM: Final = 4.0
+"""Degrees of freedom of one step."""
+
+
+@dataclass(frozen=True)
+class Learner:
+    """How one curve is learnt. positions : a typical value of each bin; period : of a cycle."""
+
+    shape: Shape
+    positions: tuple[float, ...] = ()
+    period: float = 0.0
+
+
+def learners_of(wanted: Mapping[Any, str] | str | None, bins: Sequence[Bins]) -> tuple[Learner | None, ...]:
+    """Return the learner of each feature, None for trees; empty if all are trees. TableError where one cannot be had.
+
+    wanted : shapes by the name or place of a feature, or one for all numbers and dates; categories are then levels.
+    """
+    if not wanted:
+        return ()
+    names = [of.feature.name for of in bins]
+    shapes = ["steps"] * len(names)
+    if isinstance(wanted, str):
+        shapes = ["levels" if of.feature.is_category and wanted != "steps" else wanted for of in bins]
+        wanted = {}
+    for key, shape in wanted.items():
+        shapes[place_among(names, key, "shapes")] = shape
+    made = tuple(_learner(shape, of) for shape, of in zip(shapes, bins, strict=True))
+    return made if any(made) else ()
+
+
+def _learner(shape: str, bins: Bins) -> Learner | None:
+    name, is_category = bins.feature.name, bins.feature.is_category
+    if shape not in SHAPES:
+        raise TableError(f"shapes has {shape!r} for {name}: choose one of {', '.join(SHAPES)}.")
+    if shape == "steps" or bins.n_values < 2:
+        return None
+    if shape == "levels":
+        if not is_category:
+            raise TableError(f"{name} has numbers, not levels: choose steps, smooth, cyclic or linear in shapes.")
+        return Learner("levels")
+    if is_category and not (shape == "cyclic" and bins.feature.part != "value"):
+        raise TableError(f"{name} is a category, whose levels have no distance: choose steps or levels in shapes.")
+    positions = np.arange(bins.n_values, dtype=np.float64) if is_category else bins.display
+    period = float(positions[-1] - positions[0] + _usual_step(positions)) if shape == "cyclic" else 0.0
+    return Learner(shape, tuple(positions.tolist()), period)
+
+
+def _usual_step(positions: Floats) -> float:
+    """Return the distance from the last value of a cycle to the first one of the next: 1 between whole numbers."""
+    return 1.0 if (positions == np.round(positions)).all() else float(np.median(np.diff(positions)))
+
+
+def shapes_of(learners: Sequence[Learner | None]) -> tuple[Shape, ...]:
+    """Return the shape of each feature's curve; empty if all are steps."""
+    return tuple(learner.shape if learner else "steps" for learner in learners)
+
+
+def make_smoothers(learners: Sequence[Learner | None], weights: Sequence[Floats], n_codes: int) -> Smoothers:
+    """Return what kernels need of the learners. weights : (last + 1,) of the training rows by code, of each feature."""
+    n_features = len(learners)
+    kind, size, ridge = np.zeros(n_features, np.int64), np.zeros(n_features, np.int64), np.zeros(n_features)
+    basis = np.zeros((n_features, n_codes, AT_ONCE))
+    first, penalties = np.zeros((n_features, n_codes), np.int64), [np.empty((0, 0))] * n_features
+    for j, learner in enumerate(learners):
+        if learner is None:
+            continue
+        if learner.shape == "levels":
+            kind[j], ridge[j] = LEVELS, _ridge(weights[j][1:])
+            continue
+        kind[j] = SPLINE
+        positions, weight = np.array(learner.positions), np.zeros(len(learner.positions))
+        known = weights[j][1 : positions.size + 1]
+        weight[: known.size] = known
+        functions, begins, bend = _functions(learner, positions, weight)
+        basis[j, 1 : positions.size + 1], first[j, 1 : positions.size + 1] = functions, begins
+        size[j] = len(bend)
+        penalties[j] = _with_freedom(functions, begins, bend, weight=weight)
+    most = int(size.max())
+    penalty = np.zeros((n_features, most, most))
+    for j, one in enumerate(penalties):
+        penalty[j, : len(one), : len(one)] = one
+    return Smoothers(
+        kind=kind, basis=basis, first=first, size=size, penalty=penalty, ridge=ridge, system=np.empty((most, most)),
+        right=np.empty(most),
+    )  # fmt: skip
+
+
+def _functions(learner: Learner, positions: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Return the functions at each position (K, 4), the first of each (K,), and what bends cost (R, R)."""
+    if learner.shape == "linear":
+        return _straight(positions, weight)
+    if positions.size <= AT_ONCE:  # each value for itself
+        alone = np.zeros((positions.size, AT_ONCE))
+        alone[:, 0] = 1.0
+        return alone, np.arange(positions.size), np.zeros((positions.size, positions.size))
+    return _around(positions, learner.period) if learner.shape == "cyclic" else _along(positions, weight)
+
+
+def _straight(positions: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int64], Floats]:
+    counted = weight if weight.sum() > 0 else np.ones(positions.size)
+    mean = np.average(positions, weights=counted)
+    spread = np.sqrt(np.average((positions - mean) ** 2, weights=counted)) or 1.0
+    functions = np.zeros((positions.size, AT_ONCE))
+    functions[:, 0], functions[:, 1] = 1.0, (positions - mean) / spread
+    return functions, np.zeros(positions.size, np.int64), np.zeros((2, 2))
+
+
+def _along(positions: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Return cubic splines with knots at quantiles; bends are divided differences, for which a line is straight."""
+    n_inner = min(MOST_KNOTS, positions.size - AT_ONCE)
+    running = np.cumsum(weight) if weight.sum() > 0 else np.arange(1.0, positions.size + 1)
+    share = (running - np.diff(running, prepend=0.0) / 2) / running[-1]
+    low, high = positions[[0, -1]]
+    inner = np.interp(np.arange(1, n_inner + 1) / (n_inner + 1), share, positions)
+    inner = np.unique(inner[(inner > low) & (inner < high)])
+    knots = np.concatenate([np.full(DEGREE + 1, low), inner, np.full(DEGREE + 1, high)])
+    functions, begins = _splines(positions, knots)
+    size = knots.size - DEGREE - 1
+    centres = np.array([knots[k + 1 : k + DEGREE + 1].mean() for k in range(size)])
+    gaps = np.maximum(np.diff(centres), 1e-12 * (high - low))
+    bends = np.zeros((size - 2, size))
+    for k in range(size - 2):
+        width = (gaps[k] + gaps[k + 1]) / 2
+        bends[k, k : k + 3] = width / gaps[k], -width / gaps[k] - width / gaps[k + 1], width / gaps[k + 1]
+    return functions, begins, _squared(bends)
+
+
+def _around(positions: Floats, period: float) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Return cubic splines around a cycle, their knots at equal distances."""
+    size = max(min(MOST_KNOTS, positions.size), AT_ONCE + 1)
+    knots = positions[0] + np.arange(-DEGREE, size + DEGREE + 1) * period / size
+    functions, begins = _splines(positions, knots)
+    bends = -2.0 * np.eye(size) + np.roll(np.eye(size), 1, axis=1) + np.roll(np.eye(size), -1, axis=1)
+    return functions, begins % size, _squared(bends)
+
+
+def _squared(bends: Floats) -> Floats:
+    """Return what bends (m, R) cost: their sum of squares as a matrix (R, R)."""
+    return np.asarray((bends[:, :, None] * bends[:, None, :]).sum(axis=0))
+
+
+def _splines(positions: Floats, knots: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the cubic splines of some knots that are not 0 at each position (K, 4), and the first of them (K,)."""
+    from scipy.interpolate import BSpline  # not needed by most fits, and slow to load
+
+    design = BSpline.design_matrix(positions, knots, DEGREE)
+    return design.data.reshape(-1, AT_ONCE), design.indices.reshape(-1, AT_ONCE)[:, 0].astype(np.int64)
+
+
+def _ridge(weight: Floats) -> float:
+    """Return by what levels are drawn to their mean for a step to have `FREEDOM` degrees of freedom."""
+    from scipy.optimize import brentq  # as above
+
+    share = weight[weight > 0] / max(weight.sum(), 1e-300)
+    if share.size <= FREEDOM:
+        return 0.0
+    return float(brentq(lambda ridge: float((share / (share + ridge)).sum()) - FREEDOM, 0.0, 1e6))
+
+
+def _with_freedom(functions: Floats, begins: NDArray[np.int64], bend: Floats, weight: Floats) -> Floats:
+    """Return the penalty with which a step has `FREEDOM` degrees of freedom, for weights that add up to 1."""
+    from scipy.linalg import eigh  # as above
+    from scipy.optimize import brentq
+
+    size = len(bend)
+    if size <= FREEDOM or not weight.sum() > 0 or not bend.any():
+        return np.zeros((size, size))
+    system, places = 1e-9 * np.eye(size), (begins[:, None] + np.arange(AT_ONCE)) % size
+    weighted = functions * (weight / weight.sum())[:, None]
+    for a in range(AT_ONCE):
+        for b in range(AT_ONCE):
+            np.add.at(system, (places[:, a], places[:, b]), weighted[:, a] * functions[:, b])
+    own = eigh(bend, system, eigvals_only=True).clip(0.0)
+
+    def beyond(log_penalty: float) -> float:
+        return float((1.0 / (1.0 + np.exp(log_penalty) * own)).sum()) - FREEDOM
+
+    if beyond(-40.0) <= 0.0:
+        return np.zeros((size, size))
+    return np.asarray(np.exp(brentq(beyond, -40.0, 40.0)) * bend)

@@ -1,0 +1,35 @@
+"""Curves that were learnt as lines are drawn as lines: on bins so narrow that no step can be seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from gamcore.explain.curves import Curve
+from gamcore.model.shapes import LINES
+from gamcore.types import Floats
+
+ENOUGH: Final = 150
+"""Bins with which steps look like a line."""
+
+
+def as_line(curve: Curve, edges: Floats, hover: list[str]) -> tuple[Curve, Floats, list[str]]:
+    """Return a curve, its visible edges and its hover texts, on narrow bins on the line between its typical values."""
+    size = curve.scores.size
+    if curve.shape not in LINES or curve.labels or not 1 < size < ENOUGH:
+        return curve, edges, hover
+    parts = -(-ENOUGH // size)
+    finer = np.interp(np.arange(size * parts + 1) / parts, np.arange(size + 1), edges)
+    middle = (finer[:-1] + finer[1:]) / 2
+
+    def on_line(values: Floats) -> Floats:
+        return np.interp(middle, curve.display, values) if values.size else values
+
+    drawn = replace(
+        curve, scores=on_line(curve.scores), lower=on_line(curve.lower), upper=on_line(curve.upper),
+        counts=np.repeat(curve.counts, parts), display=middle, edges=finer, values=(),
+        whole=np.stack([on_line(end) for end in curve.whole]) if curve.has_whole else curve.whole,
+    )  # fmt: skip
+    return drawn, finer, [text for text in hover for _ in range(parts)]

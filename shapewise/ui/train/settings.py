@@ -108,9 +108,12 @@ def take(spec: Spec, changes: dict[str, Any]) -> None:
 def preset(table: TableAbout, goal: str) -> str:
     """Show the choice of preset, and return it. Curves of several classes are steps."""
     names = [name for name in PRESETS if goal != "classes" or name != "smooth"]
+    key = f"preset-{table.id}"
+    if st.session_state.get(key, "balanced") not in names:  # chosen for another kind of target
+        del st.session_state[key]
     return st.segmented_control(
         "Preset", names, default="balanced", required=True, format_func=str.capitalize,
-        key=f"preset-{table.id}", help=" ".join(f"{name.capitalize()}: {text}" for name, text in PRESET_WORDS.items()),
+        key=key, help=" ".join(f"{name.capitalize()}: {text}" for name, text in PRESET_WORDS.items()),
     )  # fmt: skip
 
 

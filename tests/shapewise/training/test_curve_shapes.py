@@ -67,6 +67,12 @@ def test_the_preset_smooth_trains_and_is_not_offered_for_classes(space, waves):
     app = choose(open_page("train", table=waves.id), "Preset", "smooth")
     assert not app.exception
     assert any("All numbers and dates are smooth lines" in one.value for one in app.caption)
+    next(one for one in app.selectbox if one.label == "Predict").set_value("kind").run()
+    app = next(one for one in app.selectbox if one.label == "Treat it as").set_value("classes").run()
+    assert not app.exception
+    (presets,) = (one for one in app.get("button_group") if one.label == "Preset")
+    assert "Smooth" not in presets.options
+    assert presets.value == "balanced"
     model = train(space, Spec(waves.id, "y", "waves", list(KINDS), preset="smooth", changes=FEW, bands=0))
     assert from_saved(space.models.load(model.id)).model_.shapes == ("smooth", "smooth", "levels")
 

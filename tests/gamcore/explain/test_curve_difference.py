@@ -11,6 +11,8 @@ import pytest
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.explain.curve_difference import CompareError, difference, on_common_bins
 from gamcore.explain.sentences import NO_CLEAR_EFFECT, read_curve
+from gamcore.viz import plots
+from gamcore.viz.plots.spec import Points
 
 
 def made(seed, slope=1.0, kind=GAMRegressor, levels="xyz", n=1200, start=-1.0):
@@ -91,3 +93,25 @@ def test_on_other_scales():
     bare = difference(replace(first, whole=np.empty((2, 0))), second)
     assert not bare.has_whole
     np.testing.assert_array_equal(bare.lower, bare.scores)
+
+
+def test_merged_levels_are_compared_with_those_that_were_apart():
+    apart = made(0).explain_shape("c")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.uniform(-1, 1, 1200).round(2), "c": rng.choice(list("xyz"), 1200)})
+    model = GAMRegressor(bins={"c": [["y", "z"]]}, random_state=0, outer_bags=4, bands=10, max_rounds=40)
+    merged = model.fit(X, X["a"] + (X["c"] == "x") + 0.3 * rng.normal(size=1200)).explain_shape("c")
+    assert merged.labels == ("x", "y, z")
+    one, two = on_common_bins(apart, merged)
+    assert one.labels == two.labels == ("x", "y", "z")
+    np.testing.assert_allclose(one.counts, apart.counts)
+    np.testing.assert_allclose(two.counts.sum(), merged.counts.sum())
+    assert two.scores[1] == two.scores[2] != two.scores[0]
+    drawn = plots.comparison({"apart": apart, "merged": merged}, difference(apart, merged), ("t", "d", "y"))
+    points = [mark for mark in drawn.panels[0][0].marks if isinstance(mark, Points)]
+    assert [mark.y.size for mark in points] == [3, 3]  # the merged one stands at both of its levels
+    after = plots.curve(merged, "y", "d", before=apart)
+    (ends,) = (mark for mark in after.main.marks if isinstance(mark, Points) and mark.name == "before")
+    order = np.argsort(merged.scores)
+    expected = [apart.scores[0], np.average(apart.scores[1:], weights=apart.counts[1:])]
+    np.testing.assert_allclose(ends.y, np.array(expected)[order])

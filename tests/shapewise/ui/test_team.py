@@ -14,6 +14,7 @@ from shapewise.store import people
 from shapewise.store.workspace import Workspace
 from shapewise.training import runs
 from shapewise.training.train import train
+from tests.support.proxies import proxy
 from tests.support.serving import Server, settle, sound, window
 from tests.support.spaces import frame, spec_of
 
@@ -40,16 +41,17 @@ def server(tmp_path):
 def person(chromium, server, name, secret=SECRET):
     """A browser of somebody whom the proxy names."""
     headers = {"X-Proxy-Secret": secret} | ({"X-Forwarded-Email": name} if name else {})
-    context = window(chromium, extra_http_headers=headers, viewport={"width": 1280, "height": 1400})
+    context = window(chromium, viewport={"width": 1280, "height": 1400})
     page = context.new_page()
+    with proxy(int(server.address.rpartition(":")[2]), headers) as address:
 
-    def show(path):
-        page.goto(server.address + path)
-        settle(page)
-        return page
+        def show(path):
+            page.goto(address + path)
+            settle(page)
+            return page
 
-    yield show
-    context.close()
+        yield show
+        context.close()
 
 
 def test_neither_sees_what_is_the_others(chromium, server):

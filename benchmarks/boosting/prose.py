@@ -50,7 +50,8 @@ measured again, at most {again} times, and the quietest attempt counts.
 - **One cut per tree**: the same two as additive models, with learning rate .1, and as many trees as {patience} rounds
   of patience on {held:.0%} of the rows for fitting allow. LightGBM also runs with the learning rate and patience of our
   default. Each is one fit: no refits, so no bands.
-- **pyGAM**: splines for numbers, factors for categories, the default penalty.
+- **pyGAM**, where it is installed (it needs an older SciPy): splines for numbers, factors for categories, the default
+  penalty.
 - **GPGam** (imodels): a Gaussian process per curve, regression only. Its defaults, pairs included, get
   {patient:.0f} seconds per fit; *64 bins, no pairs* is what you would turn to if they do not finish.
 - **Text columns** go to ours and to EBM as they are. Before the clock starts, LightGBM and XGBoost get categories, and

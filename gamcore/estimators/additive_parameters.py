@@ -165,7 +165,7 @@ class AdditiveParameters(CommonParameters):
         None, [dict, StrOptions({"steps", "smooth", "linear"}), None],
         'How each curve is learnt, by the name or position of a feature: by trees ("steps"), as a "smooth" line, as '
         'one around a cycle ("cyclic": hours, months), as a straight line ("linear"), or as "levels" of a category, '
-        'each drawn towards the mean as far as its rows are noise. "smooth" or "linear" alone is for all numbers and '
+        'each drawn towards the mean the more, the fewer its rows. "smooth" or "linear" alone is for all numbers and '
         "dates; categories are then levels. Not for several classes.",
     )  # fmt: skip
     bins: dict[Any, Any] | None = parameter(

@@ -24,10 +24,15 @@ def with_values(changes: dict[str, Any], setting: str, values: dict[str, Any]) -
     return others | ({setting: kept} if kept else {})
 
 
-def among(changes: dict[str, Any], features: Collection[str]) -> dict[str, Any]:
-    """Return the changes without values of other features."""
+def column_of(feature: str) -> str:
+    """Return the column of a feature, which may be the month or the weekday of a date."""
+    return feature.removesuffix(" (month)").removesuffix(" (weekday)")
+
+
+def among(changes: dict[str, Any], columns: Collection[str]) -> dict[str, Any]:
+    """Return the changes without values of features of other columns."""
     for setting in SETTINGS:
         if values := values_of(changes, setting):
-            kept = {feature: value for feature, value in values.items() if feature in features}
+            kept = {feature: value for feature, value in values.items() if column_of(feature) in columns}
             changes = with_values(changes, setting, kept)
     return changes

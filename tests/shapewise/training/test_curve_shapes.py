@@ -9,6 +9,7 @@ import pytest
 from gamcore.estimators.gam import from_saved
 from shapewise.reports.card import card
 from shapewise.training import curve_shapes, runs
+from shapewise.training.by_feature import among
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
 from tests.support.pages import button, choose, open_page
@@ -34,6 +35,8 @@ def test_shapes_are_read_changed_and_told():
     assert curve_shapes.words({}) == ""
     assert curve_shapes.words({"shapes": "smooth"}) == "all curves smooth"
     assert curve_shapes.reshaped(spec, "age", "steps", KINDS).changes == {"shapes": {"use": "linear"}}
+    parts = {"shapes": {"when (month)": "cyclic", "use": "linear"}}
+    assert among(parts, {"when"}) == {"shapes": {"when (month)": "cyclic"}}
     smooth = Spec("t", "y", "n", list(KINDS), preset="smooth")
     assert curve_shapes.of_each(smooth, KINDS) == {"age": "smooth", "use": "smooth", "kind": "levels"}
     freed = curve_shapes.reshaped(smooth, "age", "steps", KINDS)

@@ -31,24 +31,27 @@ HELP: Final = (
 
 @dataclass(frozen=True)
 class Cut:
-    """A feature whose bins can be chosen: its column, its kind, its cells and, for a category, its levels."""
+    """A feature whose bins can be chosen: its column in a table, and its kind."""
 
     name: str
     kind: Kind
-    cells: pd.Series
-    levels: Sequence[str] = ()
+    table: Table
+
+    @property
+    def cells(self) -> pd.Series:
+        """Its cells."""
+        return self.table.frame[self.name]
+
+    @property
+    def levels(self) -> Sequence[str]:
+        """Its levels, of a category."""
+        return levels_of(self.table, self.name)
 
 
 def of_table(table: Table, names: Sequence[str], categories: Sequence[str]) -> list[Cut]:
     """Return the columns of a table whose bins can be chosen. categories : those read as such whatever their type."""
-    made = []
-    for name in names:
-        kind = "category" if name in categories else table.usable_kind(name)
-        if kind in ("number", "date"):
-            made.append(Cut(name, kind, table.frame[name]))
-        elif kind == "category":
-            made.append(Cut(name, kind, table.frame[name], levels_of(table, name)))
-    return made
+    kinds = {name: "category" if name in categories else table.usable_kind(name) for name in names}
+    return [Cut(name, kind, table) for name, kind in kinds.items() if kind in ("number", "date", "category")]
 
 
 def choose(about: TableAbout, features: list[Cut]) -> dict[str, Any]:
@@ -134,9 +137,10 @@ def _table(key: str, feature: Cut, cuts: list[Any]) -> None:
 def _groups(key: str, feature: Cut, chosen: list[list[str]], names: Names) -> list[list[str]]:
     """Show a field per group of levels, and an empty one; return the groups of more than one level."""
     made: list[list[str]] = []
-    for k in range(len(feature.levels)):
+    levels = feature.levels
+    for k in range(len(levels)):
         taken = {level for group in made for level in group}
-        free = [level for level in feature.levels if level not in taken]
+        free = [level for level in levels if level not in taken]
         slot = f"{key}-{k}"
         default = [level for level in (chosen[k] if k < len(chosen) else []) if level in free]
         if slot in st.session_state:

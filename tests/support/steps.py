@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from shapewise.ingest.read import read_file
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
@@ -25,12 +27,20 @@ def row(page, place):
     settle(page)
 
 
-def in_sight(page, element):
-    """Whether an element is wholly inside the window."""
-    box, size = element.bounding_box(), page.viewport_size
+def in_sight(page, element, seconds=5.0):
+    """Whether an element is wholly inside the window, or soon will be: what a run replaces is gone for a moment."""
+    until = time.monotonic() + seconds
+    while not _inside(element.bounding_box(), page.viewport_size):
+        if time.monotonic() > until:
+            return False
+        page.wait_for_timeout(50)
+    return True
+
+
+def _inside(box, window):
     return (
         box is not None and box["x"] >= 0 and box["y"] >= 0
-        and box["x"] + box["width"] <= size["width"] and box["y"] + box["height"] <= size["height"]
+        and box["x"] + box["width"] <= window["width"] and box["y"] + box["height"] <= window["height"]
     )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from benchmarks.harness.synthetic import (
     make_workload,
     no_course,
 )
+from gamcore.boosting.table_counts import ROW_GROUPS
 
 FEATURES = 10
 N_BAGS = 16
@@ -39,7 +40,7 @@ REFERENCE = {"squared": "squared", "poisson": "squared", "gamma": "squared", "lo
 def step_nanoseconds(name: str, n_rows: int, seconds: float) -> float:
     """Return the CPU nanoseconds per row of a step, over about `seconds` of them."""
     loss = LOSSES[name]
-    work = make_workload(make_table(n_rows, FEATURES, DEFAULTS.n_groups), loss)
+    work = make_workload(make_table(n_rows, FEATURES, ROW_GROUPS), loss)
     settings = make_settings(loss, N_BAGS)._replace(learning_rate=1e-6)  # states stay those of a usual fit
     rounds, course = grouped(work, settings, DEFAULTS.subsample), no_course(work)
     rounds.run(settings, 0, NEVER, course, 2)

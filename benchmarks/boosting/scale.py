@@ -33,8 +33,9 @@ from benchmarks.harness.synthetic import (
 from benchmarks.harness.watch import MIB, Watch
 from gamcore import GAMRegressor, warmup
 from gamcore.boosting.executor import make_executor
+from gamcore.boosting.table_counts import ROW_GROUPS
 
-BASE = {"rows": 100_000, "features": 20, "bags": 16, "groups": DEFAULTS.n_groups, "threads": 1, "loss": "logistic"}
+BASE = {"rows": 100_000, "features": 20, "bags": 16, "groups": ROW_GROUPS, "threads": 1, "loss": "logistic"}
 FEW_ROWS = 20_000
 BAGS = (1, 2, 4, 8, 16, 32, 64)
 GROUPS = (8, 16, 32, 64, 128, 256)

@@ -25,6 +25,7 @@ from benchmarks.harness.machine import describe
 from benchmarks.harness.synthetic import DEFAULTS, LAST, LOSSES, Workload, make_settings, make_table, make_workload
 from benchmarks.harness.watch import Watch
 from gamcore.boosting.rounds import MAX_LEAVES, make_sets, weigh_groups
+from gamcore.boosting.table_counts import ROW_GROUPS
 from gamcore.kernels import N_CODES, Kernel
 from gamcore.kernels.curve_step import cut_bags, grouped_round
 from gamcore.kernels.histogram import _add_four, add_groups, add_up, combine, lines, width
@@ -45,11 +46,11 @@ _compiled: Callable[[Kernel], Kernel] = numba.njit(nogil=True, error_model="nump
 @_compiled
 def _update(table: CodedTable, rows: Rows, fit: Fit, loss: Form, work: Work, times: int) -> None:
     for t in range(times):
-        before = table.codes[t % table.codes.shape[0]]
+        fit.pending[0] = t % table.codes.shape[0]
         for g in range(table.starts.size - 1):
             for begin in range(table.starts[g], table.starts[g + 1], CHUNK):
                 end = min(begin + CHUNK, table.starts[g + 1])
-                advance_run(before, begin, end, rows, fit, loss, work, 0)
+                advance_run(table, begin, end, rows, fit, loss, work, 0)
 
 
 @_compiled
@@ -61,10 +62,10 @@ def _histograms(table: CodedTable, loss: Form, work: Work, hist: NDArray[np.floa
         hist[:] = 0
         code = table.codes[t % table.codes.shape[0]]
         for q in range(0, n_groups - n_groups % CHAINS, CHAINS):
-            four = table.starts[q : q + CHAINS]
+            four = np.arange(q, q + CHAINS)
             for at in range(0, size, CHUNK):
                 n = min(CHUNK, size - at)
-                _add_four(code, four + at, n, work.gradient, is_paired(loss), hist[q : q + CHAINS])
+                _add_four(code, table.starts, four, at, n, work.gradient, is_paired(loss), hist[q : q + CHAINS])
 
 
 @_compiled
@@ -165,7 +166,7 @@ def points(asked: argparse.Namespace, bandwidth: float) -> list[dict[str, Any]]:
     made = []
     for n_rows in asked.rows:
         for codes in ("uniform", "skewed"):
-            table = make_table(n_rows, FEATURES, DEFAULTS.n_groups, codes == "skewed")
+            table = make_table(n_rows, FEATURES, ROW_GROUPS, codes == "skewed")
             for name, loss in LOSSES.items():
                 times, touched = measure(make_workload(table, loss), asked.repeats, asked.seconds), bytes_touched(loss)
                 for part, seconds in times.items():

@@ -109,7 +109,7 @@ threads, took {seconds:.1f} seconds until it stopped early ({rounds} rounds), an
 LIVE: Final = """
 ## Live training
 
-Seconds from a click on a feature's switch to the first frame with the curve of the new refit: a default model of
+Seconds from a key on a setting's slider to the first frame with the curve of the new refit: a default model of
 *{table}*, {rows:,} training rows, on the Shapes page in Chromium, with the server on the same machine.
 """
 

@@ -190,7 +190,7 @@ def live(path: Path) -> Lines:
         times = {theme: pd.Series(seconds).agg(["median", "max"]) for theme, seconds in results["seconds"].items()}
         yield from say(prose.LIVE, table=results["table"], rows=results["rows"]["training"])
         frame = pd.DataFrame(times).T.rename_axis("theme").rename(columns={"median": "median s", "max": "longest s"})
-        yield from markdown(frame.assign(clicks=[len(seconds) for seconds in results["seconds"].values()]))
+        yield from markdown(frame.assign(changes=[len(seconds) for seconds in results["seconds"].values()]))
         yield ""
 
 

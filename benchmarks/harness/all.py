@@ -23,7 +23,7 @@ SMALL: dict[str, Arguments] = {
     "peers": ["--tables", "pole", "--models", "ours-fast-2", "ours-balanced-2", "lightgbm-additive", "--seeds", 1],
     "steps": ["--rows", 10_000, "--repeats", 2, "--seconds", 0.005],
     "scale": ["--rows", 10_000, 100_000, 200_000, "--features", 5, 50, "--seconds", 0.1, "--train-rows", 100_000],
-    "live": ["--table", "pole", "--clicks", 2],
+    "live": ["--table", "pole", "--changes", 2],
     "paper": ["--tables", "calhousing", "--alphas", 0.65, "--rounds", 3, "--rows", 10_000, "--seconds", 0.1],
 }
 

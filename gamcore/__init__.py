@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gamcore.boosting.progress import Progress
     from gamcore.data.columns import TableError
-    from gamcore.estimators.gam import GAMClassifier, GAMRegressor, load_model, rank_pairs, suggest_segments
+    from gamcore.estimators.gam import GAMClassifier, GAMRegressor, rank_pairs, suggest_segments
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
     from gamcore.estimators.presets import PRESETS, TASK_PRESETS
+    from gamcore.estimators.saved import load_model
     from gamcore.io.checks import ModelFileError
     from gamcore.io.tables_file import load_tables, save_tables
     from gamcore.kernels.warmup import warmup
@@ -51,7 +52,7 @@ _HOME = {
     "MultiTaskTreesRegressor": "estimators.multitask",
     "Progress": "boosting.progress",
     "TableError": "data.columns",
-    "load_model": "estimators.gam",
+    "load_model": "estimators.saved",
     "load_tables": "io.tables_file",
     "rank_pairs": "estimators.gam",
     "save_tables": "io.tables_file",

@@ -16,7 +16,7 @@ from gamcore.explain.importance import Importance
 from gamcore.explain.sentences import read_curve
 from gamcore.numbers import fixed
 from gamcore.viz import plots
-from shapewise.ui.explain import over_time, quality
+from shapewise.ui.explain import outside, over_time, quality
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import bands as sureness
@@ -62,6 +62,7 @@ def importance() -> list[str]:
         )  # fmt: skip
         search = st.text_input("Find a feature", placeholder="Part of a name")
     measured, table = ranking(measure)
+    table = table[~table["feature"].isin(outside.features(estimator)["feature"])]
     if search:
         texts = table["feature"] + "\n" + table["feature"].map(state.names_of(model).term)
         table = table[texts.str.contains(search, case=False, regex=False)]
@@ -78,6 +79,7 @@ def importance() -> list[str]:
     plot = plots.importance(state.seen(model, part), shown, drawn, unit, state.goal(model))
     plot = replace(plot, numbers=table_shown)
     cards.figure(plot, f"importance-{model.id}-{measure}", model.name, state.card(model), titled=False)
+    outside.show(model, estimator)
     return [str(name) for name in table.loc[~table["pair"], "feature"]]
 
 

@@ -47,6 +47,7 @@ with form:
         preset, changes, compare = tasking.settings(table)
     else:
         preset, changes = settings.preset(table, target.goal), settings.pairs(table)
+        changes |= settings.few(table, target.goal, changes)
         with st.expander("All settings"):
             parameters = {**PRESETS[preset], **changes}
             measured = settings.bands(table, parameters)

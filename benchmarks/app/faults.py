@@ -30,7 +30,7 @@ from streamlit.testing.v1 import AppTest
 
 from benchmarks.app import lost_records, mutants
 from benchmarks.harness.machine import describe
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
 from shapewise.jobs import scheduler as keeper

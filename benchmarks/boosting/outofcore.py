@@ -28,7 +28,8 @@ from sklearn import metrics
 
 from benchmarks.harness.machine import describe
 from benchmarks.harness.watch import EVERY, MIB
-from gamcore.estimators.gam import Estimator, from_saved
+from gamcore.estimators.gam import Estimator
+from gamcore.estimators.saved import from_saved
 from shapewise.access.quotas import Limits
 from shapewise.ingest import supervisor as loader
 from shapewise.jobs import process as child

@@ -15,6 +15,7 @@ from gamcore.boosting.balance import balanced
 from gamcore.boosting.class_fit import fit_class_halves, model_of
 from gamcore.boosting.class_pairs import ClassMains
 from gamcore.boosting.class_turns import ClassRefit, ClassTask
+from gamcore.boosting.entry import Entries, enter
 from gamcore.boosting.half_refits import HalfRecipe, fit_halves
 from gamcore.boosting.learners import shapes_of
 from gamcore.boosting.loop import RefitTask, run_all
@@ -74,7 +75,7 @@ class Seeds:
 @dataclass(frozen=True)
 class Fitted:
     """The result of a fit. best_rounds, validation_losses : (refits,). counted : the rows that all refits know by their
-    counts alone, if that is what they learnt from."""
+    counts alone, if that is what they learnt from. entries : in greedy order, which features entered."""
 
     model: AdditiveModel | ClassesModel
     best_rounds: NDArray[np.int64]
@@ -82,16 +83,22 @@ class Fitted:
     ranking: Ranking | None = None
     pairs: Chosen | None = None
     counted: Problem | None = None
+    entries: Entries | None = None
 
 
 def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted:
-    """Boost the main effects, then the requested pairs."""
+    """Boost the main effects, then the requested pairs; in greedy order only of the features that beat chance."""
     if not isinstance(plan.interactions, int | str):
         check_pairs(source.bins, plan.interactions)
     about = {"part": watcher.next_part()}
     dealing = Dealing(plan.n_refits, plan.n_groups, plan.validation_fraction, seeds.groups, seeds.splits)
     shares = source.shares(dealing)
-    counted = source.counted(dealing, plan.parameters.ensemble)
+    is_greedy, entries = plan.parameters.order == "greedy", None
+    if is_greedy:
+        entries = _entries(shares, plan, seeds, watcher)
+        source = source.with_features(entries.chosen)
+        shares = source.shares(dealing)
+    counted = None if is_greedy else source.counted(dealing, plan.parameters.ensemble)
     learnt = counted or shares
     count_first(learnt, plan, watcher.callback, about)
     bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds.bags.spawn(plan.n_refits)]
@@ -107,7 +114,19 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     best_rounds = np.array([refit.best_round for refit in mains])
     losses = np.array([refit.valid_loss for refit in (pairs.refits if pairs else mains)])
     problem = counted[0].load().problem if counted else None
-    return Fitted(model, best_rounds, losses, ranking=ranking, pairs=pairs, counted=problem)
+    return Fitted(model, best_rounds, losses, ranking=ranking, pairs=pairs, counted=problem, entries=entries)
+
+
+def _entries(shares: Shares, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Entries:
+    """Choose the features of a model, by the rows of the first refit."""
+    began, part = time.monotonic(), watcher.next_part()
+
+    def tell(inside: int, of: int) -> bool:
+        progress = Progress.of_step("choosing features", inside, of, time.monotonic() - began, part)
+        return bool(watcher.callback and watcher.callback(progress))
+
+    seed = int(seeds.bags.generate_state(1)[0])
+    return enter(shares[0].load().problem, plan.parameters, seed, plan.n_jobs, tell)
 
 
 def tasks_of(shares: Shares, plan: FitPlan, bag_seeds: Sequence[int], watch: bool = False) -> list[Any]:
@@ -176,6 +195,8 @@ def with_halves(
             "pairs (a pair counts once per class), or no bands."
         )
     about = {"part": watcher.next_part()}
+    if recipe.parameters.order == "greedy" and isinstance(model, AdditiveModel):
+        data = data.with_features(np.array([term.feature for term in model.terms if term.refits.any()], np.int64))
     if isinstance(model, ClassesModel):
         made = fit_class_halves(data, model, recipe, n_refits, seeds.halves, callback=watcher.callback, about=about)
         return model if watcher.stopped else made

@@ -62,6 +62,7 @@ class Parameters:
     max_delta: float = 10.0  # the largest Newton step, where a loss has hessians
     dtype: type = SUM
     learners: tuple[Learner | None, ...] = ()  # of each feature, None for trees; empty if all are
+    order: str = "cyclic"  # or greedy: steps go to the curve that gains most
     signs: tuple[int, ...] = ()  # of each feature 1 where its curve may only rise, -1 only fall; empty if all are free
 
     def __post_init__(self) -> None:
@@ -135,7 +136,7 @@ class Problem:
 
     def on_tables(self, parameters: Parameters) -> bool:
         """Return whether refits are boosted from counts of bin pairs instead of rows."""
-        if not self.whole or any(parameters.learners):
+        if not self.whole or any(parameters.learners) or parameters.order == "greedy":
             return False
         sizes = [int(last) + 1 for last in self.table.last[self.table.active]]
         n_groups, is_weighted = self.table.starts.size - 1, self.weight.size > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from gamcore.boosting.fit import FitPlan, Seeds, tasks_of
@@ -23,5 +24,6 @@ def quick_refits(
     dealing = Dealing(n_refits, plan.n_groups, 1.0 / n_refits, copy(seeds.groups), copy(seeds.splits))
     shares = source.shares(dealing)
     bags = [int(seed.generate_state(1)[0]) for seed in copy(seeds.bags).spawn(n_refits)]
+    around = replace(plan, parameters=replace(plan.parameters, order="cyclic"))
     about = {"part": watcher.next_part()}
-    return shares, run_all(tasks_of(shares, plan, bags), source.n_rows, plan.n_jobs, watcher.callback, about)
+    return shares, run_all(tasks_of(shares, around, bags), source.n_rows, plan.n_jobs, watcher.callback, about)

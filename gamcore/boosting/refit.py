@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor
+from gamcore.boosting.freedom import Freedom
+from gamcore.boosting.greedy import GreedyRounds
 from gamcore.boosting.learners import make_smoothers
 from gamcore.boosting.problem import Parameters, Problem, rows_of
 from gamcore.boosting.rounds import (
@@ -26,7 +28,8 @@ from gamcore.kernels import curve_step as step
 from gamcore.kernels import losses
 from gamcore.kernels import row_state as row_kernels
 from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MARK_ROUND, ROUND, StopRule, make_course, validate
-from gamcore.kernels.layout import CHUNK, Rows, Settings, make_fit
+from gamcore.kernels.layout import CHUNK, CodedTable, Rows, Sets, Settings, make_fit
+from gamcore.kernels.smoothers import Smoothers
 
 SMALL_RATE: Final = 0.05
 """The learning rate of small steps. After large ones, the features whose turn comes first would hold what they share
@@ -82,6 +85,29 @@ class RefitState:
         self.course = make_course(n_features, split.valid, valid_weight, dtype, self.n_codes)
         self.refresh()
         self.course.losses[:] = validate(problem.table, self.rows, self.fit, self.loss, self.course)
+        if self._by_aic:
+            flat = self.train_loss() / self.loss_unit * self._train_weight
+            self.course.losses[:] = self._freedom.corrected_aic(flat)
+
+    @property
+    def _by_aic(self) -> bool:
+        """Whether the best round is that of the least AIC: in greedy order, where no rows are held out."""
+        learners, active = self.parameters.learners, self.problem.table.active
+        is_linear = self.loss == losses.SQUARED and bool(learners) and all(learners[j] for j in active)
+        return self.parameters.order == "greedy" and is_linear and not self.split.valid.size
+
+    @property
+    def _is_judged(self) -> bool:
+        """Whether rounds are compared; else the last counts."""
+        return self._by_aic or bool(self.split.valid.size)
+
+    def score(self) -> NDArray[np.float64]:
+        """Return the scores (n,) of all rows."""
+        problem = self.problem
+        score = np.zeros(problem.y.size) + problem.score_from(self.base_score)
+        for j in np.flatnonzero(self.fit.curves.any(axis=1)):
+            score += self.scale * self.fit.curves[j][problem.table.of(int(j))]
+        return score
 
     def _signs(self) -> NDArray[np.int64]:
         """Return the signs (p, 2) of `layout.Fit`."""
@@ -136,7 +162,7 @@ class RefitState:
 
     def rewind(self) -> None:
         """Go back to the best round, and count rounds without improvement from now."""
-        if self.split.valid.size:
+        if self._is_judged:
             self.fit.curves[:] = self.course.curves
         self.course.counts[MARK_ROUND] = self.course.counts[ROUND]
         self.refresh()
@@ -159,8 +185,8 @@ class RefitState:
     def best(self) -> Refit:
         """Return the best round so far, on the scale of the target's link."""
         course = self.course
-        curves = course.curves if self.split.valid.size else self.fit.curves
-        loss = float(course.losses[BEST]) * self.loss_unit
+        curves = course.curves if self._is_judged else self.fit.curves
+        loss = float(course.losses[BEST]) * self.loss_unit if self.split.valid.size else np.nan
         return Refit(curves * self.scale, self.base_score, int(course.counts[BEST_ROUND]), loss)
 
     @property
@@ -214,37 +240,63 @@ class RefitState:
 
     def rounds(self, executor: Executor | None) -> Rounds:
         """Return the way of making histograms that the parameters ask for."""
-        problem, parameters, fit, settings, seed = self.problem, self.parameters, self.fit, self.settings(), self.seed
-        table, train, n_bags = problem.table, self.split.train, settings.n_bags
-        if parameters.ensemble == "grouped":
-            weight = problem.group_weight if problem.needs_weight(parameters) else None
-            sets = make_sets(
-                table,
-                train,
-                group_weight=weight,
-                subsample=parameters.subsample,
-                n_bags=n_bags,
-                seed=seed,
-                dtype=parameters.dtype,
-            )
-            if any(parameters.learners):
-                smoothers = make_smoothers(parameters.learners, self._code_weights(), self.n_codes)
-                return SmoothRounds(table, self.rows, sets=sets, fit=fit, settings=settings, smoothers=smoothers)
-            if executor is None:
-                return GroupedRounds(table, self.rows, sets, fit, settings)
-            return ThreadedRounds(table, self.rows, sets=sets, fit=fit, settings=settings, executor=executor)
+        return self.rounds_over(self.problem.table.active, executor)
+
+    def rounds_over(self, active: NDArray[np.int64], executor: Executor | None = None) -> Rounds:
+        """Return rounds over some features."""
+        parameters, settings = self.parameters, self.settings()
+        table = self.problem.table._replace(active=active)
+        if parameters.ensemble != "grouped":
+            return self._row_level(table, settings)
+        sets, of = self._sets, (table, self.rows)
+        if parameters.order == "greedy":
+            freedom = self._freedom if self._by_aic else None
+            return GreedyRounds(*of, sets, self.fit, settings=settings, smoothers=self._smoothers, freedom=freedom)
+        if any(parameters.learners):
+            return SmoothRounds(*of, sets, self.fit, settings=settings, smoothers=self._smoothers)
+        if executor is None:
+            return GroupedRounds(*of, sets, self.fit, settings)
+        return ThreadedRounds(*of, sets, self.fit, settings=settings, executor=executor)
+
+    @cached_property
+    def _sets(self) -> Sets:
+        """The bags of grouped rounds."""
+        problem, parameters = self.problem, self.parameters
+        return make_sets(
+            problem.table,
+            self.split.train,
+            group_weight=problem.group_weight if problem.needs_weight(parameters) else None,
+            subsample=parameters.subsample,
+            n_bags=self.settings().n_bags,
+            seed=self.seed,
+            dtype=parameters.dtype,
+        )
+
+    @cached_property
+    def _smoothers(self) -> Smoothers:
+        learners = self.parameters.learners or (None,) * self.problem.table.last.size
+        return make_smoothers(learners, self._code_weights(), self.n_codes)
+
+    @cached_property
+    def _freedom(self) -> Freedom:
+        table = self.problem.table
+        return Freedom(table, self._smoothers, rows_of(table, self.split.train), self.problem.weight)
+
+    def _row_level(self, table: CodedTable, settings: Settings) -> Rounds:
+        """Return rounds with bags of rows."""
+        problem, parameters, train = self.problem, self.parameters, self.split.train
         strategy = row_strategy(
             table,
             parameters.ensemble,
             strategy=parameters.histogram,
             rows=rows_of(table, train),
-            n_bags=n_bags,
+            n_bags=settings.n_bags,
             share=parameters.subsample,
-            seed=seed,
+            seed=self.seed,
             paired=problem.loss.is_paired,
             dtype=parameters.dtype,
         )
-        constant = problem.constant
         return RowLevelRounds(
-            table, self.rows, train=train, fit=fit, settings=settings, strategy=strategy, constant=constant
-        )
+            table, self.rows, train=train, fit=self.fit, settings=settings, strategy=strategy,
+            constant=problem.constant,
+        )  # fmt: skip

@@ -43,16 +43,23 @@ class StepwiseRounds:
 
     def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
-        table, fit = self._table, self._fit
         for k in range(n_rounds):
-            for j in table.active:
-                self.step(int(j), settings)
-            for _ in range(n_greedy):
-                self.step(int(np.argmax(fit.gains)), settings)
-            course.history[k] = validate(table, self._rows, fit, settings.loss, course)
-            if judge(course.history[k], fit, rule, course):
+            self.round(settings, n_greedy)
+            course.history[k] = validate(self._table, self._rows, self._fit, settings.loss, course)
+            if judge(self.criterion(course.history[k], settings), self._fit, rule, course):
                 return k + 1, True
         return n_rounds, False
+
+    def round(self, settings: Settings, n_greedy: int) -> None:
+        """Make a step on each feature, and `n_greedy` steps on those whose last step gained most."""
+        for j in self._table.active:
+            self.step(int(j), settings)
+        for _ in range(n_greedy):
+            self.step(int(np.argmax(self._fit.gains)), settings)
+
+    def criterion(self, valid_loss: float, settings: Settings) -> float:
+        """Return what the best round has the least of, given the validation loss, NaN where there are no such rows."""
+        return valid_loss
 
     def step(self, feature: int, settings: Settings) -> None:
         """Make one step on one feature."""
@@ -118,51 +125,67 @@ class GroupedRounds:
         return int(ran), bool(stalled)
 
 
-class SmoothRounds(StepwiseRounds):
+class GroupSteps(StepwiseRounds):
+    """Rounds of separate steps, with bags as sums of groups."""
+
+    def __init__(self, table: CodedTable, rows: Rows, sets: Sets, fit: Fit) -> None:
+        super().__init__(table, rows, fit)
+        self._sets, self._dtype = sets, rows.score.dtype.type
+        self._buffer = aligned((sets.train.size * 2 * table.n_codes,), self._dtype)
+
+    def lines(self, feature: int, settings: Settings) -> Reals:
+        """Return room for the groups' histograms of a feature."""
+        width = histogram.width(self._table.last[feature], is_paired(settings.loss))
+        return histogram.lines(self._buffer, self._sets.train.size, width)
+
+
+class SmoothRounds(GroupSteps):
     """Grouped rounds in which some curves are learnt by smoothers. They are apart from the others, which compile
     without them."""
 
     def __init__(
         self, table: CodedTable, rows: Rows, sets: Sets, fit: Fit, settings: Settings, smoothers: Smoothers
     ) -> None:
-        super().__init__(table, rows, fit)
-        dtype = rows.score.dtype.type
-        self._sets, self._smoothers = sets, smoothers
-        self._buffer = aligned((sets.train.size * 2 * table.n_codes,), dtype)
-        self._work = make_work(settings.n_bags, MAX_LEAVES, dtype, table.n_codes)
+        super().__init__(table, rows, sets, fit)
+        self._smoothers = smoothers
+        self._work = make_work(settings.n_bags, MAX_LEAVES, self._dtype, table.n_codes)
 
     def step(self, feature: int, settings: Settings) -> None:
         """Make one step on one feature."""
-        table, sets, fit, work = self._table, self._sets, self._fit, self._work
-        width = histogram.width(table.last[feature], is_paired(settings.loss))
-        hist = histogram.lines(self._buffer, sets.train.size, width)
-        histogram.add_groups(table, self._rows, sets.train, fit, feature, settings.loss, work, hist)
+        self.update(feature, self.histogram(feature, settings), self._fit, settings)
+
+    def histogram(self, feature: int, settings: Settings) -> Reals:
+        """Apply the pending update, and return the groups' histograms of a feature."""
+        hist = self.lines(feature, settings)
+        histogram.add_groups(
+            self._table, self._rows, self._sets.train, self._fit, feature, settings.loss, self._work, hist
+        )
+        return hist
+
+    def update(self, feature: int, hist: Reals, fit: Fit, settings: Settings) -> None:
+        """Add to a feature's curve in `fit` what the histograms ask for."""
         if self._smoothers.kind[feature] == TREES:
-            step.grouped_trees(table, sets, feature, hist, fit, settings, work)
+            step.grouped_trees(self._table, self._sets, feature, hist, fit, settings, self._work)
         else:
-            smooth_step(table, sets, feature, hist, self._smoothers, fit, settings, work)
+            smooth_step(self._table, self._sets, feature, hist, self._smoothers, fit, settings, self._work)
 
 
-class ThreadedRounds(StepwiseRounds):
+class ThreadedRounds(GroupSteps):
     """Grouped rounds with the groups of a step shared between threads; the results are the same to the bit."""
 
     def __init__(
         self, table: CodedTable, rows: Rows, sets: Sets, fit: Fit, settings: Settings, executor: Executor
     ) -> None:
-        super().__init__(table, rows, fit)
-        dtype = rows.score.dtype.type
-        self._sets, self._executor = sets, executor
-        self._buffer = aligned((sets.train.size * 2 * table.n_codes,), dtype)
+        super().__init__(table, rows, sets, fit)
+        self._executor = executor
         n_shares = min(executor.n_workers, sets.train.size)
         shares = [slice(int(s[0]), int(s[-1]) + 1) for s in np.array_split(np.arange(sets.train.size), n_shares)]
-        self._shares = [(share, make_work(settings.n_bags, MAX_LEAVES, dtype, table.n_codes)) for share in shares]
+        self._shares = [(share, make_work(settings.n_bags, MAX_LEAVES, self._dtype, table.n_codes)) for share in shares]
 
     def step(self, feature: int, settings: Settings) -> None:
         """Make one step on one feature."""
         table, fit, sets = self._table, self._fit, self._sets
-        hist = histogram.lines(
-            self._buffer, sets.train.size, histogram.width(table.last[feature], is_paired(settings.loss))
-        )
+        hist = self.lines(feature, settings)
 
         def fill(share: tuple[slice, Work]) -> None:
             groups, work = sets.train[share[0]], share[1]

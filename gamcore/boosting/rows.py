@@ -101,13 +101,18 @@ class Source(Protocol):
         """Return the same rows for another loss."""
         ...
 
+    def with_features(self, chosen: Ints) -> Self:
+        """Return the same rows, of which only some features are learnt."""
+        ...
+
 
 @dataclass(frozen=True)
 class Encoded:
     """Rows of a fit.
 
     y : (n,); weight : (n,) or None for 1 each; clusters : (n,) codes of rows that stay together, or None; strata : (n,)
-    classes to stratify by, or None; log_exposure, init_score : (n,) given parts of the score, or None.
+    classes to stratify by, or None; log_exposure, init_score : (n,) given parts of the score, or None; chosen : the
+    features that are learnt, or None for all.
     """
 
     binned: Binned
@@ -118,6 +123,7 @@ class Encoded:
     strata: Ints | None = None
     log_exposure: Floats | None = None
     init_score: Floats | None = None
+    chosen: Ints | None = None
 
     @property
     def offset(self) -> Floats | None:
@@ -184,10 +190,16 @@ class Encoded:
         """Return the same rows for another loss."""
         return replace(self, loss=loss)
 
+    def with_features(self, chosen: Ints) -> Self:
+        """Return the same rows, of which only some features are learnt."""
+        return replace(self, chosen=chosen)
+
     def problem(self, dealt: Deal) -> Problem:
         """Return the rows in group order."""
         weight, offset = (np.empty(0) if one is None else one[dealt.order] for one in (self.weight, self.offset))
-        return Problem(group_order(self.binned, dealt), self.y[dealt.order], weight, self.loss, offset)
+        return Problem(
+            learning(group_order(self.binned, dealt), self.chosen), self.y[dealt.order], weight, self.loss, offset
+        )
 
     def half(self, seed: Seed) -> Encoded:
         """Return a random half of the rows: whole clusters if there are any, at least two, and both classes.
@@ -250,6 +262,11 @@ def group_order(binned: Binned, dealt: Deal) -> CodedTable:
     for j, line in enumerate(binned.codes):
         table.of(j)[:] = line[dealt.order]
     return filled(table)
+
+
+def learning(table: CodedTable, chosen: Ints | None) -> CodedTable:
+    """Return a table of which only some features are learnt; None for all."""
+    return table if chosen is None else table._replace(active=np.intersect1d(table.active, chosen))
 
 
 def room_for(bins: Sequence[Bins], starts: Ints) -> CodedTable:

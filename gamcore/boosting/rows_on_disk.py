@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.boosting.row_files import Files
-from gamcore.boosting.rows import Dealing, Part, alike, filled, in_range, room_for
+from gamcore.boosting.rows import Dealing, Part, alike, filled, in_range, learning, room_for
 from gamcore.boosting.table_counts import HALF_GROUPS, groups_for, pays
 from gamcore.boosting.tables_on_disk import CountedOnDisk, are_even, counting_bytes
 from gamcore.data.binning import Bins
@@ -42,7 +42,7 @@ class Spilled:
 
     sizes : (BUCKETS,) rows of each bucket. most : rows that a refit may have in memory. weighted, clustered : whether
     rows have weights, and clusters (as 64-bit keys). exposed : whether rows have exposures, whose logs are kept.
-    room : bytes that counts of bin pairs may take.
+    room : bytes that counts of bin pairs may take. chosen : the features that are learnt, or None for all.
     """
 
     files: Files
@@ -54,6 +54,7 @@ class Spilled:
     clustered: bool = False
     exposed: bool = False
     room: int = 0
+    chosen: Ints | None = None
 
     @property
     def whole(self) -> bool:
@@ -165,6 +166,10 @@ class Spilled:
         """Return the same rows for another loss."""
         return replace(self, loss=loss)
 
+    def with_features(self, chosen: Ints) -> Self:
+        """Return the same rows, of which only some features are learnt."""
+        return replace(self, chosen=chosen)
+
     def _offset(self, first: int, end: int, none: Absent) -> Floats | Absent:
         """Return the offsets of some rows, or `none` if they have none."""
         return self.files.column("log_exposure", np.float64, first, end) if self.exposed else none
@@ -218,7 +223,7 @@ class Spilled:
                 weight[here] = weights[inside]
             if self.exposed:
                 offset[here] = self.files.column("log_exposure", np.float64, first, end)[inside]
-        return Problem(filled(table), y, weight, self.loss, offset, whole=self.whole)
+        return Problem(learning(filled(table), self.chosen), y, weight, self.loss, offset, whole=self.whole)
 
 
 @dataclass(frozen=True)

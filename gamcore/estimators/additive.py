@@ -82,6 +82,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
 
     def _main_parameters(self, source: Source) -> Parameters:
         """Return the parameters of main effects: with the signs and learners of the source's features."""
+        self._check_order(self.n_scores)
         learners = learners_of(self.shapes, source.bins)
         if learners:
             self._check_shapes(self.n_scores)
@@ -127,13 +128,15 @@ class AdditiveEstimator(AdditiveParameters, Explained):
 
     def _keep(self, fitted: Fitted, names: list[str]) -> None:
         """Set the fitted attributes."""
-        for stale in ("pair_ranking_", "pair_worth_", "pair_path_", "pair_joint_"):
+        for stale in ("entries_", "pair_ranking_", "pair_worth_", "pair_path_", "pair_joint_"):
             self.__dict__.pop(stale, None)
         if isinstance(fitted.model, AdditiveModel):
             check_monotone(fitted.model)
         self.model_, self.best_rounds_ = fitted.model, fitted.best_rounds
         self.n_rounds_ = int(self.best_rounds_.max())
         self.validation_losses_ = fitted.validation_losses
+        if fitted.entries:
+            self.entries_ = fitted.entries.told(names)
         if fitted.ranking:
             self.pair_ranking_ = _ranking_frame(fitted.ranking, names)
         if pairs := fitted.pairs:
@@ -273,6 +276,8 @@ class AdditiveEstimator(AdditiveParameters, Explained):
             "pair_joint": bool(getattr(self, "pair_joint_", False)),
             "pair_path": [[n, plain(loss)] for n, loss in getattr(self, "pair_path_", ())],
         }
+        if hasattr(self, "entries_"):
+            known["entries"] = self.entries_.to_numpy().tolist()
         classes = tuple(getattr(self, "classes_", np.empty(0)).tolist())
         return Saved(self.loss.kind, self.model_, classes, known | about)
 

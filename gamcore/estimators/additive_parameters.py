@@ -28,6 +28,9 @@ from gamcore.estimators.parameters import (
 )
 from gamcore.kernels import MOST_CODES
 
+GREEDY: Final = "greedy"
+"""The order in which features enter one at a time, if they beat chance."""
+
 AUTO: Final = "auto"
 """A parameter of a loss that the fit is to choose."""
 
@@ -43,6 +46,7 @@ PAIR_STAGE: Final[dict[str, Any]] = {
     "smoothing_rounds": 0,
     "small_rounds": 0,
     "coarse_leaves": 0,
+    "order": "cyclic",
 }
 """Boosting parameters specific to the pair stage, chosen by measurement (docs/method/pairs.md)."""
 
@@ -84,6 +88,14 @@ class AdditiveParameters(CommonParameters):
         form=Input("Greedy steps", "Steps on the strongest features after each pass, in multiples of their number.",
                     0.0, 20.0, 0.5),
         paper="0 (cyclic)",
+    )  # fmt: skip
+    order: Literal["cyclic", "greedy"] = parameter(
+        "cyclic", one_of("cyclic", "greedy"),
+        'Which features have curves, and whose step is next. "cyclic": all in turn, then those that gained most. '
+        '"greedy": a feature enters only if it beats chance, which happens by accident in one fit of twenty, and each '
+        "step is on the curve that lowers the loss most; pairs are of features that entered. Without validation rows, "
+        "a fit of squared loss and smooth or straight curves ends at the least corrected AIC. `entries_` tells who "
+        "entered. Not for several classes.",
     )  # fmt: skip
     subsample: float = parameter(
         0.65, real(0.0, 1.0, "right"),
@@ -211,6 +223,17 @@ class AdditiveParameters(CommonParameters):
         if needed := [what for what, is_wrong in wrong.items() if is_wrong]:
             raise TableError(f"shapes needs {' and '.join(needed)}: set it, or leave out shapes.")
 
+    def _check_order(self, n_scores: int) -> None:
+        """Raise TableError where other settings rule out a greedy order."""
+        wrong = {
+            "one score per row, and several classes have one each": n_scores > 1,
+            "joint=False, since curves that are boosted again go around": self.joint,
+            'ensemble="grouped"': self.ensemble != "grouped",
+            "keep_tables=False, since counts of new rows cannot tell who enters": getattr(self, "keep_tables", False),
+        }
+        if self.order == GREEDY and (needed := [what for what, is_wrong in wrong.items() if is_wrong]):
+            raise TableError(f'order="greedy" needs {" and ".join(needed)}: or leave order as it is.')
+
     def boosting_parameters(self, n_rows: int) -> Parameters:
         """Return the boosting parameters of a fit to `n_rows` rows."""
         parameters = Parameters(
@@ -226,6 +249,7 @@ class AdditiveParameters(CommonParameters):
             early_stopping_rounds=self.early_stopping_rounds,
             coarse_leaves=first_leaves(self.coarse_leaves, n_rows),
             smoothing_rounds=self.smoothing_rounds,
+            order=self.order,
         )
         return parameters.steep() if getattr(self, "steep_", not self.smoothing_rounds) else parameters
 

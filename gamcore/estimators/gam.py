@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, Final, Literal, Self, TypeVar, cast
@@ -24,16 +23,12 @@ from gamcore.data.targets import codes_of, read_class_target, read_numeric_targe
 from gamcore.decide.segments import Segment, suggest
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters
-from gamcore.estimators.base import check_parameters, column, numbers, revive
-from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor, task_estimator
+from gamcore.estimators.base import check_parameters, column
+from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.estimators.updating import UpdatableEstimator
 from gamcore.explain.classes import ClassCurves, explain_classes
-from gamcore.io import gamx
-from gamcore.io.manifest import Saved
 from gamcore.model.classes import ClassesModel, against_rest
 from gamcore.model.losses import LOSSES, Loss, default_loss
-from gamcore.model.monotone import promised
-from gamcore.multitask.model import TaskModel
 from gamcore.types import Floats
 
 
@@ -58,6 +53,8 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         Of "tweedie": the power that was given or chosen.
     steep_ :
         Whether refits start with small steps instead of smoothing rounds, as they do without these.
+    entries_ :
+        In greedy order, a frame of all features: those that entered, then the others, each with its chance.
     pair_ranking_ :
         Frame of all pairs, as from `rank_pairs`; like those below, only with `interactions`.
     pair_worth_ : (pairs,)
@@ -66,8 +63,8 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         Numbers of pairs tried, each with its mean validation loss.
     pair_joint_ :
         Whether main effects and pairs were boosted together.
-    tables_ : KeptTables
-        Counts of the rows, with `keep_tables`. `update_drift_`, a frame, tells how the rows added last differ.
+    tables_, update_drift_ :
+        With `keep_tables`: counts of the rows, and how those added last differ.
     """
 
     @property
@@ -368,33 +365,3 @@ def suggest_segments(
         threshold=threshold,
         train_share=model.train_share,
     )
-
-
-def load_model(path: str | os.PathLike[str]) -> Estimator:
-    """Return a fitted estimator from a `.gamx` file; `ModelFileError` where the file is damaged or foreign."""
-    return from_saved(gamx.load(path))
-
-
-def from_saved(saved: Saved) -> Estimator:
-    """Return a fitted estimator from a saved model. Parameters that this version does not know are left out."""
-    if isinstance(saved.model, TaskModel):
-        return task_estimator(saved, saved.model)
-    estimator = revive(ESTIMATORS[saved.model.loss.kind], saved)
-    estimator.model_ = saved.model
-    if isinstance(estimator, GAMRegressor):  # what a file says of its parameters is not trusted
-        given = asdict(saved.model.loss)
-        if "power" in given:
-            estimator.power_ = given["power"]
-            given["power"] = AUTO if estimator.power == AUTO else given["power"]  # it was chosen, and would be again
-        estimator.set_params(objective=saved.model.loss.name, **given)
-    estimator.best_rounds_ = np.array(numbers(saved.about.get("best_rounds")), np.int64)
-    estimator.n_rounds_ = int(estimator.best_rounds_.max(initial=0))
-    estimator.validation_losses_ = np.array(numbers(saved.about.get("validation_losses")), np.float64)
-    path = saved.about.get("pair_path")
-    steps = [numbers(step) for step in path] if isinstance(path, list) else []
-    estimator.pair_path_ = tuple((int(step[0]), step[1]) for step in steps if len(step) == 2)
-    estimator.steep_, estimator.monotone = saved.about.get("steep") is True, promised(saved.model)
-    estimator.pair_joint_ = saved.about.get("pair_joint") is True
-    if isinstance(estimator, GAMClassifier):
-        estimator.classes_ = np.array(saved.classes)
-    return estimator

@@ -88,11 +88,11 @@ def mean_loss(table: CodedTable, rows: Rows, loss: Form, course: Course) -> floa
 def judge(loss: float, fit: Fit, rule: StopRule, course: Course) -> bool:
     """Record a round's validation loss, and return whether the refit has stalled.
 
-    Without validation rows, the last round counts as the best and a refit never stalls.
+    Where nothing judges rounds (NaN), the last one counts as the best and a refit never stalls.
     """
     course.counts[ROUND] += 1
     now = course.counts[ROUND]
-    if course.valid.size == 0:
+    if course.valid.size == 0 and loss != loss:
         course.counts[BEST_ROUND] = now
         return False
     if loss < course.losses[BEST]:

@@ -16,6 +16,7 @@ from gamcore import __version__
 from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.decide.rules import All
+from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.numbers import count, fixed, number, percent
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, student, wilson
@@ -90,7 +91,8 @@ def card(space: Workspace, identifier: str) -> Card:
         rows.append(("Period", period))
     rows += _metrics(space, model)
     if spec is not None:
-        changes = ", ".join(f"{name} {value}" for name, value in spec.changes.items() if name not in SETTINGS)
+        others = [name for name in spec.changes if name not in (*SETTINGS, "order")]
+        changes = ", ".join(f"{name} {spec.changes[name]}" for name in others)
         changes = changes or "those of the preset"
         if order := directions.words(spec.changes, names):
             rows.append(("Order", f"a prediction {order}"))
@@ -98,7 +100,8 @@ def card(space: Workspace, identifier: str) -> Card:
             rows.append(("Curves", shapes))
         if bins := chosen_bins.words(spec.changes, names):
             rows.append(("Own bins", bins))
-        rows += [("Features", f"{len(spec.features)}"), ("Preset", spec.preset), ("Parameters", changes),
+        few = ", of which those that beat chance have curves" if spec.parameters().get("order") == GREEDY else ""
+        rows += [("Features", f"{len(spec.features)}{few}"), ("Preset", spec.preset), ("Parameters", changes),
                  ("Seed", str(spec.seed))]  # fmt: skip
     rows.append(("Bands", f"{model.bands} refits on halves of {band_rows(model.rows)}" if model.bands else "none"))
     rows.append(("Trained", f"{model.created[:16].replace('T', ' ')} UTC, in {fixed(model.seconds, 1)} s"))

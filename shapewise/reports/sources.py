@@ -16,7 +16,8 @@ from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.shown import shown_arms, shown_read_out
 from gamcore.decide.strategies import Ledger, Strategy, StrategySet
-from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor, from_saved, in_class
+from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor, in_class
+from gamcore.estimators.saved import from_saved
 from gamcore.explain.curves import Curve
 from gamcore.model.scales import Scale
 from shapewise.decisions import arm_tests

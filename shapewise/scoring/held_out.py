@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from gamcore.estimators.gam import ClassView, from_saved, in_class
+from gamcore.estimators.gam import ClassView, in_class
+from gamcore.estimators.saved import from_saved
 from gamcore.model.losses import Loss
 from gamcore.types import Floats, Ints
 from shapewise.store.workspace import StoreError, Workspace

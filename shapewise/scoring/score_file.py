@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gamcore.data.codes import clear_codes
-from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
+from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.estimators.saved import from_saved
 from gamcore.numbers import count, size
 from gamcore.viz.files.spreadsheets import write_csv, write_xlsx
 from shapewise.ingest.writer import Groups

@@ -11,7 +11,8 @@ import pandas as pd
 
 from gamcore.boosting.progress import Progress
 from gamcore.data.columns import TableError
-from gamcore.estimators.gam import GAMRegressor, from_saved
+from gamcore.estimators.gam import GAMRegressor
+from gamcore.estimators.saved import from_saved
 from gamcore.numbers import percent
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training.intervals import calibrate

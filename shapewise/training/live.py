@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from gamcore.boosting.progress import Progress
 from gamcore.estimators.additive_parameters import AUTO
-from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
+from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.kernels import N_CODES
 from shapewise.training.cost import estimate

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gamcore.estimators.additive_parameters import AdditiveParameters
+from gamcore.estimators.additive_parameters import GREEDY, AdditiveParameters
 from gamcore.estimators.multitask_parameters import MultiTaskParameters
 from gamcore.estimators.parameters import inputs
 from gamcore.numbers import exact
@@ -65,6 +65,7 @@ def _changed(spec: Spec) -> str:
     known = inputs(MultiTaskParameters if spec.kind == "tasks" else AdditiveParameters)
     said = [f"{known[name].label.lower()} {_value(value)}" for name, value in spec.changes.items()
             if name in known and name != "interactions"]  # fmt: skip
+    said += ["only features that beat chance"] if spec.changes.get("order") == GREEDY else []
     said += [text for of in (directions, curve_shapes, chosen_bins) if (text := of.words(spec.changes))]
     return _some(said, "settings")
 

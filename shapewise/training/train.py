@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 from gamcore.boosting.progress import Progress
 from gamcore.data.codes import with_codes
 from gamcore.data.columns import TableError
-from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor, from_saved
+from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from gamcore.estimators.saved import from_saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
 from shapewise.memory import give_back, plain_pool

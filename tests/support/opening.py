@@ -30,7 +30,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from gamcore import ModelFileError, load_model, suggest_segments
 from gamcore import io as scoring
 from gamcore.data.columns import TableError
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.kernels.tree_predict import add_trees
 from gamcore.multitask.model import TaskModel

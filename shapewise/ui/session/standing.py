@@ -22,6 +22,7 @@ def left_seconds(standing: Standing) -> float | None:
 
 STEPS: Final[dict[Stage, str]] = {
     "reading the table": "reading the table: {share} of the rows",
+    "choosing features": "choosing features: {done} of {most} have entered",
     "counting": "counting rows by pairs of bins: {share} done",
     "ranking": "ranking pairs: {done} of {most} grids",
     "tuning": "trying settings: {done} of {most} fits",

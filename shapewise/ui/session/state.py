@@ -23,8 +23,9 @@ from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, as_table
 from gamcore.estimators.additive import AdditiveEstimator
-from gamcore.estimators.gam import Estimator, GAMClassifier, from_saved, in_class
+from gamcore.estimators.gam import Estimator, GAMClassifier, in_class
 from gamcore.estimators.multitask import MultiTaskTrees
+from gamcore.estimators.saved import from_saved
 from gamcore.explain.curves import Curve
 from gamcore.explain.shown import shown
 from gamcore.explain.surfaces import Surface

@@ -8,7 +8,7 @@ import streamlit as st
 
 from gamcore import PRESETS
 from gamcore.boosting.problem import first_leaves
-from gamcore.estimators.additive_parameters import AUTO, AdditiveParameters, default_bags
+from gamcore.estimators.additive_parameters import AUTO, GREEDY, AdditiveParameters, default_bags
 from gamcore.estimators.parameters import abouts, defaults, inputs
 from gamcore.numbers import exact
 from shapewise.store.workspace import TableAbout
@@ -56,6 +56,21 @@ def pairs(table: TableAbout) -> dict[str, Any]:
     return changes | ({"joint": True} if together else {})
 
 
+def few(table: TableAbout, goal: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Show the switch for features that beat chance, and return the settings it changes."""
+    if goal == "classes":
+        return {}
+    together = bool(changes.get("joint"))
+    wanted = st.toggle(
+        "Only features that beat chance", key=f"few-{table.id}", disabled=together,
+        help="A feature gets a curve only if it stands out more than features without any effect do: in one training "
+        "of twenty, chance lets one in. Curves are fewer and nearer the truth where most columns say nothing. Weak "
+        "effects may be missed. Takes five to ten times as long."
+        + together * " Not together with boosting features and pairs together.",
+    )  # fmt: skip
+    return {"order": GREEDY} if wanted and not together else {}
+
+
 def bands(table: TableAbout, parameters: dict[str, Any]) -> int:
     """Show the switch for bands; return the number of half-sample refits. On by default unless they take long."""
     rows, features = round((1 - HELD_OUT) * (table.sampled or table.rows)), table.columns
@@ -71,6 +86,7 @@ def bands(table: TableAbout, parameters: dict[str, Any]) -> int:
 def counts(table: TableAbout, goal: str, parameters: dict[str, Any]) -> bool:
     """Show the switch for counts of the rows, where a model can learn on from them; return whether they are kept."""
     learns_from_rows = parameters.get("interactions") or parameters.get("ensemble", "grouped") != "grouped"
+    learns_from_rows = learns_from_rows or parameters.get("order") == GREEDY
     if goal != "number" or table.sampled or learns_from_rows:
         return False
     return st.toggle(
@@ -97,6 +113,7 @@ def take(spec: Spec, changes: dict[str, Any]) -> None:
     direction_fields.take(spec.table, changes)
     shape_fields.take(spec.table, changes)
     bin_fields.take(spec.table, changes)
+    st.session_state[f"few-{spec.table}"] = changes.get("order") == GREEDY
     st.session_state[f"finer-{spec.table}"] = changes.get("max_bins") == AUTO
     pairs = changes.get("interactions")
     if isinstance(pairs, int):

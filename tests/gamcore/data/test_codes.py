@@ -15,7 +15,7 @@ from gamcore.data.codes import clear_codes, code_of, with_codes
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, on_codes
 from gamcore.decide.rules_code import sql_of
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from gamcore.io import ScoringError, from_json, to_dict, to_json, to_python, to_sql
 from gamcore.io.checks import ModelFileError
 from gamcore.io.gamx import from_bytes, to_bytes

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gamcore import ModelFileError
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from gamcore.io import gamx
 from gamcore.io.gamx import SCHEMA, from_bytes, to_bytes
 from gamcore.io.manifest_intervals import OPTIONAL

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from benchmarks.app import mutants
 from gamcore import ModelFileError
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import _check_extent, from_bytes, to_bytes
 from tests.support import golden
 from tests.support.mutants import LEVELS, RAW, at_place, mutant, pack, put_together, take_apart

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes
 from tests.support.places import ROOT
 from tests.support.serving import settle

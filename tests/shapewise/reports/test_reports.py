@@ -15,7 +15,7 @@ from pptx import Presentation
 from pypdf import PdfReader
 from sklearn.metrics import roc_auc_score
 
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from gamcore.model.losses import LOSSES
 from gamcore.viz import files as export
 from gamcore.viz import plots

@@ -16,7 +16,7 @@ from gamcore.data.columns import TableError
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.rules import EVERYBODY, Levels, Range
 from gamcore.decide.strategies import Matches, Strategy, StrategySet
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.access.quotas import Limits
 from shapewise.decisions import boards as stored
 from shapewise.decisions.plan_and_outcome import read_out

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.access.quotas import Limits
 from shapewise.errors import room
 from shapewise.reports import file_jobs as packs

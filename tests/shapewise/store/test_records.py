@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from gamcore.decide.strategies import StrategySet
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.__main__ import main
 from shapewise.access import deployment
 from shapewise.access.deployment import missing

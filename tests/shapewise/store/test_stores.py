@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from gamcore.decide.strategies import StrategySet
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.access.permissions import LOCAL, Person
 from shapewise.decisions import boards as board
 from shapewise.errors import StoreError

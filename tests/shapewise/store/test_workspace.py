@@ -17,7 +17,7 @@ from gamcore.boosting.subagging import membership
 from gamcore.boosting.table_counts import TABLE_GROUPS, table_bytes
 from gamcore.data.sampling import subsamples
 from gamcore.decide.rules import Levels, Range
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from gamcore.kernels.layout import CodedTable
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs

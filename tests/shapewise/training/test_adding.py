@@ -10,7 +10,7 @@ import pytest
 
 from gamcore.data.column_names import ColumnNames, Names
 from gamcore.data.columns import TableError
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.reports.card import card
 from shapewise.store.workspace import StoreError
 from shapewise.training import carry_over as versions

@@ -8,7 +8,7 @@ import pytest
 
 from gamcore.data.column_names import ColumnNames, Names
 from gamcore.data.columns import TableError
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.reports.card import card
 from shapewise.training import by_feature, chosen_bins, runs
 from shapewise.training.carry_over import carried
@@ -70,7 +70,7 @@ def test_the_form_merges_levels(space, table):
     next(one for one in app.number_input if one.label == "Most rounds").set_value(40).run()
     button(app, "Train").click().run()
     assert not app.exception
-    (run,) = runs.active(space) or runs.listed(space)
+    (run,) = runs.active(space) or runs.listing(space)
     about = space.models.about(wait(space, run.id).model)
     assert about.spec["changes"] == {"bins": {"kind": [["z", "x"]]}, "max_rounds": 40}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.reports.card import card
 from shapewise.training import curve_shapes, runs
 from shapewise.training.by_feature import among
@@ -58,7 +58,7 @@ def test_the_form_makes_a_model_of_these_shapes(space, waves):
     next(one for one in app.number_input if one.label == "Most rounds").set_value(40).run()
     button(app, "Train").click().run()
     assert not app.exception
-    (run,) = runs.active(space) or runs.listed(space)
+    (run,) = runs.active(space) or runs.listing(space)
     about = space.models.about(wait(space, run.id).model)
     assert about.spec["changes"] == {"shapes": {"age": "smooth", "use": "linear"}, "max_rounds": 40}
     model = from_saved(space.models.load(about.id))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.training import runs
 from shapewise.training.cost import estimate
 from shapewise.training.dataset import read_data
@@ -32,7 +32,7 @@ def test_the_switch_makes_a_model_with_finer_bins(space, jumps):
     next(one for one in app.number_input if one.label == "Most rounds").set_value(60).run()
     button(app, "Train").click().run()
     assert not app.exception
-    (run,) = runs.active(space) or runs.listed(space)
+    (run,) = runs.active(space) or runs.listing(space)
     model = space.models.about(wait(space, run.id).model)
     assert model.spec["changes"] == {"max_bins": "auto", "max_rounds": 60}
     assert max(bins.size for bins in from_saved(space.models.load(model.id)).model_.bins) > 256

@@ -10,7 +10,7 @@ import pytest
 
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.ingest.read import read_file
 from shapewise.scoring.held_out import held_out
 from shapewise.scoring.score_rows import Scorer

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from gamcore import io
 from gamcore.data.column_names import ColumnNames, Names
 from gamcore.decide.rules import Levels
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from gamcore.io import from_json, to_json, to_sql
 from shapewise.columns.steps import Computed, Retyped
 from shapewise.store.workspace import Workspace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.training import runs
 from shapewise.training.runs import Run, Standing
 from shapewise.training.spec import Spec

@@ -17,7 +17,7 @@ from gamcore.data.column_names import ColumnNames, Names
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import Missing, Range
 from gamcore.decide.strategies import Strategy, StrategySet
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from gamcore.io import to_python, to_sql
 from shapewise.decisions import boards as stored
 from shapewise.decisions.proof import prove

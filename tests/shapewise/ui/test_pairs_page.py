@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.saved import from_saved
 from shapewise.store.workspace import Workspace, default_root
 from shapewise.training.spec import Spec
 from shapewise.training.train import train

@@ -62,7 +62,7 @@ def test_the_row_shown_adds_up_to_its_prediction(tasked):
     assert chart["type"] == "bar"
     assert len(chart["text"]) > 3
     told = next(found.value for found in app.caption if found.value.startswith("Predicted"))
-    from gamcore.estimators.gam import from_saved
+    from gamcore.estimators.saved import from_saved
 
     chance = from_saved(space.models.load(model.id)).predict_proba(data.X.iloc[[places[2]]], "boat")[0, 1]
     assert f"{chance:.1%}" in told
@@ -192,7 +192,7 @@ def test_tables_are_tasks_with_columns_of_their_own(space):
     model = train(space, spec)
     assert [task["name"] for task in model.tasks] == ["boats", "cars"]
     assert model.table_name == "cars + boats"
-    from gamcore.estimators.gam import from_saved
+    from gamcore.estimators.saved import from_saved
 
     estimator = from_saved(space.models.load(model.id))
     assert np.isfinite(estimator.predict(boats.drop(columns="price"), "boats")).all()

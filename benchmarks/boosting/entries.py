@@ -2,7 +2,7 @@
 
 Ten of a hundred features have an effect, of several shapes. Some runs are fitted to the end, beside the usual order, in
 which every feature has a curve. Errors are those of the mean, against the truth, over fresh rows. With `--data`, the
-public tables come first: features kept, and the test metric in both orders, on one split of `benchmarks.boosting.peers`.
+public tables come first: features kept, and the test metric in both orders, on one split.
 """
 
 from __future__ import annotations
@@ -101,10 +101,10 @@ def public(data: Path, name: str) -> dict[str, Any]:
 
 def summary(case: Case, runs: pd.DataFrame) -> dict[str, Any]:
     """Return a line of the table."""
-    found, few = runs["true"] == N_TRUE, runs["false"] <= 1
+    all_true, few = runs["true"] == N_TRUE, runs["false"] <= 1
     return {
-        "case": case.words(), "all ten found": f"{found.sum()} of {len(runs)}",
-        "and at most one other": f"{(found & few).sum()} of {len(runs)}", "others, mean": runs["false"].mean(),
+        "case": case.words(), "all ten found": f"{all_true.sum()} of {len(runs)}",
+        "and at most one other": f"{(all_true & few).sum()} of {len(runs)}", "others, mean": runs["false"].mean(),
         "squared error": runs["greedy error"].mean(), "in cyclic order": runs["cyclic error"].mean(),
         "seconds": runs["greedy s"].median(), "seconds in cyclic order": runs["cyclic s"].median(),
     }  # fmt: skip

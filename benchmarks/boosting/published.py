@@ -76,17 +76,17 @@ def gu_and_wahba(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray, np.n
 
 def errors(n_rows: int, folder: Path) -> dict[str, float]:
     """Return the mean squared error of each way of fitting, at the rows."""
-    found: dict[str, list[float]] = {name: [] for name in OURS}
+    by_way: dict[str, list[float]] = {name: [] for name in OURS}
     for seed in range(RUNS):
         X, y, truth = gu_and_wahba(n_rows, seed)
         X.assign(y=y, truth=truth).to_csv(folder / f"{seed}.csv", index=False)
         for name, settings in OURS.items():
             model = GAMRegressor(random_state=0, **settings).fit(X, y)
-            found[name].append(float(np.mean((model.predict(X) - truth) ** 2)))
+            by_way[name].append(float(np.mean((model.predict(X) - truth) ** 2)))
     if shutil.which("Rscript"):
         subprocess.run(["Rscript", "-e", MGCV, str(folder)], check=True, capture_output=True)
-        found = {"mgcv, REML": [float(path.read_text()) for path in folder.glob("*.error")]} | found
-    return {name: float(np.mean(one)) for name, one in found.items()}
+        by_way = {"mgcv, REML": [float(path.read_text()) for path in folder.glob("*.error")]} | by_rows
+    return {name: float(np.mean(one)) for name, one in by_way.items()}
 
 
 def main() -> None:
@@ -95,11 +95,11 @@ def main() -> None:
     parser.add_argument("--bodyfat", type=Path, help="the rows of TH.data::bodyfat as a CSV file")
     parser.add_argument("--doc", type=Path, help="page between whose marks the tables go")
     asked = parser.parse_args()
-    found = {}
+    by_rows = {}
     for n_rows in (400, 2000):
         with tempfile.TemporaryDirectory() as folder:
-            found[f"{n_rows:,} rows"] = errors(n_rows, Path(folder))
-    lines = markdown(pd.DataFrame(found).rename_axis(f"squared error, mean of {RUNS} runs"))
+            by_rows[f"{n_rows:,} rows"] = errors(n_rows, Path(folder))
+    lines = markdown(pd.DataFrame(by_rows).rename_axis(f"squared error, mean of {RUNS} runs"))
     if asked.bodyfat:
         own = coefficients(pd.read_csv(asked.bodyfat))
         both = pd.DataFrame({"mboost, as published": PUBLISHED, "ours": own}).rename_axis("coefficient")

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
@@ -56,20 +55,6 @@ class Entries:
 
     chosen: Ints
     chances: Floats
-
-    def told(self, names: Sequence[str]) -> pd.DataFrame:
-        """Return a frame with a row per feature: feature, entered (its place in the order, 0 if outside), chance."""
-        entered = np.zeros(len(names), np.int64)
-        entered[self.chosen] = np.arange(1, self.chosen.size + 1)
-        outside = np.flatnonzero(entered == 0)
-        places = np.concatenate([self.chosen, outside[np.argsort(self.chances[outside], kind="stable")]])
-        return frame_of([[names[j], int(entered[j]), float(self.chances[j])] for j in places])
-
-
-def frame_of(rows: Sequence[Any]) -> pd.DataFrame:
-    """Return the frame of `Entries.told` from its rows; what is not such a row is left out."""
-    known = [row for row in rows if isinstance(row, list) and [type(cell) for cell in row] == [str, int, float]]
-    return pd.DataFrame(known, columns=["feature", "entered", "chance"])
 
 
 class Look(NamedTuple):
@@ -151,7 +136,7 @@ class _Course:
     def _boost(self) -> None:
         """Run some rounds of the curves inside."""
         state = self._state
-        rounds = state.rounds_over(np.sort(np.array(self._inside, np.int64)))
+        rounds = state.choice.over(np.sort(np.array(self._inside, np.int64)))
         settings = state.settings()._replace(bend=BENDS[1])
         rounds.run(settings, len(self._inside), StopRule(ROUNDS, 0.0), state.course, ROUNDS)
         state.settle()
@@ -184,21 +169,21 @@ class _Test:
             apart = self.line - np.average(self.line, weights=second) if second.sum() > 0 else self.line
             spread = float(np.sum(apart**2 * second))
             return _outcome([(float(np.sum(apart * centred)) ** 2 / spread, 1)] if spread > 0 else [])
-        found = []
+        outcomes = []
         for cell in self.cells:
             total, square = np.bincount(cell, centred), np.bincount(cell, second)
             used = square > 0
             if used.sum() > 1:
-                found.append((float(np.sum(total[used] ** 2 / square[used])), int(used.sum()) - 1))
-        return _outcome(found)
+                outcomes.append((float(np.sum(total[used] ** 2 / square[used])), int(used.sum()) - 1))
+        return _outcome(outcomes)
 
 
-def _outcome(found: list[tuple[float, int]]) -> tuple[float, float]:
+def _outcome(outcomes: list[tuple[float, int]]) -> tuple[float, float]:
     """Return the surprise and the chance of the most telling of some sums of squares with their degrees of freedom."""
-    if not found:
+    if not outcomes:
         return -np.inf, 1.0
-    chance = min(1.0, len(found) * min(float(chi2.sf(value, freedom)) for value, freedom in found))
-    return max(_normal(value, freedom) for value, freedom in found), chance
+    chance = min(1.0, len(outcomes) * min(float(chi2.sf(value, freedom)) for value, freedom in outcomes))
+    return max(_normal(value, freedom) for value, freedom in outcomes), chance
 
 
 def _normal(value: float, freedom: int) -> float:

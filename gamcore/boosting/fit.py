@@ -24,7 +24,7 @@ from gamcore.boosting.pair_selection import Chosen, Mains, Options, Pair, add_pa
 from gamcore.boosting.problem import Parameters, Problem, Share, Shares
 from gamcore.boosting.progress import Callback, Progress, Watcher
 from gamcore.boosting.refit import Refit
-from gamcore.boosting.rows import Dealing, Encoded, Source
+from gamcore.boosting.rows import Dealing, Encoded, Source, with_features
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.model.additive import AdditiveModel, assemble
@@ -96,7 +96,7 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     is_greedy, entries = plan.parameters.order == "greedy", None
     if is_greedy:
         entries = _entries(shares, plan, seeds, watcher)
-        source = source.with_features(entries.chosen)
+        source = with_features(source, entries.chosen)
         shares = source.shares(dealing)
     counted = None if is_greedy else source.counted(dealing, plan.parameters.ensemble)
     learnt = counted or shares
@@ -196,7 +196,7 @@ def with_halves(
         )
     about = {"part": watcher.next_part()}
     if recipe.parameters.order == "greedy" and isinstance(model, AdditiveModel):
-        data = data.with_features(np.array([term.feature for term in model.terms if term.refits.any()], np.int64))
+        data = with_features(data, np.array([term.feature for term in model.terms if term.refits.any()], np.int64))
     if isinstance(model, ClassesModel):
         made = fit_class_halves(data, model, recipe, n_refits, seeds.halves, callback=watcher.callback, about=about)
         return model if watcher.stopped else made

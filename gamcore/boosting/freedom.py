@@ -22,6 +22,7 @@ from typing import Final
 import numpy as np
 
 from gamcore.kernels.layout import CodedTable, Settings
+from gamcore.kernels.products import multiply
 from gamcore.kernels.smoothers import AT_ONCE, LEVELS, RIDGE, Smoothers
 from gamcore.types import Floats, Ints
 
@@ -121,5 +122,7 @@ def penalty_of(smoothers: Smoothers, feature: int, n_codes: int) -> Floats:
 
 
 def _product(first: Floats, second: Floats) -> Floats:
-    """Return the matrix product, summed in this thread: those of a library would busy-wait."""
-    return np.asarray(np.einsum("ij,jk->ik", first, second), np.float64)
+    """Return the product of two matrices."""
+    out = np.empty((first.shape[0], second.shape[1]))
+    multiply(np.ascontiguousarray(first), np.ascontiguousarray(second), out)
+    return out

@@ -30,7 +30,7 @@ from gamcore.kernels.layout import CodedTable
 from gamcore.kernels.tables import Tables
 from gamcore.model.additive import Given
 from gamcore.model.losses import LOSSES, Loss
-from gamcore.types import Floats, Ints
+from gamcore.types import Floats
 
 SPARE: Final = {False: 10, True: 4}
 """Doublings of the rows that the scale leaves room for, without weights and with them."""
@@ -206,10 +206,6 @@ class KeptTables:
     def parts(self) -> Iterator[Part]:
         """Yield nothing: there are no rows."""
         return iter(())
-
-    def with_features(self, chosen: Ints) -> Self:
-        """Raise TableError: counts cannot tell who enters."""
-        raise TableError("Counts of rows are learnt from in cyclic order: all features have curves.")
 
     def with_loss(self, loss: Loss) -> Self:
         """Return the same counts, which are for squared loss."""

@@ -11,25 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor
-from gamcore.boosting.freedom import Freedom
-from gamcore.boosting.greedy import GreedyRounds
-from gamcore.boosting.learners import make_smoothers
 from gamcore.boosting.problem import Parameters, Problem, rows_of
-from gamcore.boosting.rounds import (
-    GroupedRounds,
-    Rounds,
-    SmoothRounds,
-    ThreadedRounds,
-    make_sets,
-)
-from gamcore.boosting.subagging import RowLevelRounds, row_strategy
+from gamcore.boosting.round_choice import RoundChoice
+from gamcore.boosting.rounds import Rounds
 from gamcore.data.sampling import Split
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import losses
 from gamcore.kernels import row_state as row_kernels
 from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MARK_ROUND, ROUND, StopRule, make_course, validate
-from gamcore.kernels.layout import CHUNK, CodedTable, Rows, Sets, Settings, make_fit
-from gamcore.kernels.smoothers import Smoothers
+from gamcore.kernels.layout import CHUNK, Rows, Settings, make_fit
 
 SMALL_RATE: Final = 0.05
 """The learning rate of small steps. After large ones, the features whose turn comes first would hold what they share
@@ -85,21 +75,17 @@ class RefitState:
         self.course = make_course(n_features, split.valid, valid_weight, dtype, self.n_codes)
         self.refresh()
         self.course.losses[:] = validate(problem.table, self.rows, self.fit, self.loss, self.course)
-        if self._by_aic:
+        self.by_aic = self._wants_aic()
+        self._is_judged = self.by_aic or bool(split.valid.size)
+        if self.by_aic:
             flat = self.train_loss() / self.loss_unit * self._train_weight
-            self.course.losses[:] = self._freedom.corrected_aic(flat)
+            self.course.losses[:] = self.choice.freedom.corrected_aic(flat)
 
-    @property
-    def _by_aic(self) -> bool:
-        """Whether the best round is that of the least AIC: in greedy order, where no rows are held out."""
+    def _wants_aic(self) -> bool:
+        """Return whether the best round is that of the least AIC: in greedy order, where no rows are held out."""
         learners, active = self.parameters.learners, self.problem.table.active
-        is_linear = self.loss == losses.SQUARED and bool(learners) and all(learners[j] for j in active)
+        is_linear = self.problem.loss.is_additive and bool(learners) and all(learners[j] for j in active)
         return self.parameters.order == "greedy" and is_linear and not self.split.valid.size
-
-    @property
-    def _is_judged(self) -> bool:
-        """Whether rounds are compared; else the last counts."""
-        return self._by_aic or bool(self.split.valid.size)
 
     def score(self) -> NDArray[np.float64]:
         """Return the scores (n,) of all rows."""
@@ -114,15 +100,6 @@ class RefitState:
         signs = np.zeros((self.problem.table.last.size, 2), np.int64)
         signs[:, 0] = self.parameters.signs or 0
         return signs
-
-    def _code_weights(self) -> list[NDArray[np.float64]]:
-        """Return the weight of the training rows by code, of the features that are learnt by smoothers."""
-        table, rows = self.problem.table, rows_of(self.problem.table, self.split.train)
-        weight = self.problem.weight[rows] if self.problem.weight.size else None
-        return [
-            np.bincount(table.of(j)[rows], weight, table.last[j] + 1).astype(np.float64) if learner else np.empty(0)
-            for j, learner in enumerate(self.parameters.learners)
-        ]
 
     @property
     def n_codes(self) -> int:
@@ -240,63 +217,9 @@ class RefitState:
 
     def rounds(self, executor: Executor | None) -> Rounds:
         """Return the way of making histograms that the parameters ask for."""
-        return self.rounds_over(self.problem.table.active, executor)
-
-    def rounds_over(self, active: NDArray[np.int64], executor: Executor | None = None) -> Rounds:
-        """Return rounds over some features."""
-        parameters, settings = self.parameters, self.settings()
-        table = self.problem.table._replace(active=active)
-        if parameters.ensemble != "grouped":
-            return self._row_level(table, settings)
-        sets, of = self._sets, (table, self.rows)
-        if parameters.order == "greedy":
-            freedom = self._freedom if self._by_aic else None
-            return GreedyRounds(*of, sets, self.fit, settings=settings, smoothers=self._smoothers, freedom=freedom)
-        if any(parameters.learners):
-            return SmoothRounds(*of, sets, self.fit, settings=settings, smoothers=self._smoothers)
-        if executor is None:
-            return GroupedRounds(*of, sets, self.fit, settings)
-        return ThreadedRounds(*of, sets, self.fit, settings=settings, executor=executor)
+        return self.choice.over(self.problem.table.active, executor)
 
     @cached_property
-    def _sets(self) -> Sets:
-        """The bags of grouped rounds."""
-        problem, parameters = self.problem, self.parameters
-        return make_sets(
-            problem.table,
-            self.split.train,
-            group_weight=problem.group_weight if problem.needs_weight(parameters) else None,
-            subsample=parameters.subsample,
-            n_bags=self.settings().n_bags,
-            seed=self.seed,
-            dtype=parameters.dtype,
-        )
-
-    @cached_property
-    def _smoothers(self) -> Smoothers:
-        learners = self.parameters.learners or (None,) * self.problem.table.last.size
-        return make_smoothers(learners, self._code_weights(), self.n_codes)
-
-    @cached_property
-    def _freedom(self) -> Freedom:
-        table = self.problem.table
-        return Freedom(table, self._smoothers, rows_of(table, self.split.train), self.problem.weight)
-
-    def _row_level(self, table: CodedTable, settings: Settings) -> Rounds:
-        """Return rounds with bags of rows."""
-        problem, parameters, train = self.problem, self.parameters, self.split.train
-        strategy = row_strategy(
-            table,
-            parameters.ensemble,
-            strategy=parameters.histogram,
-            rows=rows_of(table, train),
-            n_bags=settings.n_bags,
-            share=parameters.subsample,
-            seed=self.seed,
-            paired=problem.loss.is_paired,
-            dtype=parameters.dtype,
-        )
-        return RowLevelRounds(
-            table, self.rows, train=train, fit=self.fit, settings=settings, strategy=strategy,
-            constant=problem.constant,
-        )  # fmt: skip
+    def choice(self) -> RoundChoice:
+        """The choice of rounds."""
+        return RoundChoice(self)

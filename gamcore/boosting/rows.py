@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Protocol, Self
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
@@ -101,10 +101,6 @@ class Source(Protocol):
         """Return the same rows for another loss."""
         ...
 
-    def with_features(self, chosen: Ints) -> Self:
-        """Return the same rows, of which only some features are learnt."""
-        ...
-
 
 @dataclass(frozen=True)
 class Encoded:
@@ -190,10 +186,6 @@ class Encoded:
         """Return the same rows for another loss."""
         return replace(self, loss=loss)
 
-    def with_features(self, chosen: Ints) -> Self:
-        """Return the same rows, of which only some features are learnt."""
-        return replace(self, chosen=chosen)
-
     def problem(self, dealt: Deal) -> Problem:
         """Return the rows in group order."""
         weight, offset = (np.empty(0) if one is None else one[dealt.order] for one in (self.weight, self.offset))
@@ -262,6 +254,15 @@ def group_order(binned: Binned, dealt: Deal) -> CodedTable:
     for j, line in enumerate(binned.codes):
         table.of(j)[:] = line[dealt.order]
     return filled(table)
+
+
+Rows = TypeVar("Rows", bound=Source)
+
+
+def with_features(source: Rows, chosen: Ints) -> Rows:
+    """Return the same rows, of which only some features are learnt."""
+    made: Rows = replace(cast(Any, source), chosen=chosen)
+    return made
 
 
 def learning(table: CodedTable, chosen: Ints | None) -> CodedTable:

@@ -166,10 +166,6 @@ class Spilled:
         """Return the same rows for another loss."""
         return replace(self, loss=loss)
 
-    def with_features(self, chosen: Ints) -> Self:
-        """Return the same rows, of which only some features are learnt."""
-        return replace(self, chosen=chosen)
-
     def _offset(self, first: int, end: int, none: Absent) -> Floats | Absent:
         """Return the offsets of some rows, or `none` if they have none."""
         return self.files.column("log_exposure", np.float64, first, end) if self.exposed else none

@@ -31,6 +31,7 @@ from gamcore.data.rows import read_init_score
 from gamcore.data.table import learn_features
 from gamcore.estimators.additive_parameters import AUTO, FEWEST_BANDS, MOST_BANDS, AdditiveParameters
 from gamcore.estimators.base import TrainingRows, check_parameters, n_threads, plain
+from gamcore.estimators.entries import entries_frame
 from gamcore.estimators.explained import Explained
 from gamcore.estimators.progress_bar import Listener, listening
 from gamcore.explain.surfaces import pair_worth
@@ -136,7 +137,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         self.n_rounds_ = int(self.best_rounds_.max())
         self.validation_losses_ = fitted.validation_losses
         if fitted.entries:
-            self.entries_ = fitted.entries.told(names)
+            self.entries_ = entries_frame(fitted.entries, names)
         if fitted.ranking:
             self.pair_ranking_ = _ranking_frame(fitted.ranking, names)
         if pairs := fitted.pairs:

@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 import numpy as np
 
-from gamcore.boosting.entry import frame_of
 from gamcore.estimators.additive_parameters import AUTO
 from gamcore.estimators.base import numbers, revive
+from gamcore.estimators.entries import frame_of
 from gamcore.estimators.gam import ESTIMATORS, Estimator, GAMClassifier, GAMRegressor
 from gamcore.estimators.multitask import task_estimator
 from gamcore.io import gamx

@@ -50,9 +50,9 @@ class Dense:
         self.fit, self.smoothers = np.full(n, np.average(self.y, weights=self.weight)), []
         for j in range(4):
             last = int(table.last[j])
-            F = functions_of(state._smoothers, j, last)[table.of(j)]
+            F = functions_of(state.choice.smoothers, j, last)[table.of(j)]
             heavy = self.weight[table.of(j) > 0].sum()
-            system = F.T @ (self.weight[:, None] * F) + heavy * penalty_of(state._smoothers, j, last + 1)
+            system = F.T @ (self.weight[:, None] * F) + heavy * penalty_of(state.choice.smoothers, j, last + 1)
             if not (table.of(j) == 0).any():
                 system[0, 0] = 1.0
             self.smoothers.append(F @ np.linalg.solve(system, F.T * self.weight))

@@ -85,7 +85,7 @@ def errors(n_rows: int, folder: Path) -> dict[str, float]:
             by_way[name].append(float(np.mean((model.predict(X) - truth) ** 2)))
     if shutil.which("Rscript"):
         subprocess.run(["Rscript", "-e", MGCV, str(folder)], check=True, capture_output=True)
-        by_way = {"mgcv, REML": [float(path.read_text()) for path in folder.glob("*.error")]} | by_rows
+        by_way = {"mgcv, REML": [float(path.read_text()) for path in folder.glob("*.error")]} | by_way
     return {name: float(np.mean(one)) for name, one in by_way.items()}
 
 

@@ -82,10 +82,14 @@ class RefitState:
             self.course.losses[:] = self.choice.freedom.corrected_aic(flat)
 
     def _wants_aic(self) -> bool:
-        """Return whether the best round is that of the least AIC: in greedy order, where no rows are held out."""
-        learners, active = self.parameters.learners, self.problem.table.active
-        is_linear = self.problem.loss.is_additive and bool(learners) and all(learners[j] for j in active)
-        return self.parameters.order == "greedy" and is_linear and not self.split.valid.size
+        """Return whether the best round is that of the least AIC: in greedy order, where no rows are held out.
+
+        Only a fit that is linear in the target has one.
+        """
+        parameters, active = self.parameters, self.problem.table.active
+        smooth = bool(parameters.learners) and all(parameters.learners[j] for j in active)
+        is_linear = self.problem.loss.is_additive and smooth and not any(parameters.signs)
+        return parameters.order == "greedy" and is_linear and not self.split.valid.size
 
     def score(self) -> NDArray[np.float64]:
         """Return the scores (n,) of all rows."""
@@ -184,6 +188,8 @@ class RefitState:
         n_greedy = ceil(parameters.greedy_ratio * self.problem.table.active.size)
         rule = StopRule(parameters.early_stopping_rounds, parameters.tolerance)
         stages = [RoundStage(fine, rule, n_greedy, no_end)]
+        if self.by_aic:  # others are for trees, and their best rounds would not be those of the hat matrix
+            return stages
         if self.split.valid.size and parameters.coarse_leaves > parameters.max_leaves:
             coarse = fine._replace(max_leaves=parameters.coarse_leaves)
             stages.insert(0, RoundStage(coarse, StopRule(1, parameters.tolerance), n_greedy, no_end))

@@ -28,8 +28,8 @@ def table(n, seed, noise=0.5):
     return X, np.sin(2 * X["a"]) + 0.5 * X["b"].fillna(1.0) + level + noise * rng.normal(size=n), rng
 
 
-def state_of(X, y, weight=None, rounds=5, shapes=None):
-    model = GAMRegressor(order="greedy", shapes=shapes or SHAPES, learning_rate=RATE, max_rounds=rounds)
+def state_of(X, y, weight=None, rounds=5, rate=RATE):
+    model = GAMRegressor(order="greedy", shapes=SHAPES, learning_rate=rate, max_rounds=rounds)
     read = model.read_table(X, reset=True)
     rows = model.read_rows(read, y.to_numpy(), weight, None)
     data = model._encoded(rows, bin_rows(model, rows, 64, 64), None)
@@ -43,7 +43,7 @@ class Dense:
     """The same with matrices of all rows: fits, steps and the hat matrix."""
 
     def __init__(self, state):
-        table, self.y = state.problem.table, state.problem.y
+        table, self.y, self.rate = state.problem.table, state.problem.y, state.parameters.learning_rate
         self.weight = state.problem.row_weight
         n = self.y.size
         self.hat = np.outer(np.ones(n), self.weight / self.weight.sum())
@@ -59,11 +59,11 @@ class Dense:
 
     def step(self):
         left = self.y - self.fit
-        steps = [RATE * S @ left for S in self.smoothers]
+        steps = [self.rate * S @ left for S in self.smoothers]
         gains = [2 * np.sum(self.weight * left * u) - np.sum(self.weight * u * u) for u in steps]
         best = int(np.argmax(gains))
         self.fit = self.fit + steps[best]
-        self.hat = self.hat + RATE * self.smoothers[best] @ (np.eye(self.y.size) - self.hat)
+        self.hat = self.hat + self.rate * self.smoothers[best] @ (np.eye(self.y.size) - self.hat)
         return best
 
     def corrected_aic(self):
@@ -91,9 +91,10 @@ def test_every_step_fit_and_aic_are_those_of_dense_algebra(weighted):
         assert own == pytest.approx(dense.corrected_aic(), abs=1e-6)
 
 
-def test_a_fit_without_held_out_rows_ends_at_the_least_aic():
+@pytest.mark.parametrize("rate", [0.1, 0.7])
+def test_a_fit_without_held_out_rows_ends_at_the_least_aic(rate):
     X, y, _ = table(150, 1, noise=1.5)
-    state = state_of(X, y, rounds=120)
+    state = state_of(X, y, rounds=120, rate=rate)
     for _ in boost(state):
         pass
     found = state.best()
@@ -104,6 +105,7 @@ def test_a_fit_without_held_out_rows_ends_at_the_least_aic():
             dense.step()
         aics.append(dense.corrected_aic())
     assert 1 <= found.best_round < 120
+    assert (found.best_round < 10) == (rate > 0.5)
     assert int(np.argmin(aics)) + 1 == found.best_round
     assert np.isnan(found.valid_loss)
 

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from gamcore.boosting.executor import Executor, make_executor
 from gamcore.boosting.learners import Learner
@@ -136,8 +136,8 @@ class _Course:
     def _boost(self) -> None:
         """Run some rounds of the curves inside."""
         state = self._state
-        rounds = state.choice.over(np.sort(np.array(self._inside, np.int64)))
         settings = state.settings()._replace(bend=BENDS[1])
+        rounds = state.choice.over(np.sort(np.array(self._inside, np.int64)), settings)
         rounds.run(settings, len(self._inside), StopRule(ROUNDS, 0.0), state.course, ROUNDS)
         state.settle()
 
@@ -182,7 +182,7 @@ def _outcome(outcomes: list[tuple[float, int]]) -> tuple[float, float]:
     """Return the surprise and the chance of the most telling of some sums of squares with their degrees of freedom."""
     if not outcomes:
         return -np.inf, 1.0
-    chance = min(1.0, len(outcomes) * min(float(chi2.sf(value, freedom)) for value, freedom in outcomes))
+    chance = min(1.0, len(outcomes) * min(float(chdtrc(freedom, value)) for value, freedom in outcomes))
     return max(_normal(value, freedom) for value, freedom in outcomes), chance
 
 

@@ -54,7 +54,12 @@ class RoundStage(NamedTuple):
 
 
 class RefitState:
-    """The state of one refit during boosting: its rows, curves and losses."""
+    """The state of one refit during boosting: its rows, curves and losses.
+
+    by_aic : whether its best round is that of the least AIC.
+    """
+
+    by_aic = False
 
     def __init__(self, problem: Problem, split: Split, parameters: Parameters, seed: int) -> None:
         self.problem, self.split, self.parameters, self.seed = problem, split, parameters, seed
@@ -76,10 +81,13 @@ class RefitState:
         self.refresh()
         self.course.losses[:] = validate(problem.table, self.rows, self.fit, self.loss, self.course)
         self.by_aic = self._wants_aic()
-        self._is_judged = self.by_aic or bool(split.valid.size)
         if self.by_aic:
             flat = self.train_loss() / self.loss_unit * self._train_weight
             self.course.losses[:] = self.choice.freedom.corrected_aic(flat)
+
+    def _is_judged(self) -> bool:
+        """Return whether rounds are compared; else the last counts."""
+        return self.by_aic or bool(self.split.valid.size)
 
     def _wants_aic(self) -> bool:
         """Return whether the best round is that of the least AIC: in greedy order, where no rows are held out.
@@ -143,7 +151,7 @@ class RefitState:
 
     def rewind(self) -> None:
         """Go back to the best round, and count rounds without improvement from now."""
-        if self._is_judged:
+        if self._is_judged():
             self.fit.curves[:] = self.course.curves
         self.course.counts[MARK_ROUND] = self.course.counts[ROUND]
         self.refresh()
@@ -166,7 +174,7 @@ class RefitState:
     def best(self) -> Refit:
         """Return the best round so far, on the scale of the target's link."""
         course = self.course
-        curves = course.curves if self._is_judged else self.fit.curves
+        curves = course.curves if self._is_judged() else self.fit.curves
         loss = float(course.losses[BEST]) * self.loss_unit if self.split.valid.size else np.nan
         return Refit(curves * self.scale, self.base_score, int(course.counts[BEST_ROUND]), loss)
 
@@ -223,9 +231,12 @@ class RefitState:
 
     def rounds(self, executor: Executor | None) -> Rounds:
         """Return the way of making histograms that the parameters ask for."""
-        return self.choice.over(self.problem.table.active, executor)
+        return self.choice.over(self.problem.table.active, self.settings(), executor)
 
     @cached_property
     def choice(self) -> RoundChoice:
-        """The choice of rounds."""
-        return RoundChoice(self)
+        """The choice of rounds; it does not know this state, which else would outlive its use."""
+        return RoundChoice(
+            self.problem, self.split, self.parameters, seed=self.seed, rows=self.rows, fit=self.fit,
+            n_bags=self.settings().n_bags, by_aic=self.by_aic,
+        )  # fmt: skip

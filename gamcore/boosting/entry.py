@@ -78,19 +78,16 @@ def enter(
     n_groups = problem.table.starts.size - 1
     around = replace(parameters, order="cyclic")
     state = RefitState(problem, Split(np.arange(n_groups), np.empty(0, np.int64)), around, seed)
-    tests = [_Test.of(problem.table, j, learner) for j, learner in enumerate(_each(parameters, problem.table))]
+    learners = parameters.learners or (None,) * problem.table.last.size
+    tests = [_Test.of(problem.table, j, learner) for j, learner in enumerate(learners)]
     executor = make_executor(n_jobs)
     try:
-        return _Course(state, tests, executor).run(tell)
+        return _Entering(state, tests, executor).run(tell)
     finally:
         executor.close()
 
 
-def _each(parameters: Parameters, table: CodedTable) -> Sequence[Learner | None]:
-    return parameters.learners or (None,) * table.last.size
-
-
-class _Course:
+class _Entering:
     """A run from no curve to those that beat chance."""
 
     def __init__(self, state: RefitState, tests: Sequence[_Test], executor: Executor) -> None:
@@ -100,7 +97,7 @@ class _Course:
     def run(self, tell: Callable[[int, int], bool]) -> Entries:
         """Let features enter until none outside beats chance."""
         active = self._state.problem.table.active
-        chances, looks = np.ones(active.max(initial=-1) + 1), 0
+        chances, looks = np.ones(self._state.problem.table.last.size), 0
         while outside := [int(j) for j in active if j not in self._inside]:
             look = self._look()
             chances[outside] = np.minimum(1.0, len(outside) * look.chance[outside])
@@ -114,9 +111,7 @@ class _Course:
                 if tell(len(self._inside), active.size):
                     break
             self._boost()
-        every = np.ones(self._state.problem.table.last.size)
-        every[: chances.size] = chances
-        return Entries(np.array(self._inside, np.int64), every)
+        return Entries(np.array(self._inside, np.int64), chances)
 
     def _look(self) -> Look:
         """Test every feature, at the curves so far."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,13 +93,11 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
         check_pairs(source.bins, plan.interactions)
     about = {"part": watcher.next_part()}
     dealing = Dealing(plan.n_refits, plan.n_groups, plan.validation_fraction, seeds.groups, seeds.splits)
-    shares = source.shares(dealing)
-    is_greedy, entries = plan.parameters.order == "greedy", None
-    if is_greedy:
-        entries = _entries(shares, plan, seeds, watcher)
+    entries = _entries(source, dealing, plan, seeds, watcher) if plan.parameters.order == "greedy" else None
+    if entries:
         source = with_features(source, entries.chosen)
-        shares = source.shares(dealing)
-    counted = None if is_greedy else source.counted(dealing, plan.parameters.ensemble)
+    shares = source.shares(dealing)
+    counted = None if entries else source.counted(dealing, plan.parameters.ensemble)
     learnt = counted or shares
     count_first(learnt, plan, watcher.callback, about)
     bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds.bags.spawn(plan.n_refits)]
@@ -117,16 +116,16 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     return Fitted(model, best_rounds, losses, ranking=ranking, pairs=pairs, counted=problem, entries=entries)
 
 
-def _entries(shares: Shares, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Entries:
-    """Choose the features of a model, by the rows of the first refit."""
+def _entries(source: Source, dealing: Dealing, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Entries:
+    """Choose the features of a model, by the rows of the first refit. They are let go before the refits have theirs."""
     began, part = time.monotonic(), watcher.next_part()
 
     def tell(inside: int, of: int) -> bool:
         progress = Progress.of_step("choosing features", inside, of, time.monotonic() - began, part)
         return bool(watcher.callback and watcher.callback(progress))
 
-    seed = int(seeds.bags.generate_state(1)[0])
-    return enter(shares[0].load().problem, plan.parameters, seed, plan.n_jobs, tell)
+    first = source.shares(replace(dealing, groups=copy(dealing.groups), splits=copy(dealing.splits)))[0].load()
+    return enter(first.problem, plan.parameters, int(seeds.bags.generate_state(1)[0]), plan.n_jobs, tell)
 
 
 def tasks_of(shares: Shares, plan: FitPlan, bag_seeds: Sequence[int], watch: bool = False) -> list[Any]:
@@ -195,8 +194,6 @@ def with_halves(
             "pairs (a pair counts once per class), or no bands."
         )
     about = {"part": watcher.next_part()}
-    if recipe.parameters.order == "greedy" and isinstance(model, AdditiveModel):
-        data = with_features(data, np.array([term.feature for term in model.terms if term.refits.any()], np.int64))
     if isinstance(model, ClassesModel):
         made = fit_class_halves(data, model, recipe, n_refits, seeds.halves, callback=watcher.callback, about=about)
         return model if watcher.stopped else made

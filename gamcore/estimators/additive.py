@@ -22,7 +22,7 @@ from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
 from gamcore.boosting.pair_selection import Options
 from gamcore.boosting.problem import Parameters, Problem
 from gamcore.boosting.progress import Watcher
-from gamcore.boosting.rows import Encoded, Source, added
+from gamcore.boosting.rows import Encoded, Source, added, with_features
 from gamcore.boosting.table_counts import HALF_GROUPS
 from gamcore.data.binning import Binned, bin_table, encode_table, most_levels
 from gamcore.data.columns import TableError
@@ -31,7 +31,7 @@ from gamcore.data.rows import read_init_score
 from gamcore.data.table import learn_features
 from gamcore.estimators.additive_parameters import AUTO, FEWEST_BANDS, MOST_BANDS, AdditiveParameters
 from gamcore.estimators.base import TrainingRows, check_parameters, n_threads, plain
-from gamcore.estimators.entries import entries_frame
+from gamcore.estimators.entries import entered, entries_frame
 from gamcore.estimators.explained import Explained
 from gamcore.estimators.progress_bar import Listener, listening
 from gamcore.explain.surfaces import pair_worth
@@ -171,6 +171,8 @@ class AdditiveEstimator(AdditiveParameters, Explained):
 
     def _add_halves(self, data: Encoded, n_refits: int, seeds: Seeds, watcher: Watcher) -> None:
         data, recipe = data.with_loss(self.loss), self._recipe(data)  # whose parameters a fit may choose
+        if hasattr(self, "entries_"):
+            data = with_features(data, entered(self.entries_, [bins.feature.name for bins in data.bins]))
         self.model_ = with_halves(data, self.model_, recipe=recipe, n_refits=n_refits, seeds=seeds, watcher=watcher)
 
     def _add_group_halves(

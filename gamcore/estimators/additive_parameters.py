@@ -93,9 +93,9 @@ class AdditiveParameters(CommonParameters):
         "cyclic", one_of("cyclic", "greedy"),
         'Which features have curves, and whose step is next. "cyclic": all in turn, then those that gained most. '
         '"greedy": a feature enters only if it beats chance, which happens by accident in one fit of twenty, and each '
-        "step is on the curve that lowers the loss most; pairs are of features that entered. Without validation rows, "
-        "a fit of squared loss and smooth or straight curves ends at the least corrected AIC. `entries_` tells who "
-        "entered. Not for several classes.",
+        "step is on the curve that lowers the loss most; pairs are of features that entered, or those listed. Without "
+        "validation rows, a fit of squared loss and smooth or straight curves ends at the least corrected AIC. "
+        "`entries_` tells who entered. Not for several classes.",
     )  # fmt: skip
     subsample: float = parameter(
         0.65, real(0.0, 1.0, "right"),
@@ -232,7 +232,7 @@ class AdditiveParameters(CommonParameters):
             "keep_tables=False, since counts of new rows cannot tell who enters": getattr(self, "keep_tables", False),
         }
         if self.order == GREEDY and (needed := [what for what, is_wrong in wrong.items() if is_wrong]):
-            raise TableError(f'order="greedy" needs {" and ".join(needed)}: or leave order as it is.')
+            raise TableError(f'order="greedy" needs {" and ".join(needed)}: set that, or leave order out.')
 
     def boosting_parameters(self, n_rows: int) -> Parameters:
         """Return the boosting parameters of a fit to `n_rows` rows."""

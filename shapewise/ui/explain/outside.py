@@ -15,9 +15,15 @@ CHANCE = "As much by chance"
 
 
 def features(estimator: GAMRegressor | GAMClassifier) -> pd.DataFrame:
-    """Return the features without a curve, with their chances; none where every feature has one."""
+    """Return the features without a curve, with their chances; none where every feature has one.
+
+    A pair that was asked for may give one to a feature that has not entered.
+    """
     entries = getattr(estimator, "entries_", pd.DataFrame({"feature": [], "entered": [], "chance": []}))
-    return entries[entries["entered"] == 0]
+    flat = {
+        estimator.single.bins[term.feature].feature.name for term in estimator.single.terms if not term.refits.any()
+    }
+    return entries[(entries["entered"] == 0) & entries["feature"].isin(flat)]
 
 
 def show(model: ModelAbout, estimator: GAMRegressor | GAMClassifier) -> None:

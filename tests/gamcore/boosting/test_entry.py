@@ -116,6 +116,15 @@ def test_only_those_that_entered_have_curves_bands_and_pairs(tmp_path):
     assert "entries_" not in vars(model.set_params(order="cyclic", bands=0).fit(X, y))
 
 
+def test_a_listed_pair_gives_no_main_effect_to_the_bands_of_a_feature_outside():
+    X, effect, rng = ten_of(12, 1500, 5)
+    y = effect + 0.5 * rng.normal(size=1500)
+    settings = {"order": "greedy", "outer_bags": 2, "bands": 10, "random_state": 0, "purify": False}
+    model = GAMRegressor(**settings, interactions=[("x0", "x11")]).fit(X, y)
+    assert "x11" not in entered(model)
+    assert not np.any(model.model_.halves.terms[11].refits)
+
+
 def test_classes_counts_levels_and_missing_cells_may_enter():
     rng = np.random.default_rng(6)
     n = 3000

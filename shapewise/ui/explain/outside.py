@@ -19,10 +19,10 @@ def features(estimator: GAMRegressor | GAMClassifier) -> pd.DataFrame:
 
     A pair that was asked for may give one to a feature that has not entered.
     """
-    entries = getattr(estimator, "entries_", pd.DataFrame({"feature": [], "entered": [], "chance": []}))
-    flat = {
-        estimator.single.bins[term.feature].feature.name for term in estimator.single.terms if not term.refits.any()
-    }
+    if not hasattr(estimator, "entries_"):
+        return pd.DataFrame({"feature": [], "entered": [], "chance": []})
+    entries, model = estimator.entries_, estimator.single
+    flat = {model.bins[term.feature].feature.name for term in model.terms if not term.refits.any()}
     return entries[(entries["entered"] == 0) & entries["feature"].isin(flat)]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gamcore.boosting.progress import Progress
     from gamcore.data.columns import TableError
+    from gamcore.estimators.fewer import fewer_curves
     from gamcore.estimators.gam import GAMClassifier, GAMRegressor, rank_pairs, suggest_segments
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
     from gamcore.estimators.presets import PRESETS, TASK_PRESETS
@@ -34,6 +35,7 @@ __all__ = [
     "Progress",
     "TableError",
     "__version__",
+    "fewer_curves",
     "load_model",
     "load_tables",
     "rank_pairs",
@@ -52,6 +54,7 @@ _HOME = {
     "MultiTaskTreesRegressor": "estimators.multitask",
     "Progress": "boosting.progress",
     "TableError": "data.columns",
+    "fewer_curves": "estimators.fewer",
     "load_model": "estimators.saved",
     "load_tables": "io.tables_file",
     "rank_pairs": "estimators.gam",

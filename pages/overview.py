@@ -16,7 +16,7 @@ from gamcore.explain.importance import Importance
 from gamcore.explain.sentences import read_curve
 from gamcore.numbers import fixed
 from gamcore.viz import plots
-from shapewise.ui.explain import outside, over_time, quality
+from shapewise.ui.explain import fewer, outside, over_time, quality
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import bands as sureness
@@ -80,6 +80,7 @@ def importance() -> list[str]:
     plot = replace(plot, numbers=table_shown)
     cards.figure(plot, f"importance-{model.id}-{measure}", model.name, state.card(model), titled=False)
     outside.show(model, estimator)
+    fewer.show(model, estimator)
     return [str(name) for name in table.loc[~table["pair"], "feature"]]
 
 

@@ -24,7 +24,7 @@ from shapewise.training.task_dataset import read_rows
 from shapewise.training.train import train
 from shapewise.ui.session import current, sidebar, state
 from shapewise.ui.session.words import count, duration, md, size
-from shapewise.ui.train import bin_fields, direction_fields, live, settings, shape_fields, tuning
+from shapewise.ui.train import bin_fields, direction_fields, fewer, live, settings, shape_fields, tuning
 from shapewise.ui.train import features as inputs
 from shapewise.ui.train import progress as running
 from shapewise.ui.train import target as goals
@@ -147,7 +147,8 @@ with look:
     elif run is not None and run.tuned:
         tuning.result(run)
     elif data.task is None:
-        live.preview(table.id, spec, rows, n_features)
+        if (draft := live.preview(table.id, spec, rows, n_features)) is not None:
+            fewer.of_draft(table, target, spec, draft)
     else:
         with st.container(border=True):
             tasking.summary(data.task, data.held_out, data.y.to_numpy(), data.binary)

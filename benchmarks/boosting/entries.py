@@ -48,16 +48,18 @@ CASES = (
 )  # fmt: skip
 
 
-def drawn(n_rows: int, together: float, rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarray]:
+def drawn(
+    n_rows: int, together: float, rng: np.random.Generator, n_features: int = N_FEATURES
+) -> tuple[pd.DataFrame, np.ndarray]:
     """Return uniform features, and the sum of the effects of the first ten."""
-    own, common = rng.normal(size=(n_rows, N_FEATURES)), rng.normal(size=(n_rows, 1))
+    own, common = rng.normal(size=(n_rows, n_features)), rng.normal(size=(n_rows, 1))
     u = norm.cdf(np.sqrt(1 - together) * own + np.sqrt(together) * common)
     effect = (
         np.sin(2 * np.pi * u[:, 0]) + 2 * u[:, 1] + 1.5 * (u[:, 2] > 0.5) + 6 * (u[:, 3] - 0.5) ** 2
         + 0.8 * np.exp(u[:, 4]) + np.cos(3 * u[:, 5]) + 1.5 * u[:, 6] + 1.5 * (u[:, 7] > 0.8)
         + 3 * np.abs(u[:, 8] - 0.5) - 1.5 * u[:, 9]
     )  # fmt: skip
-    return pd.DataFrame(u, columns=[f"x{j}" for j in range(N_FEATURES)]), effect
+    return pd.DataFrame(u, columns=[f"x{j}" for j in range(n_features)]), effect
 
 
 def one(case: Case, seed: int, whole: bool) -> dict[str, float]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.linear_model import lars_path_gram
 
+from gamcore.boosting.garrote import Path, to_the_end
 from gamcore.boosting.kept_tables import KeptTables
 from gamcore.boosting.table_counts import block
 from gamcore.boosting.table_refit import make_left
@@ -77,47 +78,21 @@ def around(model: AdditiveModel, feature: int, scores: Floats, base: float) -> A
     return keeping(replace(model, terms=tuple(terms), refit_intercepts=intercepts, base=base))
 
 
-@dataclass(frozen=True)
-class Path:
-    """A path of models with fewer curves: the non-negative garrote (Breiman 1995) on fitted terms.
-
-    factors : (steps, p) what each term is multiplied by. losses, errors : (steps,) mean squared error of groups that
-    the refits did not learn from, and its standard error over groups; from all curves to none.
-    """
-
-    factors: Floats
-    losses: Floats
-    errors: Floats
-
-    @property
-    def n_curves(self) -> Ints:
-        """Curves (steps,) of each model."""
-        return np.asarray(np.count_nonzero(self.factors > 0, axis=1), np.int64)
-
-    @property
-    def chosen(self) -> int:
-        """The step with the fewest curves within one standard error of the least loss."""
-        best = int(np.argmin(self.losses))
-        within = np.flatnonzero(self.losses <= self.losses[best] + self.errors[best])
-        return int(within[np.argmin(self.n_curves[within])])
-
-
-def fewer_curves(tables: KeptTables, model: AdditiveModel, valid: Iterable[Ints]) -> Path:
+def path_of_counts(tables: KeptTables, model: AdditiveModel, valid: Iterable[Ints]) -> Path:
     """Return the path of fewer curves. valid : the groups that each refit did not learn from.
 
     Every refit's terms are weighed on its own validation groups only: on the rows they learned from, curves of noise
     would look useful.
     """
     parts = [_products(tables, model, k, int(g)) for k, groups in enumerate(valid) for g in groups]
-    gram, slope = sum(part.gram for part in parts), sum(part.slope for part in parts)
-    total = sum(part.weight for part in parts)
-    _, _, steps = lars_path_gram(slope, gram, n_samples=max(int(total), 1), method="lasso", positive=True)
-    factors = steps.T[::-1]
+    gram, slope = (np.sum([getattr(part, of) for part in parts], axis=0) for of in ("gram", "slope"))
+    penalties, _, steps = lars_path_gram(slope, gram, n_samples=1, method="lasso", positive=True)
+    factors = to_the_end(penalties, steps.T, gram=gram, cross=slope, least=0.0)[1][::-1]
     losses = np.array([[part.loss(factor) for part in parts] for factor in factors]).reshape(len(factors), -1)
     weights = np.array([part.weight for part in parts])
     means, unit = losses.sum(axis=1) / weights.sum(), tables.origin.spread**2
     spread = np.sqrt(np.square(losses / weights - means[:, None]).sum(axis=1) / max(len(parts) - 1, 1))
-    return Path(factors, means * unit, spread / np.sqrt(len(parts)) * unit)
+    return Path(factors, means * unit, spread / np.sqrt(len(parts)) * unit, steady=np.empty(0))
 
 
 @dataclass(frozen=True)

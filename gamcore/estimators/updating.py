@@ -12,10 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore.boosting.fit import Seeds
+from gamcore.boosting.garrote import NO_VALIDATION, Path
 from gamcore.boosting.kept_tables import KeptTables
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.table_counts import HALF_GROUPS, TABLE_GROUPS
-from gamcore.boosting.table_questions import Price, around, fewer_curves, price, without
+from gamcore.boosting.table_questions import Price, around, path_of_counts, price, without
 from gamcore.data.binning import Binned, encode_table, merge_bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import Split, splits
@@ -94,22 +95,13 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
         edited.model_ = around(edited._additive, place, values, tables.base())
         return edited
 
-    def fewer_curves(self) -> pd.DataFrame:
-        """Return a path of models with fewer curves, from all to none, by the garrote on fitted curves (Breiman 1995).
-
-        A frame: curves, how many a model has; loss, its mean squared error on groups of rows that its refits did not
-        learn from, and the standard error of that; chosen, true for the fewest curves within one error of the best;
-        and per feature what its curve is multiplied by.
-        """
+    def _path_of_counts(self) -> Path:
+        """Return a path of models with fewer curves from the kept counts."""
         tables = self._tables()
         valid = [split.valid for split in self._splits(tables)]
         if not any(groups.size for groups in valid):
-            raise TableError("Curves are left out by rows that validate: set validation_fraction above 0.")
-        path = fewer_curves(tables, self._additive, valid)
-        frame = pd.DataFrame({"curves": path.n_curves, "loss": path.losses, "error": path.errors})
-        frame["chosen"] = np.arange(len(frame)) == path.chosen
-        names = [bins.feature.name for bins in tables.bins]
-        return pd.concat([frame, pd.DataFrame(path.factors, columns=names)], axis=1)
+            raise TableError(NO_VALIDATION)
+        return path_of_counts(tables, self._additive, valid)
 
     @property
     def _additive(self) -> AdditiveModel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.problem import Parameters, Problem, Share
@@ -81,3 +82,16 @@ def two_tasks(seed=0, n=600, small=120):
     y = np.sin(2 * X["shared"].fillna(0.5)) + (X["level"] == "y") + np.nan_to_num(X["extra"]) * is_a
     y = y + 1.5 * (X["own"] == "right") + 0.3 * rng.normal(size=n + small)
     return X, y.to_numpy(float), task
+
+
+def ten_of(n_features, n_rows, seed, together=0.0):
+    """Return uniform features of which ten have an effect, and the sum of the effects. together : their correlation."""
+    rng = np.random.default_rng(seed)
+    drawn = np.sqrt(1 - together) * rng.normal(size=(n_rows, n_features))
+    u = norm.cdf(drawn + np.sqrt(together) * rng.normal(size=(n_rows, 1)))
+    effect = (
+        np.sin(2 * np.pi * u[:, 0]) + 2 * u[:, 1] + 1.5 * (u[:, 2] > 0.5) + 6 * (u[:, 3] - 0.5) ** 2
+        + 0.8 * np.exp(u[:, 4]) + np.cos(3 * u[:, 5]) + 1.5 * u[:, 6] + 1.5 * (u[:, 7] > 0.8)
+        + 3 * np.abs(u[:, 8] - 0.5) - 1.5 * u[:, 9]
+    )  # fmt: skip
+    return pd.DataFrame(u, columns=[f"x{j}" for j in range(n_features)]), effect, rng

@@ -9,6 +9,7 @@ from gamcore.viz.plots.classes import class_confusion, class_rankings
 from gamcore.viz.plots.comparison import comparison
 from gamcore.viz.plots.curves import common_limits, curve, is_cut, small
 from gamcore.viz.plots.describe import describe
+from gamcore.viz.plots.fewer import fewer
 from gamcore.viz.plots.moved import moved
 from gamcore.viz.plots.palette import PALETTES, Mode
 from gamcore.viz.plots.plans import detectable
@@ -23,8 +24,8 @@ from gamcore.viz.plots.tasks import similarity
 
 __all__ = [
     "PALETTES", "Mode", "Plot", "actual", "calibration", "chances", "class_confusion", "class_rankings",
-    "common_limits", "comparison", "concentration", "cost_line", "curve", "describe", "detectable", "importance",
-    "is_cut", "lift_by_tenth", "lifts", "marked", "moved", "over_time", "overlap", "pair_ranking", "profile",
-    "progress", "ranked", "reach", "residuals", "similarity", "slices", "small", "surface", "task_importance",
-    "waterfall",
+    "common_limits", "comparison", "concentration", "cost_line", "curve", "describe", "detectable", "fewer",
+    "importance", "is_cut", "lift_by_tenth", "lifts", "marked", "moved", "over_time", "overlap", "pair_ranking",
+    "profile", "progress", "ranked", "reach", "residuals", "similarity", "slices", "small", "surface",
+    "task_importance", "waterfall",
 ]  # fmt: skip

@@ -28,6 +28,16 @@ def _columns(table: TableAbout, tasks: Tasks) -> dict[str, tuple[ColumnReport, s
     return reports
 
 
+def _key(table: TableAbout, target: Target) -> str:
+    return f"out-{table.id}-{target.words}"
+
+
+def leave_out(table: TableAbout, target: Target, names: set[str]) -> None:
+    """Add columns to those that are left out; for the callback of a widget."""
+    key = _key(table, target)
+    st.session_state[key] = [*st.session_state[key], *sorted(names)]
+
+
 def choose(table: TableAbout, chosen: Target) -> list[ColumnReport]:
     """Show what is left out, and return the features. Suspects start left out, with the reason."""
     known = _columns(table, chosen.tasks)
@@ -47,7 +57,7 @@ def choose(table: TableAbout, chosen: Target) -> list[ColumnReport]:
     reasons |= suspects
     out = [r.name for r in usable if roles[r.name] == "ignore" or r.name in suspects]
     left = st.multiselect(
-        "Leave out", [r.name for r in usable], default=out, key=f"out-{table.id}-{chosen.words}",
+        "Leave out", [r.name for r in usable], default=out, key=_key(table, chosen),
         format_func=chosen.names.column,
         help="All other columns are features. Columns that look like an ID, copy another, or seem to be known only "
         f"after the outcome start here. {CANNOT_KNOW}",

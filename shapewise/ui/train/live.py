@@ -180,11 +180,12 @@ def full_model(key: str, spec: Spec, label: str = "Train the full model") -> Non
         st.switch_page(PAGES / "train.py", query_params={"table": spec.table, "run": started})
 
 
-def preview(key: str, spec: Spec, rows: int, n_features: int) -> None:
-    """Show a live curve for the form's settings on Train, by default that of the most important feature."""
+def preview(key: str, spec: Spec, rows: int, n_features: int) -> Draft | None:
+    """Show a live curve for the form's settings on Train, by default that of the most important feature, and return
+    the refit."""
     with st.container(border=True):
         if not switch(key, rows, n_features, spec) or (draft := shown(key, spec)) is None:
-            return
+            return None
         named = state.names(spec.table)
         names = draft.now.estimator.importance().ranked_features()
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -202,6 +203,7 @@ def preview(key: str, spec: Spec, rows: int, n_features: int) -> None:
             drawn.figure(plot, titled=False),
             key=f"preview-figure-{key}", theme=None, config={"displayModeBar": False}, alt=curve.words(),
         )  # fmt: skip
+    return draft.now
 
 
 def base_spec(model_spec: dict[str, Any] | None, estimator: GAMRegressor | GAMClassifier) -> Spec | None:

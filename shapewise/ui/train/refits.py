@@ -18,7 +18,7 @@ import streamlit as st
 
 from gamcore.data.columns import TableError
 from shapewise.training import live
-from shapewise.training.dataset import read_data
+from shapewise.training.dataset import Data, read_data
 from shapewise.training.live import Draft, Packed
 from shapewise.training.spec import Spec
 from shapewise.training.train import with_present_codes
@@ -49,7 +49,7 @@ class Refits:
             if key in self._futures:
                 self._futures.move_to_end(key)
                 return self._futures[key]
-        data = read_data(state.table(spec.table, spec.codes_of(spec.table)), spec, about.held_out_by)
+        data = data_of(spec)
         with self._lock:
             if key not in self._futures:
                 self._futures[key] = self._pool.submit(lambda: live.draft(data, spec).packed())
@@ -57,6 +57,12 @@ class Refits:
                 _, oldest = self._futures.popitem(last=False)
                 oldest.cancel()
             return self._futures[key]
+
+
+def data_of(spec: Spec) -> Data:
+    """Return the rows of a specification; TableError where they cannot be had."""
+    about = state.workspace().tables.about(spec.table)
+    return read_data(state.table(spec.table, spec.codes_of(spec.table)), spec, about.held_out_by)
 
 
 @st.cache_resource(show_spinner=False)

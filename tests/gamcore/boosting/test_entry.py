@@ -12,19 +12,7 @@ from gamcore.boosting.entry import FEWEST_ROWS, LEVEL, _normal, _splits, _Test, 
 from gamcore.boosting.fit import Seeds
 from gamcore.estimators.additive import bin_rows
 from gamcore.kernels.entry_sums import sum_gradients
-
-
-def ten_of(n_features, n_rows, seed, together=0.0):
-    """Return uniform features of which ten have an effect, and the sum of the effects. together : their correlation."""
-    rng = np.random.default_rng(seed)
-    drawn = np.sqrt(1 - together) * rng.normal(size=(n_rows, n_features))
-    u = norm.cdf(drawn + np.sqrt(together) * rng.normal(size=(n_rows, 1)))
-    effect = (
-        np.sin(2 * np.pi * u[:, 0]) + 2 * u[:, 1] + 1.5 * (u[:, 2] > 0.5) + 6 * (u[:, 3] - 0.5) ** 2
-        + 0.8 * np.exp(u[:, 4]) + np.cos(3 * u[:, 5]) + 1.5 * u[:, 6] + 1.5 * (u[:, 7] > 0.8)
-        + 3 * np.abs(u[:, 8] - 0.5) - 1.5 * u[:, 9]
-    )  # fmt: skip
-    return pd.DataFrame(u, columns=[f"x{j}" for j in range(n_features)]), effect, rng
+from tests.support.fits import ten_of
 
 
 def entered(model):

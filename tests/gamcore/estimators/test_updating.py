@@ -11,7 +11,7 @@ import pytest
 
 import gamcore
 from benchmarks.boosting import updating
-from gamcore import GAMRegressor, ModelFileError, TableError, load_tables, save_tables
+from gamcore import GAMRegressor, ModelFileError, TableError, fewer_curves, load_tables, save_tables
 from gamcore.boosting import kept_origin, kept_tables, table_counts
 from gamcore.boosting.kept_tables import KeptTables
 from gamcore.data.sampling import Deal
@@ -226,7 +226,7 @@ def test_a_path_of_fewer_curves_keeps_those_that_matter():
     rng = np.random.default_rng(7)
     noise = pd.DataFrame(rng.normal(size=(len(X), 12)), columns=[f"n{k}" for k in range(12)])
     model = GAMRegressor(keep_tables=True, outer_bags=8, random_state=0).fit(pd.concat([X, noise], axis=1), y)
-    path = model.fewer_curves()
+    path = fewer_curves(model)
     assert path["curves"].is_monotonic_decreasing
     assert path["curves"].iloc[-1] == 0
     chosen = path[path["chosen"]].iloc[0]
@@ -239,7 +239,7 @@ def test_the_path_weighs_rows_as_brute_force_does():
     X, y = rows(2_000)
     model = fitted(X, y)
     tables = model.tables_
-    path = model.fewer_curves()
+    path = fewer_curves(model)
     group = kept_tables.group_of(kept_tables.buckets(np.arange(2_000, dtype=np.uint64), tables.origin.seed), 8)
     codes = model._encode(X)
     names = list(model.feature_names_in_)

@@ -13,6 +13,7 @@ import streamlit as st
 
 from gamcore import ModelFileError
 from gamcore.data.column_names import Names
+from gamcore.model.edits import edit_of
 from gamcore.viz import files as export
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, Workspace
@@ -88,6 +89,19 @@ def bring_in() -> None:
     st.rerun()
 
 
+def edits_of(model: ModelAbout) -> None:
+    """Show what was edited by hand, and why."""
+    around = ", and what was not edited was learnt anew around it" if model.learnt_around else ""
+    of = f", from **{md(model.edited_from_name)}**" if model.edited_from_name else ""
+    st.markdown(f":material/edit: Edited by hand{of}{around}:")
+    edits, named = [edit_of(plain) for plain in model.edits], state.names_of(model)
+    st.dataframe(
+        pd.DataFrame({"Edit": [edit.words(named) for edit in edits], "Why": [edit.reason for edit in edits]}),
+        hide_index=True, alt="The edits of the model, the first one first.",
+        column_config={"Edit": st.column_config.TextColumn(width="large")},
+    )  # fmt: skip
+
+
 def select() -> None:
     """Put the model of the chosen row in view."""
     rows = st.session_state[LISTING]["selection"]["rows"]
@@ -131,6 +145,8 @@ st.subheader(md(names[model.id]), anchor=False)
 st.caption(
     f"{md(model.target)} from {md(model.table_name)} · {date(model.created)}. Select a row above for another model."
 )
+if model.edits:
+    edits_of(model)
 cards.metrics(model)
 with st.container(horizontal=True):
     if st.button("Explore", type="primary", icon=":material/stacked_line_chart:"):
@@ -146,6 +162,8 @@ with st.container(horizontal=True):
     tables = set(model.spec.get("tables", {}).values()) or {model.table}
     there = tables <= {t.id for t in state.workspace().tables.listed()}
     why = "Train again with the same settings." if there else "Its table has been deleted."
+    if model.edits:
+        why += " Edits by hand are not carried over: bring them in on Shapes."
     if st.button("Retrain", icon=":material/refresh:", disabled=not there, help=why):
         run = sidebar.follow(runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs()))
         st.switch_page("pages/train.py", query_params={"table": model.table, "run": run})

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from gamcore.data.binning import encode_table
-from gamcore.estimators.gam import GAMClassifier
+from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.classes import ClassCurves
 from gamcore.explain.curves import FEW_ROWS, Curve
 from gamcore.explain.observed import Observed, observed
@@ -22,6 +22,8 @@ from gamcore.model.scales import Scale, say
 from gamcore.numbers import alike, number
 from gamcore.viz import plots
 from shapewise.training.spec import Spec
+from shapewise.ui.edit import curve as edit_curve
+from shapewise.ui.edit import panel
 from shapewise.ui.explain import brush, feature_list, left_out, level_pages
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count
@@ -29,8 +31,9 @@ from shapewise.ui.train import bin_fields, direction_fields, live, shape_fields
 from shapewise.ui.widgets import bands as sureness
 from shapewise.ui.widgets import cards, headlines
 
-ACTS = {"segment": "Mark a segment", "left": "What if it were left out", "settings": "Try other settings"}
-ACT_ICONS = {"segment": "select_all", "left": "do_not_disturb_on", "settings": "tune"}
+ACTS = {"segment": "Mark a segment", "edit": "Edit by hand", "left": "What if it were left out",
+        "settings": "Try other settings"}  # fmt: skip
+ACT_ICONS = {"segment": "select_all", "edit": "edit", "left": "do_not_disturb_on", "settings": "tune"}
 HEIGHT = 400
 
 begin("Shapes")
@@ -148,6 +151,19 @@ def trial(spec: Spec, slot: st.delta_generator.DeltaGenerator) -> tuple[live.Sho
     return draft, False
 
 
+def hand_edits(slot: st.delta_generator.DeltaGenerator) -> panel.Editing | None:
+    """Show the editor; None where the model cannot be edited."""
+    with slot:
+        if state.class_names(model.id):
+            st.caption("A model of several classes cannot be edited by hand: train one of two classes.")
+            return None
+        if data is None or model.rows.get("sample"):
+            st.caption("Editing needs the table that the model was trained on, with all its rows in memory.")
+            return None
+        assert isinstance(estimator, GAMRegressor | GAMClassifier)
+        return edit_curve.show(model, estimator, bins, scale, data)
+
+
 with st.container(horizontal=True, gap="medium"):  # beside each other where there is room
     listing, reading = st.container(width=290, key="feature-list"), st.container(width="stretch")
 with listing:
@@ -177,13 +193,16 @@ with shown_switches:
     seen, whole = switches(own)
 scale = state.scale(own.loss)
 spec = live.base_spec(model.spec, estimator)
-tried, waiting = None, False
+tried, waiting, edited = None, False, None
 if act in ("left", "settings") and spec is None:
     below.caption("A refit needs the table that the model was trained on.")
 elif act == "settings" and spec is not None:
     tried, waiting = trial(spec, below.container(border=True))
+elif act == "edit":
+    edited = hand_edits(below.container(border=True))
 
 learnt = (live.curve_of(tried.now, feature) if tried else None) or own
+learnt = edited.curve(feature) if edited else learnt
 curve = learnt
 if not whole:
     curve = replace(curve, whole=np.empty((2, 0)))
@@ -192,9 +211,12 @@ named = state.names_of(model)
 page = level_pages.choose(curve, named, element, shown_switches)
 drawn_curve = curve if page is None else curve.of_levels(page)
 before = tried.curve_before(feature) if tried else None
+if edited and not np.array_equal(learnt.scores, own.scores):
+    before = own
 markable = tried is None and bins.feature.part == "value" and data is not None
-rule = brush.marked(model, own.on(scale)) if markable else None
+rule = brush.marked(model, own.on(scale), as_typed=act == "edit") if markable else None
 title = headlines.of(model, feature) if tried is None else f"{named.term(feature)}, one refit with these settings"
+title = f"{named.term(feature)}, edited by hand" if before is not None and edited else title
 read = read_curve(shown(own.on(scale), named))
 if tried is None and own.has_whole:
     title = title or read
@@ -219,6 +241,10 @@ with drawing:
         cards.figure(plot, element, model.name, state.card(model), titled=False,
                      over=drawn_curve if markable else None, on_box=take)  # fmt: skip
 with below:
+    if act != "edit" and (waiting_edits := panel.not_saved(model)):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f":material/edit: {waiting_edits}.")
+            st.button("Go on editing", key="go-on-editing", type="tertiary", on_click=brush.choose, args=("edit",))
     if act == "segment" and markable:
         with st.container(border=True):
             brush.panel(model, own, bins)
@@ -233,3 +259,5 @@ with below:
         sureness.line(model, own.band)
         headlines.edit(model, feature, read)
     st.caption(notes(curve) + straight(learnt))
+if edited:
+    edited.finish()

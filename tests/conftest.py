@@ -29,7 +29,7 @@ def space(tmp_path, monkeypatch):
     monkeypatch.setenv("GAMCORE_WORKSPACE", str(tmp_path / "space"))
     monkeypatch.setenv("GAMCORE_WARM_UP", "0")  # a page would leave out what waits for a compilation
     monkeypatch.setattr(refits, "PATIENCE", 60.0)  # AppTest runs no fragment that would look again
-    refits._refits.clear()
+    refits.all_refits.clear()
     # AppTest keeps the page's own callables in the session; the browser tests run with this check on.
     option = "runner.enforceSerializableSessionState"
     before = config.get_option(option)

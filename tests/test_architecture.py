@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache, wraps
 
 import pytest
 
@@ -26,13 +27,42 @@ ARRAYS_ONLY = ("kernels", "model", "boosting", "multitask")
 KNOW_FRAMES = {"multitask/tables.py"}
 
 
+@cache
+def tree_of(path):
+    """The syntax tree of a file, which many rules look at."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes(path):
+    return list(ast.walk(tree_of(path)))
+
+
 def place(path):
     return path.relative_to(ROOT).as_posix()
 
 
+def each(paths):
+    """Hold a rule against each of some files, as one test: thousands of tests would take longer than what they ask."""
+
+    def of(rule):
+        @wraps(rule, assigned=("__name__", "__module__", "__doc__"))
+        def test():
+            for path in paths:
+                try:
+                    rule(path)
+                except AssertionError as error:
+                    raise AssertionError(f"{place(path)}: {error}") from error
+
+        del test.__wrapped__  # pytest would ask it for its argument
+        return test
+
+    return of
+
+
 def imports(path):
     """Dotted names of everything a file imports, wherever in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -56,7 +86,7 @@ def test_the_house_has_few_rooms():
         assert len(rooms) <= most
 
 
-@pytest.mark.parametrize("path", OURS, ids=place)
+@each(OURS)
 def test_libraries_stay_in_their_places(path):
     where, known = place(path), libraries(path)
     is_ui = path in UI or path in PAGES
@@ -71,21 +101,21 @@ def test_libraries_stay_in_their_places(path):
     assert "pages" not in known or path in PAGES
 
 
-@pytest.mark.parametrize("path", [p for p in LIBRARY if "loss" in p.stem or p.parent.name == "boosting"], ids=place)
+@each([p for p in LIBRARY if "loss" in p.stem or p.parent.name == "boosting"])
 def test_no_matrix_product_of_rows(path):
     """The threads of a linear algebra library spin for a tenth of a second after each, on the cores of other refits."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     assert not any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) for node in ast.walk(tree))
     assert not {"np.dot", "np.matmul", "np.vdot", "np.inner", "np.einsum"} & {name for name, _ in calls(path)}
 
 
 def calls(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Call):
             yield ast.unparse(node.func), {word.arg: ast.unparse(word.value) for word in node.keywords}
 
 
-@pytest.mark.parametrize("path", OURS, ids=place)
+@each(OURS)
 def test_nothing_dangerous(path):
     assert not {"pickle", "marshal", "shelve"} & libraries(path)
     for name, words in calls(path):
@@ -95,16 +125,16 @@ def test_nothing_dangerous(path):
         assert "unsafe_allow_html" not in words
 
 
-@pytest.mark.parametrize("path", [path for path in UI if path.name != "starting.py"], ids=place)  # it draws while it is
+@each([path for path in UI if path.name != "starting.py"])  # it draws while it is
 def test_shared_page_code_draws_nothing_when_imported(path):
-    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+    for statement in tree_of(path).body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
             continue
         for node in ast.walk(statement):
             assert not (isinstance(node, ast.Call) and ast.unparse(node.func).startswith("st.")), ast.unparse(node)
 
 
-@pytest.mark.parametrize("path", OURS, ids=place)
+@each(OURS)
 def test_files_and_functions_stay_small(path):
     text = path.read_text(encoding="utf-8")
     assert text.count("\n") <= 400
@@ -127,9 +157,9 @@ def test_the_workspace_is_no_class_that_does_everything():
     assert len({name for name in own_methods(Workspace) if not name.startswith("__")}) <= 22
 
 
-@pytest.mark.parametrize("path", [*OURS, *BENCHMARKS], ids=place)
+@each([*OURS, *BENCHMARKS])
 def test_names_say_what_values_hold(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         name = node.arg if isinstance(node, ast.arg) else node.id if isinstance(node, ast.Name) else ""
         assert name not in ("found", "told"), f"line {node.lineno}"
 
@@ -138,7 +168,7 @@ def signatures():
     """Names of our functions and classes, those apart that take any number of arguments, and kernels."""
     known, exempt = set(), {"add_table"}  # as python-pptx has it
     for path in OURS:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 known.add(node.name)
                 several = isinstance(node, ast.FunctionDef) and node.args.vararg is not None
@@ -149,34 +179,34 @@ def signatures():
 OWN = signatures()
 
 
-@pytest.mark.parametrize("path", [path for path in OURS if "kernels" not in path.parts], ids=place)
+@each([path for path in OURS if "kernels" not in path.parts])
 def test_arguments_are_named_where_they_are_many(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in OWN:
             assert len(node.args) <= 5, f"line {node.lineno}: {ast.unparse(node)[:80]}"
 
 
-@pytest.mark.parametrize("path", LIBRARY, ids=place)
+@each(LIBRARY)
 def test_only_the_losses_know_one_loss_from_another(path):
     if place(path) in ("gamcore/kernels/losses.py", "gamcore/model/losses.py", "gamcore/model/power_losses.py"):
         return
     names = {loss.name for loss in LOSSES.values()}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Compare):
             words = ast.unparse(node)
             assert not {name.upper() for name in names} & set(words.replace(".", " ").split()), words
             assert not any(f"'{name}'" in words for name in names), words
 
 
-@pytest.mark.parametrize("path", TESTS, ids=place)
+@each(TESTS)
 def test_no_test_imports_another(path):
     for name in imports(path):
         assert not name.startswith("tests.") or name.startswith("tests.support"), name
 
 
-@pytest.mark.parametrize("path", BENCHMARKS, ids=place)
+@each(BENCHMARKS)
 def test_benchmarks_draw_and_fit_nothing_when_imported(path):
-    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+    for statement in tree_of(path).body:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             for node in ast.walk(statement.value):
                 if isinstance(node, ast.Call):
@@ -219,9 +249,9 @@ GATES = {"gamcore/data/columns.py", "gamcore/data/table.py", "gamcore/data/targe
 """Where data comes in: columns of a table, and targets, which are not part of one."""
 
 
-@pytest.mark.parametrize("path", OURS, ids=place)
+@each(OURS)
 def test_kinds_are_inferred_at_the_gate(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert place(path) in GATES or "kind_of" not in names
 
@@ -246,9 +276,9 @@ NUMBER_SPEC = re.compile(r"[,_]|[eEfFgGn%]$|^[+ ]")
 PRINTF = re.compile(r"%[-+ ]*\d*(\.\d+)?[defg]")
 
 
-@pytest.mark.parametrize("path", OURS, ids=place)
+@each(OURS)
 def test_one_module_writes_numbers(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
             spec = "".join(part.value for part in node.format_spec.values if isinstance(part, ast.Constant))
             assert place(path) in WRITES_NUMBERS or not NUMBER_SPEC.search(spec), f"line {node.lineno}: {spec}"

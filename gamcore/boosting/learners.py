@@ -24,10 +24,9 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import place_among
 from gamcore.kernels.smoothers import AT_ONCE, LEVELS, SPLINE, Smoothers
 from gamcore.model.shapes import SHAPES, Shape
+from gamcore.stats.splines import along, around, with_freedom
 from gamcore.types import Floats
 
-DEGREE: Final = 3
-MOST_KNOTS: Final = 20
 FREEDOM: Final = 4.0
 """Degrees of freedom of one step."""
 
@@ -105,7 +104,7 @@ def make_smoothers(learners: Sequence[Learner | None], weights: Sequence[Floats]
         functions, begins, bend = _functions(learner, positions, weight)
         basis[j, 1 : positions.size + 1], first[j, 1 : positions.size + 1] = functions, begins
         size[j] = len(bend)
-        penalties[j] = _with_freedom(functions, begins, bend, weight=weight)
+        penalties[j] = with_freedom(functions, begins, bend, weight=weight, freedom=FREEDOM)
     most = int(size.max())
     penalty = np.zeros((n_features, most, most))
     for j, one in enumerate(penalties):
@@ -124,7 +123,7 @@ def _functions(learner: Learner, positions: Floats, weight: Floats) -> tuple[Flo
         alone = np.zeros((positions.size, AT_ONCE))
         alone[:, 0] = 1.0
         return alone, np.arange(positions.size), np.zeros((positions.size, positions.size))
-    return _around(positions, learner.period) if learner.shape == "cyclic" else _along(positions, weight)
+    return around(positions, learner.period) if learner.shape == "cyclic" else along(positions, weight)
 
 
 def _straight(positions: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int64], Floats]:
@@ -136,76 +135,11 @@ def _straight(positions: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int
     return functions, np.zeros(positions.size, np.int64), np.zeros((2, 2))
 
 
-def _along(positions: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int64], Floats]:
-    """Return cubic splines with knots at quantiles; bends are divided differences, for which a line is straight."""
-    n_inner = min(MOST_KNOTS, positions.size - AT_ONCE)
-    running = np.cumsum(weight) if weight.sum() > 0 else np.arange(1.0, positions.size + 1)
-    share = (running - np.diff(running, prepend=0.0) / 2) / running[-1]
-    low, high = positions[[0, -1]]
-    inner = np.interp(np.arange(1, n_inner + 1) / (n_inner + 1), share, positions)
-    inner = np.unique(inner[(inner > low) & (inner < high)])
-    knots = np.concatenate([np.full(DEGREE + 1, low), inner, np.full(DEGREE + 1, high)])
-    functions, begins = _splines(positions, knots)
-    size = knots.size - DEGREE - 1
-    centres = np.array([knots[k + 1 : k + DEGREE + 1].mean() for k in range(size)])
-    gaps = np.maximum(np.diff(centres), 1e-12 * (high - low))
-    bends = np.zeros((size - 2, size))
-    for k in range(size - 2):
-        width = (gaps[k] + gaps[k + 1]) / 2
-        bends[k, k : k + 3] = width / gaps[k], -width / gaps[k] - width / gaps[k + 1], width / gaps[k + 1]
-    return functions, begins, _squared(bends)
-
-
-def _around(positions: Floats, period: float) -> tuple[Floats, NDArray[np.int64], Floats]:
-    """Return cubic splines around a cycle, their knots at equal distances."""
-    size = max(min(MOST_KNOTS, positions.size), AT_ONCE + 1)
-    knots = positions[0] + np.arange(-DEGREE, size + DEGREE + 1) * period / size
-    functions, begins = _splines(positions, knots)
-    bends = -2.0 * np.eye(size) + np.roll(np.eye(size), 1, axis=1) + np.roll(np.eye(size), -1, axis=1)
-    return functions, begins % size, _squared(bends)
-
-
-def _squared(bends: Floats) -> Floats:
-    """Return what bends (m, R) cost: their sum of squares as a matrix (R, R)."""
-    return np.asarray((bends[:, :, None] * bends[:, None, :]).sum(axis=0))
-
-
-def _splines(positions: Floats, knots: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the cubic splines of some knots that are not 0 at each position (K, 4), and the first of them (K,)."""
-    from scipy.interpolate import BSpline  # not needed by most fits, and slow to load
-
-    design = BSpline.design_matrix(positions, knots, DEGREE)
-    return design.data.reshape(-1, AT_ONCE), design.indices.reshape(-1, AT_ONCE)[:, 0].astype(np.int64)
-
-
 def _ridge(weight: Floats) -> float:
     """Return by what levels are drawn to their mean for a step to have `FREEDOM` degrees of freedom."""
-    from scipy.optimize import brentq  # as above
+    from scipy.optimize import brentq  # not needed by most fits, and slow to load
 
     share = weight[weight > 0] / max(weight.sum(), 1e-300)
     if share.size <= FREEDOM:
         return 0.0
     return float(brentq(lambda ridge: float((share / (share + ridge)).sum()) - FREEDOM, 0.0, 1e6))
-
-
-def _with_freedom(functions: Floats, begins: NDArray[np.int64], bend: Floats, weight: Floats) -> Floats:
-    """Return the penalty with which a step has `FREEDOM` degrees of freedom, for weights that add up to 1."""
-    from scipy.linalg import eigh  # as above
-    from scipy.optimize import brentq
-
-    size = len(bend)
-    if size <= FREEDOM or not weight.sum() > 0 or not bend.any():
-        return np.zeros((size, size))
-    system, places = 1e-9 * np.eye(size), (begins[:, None] + np.arange(AT_ONCE)) % size
-    weighted = functions * (weight / weight.sum())[:, None]
-    for a in range(AT_ONCE):
-        for b in range(AT_ONCE):
-            np.add.at(system, (places[:, a], places[:, b]), weighted[:, a] * functions[:, b])
-    own = eigh(bend, system, eigvals_only=True).clip(0.0)
-
-    def beyond(log_penalty: float) -> float:
-        return float((1.0 / (1.0 + np.exp(log_penalty) * own)).sum()) - FREEDOM
-
-    if beyond(-40.0) <= 0.0:
-        return np.zeros((size, size))
-    return np.asarray(np.exp(brentq(beyond, -40.0, 40.0)) * bend)

@@ -227,6 +227,8 @@ def suggest_by(rows: HeldOutRows, threshold: float = 0.0, train_share: float = 0
         sides = [model.bins[j] for j in pair.features]
         if all(bins.feature.part == "value" for bins in sides):
             surface = explain_pair(model, place, train_share)
+            if surface.n_by_hand:
+                continue
             both_names = sides[0].feature.name, sides[1].feature.name
             candidates += [(rule, size, both_names) for rule, size in _rectangles(surface, sides, threshold)]
     kept: list[tuple[Rule, float, tuple[str, ...]]] = []
@@ -247,6 +249,8 @@ def _alike(one: Bools, other: Bools) -> bool:
 def _of_curve(model: AdditiveModel, place: int, threshold: float, train_share: float) -> list[tuple[Rule, float]]:
     """Return the rules of one feature, each with the sum of its effect over its training rows."""
     bins, curve = model.bins[place], explain_shape(model, place, train_share)
+    if curve.by_hand.size:  # no row says that what was set by hand is clear
+        return []
     column, total = bins.feature.column, float(model.terms[place].counts.sum())
     candidates: list[tuple[Rule, float]] = []
     for up in (True, False):

@@ -40,6 +40,7 @@ from gamcore.io.manifest import Saved
 from gamcore.kernels import N_CODES
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.classes import ClassesModel
+from gamcore.model.edited import edited_again, fitted_part
 from gamcore.model.monotone import check_monotone, signs_of
 from gamcore.numbers import count
 from gamcore.types import Floats, Ints
@@ -173,7 +174,12 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         data, recipe = data.with_loss(self.loss), self._recipe(data)  # whose parameters a fit may choose
         if hasattr(self, "entries_"):
             data = with_features(data, entered(self.entries_, [bins.feature.name for bins in data.bins]))
-        self.model_ = with_halves(data, self.model_, recipe=recipe, n_refits=n_refits, seeds=seeds, watcher=watcher)
+        model = self.model_
+        if isinstance(model, AdditiveModel) and model.around:
+            raise TableError("All else was learnt around edits by hand, which half-sample refits cannot do: no bands.")
+        fitted = fitted_part(model) if isinstance(model, AdditiveModel) else model
+        made = with_halves(data, fitted, recipe=recipe, n_refits=n_refits, seeds=seeds, watcher=watcher)
+        self.model_ = edited_again(made, model) if isinstance(made, AdditiveModel) else made
 
     def _add_group_halves(
         self, source: Source, counted: Problem, n_refits: int, seeds: Seeds, watcher: Watcher

@@ -21,9 +21,9 @@ from gamcore.boosting.rows import Source
 from gamcore.data.columns import TableError
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
-from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters
 from gamcore.estimators.base import check_parameters, column
+from gamcore.estimators.editing import EditableEstimator
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.estimators.updating import UpdatableEstimator
 from gamcore.explain.classes import ClassCurves, explain_classes
@@ -132,7 +132,7 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         return tags
 
 
-class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  # type: ignore[misc]
+class GAMClassifier(ClassifierMixin, ClassifierParameters, EditableEstimator):  # type: ignore[misc]
     """A generalized additive model for two or more classes.
 
     For two, the log-odds are intercept + f1(x1) + f2(x2) + ... For more, up to 20, every class has such a score, and

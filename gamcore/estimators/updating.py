@@ -27,6 +27,7 @@ from gamcore.estimators.intervals import IntervalEstimator
 from gamcore.estimators.progress_bar import listening
 from gamcore.kernels import CODE, N_CODES
 from gamcore.model.additive import AdditiveModel
+from gamcore.model.edited import edited
 from gamcore.types import Floats, Ints
 
 COARSE: Final = 10
@@ -69,12 +70,13 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
 
     def _add(self, more: KeptTables, reuse: bool) -> Self:
         tables = self._tables()
-        moved = drift(tables, more)
+        moved, edits = drift(tables, more), self.edits_
         self._fit_tables(tables.add(more, reuse))
+        self.model_ = edited(self._additive, edits)
         self.update_drift_ = moved
         return self
 
-    def price_edit(self, feature: str | int, scores: Any) -> Price:
+    def price_by_counts(self, feature: str | int, scores: Any) -> Price:
         """Return what other scores (size,) for one feature, by name or place, cost in mean squared error.
 
         scores : by code: missing, the bins in order, unseen; as in `model_.terms`. All else stays as it is, and the
@@ -83,17 +85,19 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
         tables, (place, values) = self._tables(), self._edit(feature, scores)
         return price(tables, self._additive, place, values)
 
-    def refit_around(self, feature: str | int, scores: Any) -> Self:
+    def refit_by_counts(self, feature: str | int, scores: Any) -> Self:
         """Return a fitted copy in which one feature has these scores (size,), and all others are boosted around them.
 
         The copy has no bands.
         """
         tables, (place, values) = self._tables(), self._edit(feature, scores)
-        edited: Self = clone(self).set_params(bands=0)
-        edited.__dict__.update(self.__dict__ | edited.get_params(deep=False))
-        edited._fit_source(without(tables, place, values), Seeds.of(tables.origin.seed), Watcher(None))
-        edited.model_ = around(edited._additive, place, values, tables.base())
-        return edited
+        if self.edits_:
+            raise TableError("The model has edits by hand: undo them with with_edits([]), or use refit_others.")
+        made: Self = clone(self).set_params(bands=0)
+        made.__dict__.update(self.__dict__ | made.get_params(deep=False))
+        made._fit_source(without(tables, place, values), Seeds.of(tables.origin.seed), Watcher(None))
+        made.model_ = around(made._additive, place, values, tables.base())
+        return made
 
     def _path_of_counts(self) -> Path:
         """Return a path of models with fewer curves from the kept counts."""

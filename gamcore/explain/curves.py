@@ -17,12 +17,13 @@ from gamcore.data.labels import in_words, labels_of
 from gamcore.explain.importance import term_names
 from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, Given
+from gamcore.model.edited import by_hand
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say
 from gamcore.model.shapes import Shape
 from gamcore.numbers import exact, number, percent
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
-from gamcore.types import Codes, Floats, Ints
+from gamcore.types import Bools, Codes, Floats, Ints
 
 NO_BAND = "no band yet"
 POINTWISE = "95% band, point by point"
@@ -63,6 +64,9 @@ class Curve(Explanation):
         was learnt.
     missing_whole : ends of the simultaneous band at the missing bin; None where there is none.
     given : what its effects are added to, as in the model. measure : unit and form of its values.
+    room : (2, K) between which ends the curve may be redrawn at a chosen loss (`explain.room`); empty where it is not
+        asked for. room_words : at which.
+    by_hand : (K,) whether a bin's score was set by hand, so that it has no band; empty where none was.
     values : what the one value of each bin is called, for a number whose values have names; empty where they have none.
     """
 
@@ -92,6 +96,9 @@ class Curve(Explanation):
     measure: Measure = PLAIN
     values: tuple[str, ...] = ()
     given: tuple[Given, ...] = ()
+    by_hand: Bools = field(default_factory=lambda: np.zeros(0, bool))
+    room: Floats = field(default_factory=lambda: np.empty((2, 0)))
+    room_words: str = ""
 
     def on(self, scale: Scale) -> Curve:
         """Return the curve on another scale; a target in its own units has only one."""
@@ -106,7 +113,7 @@ class Curve(Explanation):
             score, lower, upper = (float(v) for v in loss.effect(np.array(place[:3]), scale, self.base))
             return score, lower, upper, place[3]
 
-        names = ("scores", "lower", "upper", "whole")
+        names = ("scores", "lower", "upper", "whole", "room")
         arrays: dict[str, Any] = {name: loss.effect(getattr(self, name), scale, self.base) for name in names}
         if self.missing_whole is not None:
             low, high = loss.effect(np.array(self.missing_whole), scale, self.base)
@@ -163,7 +170,10 @@ class Curve(Explanation):
         """Return the curve of some levels of a category, by their places (m,)."""
         per_level = ("scores", "lower", "upper", "counts")
         arrays: dict[str, Any] = {name: getattr(self, name)[places] for name in per_level}
-        arrays |= {name: value[:, places] for name in ("whole", "refits") if (value := getattr(self, name)).shape[1]}
+        arrays["by_hand"] = self.by_hand[places] if self.by_hand.size else self.by_hand
+        arrays |= {
+            name: value[:, places] for name in ("whole", "refits", "room") if (value := getattr(self, name)).shape[1]
+        }
         arrays |= {name: tuple(getattr(self, name)[k] for k in places) for name in ("labels", "members")}
         return replace(self, rare=self.rare if self.scores.size - 1 in places else (), **arrays)
 
@@ -229,6 +239,8 @@ class Curve(Explanation):
         if self.has_whole:
             ends = zip(("lower, whole curve", "upper, whole curve"), self.whole, strict=True)
             numbers |= {name: [*values.tolist(), None, None] for name, values in ends}
+        if self.by_hand.size:
+            numbers["by hand"] = [*self.by_hand.tolist(), None, None]
         return pd.DataFrame({**names, **numbers})
 
 
@@ -270,7 +282,7 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
         refits = mean + scale * (half.refits - mean)
         spread = Spread(scale * half.deviation, pointwise(len(refits)), half.reach, POINTWISE, refits)
     bins = model.bins[feature]
-    return make_curve(
+    made = make_curve(
         bins,
         term.scores,
         spread=spread,
@@ -280,6 +292,8 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
         given=model.given,
         shape=model.shapes[feature] if model.shapes else "steps",
     )
+    marks = by_hand(model, feature)[1:-1]
+    return replace(made, by_hand=marks) if marks.any() else made
 
 
 def quick_spread(refits: Floats, train_share: float) -> Spread | None:

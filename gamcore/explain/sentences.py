@@ -54,8 +54,10 @@ class Leg:
 
 def read_curve(curve: Curve) -> str:
     """Return where most of the movement of a curve is, in a sentence; only its name where it has no simultaneous band
-    yet."""
+    yet, or was set by hand, so that no band says what is clear."""
     name = cut(curve.feature, LONGEST_NAME)
+    if curve.by_hand.any():
+        return f"Effect of {name}, {'' if curve.by_hand.all() else 'partly '}set by hand"
     if not curve.scores.size:
         return f"{name}: no values in training, so no effect"
     if not curve.has_whole:
@@ -284,9 +286,11 @@ def _levels(curve: Curve) -> list[str]:
 
 def read_surface(surface: Surface) -> str:
     """Return the largest clear joint effect of two features in a sentence; only its name without a simultaneous
-    band."""
+    band, or where cells were set by hand."""
     first, second = surface.names
     together = f"{first} and {second} together"
+    if surface.n_by_hand:
+        return f"{together}, {'' if surface.n_by_hand == surface.scores.size else 'partly '}set by hand"
     if not surface.has_whole:
         return f"{together}, {'beyond each alone' if surface.pure else 'with what each does alone'}"
     clear = ((surface.whole[0] > surface.zero) | (surface.whole[1] < surface.zero)) & (surface.counts >= FEW_ROWS)

@@ -89,7 +89,7 @@ class Surface(Explanation):
     missing_first : (K_2,) scores where the first feature is missing; missing_second : (K_1,); missing_both.
     margins : the curves of the two features in the model, over all their bins. alone : (K_1,), (K_2,) their means in
         the bins of the axes.
-    pure : whether the surface's main effects were moved to those curves.
+    pure : whether the surface's main effects were moved to those curves. n_by_hand : cells with scores set by hand.
     """
 
     first: SurfaceAxis
@@ -107,6 +107,7 @@ class Surface(Explanation):
     whole: Floats
     base: float
     scale: Scale = "link"
+    n_by_hand: int = 0
 
     def on(self, scale: Scale) -> Surface:
         """Return the surface on another scale; a target in its own units has only one."""
@@ -278,7 +279,13 @@ def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SH
         pure=term.pure,
         whole=whole,
         base=model.base_score,
+        n_by_hand=0 if term.drawn is None else _n_drawn(term.drawn, sides),
     )
+
+
+def _n_drawn(drawn: Floats, sides: list[SurfaceAxis]) -> int:
+    """Return how many cells of a surface have a score set by hand; NaN where it is as fitted."""
+    return int((_added(np.where(np.isnan(drawn), 0.0, 1.0), sides)[1:, 1:] > 0).sum())
 
 
 def _drawn(term: PairTerm, sides: list[SurfaceAxis]) -> Floats:

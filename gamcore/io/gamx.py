@@ -37,6 +37,8 @@ Codes of a column that mean a missing cell are the manifest's `missing_codes`, w
 A model of several classes has the arrays of an additive model, with the refits of each class below those of the one
 before, and `bases`, a base score per class, which such a file requires.
 
+The arrays are those of the fitted model; `edits` are done to it after reading, and such a file requires them.
+
 A file of a later minor schema is read if possible: unknown fields are ignored, and so are unknown members that
 `optional` lists. Everything that `required` lists has to be known, else the file is rejected and its schema named.
 """
@@ -106,7 +108,7 @@ CONTENTS: Final = (*ADDITIVE, *[(*names, *INTERVAL_MEMBERS) for names in ADDITIV
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
-    "intervals", "evenness", "signs", "shapes", "merged_levels", "required", "optional",
+    "intervals", "evenness", "signs", "shapes", "merged_levels", "edits", "around", "required", "optional",
     *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""

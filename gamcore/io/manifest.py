@@ -17,9 +17,11 @@ from gamcore.data.binning import Bins
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.io.checks import ModelFileError, require, with_required
 from gamcore.io.manifest_bins import Arrays, bin_arrays, bins_entry, describe, read_bins
+from gamcore.io.manifest_edits import edits_entry, with_edits
 from gamcore.io.manifest_pairs import MAX_CELLS, MAX_PAIRS, build_pairs
 from gamcore.model.additive import GIVEN, AdditiveModel, Given, Term
 from gamcore.model.classes import ClassesModel
+from gamcore.model.edited import fitted_part
 from gamcore.model.losses import LOSSES, Loss
 from gamcore.model.monotone import is_monotone
 from gamcore.model.shapes import SHAPES, Shape
@@ -56,7 +58,8 @@ class Saved:
 
 
 def arrays_of(model: AdditiveModel) -> Arrays:
-    """Return the arrays of a model; raise ModelFileError if a file cannot hold them."""
+    """Return the arrays of a model as it was fitted; raise ModelFileError if a file cannot hold them."""
+    model = fitted_part(model)
     if len(model.pairs) > MAX_PAIRS or sum(pair.counts.size for pair in model.pairs) > MAX_CELLS:
         raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
     arrays: Arrays = {
@@ -111,7 +114,8 @@ def read_loss(manifest: dict[str, Any]) -> Loss:
 
 
 def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
-    """Return the manifest's entries for a model."""
+    """Return the manifest's entries for a model: as it was fitted, and its edits."""
+    edits, model = edits_entry(model), fitted_part(model)
     return {
         "kind": saved.kind,
         "loss": model.loss.name,
@@ -124,7 +128,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         "about": saved.about,
         **({"given": list(model.given)} if model.given else {}),
         **({"evenness": model.halves.evenness} if model.halves and model.halves.evenness < 1 else {}),
-        **with_required(bins_entry(model.bins), signs_entry(model)),
+        **with_required(bins_entry(model.bins), signs_entry(model), edits),
         **({"shapes": list(model.shapes)} if model.shapes else {}),
     }
 
@@ -176,7 +180,7 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     require(not loss.is_partial, "it is one of several classes")
     model = build_model(manifest, arrays, bins)
     model = replace(model, base=read_base(manifest), given=read_given(manifest))
-    return Saved(kind, model, classes, read_about(manifest))
+    return Saved(kind, with_edits(model, manifest), classes, read_about(manifest))
 
 
 def check_arrays(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...]) -> Loss:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, merge_bins
+from gamcore.model.edits import Edit
 from gamcore.model.intervals import Intervals
 from gamcore.model.losses import Loss
 from gamcore.model.purification import CellWeights, two_way
@@ -76,6 +77,7 @@ class PairTerm:
     counts : (size_1, size_2) training rows (sum of weights) per cell.
     ordered : whether codes without training rows keep the scores of the surfaces, which are in order along a monotone
         feature, as their main effects alone need not be.
+    drawn : (size_1, size_2) scores set by hand, NaN where they are as fitted; None where none are.
     """
 
     features: tuple[int, int]
@@ -87,6 +89,7 @@ class PairTerm:
     counts: Floats
     pure: bool
     ordered: bool = False
+    drawn: Floats | None = None
 
     def refit(self, k: int) -> Floats:
         """Return the scores (size_1, size_2) of one refit, by the codes of the two features.
@@ -98,7 +101,8 @@ class PairTerm:
         effects = self.means[k] + self.rows[k][:, None] + self.columns[k]
         rows, columns = self._empty
         surface[rows], surface[:, columns] = effects[rows], effects[:, columns]
-        return np.asarray(surface - effects if self.pure else surface)
+        scores = surface - effects if self.pure else surface
+        return np.asarray(scores if self.drawn is None else np.where(np.isnan(self.drawn), scores, self.drawn))
 
     @cached_property
     def _empty(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -114,7 +118,11 @@ class PairTerm:
         rows, columns = self._empty
         empty = rows[first] | columns[second]
         surface = np.where(empty, effects, surface)
-        return np.asarray(surface - effects if self.pure else surface)
+        scores = surface - effects if self.pure else surface
+        if self.drawn is None:
+            return np.asarray(scores)
+        drawn = self.drawn[first, second]
+        return np.where(np.isnan(drawn), scores, drawn)
 
     @cached_property
     def scores(self) -> Floats:
@@ -147,6 +155,8 @@ class AdditiveModel:
         all are free (`model.monotone`).
     shapes : how the curve of each feature was learnt; empty if all are steps.
     intervals : what intervals around predictions are made of; None where they have not been calibrated.
+    edits : made by hand, the first one first. fitted : the model without them; None where there are none. around : how
+        many of them, the first ones, all else was learnt around, so that they stay.
     """
 
     bins: tuple[Bins, ...]
@@ -161,6 +171,9 @@ class AdditiveModel:
     signs: tuple[int, ...] = ()
     shapes: tuple[Shape, ...] = ()
     intervals: Intervals | None = None
+    edits: tuple[Edit, ...] = ()
+    fitted: AdditiveModel | None = None
+    around: int = 0
 
     @cached_property
     def intercept(self) -> float:
@@ -184,6 +197,8 @@ class AdditiveModel:
         The errors are the spread of half-sample refits; 0 where there are none. Rows of unequal weights count as the
         fewer that they are worth.
         """
+        if self.fitted is not None:  # what is set by hand tells nothing of errors
+            return self.fitted.clarity
         if self.halves is None:
             return 0.0
         known = [(term, half) for term, half in zip(self.terms, self.halves.terms, strict=True) if term.counts.any()]
@@ -198,7 +213,8 @@ class AdditiveModel:
 
     def with_bins(self, bins: tuple[Bins, ...]) -> AdditiveModel:
         """Return the model with other bins of the same sizes, such as those that know codes for missing."""
-        return replace(self, bins=bins)
+        fitted = self.fitted and self.fitted.with_bins(bins)
+        return replace(self, bins=bins, fitted=fitted)
 
     def score(self, codes: Codes) -> Floats:
         """Return the score (n,) of rows given as codes (p, n)."""

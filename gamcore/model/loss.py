@@ -7,6 +7,7 @@ compiled half of each loss is in `kernels/losses.py`; no other code distinguishe
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -145,6 +146,18 @@ class Loss(Boosted):
         if scale == "units":
             return np.asarray(self.inverse_link(base + scores) - self.inverse_link(np.array(base)))
         return scores
+
+    def score_of(self, effect: float, scale: Scale, base: float) -> float:
+        """Return the effect on the link scale of one on another; NaN where there is none."""
+        if scale == "ratio":
+            return math.log(effect) if effect > 0 else math.nan
+        if scale == "link":
+            return effect
+        wanted = self.inverse_link(np.array(base)) + (effect / 100.0 if scale == "points" else effect)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = float(self.link(wanted)) - base
+        made = float(self.effect(np.array(score), scale, base))  # a link may be cut
+        return score if math.isclose(made, effect, rel_tol=1e-6, abs_tol=1e-6) else math.nan
 
     def is_bounded(self, y: Floats) -> bool:
         """Return whether the score of the best constant for these targets is finite."""

@@ -40,7 +40,9 @@ FEWEST_QUICK: Final = 4
 
 def deviation(refits: Floats) -> Floats:
     """Return the standard deviation over refits (K, ...) with K - 1 degrees of freedom; 0 for a single refit."""
-    return np.asarray(refits.std(axis=0, ddof=1)) if len(refits) > 1 else np.zeros(refits.shape[1:])
+    if len(refits) < 2:
+        return np.zeros(refits.shape[1:])
+    return np.where(np.ptp(refits, axis=0) > 0, refits.std(axis=0, ddof=1), 0.0)  # the mean of equal numbers may miss
 
 
 def pointwise(n_refits: int) -> float:

@@ -17,6 +17,7 @@ from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.decide.rules import All
 from gamcore.estimators.additive_parameters import GREEDY
+from gamcore.model.edits import edit_of
 from gamcore.numbers import count, fixed, number, percent
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, student, wilson
@@ -103,11 +104,24 @@ def card(space: Workspace, identifier: str) -> Card:
         few = ", of which those that beat chance have curves" if spec.parameters().get("order") == GREEDY else ""
         rows += [("Features", f"{len(spec.features)}{few}"), ("Preset", spec.preset), ("Parameters", changes),
                  ("Seed", str(spec.seed))]  # fmt: skip
+    rows += _edits(model, names)
     rows.append(("Bands", f"{model.bands} refits on halves of {band_rows(model.rows)}" if model.bands else "none"))
     rows.append(("Trained", f"{model.created[:16].replace('T', ' ')} UTC, in {fixed(model.seconds, 1)} s"))
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     rows.append(("Made with", f"Shapewise {__version__}, Python {platform.python_version()}, {versions}"))
     return Card(model.name, tuple(rows))
+
+
+def _edits(model: ModelAbout, names: Names) -> list[tuple[str, str]]:
+    """Return what was edited by hand, and why."""
+    if not model.edits:
+        return []
+    around = "; what was not edited was learnt anew around the edits" if model.learnt_around else ""
+    edits = [edit_of(plain) for plain in model.edits]
+    said = [f"{edit.words(names)}{f' ({edit.reason})' if edit.reason else ''}" for edit in edits]
+    of = f" of the model {model.edited_from_name}" if model.edited_from_name else ""
+    first = ("Edited by hand", f"{count(len(edits))} edit{'s' * (len(edits) != 1)}{of}{around}; values are scores")
+    return [first, *[(f"Edit {k}", words) for k, words in enumerate(said, 1)]]
 
 
 def _moved(model: ModelAbout, names: Names) -> str:

@@ -10,6 +10,7 @@ from gamcore.boosting.kept_tables import KeptTables
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.io.tables_file import load_tables, save_tables
+from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
 from shapewise.errors import room
 from shapewise.store.atomic_files import scratch_file, scratch_folder
@@ -46,6 +47,11 @@ class ModelAbout:
     steps: list[dict[str, Any]] = field(default_factory=list)  # those of its table: what its columns are computed from
     counted: bool = False  # whether counts of its rows are kept beside it, so that rows can be added
     drift: list[dict[str, Any]] = field(default_factory=list)  # of the rows added last: `gamcore.estimators.updating`
+    edits: list[dict[str, Any]] = field(default_factory=list)  # by hand: `gamcore.model.edits`
+    edited_from: str = ""  # id of the model that it is an edited copy of
+    edited_from_name: str = ""
+    learnt_around: bool = False  # whether what was not edited was learnt anew around the edits
+    drafts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # edits not yet stored, by person
 
     @property
     def of_tasks(self) -> bool:
@@ -113,6 +119,16 @@ class Models:
 
         self._space.edit("models", identifier, say)
 
+    def set_draft(self, identifier: str, edits: list[dict[str, Any]] | None) -> None:
+        """Remember the edits that this person is making to a model; None forgets them."""
+        person = self._space.person.id
+
+        def change(about: dict[str, Any]) -> dict[str, Any]:
+            others = {who: one for who, one in about.get("drafts", {}).items() if who != person}
+            return about | {"drafts": others | ({} if edits is None else {person: edits})}
+
+        self._space.edit("models", identifier, change)
+
     def path(self, identifier: str) -> Path:
         """Return the `.gamx` file of a model."""
         return self._space.part("models", identifier, "model")
@@ -141,4 +157,7 @@ class Models:
         )
         if not isinstance(saved.model, TaskModel):
             about = replace(about, n_pairs=len(saved.model.pairs), bands=saved.model.n_halves)
+        if isinstance(saved.model, AdditiveModel):
+            edits = [edit.to_dict() for edit in saved.model.edits]
+            about = replace(about, edits=edits, learnt_around=saved.model.around > 0)
         return self.add(saved, about)

@@ -188,8 +188,9 @@ def _changes(changes: dict[str, Any], columns: set[str], retyped: Collection[str
 
 
 def counterpart(spec: Spec, models: list[ModelAbout]) -> ModelAbout | None:
-    """Return the first model that was trained with the same specification, whatever its name."""
-    return next((model for model in models if model.spec and alike(Spec.from_dict(model.spec), spec)), None)
+    """Return the first model that was trained with the same specification, whatever its name, and not edited."""
+    trained = [model for model in models if model.spec and not model.edits]
+    return next((model for model in trained if alike(Spec.from_dict(model.spec), spec)), None)
 
 
 def alike(one: Spec, other: Spec) -> bool:

@@ -150,7 +150,7 @@ def small(
         drawn, edges, hover = as_line(shape, visible_edges(shape), _told(shape))
         marks.append(Ribbon(edges, drawn.lower, drawn.upper))
         marks.append(Steps(edges, drawn.scores, width=1.8, hover=hover))
-        marks += _pale(drawn, edges, 1.8, "")
+        marks += [*_pale(drawn, edges, 1.8, ""), *_by_hand(drawn, edges, 1.8)]
         if other is not None:
             marks.append(Steps(visible_edges(shape), other.scores, "muted", 1.4, True, name=before))
         axis = replace(value_axis(shape), title="")
@@ -213,13 +213,15 @@ def _told(curve: Curve) -> list[str]:
 def _line(curve: Curve) -> list[Mark]:
     drawn, edges, hover = as_line(curve, visible_edges(curve), _told(curve))
     line = Steps(edges, drawn.scores, name="effect", hover=hover)
-    return [*ribbons(curve), line, *_pale(drawn, edges, 2.4, f"under {FEW_ROWS} rows")]
+    return [*ribbons(curve), line, *_pale(drawn, edges, 2.4, f"under {FEW_ROWS} rows"), *_by_hand(drawn, edges, 2.6)]
 
 
 def ribbons(curve: Curve, role: ColorRole = "primary") -> list[Mark]:
     """Return the bands that a curve has: first the band of the whole curve, then the band per bin."""
     curve, edges, _ = as_line(curve, visible_edges(curve), [])
     marks: list[Mark] = []
+    if curve.room.size:
+        marks.append(Ribbon(edges, curve.room[0], curve.room[1], "muted", name=curve.room_words))
     if curve.has_whole:
         marks.append(Ribbon(edges, curve.whole[0], curve.whole[1], role, wide=True, name=WHOLE))
     if curve.has_band:
@@ -233,15 +235,27 @@ def _pale(curve: Curve, edges: Floats, width: float, name: str) -> list[Mark]:
     return [Steps(edges, np.where(few, curve.scores, np.nan), "few", width, name=name)] if few.any() else []
 
 
+def _by_hand(curve: Curve, edges: Floats, width: float) -> list[Mark]:
+    """Return the bins that were set by hand, drawn over the line."""
+    if not curve.by_hand.any():
+        return []
+    return [Steps(edges, np.where(curve.by_hand, curve.scores, np.nan), "accent", width, name="by hand")]
+
+
 def level_marks(curve: Curve) -> list[Mark]:
     """Return a bar per level, sorted by effect, with the bands as whiskers."""
     order = level_order(curve)
     at, scores = np.arange(order.size, dtype=np.float64), curve.scores[order]
     roles: list[ColorRole] = ["few" if n < FEW_ROWS else "primary" for n in curve.counts[order]]
+    if curve.by_hand.size:
+        roles = ["accent" if by_hand else role for by_hand, role in zip(curve.by_hand[order], roles, strict=True)]
     hover = _told(curve)
     marks: list[Mark] = [
         Bars(at, scores - curve.zero, curve.zero, roles=roles, name="effect", hover=[hover[k] for k in order])
     ]
+    if curve.room.size:
+        low, high = curve.room[:, order]
+        marks.append(Whiskers(at, low, upper=high, role="muted", width=5.0, name=curve.room_words))
     if curve.has_whole:
         marks.append(
             Whiskers(
@@ -328,7 +342,7 @@ def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[fl
     parts = [scores, special, np.array([curve.zero]), before.scores if before is not None else np.empty(0)]
     centre = np.concatenate(parts)
     ends = curve.whole if curve.has_whole and thin else np.stack([curve.lower, curve.upper])
-    own = [curve.lower, curve.upper] if thin else []
+    own = [curve.lower, curve.upper, *curve.room] if thin else []
     shown = np.concatenate([centre, ends[:, thick].ravel(), *own])
     low, high = centre.min(), centre.max()
     room: Any = MOST_ROOM * (high - low)

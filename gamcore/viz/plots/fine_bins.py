@@ -30,6 +30,8 @@ def as_line(curve: Curve, edges: Floats, hover: list[str]) -> tuple[Curve, Float
     drawn = replace(
         curve, scores=on_line(curve.scores), lower=on_line(curve.lower), upper=on_line(curve.upper),
         counts=np.repeat(curve.counts, parts), display=middle, edges=finer, values=(),
+        room=np.stack([on_line(end) for end in curve.room]) if curve.room.size else curve.room,
+        by_hand=np.repeat(curve.by_hand, parts),
         whole=np.stack([on_line(end) for end in curve.whole]) if curve.has_whole else curve.whole,
     )  # fmt: skip
     return drawn, finer, [text for text in hover for _ in range(parts)]

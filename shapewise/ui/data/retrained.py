@@ -29,7 +29,8 @@ ModelPair = tuple[ModelAbout, ModelAbout]
 
 def show(then: TableAbout, now: TableAbout) -> None:
     """Show each model of the older version, with the button that retrains it or its changes since."""
-    models = [model for model in state.workspace().models.listed() if model.table == then.id and model.spec]
+    listed = state.workspace().models.listed()
+    models = [model for model in listed if model.table == then.id and model.spec and not model.edits]
     if not models:
         st.caption("The older version has no model to retrain.")
         return

@@ -15,6 +15,7 @@ from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, RuleError, e
 from gamcore.decide.segments import cut_of, level_names
 from gamcore.explain.curves import Curve
 from gamcore.explain.piecewise import knee
+from gamcore.model.edits import Where
 from gamcore.types import Ints
 from gamcore.viz.plots.curves import level_order
 from shapewise.store.workspace import ModelAbout
@@ -27,6 +28,11 @@ ACT = "shapes-act"
 """What one does with a curve; a drag over it means to mark a segment."""
 
 
+def choose(act: str) -> None:
+    """Choose what one does with the curve; for the callback of a widget."""
+    st.session_state[ACT] = act
+
+
 def _key(name: str, model: ModelAbout, curve: Curve) -> str:
     return f"brush-{name}-{model.id}-{curve.feature}"
 
@@ -35,8 +41,9 @@ def _days(value: date | float | None) -> float | None:
     return day_number(value) if isinstance(value, date) else value
 
 
-def marked(model: ModelAbout, curve: Curve) -> Rule | None:
-    """Return the marked segment of a curve in this session; None if nothing valid is marked."""
+def marked(model: ModelAbout, curve: Curve, as_typed: bool = False) -> Rule | None:
+    """Return the marked segment of a curve in this session; None if nothing valid is marked. as_typed : neither
+    inverted nor rounded."""
     saved = {
         name: st.session_state.get(_key(name, model, curve)) for name in ("low", "high", "levels", "missing", "not")
     }
@@ -54,6 +61,8 @@ def marked(model: ModelAbout, curve: Curve) -> Rule | None:
     if not parts:
         return None
     rule = either(parts)
+    if as_typed:
+        return rule
     rule = Not(rule) if saved["not"] else rule
     return reach.rounded(model.table, rule) if st.session_state.get(_key("rounded", model, curve)) else rule
 
@@ -65,7 +74,8 @@ def take(model: ModelAbout, curve: Curve, bins: Bins, element: str, page: Ints |
     boxes = [b for b in st.session_state[element]["selection"]["box"] if b.get("xref", "x") in axes]
     if not boxes:
         return
-    st.session_state[ACT] = "segment"
+    if st.session_state.get(ACT) != "edit":
+        st.session_state[ACT] = "segment"
     if curve.labels:
         low, high = sorted(float(value) for value in boxes[-1]["x"])
         order = level_order(curve)
@@ -122,14 +132,31 @@ def _take_rule(model: ModelAbout, curve: Curve, rule: Rule) -> None:
 
 def clear(model: ModelAbout, curve: Curve) -> None:
     """Remove the mark."""
-    for name, nothing in (("low", None), ("high", None), ("levels", []), ("missing", False), ("not", False)):
+    nothings: dict[str, Any] = {
+        "low": None,
+        "high": None,
+        "levels": [],
+        "missing": False,
+        "unseen": False,
+        "not": False,
+    }
+    for name, nothing in nothings.items():
         st.session_state[_key(name, model, curve)] = nothing
 
 
-def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
-    """Show the fields of the mark, the suggested cuts, and the segment's card."""
-    st.markdown(":material/select_all: **Mark a segment**")
-    _suggestions(model, curve, bins)
+def where(model: ModelAbout, curve: Curve) -> Where:
+    """Return the marked cells of a curve in this session, for an edit: all values if nothing is marked."""
+    names = ("low", "high", "levels", "missing", "unseen")
+    low, high, levels, missing, unseen = (st.session_state.get(_key(name, model, curve)) for name in names)
+    if curve.labels:
+        low = high = None
+    is_date = curve.kind == "date" and (low is not None or high is not None)
+    return Where(_days(low), _days(high), tuple(levels or ()), bool(missing), bool(unseen), date=is_date)
+
+
+def ends(model: ModelAbout, curve: Curve, bins: Bins, in_training: bool = True) -> None:
+    """Show the fields of a marked range, or of marked levels. in_training : whether only missing cells that training
+    had can be marked, and no values that it did not have."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if curve.labels:
             places = range(bins.n_values)
@@ -143,12 +170,24 @@ def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
             for name, label in (("low", "At least"), ("high", "Below")):
                 st.number_input(label, value=None, key=_key(name, model, curve), format=EXACT, placeholder="open")
         with st.container(horizontal=True, gap="small"):
-            if curve.missing[3]:
+            if curve.missing[3] or not in_training:
                 st.checkbox("Include missing", key=_key("missing", model, curve))
-            st.checkbox("Invert", key=_key("not", model, curve), help="Marks everyone outside the range instead.")
-            if not curve.labels:
-                st.checkbox("Round", key=_key("rounded", model, curve), help=evidence.ROUNDED)
-            st.button("Clear", icon=":material/close:", on_click=clear, args=(model, curve), type="tertiary")
+            if not in_training:
+                new = "New levels" if curve.labels else "New values"
+                st.checkbox(new, key=_key("unseen", model, curve), help="Those that training did not have.")
+                st.button("Clear", icon=":material/close:", on_click=clear, args=(model, curve), type="tertiary")
+
+
+def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
+    """Show the fields of the mark, the suggested cuts, and the segment's card."""
+    st.markdown(":material/select_all: **Mark a segment**")
+    _suggestions(model, curve, bins)
+    ends(model, curve, bins)
+    with st.container(horizontal=True, gap="small"):
+        st.checkbox("Invert", key=_key("not", model, curve), help="Marks everyone outside the range instead.")
+        if not curve.labels:
+            st.checkbox("Round", key=_key("rounded", model, curve), help=evidence.ROUNDED)
+        st.button("Clear", icon=":material/close:", on_click=clear, args=(model, curve), type="tertiary")
     rule = marked(model, curve)
     if rule is None:
         low, high = (_days(st.session_state.get(_key(name, model, curve))) for name in ("low", "high"))

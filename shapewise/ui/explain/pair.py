@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gamcore.data.column_names import PAIR
 from gamcore.decide.segments import HeldOutRows, rectangle_rule
@@ -20,6 +21,8 @@ from gamcore.model.scales import Scale, say
 from gamcore.viz import plots
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
+from shapewise.ui.edit import pair as edit_pair
+from shapewise.ui.edit import panel
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import bands as sureness
@@ -56,29 +59,63 @@ def show(about: ModelAbout, estimator: PairEstimator, data: Data | None, is_mode
         "Pair, by importance", list(known), key="pair", persist_state="session", format_func=state.names_of(about).term
     )
     st.query_params["pair"] = picked
-    surface = state.surface(about.id, *known[picked]) if is_model else estimator.explain_pair(*known[picked])
-    surface = surface.on(scale)
+    above, editor = st.container(border=True), st.container(border=True)
+    edits = is_model and data is not None and _edits(about, editor)
+    now = edit_pair.so_far(about, estimator) if edits else estimator
+    is_stored = is_model and not edits
+    plain = state.surface(about.id, *known[picked]) if is_stored else now.explain_pair(*known[picked])
+    surface = plain.on(scale)
     goal = state.goal(about)
     detail = state.detail(about, surface.margins[0], draft=not is_model)
     key = key_of(about, surface, is_model)
-    title = (
-        headlines.of(about, picked) if is_model else f"{state.names_of(about).term(picked)}, one refit with these pairs"
-    )
-    with st.container(border=True):
-        chosen = _heat_map(about, surface, key, (goal, detail, title))
+    chosen = _chosen(key)
+    editing = None
+    if edits and data is not None:
+        with editor:
+            editing = edit_pair.show(about, estimator, plain, chosen, scale=scale, data=data)
+    drawn = surface
+    if editing and editing.made.edits_ != now.edits_:
+        drawn = editing.made.explain_pair(*known[picked]).on(scale)
+    named = state.names_of(about).term(picked)
+    title = headlines.of(about, picked) if is_model else f"{named}, one refit with these pairs"
+    title = title if drawn is surface else f"{named}, edited by hand"
+    with above:
+        _heat_map(about, drawn, key, (goal, detail, title), chosen)
         if is_model:
             sureness.line(about, surface.margins[0].band)
             headlines.edit(about, picked, read_surface(state.seen(about, surface)))
-        st.caption(_notes(state.seen(about, surface)))
+        st.caption(_notes(state.seen(about, drawn)))
     left, right = st.columns(2)
     with left.container(border=True, height="stretch"):
         _rectangle(about, surface, chosen=chosen, estimator=estimator, data=data, is_model=is_model)
     with right.container(border=True, height="stretch"):
-        _slices(about, surface, key, (goal, detail))
+        _slices(about, drawn, key, (goal, detail))
+    if editing:
+        editing.finish()
 
 
-def _heat_map(about: ModelAbout, surface: Surface, key: str, words: tuple[str, str, str | None]) -> Rectangle | None:
-    """Show the heat map with its downloads, and return the rectangle that was dragged or set.
+def _edits(about: ModelAbout, slot: DeltaGenerator) -> bool:
+    """Show the switch of the editor; whether it is on, and possible."""
+    with slot:
+        waiting = panel.not_saved(about)
+        if not st.toggle(f"Edit by hand{f' · {waiting}' * bool(waiting)}", key=f"pair-edit-{about.id}"):
+            return False
+        if state.class_names(about.id) or about.rows.get("sample"):
+            st.caption("Editing needs a model of one score per row, and a table that fits in memory.")
+            return False
+    return True
+
+
+def _chosen(key: str) -> Rectangle | None:
+    """Return the rectangle that was dragged or set on the heat map of a key."""
+    sides = st.session_state.get(f"rectangle-{key}")
+    return Rectangle(rows=sides[0], columns=sides[1]) if sides else None
+
+
+def _heat_map(
+    about: ModelAbout, surface: Surface, key: str, words: tuple[str, str, str | None], chosen: Rectangle | None
+) -> None:
+    """Show the heat map with its downloads, and the rectangle that was dragged or set.
 
     words : what is predicted, the line under the title, and the title (None: the automatic one).
     """
@@ -91,11 +128,8 @@ def _heat_map(about: ModelAbout, surface: Surface, key: str, words: tuple[str, s
             st.session_state[kept] = (dragged.rows, dragged.columns)
             st.session_state[f"drags-{key}"] = st.session_state.get(f"drags-{key}", 0) + 1
 
-    sides = st.session_state.get(kept)
-    chosen = Rectangle(rows=sides[0], columns=sides[1]) if sides else None
     plot = plots.surface(state.seen(about, surface), goal, detail, chosen, title)
     cards.figure(plot, element, about.name, state.card(about), over=surface, on_box=take)
-    return chosen
 
 
 def rectangle_of(boxes: list[dict[str, Any]], surface: Surface) -> Rectangle | None:
@@ -127,6 +161,7 @@ def _notes(surface: Surface) -> str:
         ("Grey: no training row." if not (surface.counts > 0).all() else "")
         + (f" Pale: {few} cells with under {FEW_ROWS} rows." if few else "")
         + " The curves beside it show the effect of each feature alone, each on its own scale.",
+        f"Set by hand, without a band: {surface.n_by_hand} cells." if surface.n_by_hand else "",
         "The axes show the middle 99% of rows: double-click for all." if cut else "",
         "Drag a rectangle to see its rows.",
     ]

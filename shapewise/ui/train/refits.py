@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import streamlit as st
 
@@ -30,6 +30,7 @@ PATIENCE: Final = 0.6
 
 MOST_KEPT: Final = 64
 Key = tuple[str, str, str]
+Made = TypeVar("Made")
 
 
 class Refits:
@@ -37,7 +38,7 @@ class Refits:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, "refits")
-        self._futures: OrderedDict[Key, Future[Packed]] = OrderedDict()
+        self._futures: OrderedDict[Key, Future[Any]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, spec: Spec) -> Future[Packed]:
@@ -50,9 +51,14 @@ class Refits:
                 self._futures.move_to_end(key)
                 return self._futures[key]
         data = data_of(spec)
+        return self.ask(key, lambda: live.draft(data, spec).packed())
+
+    def ask(self, key: Key, task: Callable[[], Made]) -> Future[Made]:
+        """Return the result of a task by a key that begins with a person, begun now if it is not there."""
         with self._lock:
             if key not in self._futures:
-                self._futures[key] = self._pool.submit(lambda: live.draft(data, spec).packed())
+                self._futures[key] = self._pool.submit(task)
+            self._futures.move_to_end(key)
             while len(self._futures) > MOST_KEPT:
                 _, oldest = self._futures.popitem(last=False)
                 oldest.cancel()
@@ -66,7 +72,7 @@ def data_of(spec: Spec) -> Data:
 
 
 @st.cache_resource(show_spinner=False)
-def _refits() -> Refits:
+def all_refits() -> Refits:
     return Refits()
 
 
@@ -80,24 +86,33 @@ def drafts(specs: Sequence[Spec]) -> list[Draft] | None:
     if not engine.prepared():
         return None
     try:
-        futures = [_refits().get(spec) for spec in specs]
-        _, open_ones = wait(futures, PATIENCE)
-        if not open_ones:
-            return [future.result().draft() for future in futures]
+        made: list[Packed] | None = wait_for([all_refits().get(spec) for spec in specs])
     except TableError as error:
         st.error(md(error), icon=":material/error:")
         return None
-    _until(futures)
+    return None if made is None else [packed.draft() for packed in made]
+
+
+REDRAWN: Final = "Refitting: the curve is redrawn as soon as it is done."
+
+
+def wait_for(futures: Sequence[Future[Made]], words: str = REDRAWN) -> list[Made] | None:
+    """Return the results of refits; None (with a message) while one is on its way, after which the page is drawn
+    again; TableError where one cannot be fitted."""
+    _, open_ones = wait(futures, PATIENCE)
+    if not open_ones:
+        return [future.result() for future in futures]
+    _until(futures, words)
     return None
 
 
-def _until(futures: Sequence[Future[Packed]]) -> None:
+def _until(futures: Sequence[Future[Any]], words: str) -> None:
     """Say that refits are on their way, and draw the page again when they are done."""
 
     @st.fragment(run_every=0.5)
     def look() -> None:
         if all(future.done() for future in futures):
             st.rerun()
-        st.caption(":material/progress_activity: Refitting: the curve is redrawn as soon as it is done.")
+        st.caption(f":material/progress_activity: {words}")
 
     look()

@@ -36,6 +36,8 @@ def line(model: ModelAbout, band: str) -> None:
             st.caption(f"Bands from {model.bands} refits on half of {band_rows(model.rows)} each.")
         elif "added" in model.rows:
             st.caption("This is a quick band: of the earlier rows only counts are kept, made without bands.")
+        elif model.learnt_around:
+            st.caption("This is a quick band: a model learnt anew around edits by hand has no others.")
         elif state.data(model) is None:
             st.caption("Full bands need the table that the model was trained on.")
         elif runs.working_on(state.workspace(), model.id):

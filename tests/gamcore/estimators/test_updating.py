@@ -186,7 +186,7 @@ def test_the_price_of_an_edit_is_that_of_the_rows():
     rng = np.random.default_rng(5)
     for place, term in enumerate(model.model_.terms):
         scores = term.scores + rng.normal(scale=0.5, size=term.scores.size)
-        price = model.price_edit(place, scores)
+        price = model.price_by_counts(place, scores)
         score = model.predict(X)
         edited = score + (scores - term.scores)[model._encode(X)[place]]
         assert price.before == pytest.approx(np.average((y - score) ** 2, weights=weight), rel=1e-7)
@@ -198,15 +198,15 @@ def test_other_curves_are_fitted_around_an_edit():
     X["a2"] = X["a"] + 0.3 * np.random.default_rng(6).normal(size=len(X))  # tells much of what `a` does
     model = fitted(X, y)
     flat = np.zeros(model.model_.terms[0].scores.size)
-    around = model.refit_around("a", flat)
+    around = model.refit_by_counts("a", flat)
     assert not around.model_.terms[0].scores.any()
     assert model.model_.terms[0].scores.any()
     mse = [np.mean((y - of.predict(X)) ** 2) for of in (model, around)]
-    assert mse[0] < mse[1] < model.price_edit("a", flat).after
+    assert mse[0] < mse[1] < model.price_by_counts("a", flat).after
     alone = fitted(X.drop(columns="a"), y)
     assert around.predict(X) == pytest.approx(alone.predict(X.drop(columns="a")), abs=0.15)
     kept = np.sin(2 * np.r_[0.0, model.model_.bins[0].display, 0.0])
-    shaped = model.refit_around("a", kept)
+    shaped = model.refit_by_counts("a", kept)
     moved = shaped.model_.terms[0].scores - kept
     assert np.ptp(moved[1:-1]) < 1e-9  # centred, else as given
     assert shaped.model_.base == pytest.approx(y.mean(), rel=1e-9)
@@ -216,9 +216,9 @@ def test_other_curves_are_fitted_around_an_edit():
 def test_an_edit_has_to_fit_its_feature():
     model = fitted(*rows())
     with pytest.raises(TableError, match="one per code"):
-        model.price_edit("a", np.zeros(3))
+        model.price_by_counts("a", np.zeros(3))
     with pytest.raises(TableError, match="finite"):
-        model.refit_around("c", np.full(8, np.nan))
+        model.refit_by_counts("c", np.full(8, np.nan))
 
 
 def test_a_path_of_fewer_curves_keeps_those_that_matter():

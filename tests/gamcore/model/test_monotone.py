@@ -116,11 +116,11 @@ def test_bands_updates_and_edits_keep_the_order_or_the_promise_goes(tmp_path):
         assert least_step(model.model_, feature, sign) >= 0
     assert model.model_.signs == (1, -1)
     scores = model.model_.terms[0].scores
-    edited = model.refit_around("a", -scores)
+    edited = model.refit_by_counts("a", -scores)
     assert edited.model_.signs == (0, -1)
     edited.save(tmp_path / "edited.gamx")
     assert load_model(tmp_path / "edited.gamx").monotone == {"b": -1}
-    assert model.refit_around("a", 2 * scores).model_.signs == (1, -1)
+    assert model.refit_by_counts("a", 2 * scores).model_.signs == (1, -1)
 
 
 def test_a_file_keeps_the_promise_and_a_false_one_is_refused(tmp_path):

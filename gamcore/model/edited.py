@@ -1,0 +1,153 @@
+"""Models after edits by hand.
+
+An edited model keeps the fitted one beside its edits, so that an undone edit leaves no trace, and a file holds both. A
+score set by hand is the same in all refits, as it has no uncertainty that they could tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gamcore.model.additive import AdditiveModel, PairTerm, Term
+from gamcore.model.classes import ClassesModel
+from gamcore.model.edits import MOST_EDITS, Edit, EditError
+from gamcore.model.monotone import keeping
+from gamcore.model.operations import changed, edited_curve
+from gamcore.types import Bools, Floats, Ints
+
+
+def fitted_part(model: AdditiveModel) -> AdditiveModel:
+    """Return a model without its edits."""
+    return model.fitted or model
+
+
+def edited(model: AdditiveModel, edits: Iterable[Edit], around: int | None = None) -> AdditiveModel:
+    """Return a model after some edits instead of its own, from the first on; EditError where one does not fit.
+
+    around : how many of these all else was learnt around; by default those of the model, which have to stay.
+
+    Promises to rise or fall that the edits break are no longer made, and prediction intervals have to be calibrated
+    anew.
+    """
+    fitted, edits = fitted_part(model), tuple(edits)
+    if around is None:
+        around = model.around
+        if edits[:around] != model.edits[:around]:
+            raise EditError(
+                "All else was learnt anew around the first edits, so they stay: undo them in the model before."
+            )
+    if not edits:
+        return fitted
+    if len(edits) > MOST_EDITS:
+        raise EditError(f"The model has {len(edits)} edits, and {MOST_EDITS} are possible: leave some out.")
+    made = fitted
+    for edit in edits:
+        made = _after(made, edit)
+    return replace(keeping(made), edits=edits, fitted=fitted, intervals=None, around=around)
+
+
+def before_edits(model: AdditiveModel) -> AdditiveModel:
+    """Return a model without the edits that can be undone."""
+    return edited(model, model.edits[: model.around])
+
+
+def edited_again(fitted: AdditiveModel, model: AdditiveModel | ClassesModel) -> AdditiveModel:
+    """Return a newly fitted model with the edits and the intervals of the one before."""
+    if not isinstance(model, AdditiveModel) or not model.edits:
+        return fitted
+    return replace(edited(fitted, model.edits), intervals=model.intervals)
+
+
+def replayed(model: AdditiveModel, edits: Sequence[Edit]) -> tuple[AdditiveModel, list[tuple[Edit, str]]]:
+    """Return a model after those edits that fit it, such as of an older model; and the others, each with the reason."""
+    fitting = list(model.edits[: model.around])
+    others: list[tuple[Edit, str]] = []
+    made = before_edits(model)
+    stay = len(fitting) if list(edits[: len(fitting)]) == fitting else 0
+    for edit in edits[stay:]:
+        try:
+            made = _after(made, edit)
+            fitting.append(edit)
+        except EditError as error:
+            others.append((edit, str(error)))
+    return edited(model, fitting), others
+
+
+def by_hand(model: AdditiveModel, feature: int) -> Bools:
+    """Return which codes (size,) of a feature's curve were edited."""
+    name, mask = model.bins[feature].feature.name, np.zeros(model.bins[feature].size, bool)
+    term = fitted_part(model).terms[feature]
+    for edit in model.edits:
+        if edit.on == (name,):
+            scores, codes = edited_curve(edit, model.bins[feature], term.scores, term.counts)
+            mask[codes] = True
+            term = replace(term, scores=scores)
+    return mask
+
+
+def place_of_pair(model: AdditiveModel, on: tuple[str, ...]) -> tuple[int, bool]:
+    """Return the place of a pair given by the names of its features in either order, and whether they are turned;
+    EditError where the model has no such pair."""
+    names = [bins.feature.name for bins in model.bins]
+    for place, pair in enumerate(model.pairs):
+        own = tuple(names[j] for j in pair.features)
+        if on in (own, own[::-1]):
+            return place, on != own
+    raise EditError(f"The model has no pair of {on[0]} and {on[1]}: leave the edit out.")
+
+
+def _after(model: AdditiveModel, edit: Edit) -> AdditiveModel:
+    """Return a model after one edit, its half-sample refits included."""
+    if len(edit.on) == 2:
+        return _with_pair(model, edit)
+    names = [bins.feature.name for bins in model.bins]
+    if edit.on[0] not in names:
+        raise EditError(f"The model has no feature {edit.on[0]}: leave the edit out.")
+    j = names.index(edit.on[0])
+    scores, codes = edited_curve(edit, model.bins[j], model.terms[j].scores, model.terms[j].counts)
+    moved = scores - model.terms[j].scores if edit.operation == "centre" else np.zeros(0)
+    halves = model.halves and _with_scores(model.halves, j, scores=scores, codes=codes, moved=moved)
+    return replace(_with_scores(model, j, scores=scores, codes=codes, moved=moved), halves=halves)
+
+
+def _with_scores(model: AdditiveModel, j: int, scores: Floats, codes: Ints, moved: Floats) -> AdditiveModel:
+    """Return a model with scores (size,) at some codes of a feature in all refits. moved : (size,) to be added to all
+    of them; empty for nothing."""
+    refits = model.terms[j].refits.copy()
+    if moved.size:
+        refits += moved
+    refits[:, codes] = scores[codes]
+    terms = list(model.terms)
+    terms[j] = _term(model.terms[j], refits)
+    return replace(model, terms=tuple(terms))
+
+
+def _term(term: Term, refits: Floats) -> Term:
+    return replace(term, refits=refits, scores=refits.mean(axis=0))
+
+
+def _with_pair(model: AdditiveModel, edit: Edit) -> AdditiveModel:
+    place, is_turned = place_of_pair(model, edit.on)
+    pair, where = model.pairs[place], edit.where[::-1] if is_turned else edit.where
+    if edit.operation == "remove":
+        cells: tuple[Ints, Ints] = (np.arange(pair.counts.shape[0]), np.arange(pair.counts.shape[1]))
+    else:
+        i, j = pair.features
+        cells = where[0].codes(model.bins[i]), where[1].codes(model.bins[j])
+    there = np.ix_(*cells)
+    scores = changed(edit, pair.scores[there], pair.counts[there])
+    halves = model.halves and _with_drawn(model.halves, place, scores, cells)
+    return replace(_with_drawn(model, place, scores, cells), halves=halves)
+
+
+def _with_drawn(model: AdditiveModel, place: int, scores: Floats, cells: tuple[Ints, Ints]) -> AdditiveModel:
+    """Return a model whose pair has scores (m_1, m_2) in some cells, in all refits."""
+    pair = model.pairs[place]
+    drawn = np.full(pair.counts.shape, np.nan) if pair.drawn is None else pair.drawn.copy()
+    drawn[np.ix_(*cells)] = scores
+    pairs: list[PairTerm] = list(model.pairs)
+    pairs[place] = replace(pair, drawn=drawn)
+    return replace(model, pairs=tuple(pairs))

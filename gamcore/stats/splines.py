@@ -1,0 +1,107 @@
+"""Cubic splines with a penalty on bends (Eilers and Marx 1996), over the values of a feature's bins.
+
+Four functions differ from 0 at a value, so that a matrix (K, R) is kept as those four (K, 4) and the first of them
+(K,).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.kernels.smoothers import AT_ONCE
+from gamcore.types import Floats
+
+DEGREE: Final = 3
+MOST_KNOTS: Final = 20
+NEARLY_NOTHING: Final = 1e-9
+STRAIGHT: Final = 2.0
+"""Degrees of freedom of a straight line."""
+
+
+def smoothed(positions: Floats, values: Floats, weight: Floats, freedom: float) -> Floats:
+    """Return the spline (K,) of some degrees of freedom, at least 2, through values (K,) at ascending positions."""
+    weight = weight / weight.sum() if weight.sum() > 0 else np.full(values.size, 1.0 / values.size)
+    if positions.size <= AT_ONCE or freedom <= STRAIGHT:
+        line = np.polynomial.Polynomial.fit(positions, values, min(1, positions.size - 1), w=np.sqrt(weight + 1e-12))
+        return np.asarray(line(positions))
+    functions, begins, bend = along(positions, weight)
+    size = len(bend)
+    places = (begins[:, None] + np.arange(AT_ONCE)) % size
+    right = np.zeros(size)
+    np.add.at(right, places, functions * (weight * values)[:, None])
+    penalty = with_freedom(functions, begins, bend, weight=weight, freedom=freedom)
+    coefficients = np.linalg.solve(_products(functions, begins, weight, size=size) + penalty, right)
+    return np.asarray((functions * coefficients[places]).sum(axis=1))
+
+
+def _products(functions: Floats, begins: NDArray[np.int64], weight: Floats, size: int) -> Floats:
+    """Return the weighted products (R, R) of all functions."""
+    system, places = NEARLY_NOTHING * np.eye(size), (begins[:, None] + np.arange(AT_ONCE)) % size
+    weighted = functions * weight[:, None]
+    for a in range(AT_ONCE):
+        for b in range(AT_ONCE):
+            np.add.at(system, (places[:, a], places[:, b]), weighted[:, a] * functions[:, b])
+    return system
+
+
+def along(positions: Floats, weight: Floats, most_knots: int = MOST_KNOTS) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Return cubic splines with knots at quantiles; bends are divided differences, for which a line is straight."""
+    n_inner = min(most_knots, positions.size - AT_ONCE)
+    running = np.cumsum(weight) if weight.sum() > 0 else np.arange(1.0, positions.size + 1)
+    share = (running - np.diff(running, prepend=0.0) / 2) / running[-1]
+    low, high = positions[[0, -1]]
+    inner = np.interp(np.arange(1, n_inner + 1) / (n_inner + 1), share, positions)
+    inner = np.unique(inner[(inner > low) & (inner < high)])
+    knots = np.concatenate([np.full(DEGREE + 1, low), inner, np.full(DEGREE + 1, high)])
+    functions, begins = _design(positions, knots)
+    size = knots.size - DEGREE - 1
+    centres = np.array([knots[k + 1 : k + DEGREE + 1].mean() for k in range(size)])
+    gaps = np.maximum(np.diff(centres), 1e-12 * (high - low))
+    bends = np.zeros((size - 2, size))
+    for k in range(size - 2):
+        width = (gaps[k] + gaps[k + 1]) / 2
+        bends[k, k : k + 3] = width / gaps[k], -width / gaps[k] - width / gaps[k + 1], width / gaps[k + 1]
+    return functions, begins, _squared(bends)
+
+
+def around(positions: Floats, period: float) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Return cubic splines around a cycle, their knots at equal distances."""
+    size = max(min(MOST_KNOTS, positions.size), AT_ONCE + 1)
+    knots = positions[0] + np.arange(-DEGREE, size + DEGREE + 1) * period / size
+    functions, begins = _design(positions, knots)
+    bends = -2.0 * np.eye(size) + np.roll(np.eye(size), 1, axis=1) + np.roll(np.eye(size), -1, axis=1)
+    return functions, begins % size, _squared(bends)
+
+
+def _squared(bends: Floats) -> Floats:
+    """Return what bends (m, R) cost: their sum of squares as a matrix (R, R)."""
+    return np.asarray((bends[:, :, None] * bends[:, None, :]).sum(axis=0))
+
+
+def _design(positions: Floats, knots: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the cubic splines of some knots that are not 0 at each position (K, 4), and the first of them (K,)."""
+    from scipy.interpolate import BSpline  # not needed by most fits, and slow to load
+
+    design = BSpline.design_matrix(positions, knots, DEGREE)
+    return design.data.reshape(-1, AT_ONCE), design.indices.reshape(-1, AT_ONCE)[:, 0].astype(np.int64)
+
+
+def with_freedom(functions: Floats, begins: NDArray[np.int64], bend: Floats, weight: Floats, freedom: float) -> Floats:
+    """Return the penalty (R, R) with which a fit has some degrees of freedom, for weights that add up to 1."""
+    from scipy.linalg import eigh  # not needed by most fits, and slow to load
+    from scipy.optimize import brentq
+
+    size = len(bend)
+    if size <= freedom or not weight.sum() > 0 or not bend.any():
+        return np.zeros((size, size))
+    own = eigh(bend, _products(functions, begins, weight / weight.sum(), size=size), eigvals_only=True).clip(0.0)
+
+    def beyond(log_penalty: float) -> float:
+        return float((1.0 / (1.0 + np.exp(log_penalty) * own)).sum()) - freedom
+
+    if beyond(-40.0) <= 0.0:
+        return np.zeros((size, size))
+    return np.asarray(np.exp(brentq(beyond, -40.0, 40.0)) * bend)

@@ -1,0 +1,1 @@
+"""The editor: curves and pairs changed by hand, at a known price."""

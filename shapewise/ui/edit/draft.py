@@ -1,0 +1,111 @@
+"""The edits that a person is making to a model: kept at every change, undone and redone."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from gamcore.model.edits import Edit, EditError, edit_of
+from shapewise.store.workspace import ModelAbout, StoreError
+from shapewise.training.editing import Additive
+from shapewise.ui.session import state
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Edits of a model that are not stored yet. own : those that the model came with. undone : the last one first.
+    is_of_session : whether they could not be kept in the workspace."""
+
+    own: tuple[Edit, ...]
+    edits: tuple[Edit, ...]
+    undone: tuple[Edit, ...] = ()
+    is_of_session: bool = False
+
+    @property
+    def is_changed(self) -> bool:
+        return self.edits != self.own
+
+
+def _key(model: ModelAbout) -> str:
+    return f"draft-{model.id}"
+
+
+def left(model: ModelAbout) -> tuple[Edit, ...] | None:
+    """Return the edits that this person has made to a model and not stored, its own among them; None if there are
+    none."""
+    stored = model.drafts.get(state.workspace().person.id)
+    if stored is not None:
+        return tuple(_read(stored))
+    kept: Draft | None = st.session_state.get(_key(model))
+    return kept.edits if kept is not None and kept.is_changed and kept.is_of_session else None
+
+
+def of(model: ModelAbout, estimator: Additive) -> Draft:
+    """Return the draft of a model: what this person left, in whatever tab, else its own edits."""
+    own, edits = estimator.edits_, left(model)
+    edits = own if edits is None else edits
+    kept: Draft | None = st.session_state.get(_key(model))
+    if kept is not None and kept.edits == edits:
+        return kept
+    return Draft(own, edits)
+
+
+def _read(stored: list[dict[str, object]]) -> list[Edit]:
+    """Return the edits of a stored draft; those of another version are left out."""
+    edits = []
+    for plain in stored:
+        with suppress(EditError):
+            edits.append(edit_of(plain))
+    return edits
+
+
+def _keep(model: ModelAbout, draft: Draft) -> None:
+    plain = [edit.to_dict() for edit in draft.edits] if draft.is_changed else None
+    try:
+        state.workspace().models.set_draft(model.id, plain)
+    except StoreError:  # of a model that this person may only read, it lives as long as the session
+        draft = replace(draft, is_of_session=True)
+    st.session_state[_key(model)] = draft
+
+
+def _now(model: ModelAbout, draft: Draft) -> Draft:
+    """Return a draft as it is at this moment: another tab may have changed it."""
+    if draft.is_of_session:
+        return draft
+    edits = left(state.workspace().models.about(model.id))
+    edits = draft.own if edits is None else edits
+    return draft if edits == draft.edits else replace(draft, edits=edits, undone=())
+
+
+def add(model: ModelAbout, draft: Draft, edit: Edit) -> None:
+    """Add an edit; what was undone cannot be redone after it."""
+    now = _now(model, draft)
+    _keep(model, replace(now, edits=(*now.edits, edit), undone=()))
+
+
+def replace_all(model: ModelAbout, draft: Draft, edits: tuple[Edit, ...]) -> None:
+    """Have other edits instead."""
+    _keep(model, replace(draft, edits=edits, undone=()))
+
+
+def undo(model: ModelAbout, draft: Draft) -> None:
+    """Take the last edit back."""
+    now = _now(model, draft)
+    if now.edits:
+        _keep(model, replace(now, edits=now.edits[:-1], undone=(now.edits[-1], *now.undone)))
+
+
+def redo(model: ModelAbout, draft: Draft) -> None:
+    """Make the edit again that was taken back last."""
+    now = _now(model, draft)
+    if now.undone:
+        _keep(model, replace(now, edits=(*now.edits, now.undone[0]), undone=now.undone[1:]))
+
+
+def forget(model: ModelAbout) -> None:
+    """Drop the draft: the model's own edits remain."""
+    with suppress(StoreError):
+        state.workspace().models.set_draft(model.id, None)
+    st.session_state.pop(_key(model), None)

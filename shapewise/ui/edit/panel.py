@@ -1,0 +1,171 @@
+"""The editor on a page: what is kept so far, undo and redo, the price, and the model that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import streamlit as st
+
+from gamcore.data.column_names import Names
+from gamcore.data.columns import TableError
+from gamcore.explain.curves import Curve
+from gamcore.model.edits import Edit, EditError
+from gamcore.types import Floats
+from shapewise.places import PAGES
+from shapewise.store.names import MAX_NAME
+from shapewise.store.workspace import ModelAbout
+from shapewise.training.dataset import Data
+from shapewise.training.editing import Additive, learnt_around, store_edited
+from shapewise.ui.edit import draft as drafts
+from shapewise.ui.edit import form, price
+from shapewise.ui.edit.draft import Draft
+from shapewise.ui.session import current, state
+from shapewise.ui.session.words import count, md
+
+
+def edited_so_far(model: ModelAbout, estimator: Additive) -> tuple[Draft, Additive]:
+    """Return the draft of a model, and the model after its edits; those that do not fit any more are dropped."""
+    draft = drafts.of(model, estimator)
+    try:
+        return draft, estimator.with_edits(draft.edits)
+    except EditError:  # of a model that was replaced meanwhile
+        return draft, estimator.replay(draft.edits)[0]
+
+
+def not_saved(model: ModelAbout) -> str:
+    """Say how many edits of a model this person has not saved; empty where there are none."""
+    left = drafts.left(model)
+    if left is None:
+        return ""
+    return f"{count(len(left))} {'edit is' if len(left) == 1 else 'edits are'} not saved yet"
+
+
+def tried(model: ModelAbout, draft: Draft, now: Additive, target: form.Target) -> Additive:
+    """Show the form of an edit, and return the model with it, or as it is so far while there is none."""
+    try:
+        edit = form.choose(target)
+        if edit is None:
+            return now
+        made = now.edit(edit.on, edit.operation, edit.where, edit.value)
+    except EditError as error:
+        form.refused(error)
+        return now
+    form.keep_button(target, made.edits_[-1], form.reason(target), lambda one: drafts.add(model, draft, one))
+    return made
+
+
+@dataclass(frozen=True)
+class Editing:
+    """A model after the edits so far and the one being made, and what shows the rest of its editor: the price takes
+    longer than the plot, which is to be drawn first. room, room_words : as in `Curve`."""
+
+    made: Additive
+    finish: Callable[[], None]
+    room: Floats = field(default_factory=lambda: np.empty((2, 0)))
+    room_words: str = ""
+
+    def curve(self, feature: str) -> Curve:
+        """Return a curve of the model, with the region in which it is equally good."""
+        return replace(self.made.explain_shape(feature), room=self.room, room_words=self.room_words)
+
+
+def editing(model: ModelAbout, estimator: Additive, target: form.Target, data: Data) -> Editing:
+    """Show the form of an edit. estimator : as it is stored."""
+    draft, now = edited_so_far(model, estimator)
+    made = tried(model, draft, now, target)
+    slot = st.container()
+
+    def finish() -> None:
+        with slot:
+            priced(model, made, estimator, data)
+            history(model, draft, estimator, data)
+
+    return Editing(made, finish)
+
+
+def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> None:
+    """Show the edits so far, with undo and redo, and what can be made of them."""
+    stay = estimator.single.around
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Undo", icon=":material/undo:", disabled=len(draft.edits) <= stay, key=f"undo-{model.id}",
+                  on_click=drafts.undo, args=(model, draft))  # fmt: skip
+        st.button("Redo", icon=":material/redo:", disabled=not draft.undone, key=f"redo-{model.id}",
+                  on_click=drafts.redo, args=(model, draft))  # fmt: skip
+        _replay(model, draft, estimator)
+        if draft.is_changed:
+            _store(model, draft, estimator, data)
+    if not draft.edits:
+        st.caption("Mark a part of the plot, by dragging over it or in the fields, and choose what to do with it.")
+        return
+    st.dataframe(
+        [{"Edit": words, "Why": edit.reason}
+         for words, edit in zip(said(draft.edits, model), draft.edits, strict=True)],
+        hide_index=True, alt="The edits so far, the first one first.",
+    )  # fmt: skip
+
+
+def said(edits: tuple[Edit, ...], model: ModelAbout) -> list[str]:
+    """Return edits in words."""
+    named: Names = state.names_of(model)
+    return [edit.words(named) for edit in edits]
+
+
+def _replay(model: ModelAbout, draft: Draft, estimator: Additive) -> None:
+    """Offer to bring in the edits of another model."""
+    others = [one for one in state.workspace().models.listed() if one.edits and one.id != model.id]
+    if not others:
+        return
+    with st.popover("Edits of another model", icon=":material/move_down:"):
+        chosen = st.selectbox("Model", others, format_func=lambda one: one.name, key=f"replayed-{model.id}")
+        note = f"replay-note-{model.id}"
+
+        def bring() -> None:
+            theirs = state.whole(chosen.id)
+            made, left = estimator.with_edits(draft.edits).replay((*draft.edits, *theirs.edits_))
+            drafts.replace_all(model, draft, made.edits_)
+            st.session_state[note] = [f"{edit.name}: {why}" for edit, why in left]
+
+        st.button("Bring them in", on_click=bring, key=f"bring-{model.id}")
+        for line in st.session_state.get(note, []):
+            st.caption(f":material/block: {md(line)}")
+
+
+def _store(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> None:
+    """Offer to store the edited model, or to drop the edits."""
+    with st.popover("Save as a model", icon=":material/save:"):
+        name = st.text_input("Name", f"{model.name} · edited"[:MAX_NAME], max_chars=MAX_NAME, key=f"name-{model.id}")
+        around = st.checkbox(
+            "Learn all others anew around the edits", key=f"around-{model.id}",
+            help="Curves and pairs that you did not edit adapt to those that you did. The model then has no bands, and "
+            "these edits stay.",
+        )  # fmt: skip
+        if st.button("Save", type="primary", disabled=not name.strip(), key=f"save-{model.id}"):
+            try:
+                with st.spinner("Learning the others anew" if around else "Measuring the edited model"):
+                    made = estimator.with_edits(draft.edits)
+                    made = learnt_around(made, data, state.n_jobs()) if around else made
+                    kept = store_edited(state.workspace(), model, made, data, name, around=around)
+            except TableError as error:
+                st.error(md(str(error)), icon=":material/error:")
+                return
+            drafts.forget(model)
+            current.open_model(kept.id)
+            st.toast(f"{md(kept.name)} was saved.", icon=":material/save:")
+            st.switch_page(PAGES / "shapes.py", query_params={"model": kept.id})
+    st.button(
+        "Drop the edits", icon=":material/delete:", type="tertiary", key=f"drop-{model.id}",
+        on_click=drafts.replace_all, args=(model, draft, draft.own),
+        help="Back to the model as it is stored.",
+    )  # fmt: skip
+
+
+def priced(model: ModelAbout, made: Additive, estimator: Additive, data: Data) -> None:
+    """Show the price of the edits, with the one that is being made."""
+    if made.edits_ == estimator.edits_:
+        return
+    try:
+        price.show(model, made, estimator, data)
+    except TableError as error:
+        st.caption(md(str(error)))

@@ -1,0 +1,62 @@
+"""Between which ends a curve may be redrawn at hardly any loss, all other curves adapting."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import streamlit as st
+
+from gamcore.explain.curves import Curve
+from gamcore.explain.room import Room, room_of
+from gamcore.model.edited import fitted_part
+from gamcore.numbers import percent
+from gamcore.types import Floats
+from shapewise.store.workspace import ModelAbout
+from shapewise.training.dataset import Data
+from shapewise.training.editing import Additive
+from shapewise.ui.edit import price
+from shapewise.ui.session import state
+
+SHARES: Final = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
+USUAL: Final = 0.005
+HELP: Final = (
+    "Redrawings inside the grey region raise the held-out loss by at most this share while all other curves adapt: "
+    "these models are about as good as this one. What is outside costs more. The region is that of the model as it is "
+    "stored."
+)
+
+
+@state.kept(show_spinner=False, max_entries=8)
+def _room(identifier: str, bands: int) -> tuple[Room, float]:
+    """Return the room of a stored model, and its held-out loss."""
+    about = state.workspace().models.about(identifier)
+    data, estimator = state.data(about), state.additive(identifier)
+    assert data is not None
+    return measured(estimator, data)
+
+
+def measured(estimator: Additive, data: Data) -> tuple[Room, float]:
+    """Return the room of a model by its training rows, and its held-out loss."""
+    fitted = ~data.held_out
+    given = {name: values for name, values in data.of_rows(fitted).items() if name != "groups"}
+    rows = estimator._read_known(data.X[fitted], data.y[fitted], given, in_training=True)
+    return room_of(fitted_part(estimator.single), rows), price.price(estimator, estimator, data).loss_before
+
+
+def choose(model: ModelAbout, curve: Curve, place: int, data: Data) -> tuple[Floats, str]:
+    """Show the choice of a loss, and return the ends (2, K) of the region for it and what it is called; empty for none.
+
+    curve : as it is stored, on the link scale. place : of its feature.
+    """
+    if not data.measurable:
+        return np.empty((2, 0)), ""
+    share = st.select_slider(
+        "Equally good within", SHARES, USUAL, key=f"room-{model.id}", help=HELP, width=260,
+        format_func=lambda value: f"{percent(value, 1)} of the loss" if value else "not shown",
+    )  # fmt: skip
+    if not share:
+        return np.empty((2, 0)), ""
+    room, loss = _room(model.id, model.bands)
+    wide = np.sqrt(share * loss) * room.width(place)[1:-1]
+    return np.stack([curve.scores - wide, curve.scores + wide]), f"loss at most {percent(share, 1)} higher"

@@ -255,7 +255,7 @@ def level_marks(curve: Curve) -> list[Mark]:
     ]
     if curve.room.size:
         low, high = curve.room[:, order]
-        marks.append(Whiskers(at, low, upper=high, role="muted", width=5.0, name=curve.room_words))
+        marks.append(Whiskers(at, low, upper=high, role="muted", width=1.4, name=curve.room_words))
     if curve.has_whole:
         marks.append(
             Whiskers(

@@ -28,6 +28,8 @@ def show(model: ModelAbout, estimator: Additive, bins: Bins, scale: Scale, data:
     place = [of.feature.name for of in estimator.model_.bins].index(bins.feature.name)
     ends, words = room.choose(model, estimator.explain_shape(bins.feature.name), place, data)
     where = brush.where(model, own)
+    if where.low is not None and where.high is not None and where.low > where.high:
+        st.error("The range ends before it begins: swap the two.", icon=":material/error:")
     target = form.Target(
         key=f"{model.id}-{bins.feature.name}",
         on=(bins.feature.name,),

@@ -35,7 +35,7 @@ LABELS: dict[str, str] = {
 }  # fmt: skip
 HELP = (
     "On what is marked above; with nothing marked, on all values. Make equal: to the mean over training rows. "
-    "Straight: between the ends. Only rise or fall: the nearest such curve. The mean of 0 keeps the mean prediction. "
+    "Straight: between the ends. Only rise or fall: the nearest such curve. The mean of 0 keeps the mean score. "
     "Remove: no effect at all, missing and new values included."
 )
 
@@ -90,6 +90,9 @@ def _value(target: Target, operation: Operation) -> float | None:
     unit = LOSSES[target.loss].unit(target.scale, "") or "in units of the target"
     nothing = no_effect(target.scale)
     start = nothing if operation == "add" or not math.isfinite(target.start) else target.start
+    typed_before = st.session_state.get(f"typed-{operation}-{target.key}")
+    if typed_before is not None:  # on another scale
+        start = float(LOSSES[target.loss].effect(np.array(typed_before), target.scale, target.base))
     label = "By (a factor)" if operation == "add" and target.scale == "ratio" else f"Value ({unit})"
     typed = st.number_input(
         label, value=_rounded(start), key=f"value-{operation}-{target.scale}-{target.key}", format=EXACT,
@@ -99,6 +102,7 @@ def _value(target: Target, operation: Operation) -> float | None:
     if math.isnan(score):
         st.error("No prediction has this effect: type one nearer to no effect.", icon=":material/error:")
         return None
+    st.session_state[f"typed-{operation}-{target.key}"] = score
     return score
 
 
@@ -120,6 +124,8 @@ def clear(target: Target) -> None:
     """Empty the form."""
     for name in ("operation", "reason"):
         st.session_state[f"{name}-{target.key}"] = None if name == "operation" else ""
+    for operation in WITH_VALUE:
+        st.session_state.pop(f"typed-{operation}-{target.key}", None)
 
 
 def keep_button(target: Target, edit: Edit, why: str, take: Any) -> None:

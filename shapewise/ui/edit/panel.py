@@ -104,6 +104,8 @@ def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) ->
          for words, edit in zip(said(draft.edits, model), draft.edits, strict=True)],
         hide_index=True, alt="The edits so far, the first one first.",
     )  # fmt: skip
+    if unit := estimator.loss.unit("link", ""):
+        st.caption(f"Values in the list are {unit}.")
 
 
 def said(edits: tuple[Edit, ...], model: ModelAbout) -> list[str]:
@@ -138,8 +140,8 @@ def _store(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> 
         name = st.text_input("Name", f"{model.name} · edited"[:MAX_NAME], max_chars=MAX_NAME, key=f"name-{model.id}")
         around = st.checkbox(
             "Learn all others anew around the edits", key=f"around-{model.id}",
-            help="Curves and pairs that you did not edit adapt to those that you did. The model then has no bands, and "
-            "these edits stay.",
+            help="Curves and pairs that you did not edit adapt to those that you did. The model then has only a "
+            "quick band, and these edits stay.",
         )  # fmt: skip
         if st.button("Save", type="primary", disabled=not name.strip(), key=f"save-{model.id}"):
             try:

@@ -92,7 +92,8 @@ def _mean(one: EditPrice, data: Data) -> None:
     st.metric(
         "Mean prediction", words[0], "no change" if still else change, delta_color="off", width=WIDTH,
         delta_arrow="off" if still else "auto",
-        help=f"On held-out rows; before the edits: {words[1]}. Move the curve to a mean of 0 to keep it.",
+        help=f"On held-out rows; before the edits: {words[1]}. With the curve moved to a mean of 0, the mean score "
+        "stays.",
     )  # fmt: skip
 
 

@@ -166,6 +166,8 @@ def metric(shown: Shown, model: ModelAbout | None = None) -> None:
 
 def beside(model: ModelAbout) -> str:
     """Return why a refit's held-out metric differs from that of the model in view."""
+    if model.edits:
+        return f"Of one refit without the edits by hand: the model in view has {metric_of(model)}."
     return f"Of one refit: the model in view averages all of its refits and has {metric_of(model)}."
 
 

@@ -83,6 +83,30 @@ def test_an_edit_tells_its_price_and_is_undone_and_redone(space, claims):
     assert not app.exception
 
 
+def test_a_range_that_ends_before_it_begins_is_said(space, claims):
+    app = opened(model_of(space, claims), low=60.0, high=40.0)
+    assert [one.value for one in app.error] == ["The range ends before it begins: swap the two."]
+
+
+def test_a_typed_value_is_the_same_on_every_scale(space, claims):
+    frame = space.tables.read(claims.id, {})
+    frame["bad"] = np.where(frame["y"] > 0.5, "yes", "no")
+    table = space.tables.add(frame, "yes or no", [])
+    spec = Spec(table.id, "bad", "bad", ["age", "use"], positive=["yes"], changes={"outer_bags": 2})
+    model = train(space, spec, 2)
+    app = opened(model, low=60.0)
+    key = f"{model.id}-age"
+    app.selectbox(key=f"operation-{key}").set_value("set").run()
+    app.number_input(key=f"value-set-points-{key}").set_value(0.0).run()
+    app.segmented_control(key="scale-logistic").set_value("ratio").run()
+    assert app.number_input(key=f"value-set-ratio-{key}").value == 1.0
+    app.text_input(key=f"reason-{key}").set_value("no effect").run()
+    button(app, "Keep this edit").click().run()
+    assert not app.exception
+    assert kept(app)["Edit"].tolist() == ["age from 60: set to 0"]
+    assert "Values in the list are log-odds." in captions(app)
+
+
 def test_a_draft_is_there_in_the_next_session(space, claims):
     model = model_of(space, claims)
     do(opened(model, low=60.0), model, "equal")

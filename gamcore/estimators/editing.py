@@ -121,15 +121,17 @@ class EditableEstimator(AdditiveEstimator):
         sample_weight: Any = None,
         exposure: Any = None,
         init_score: Any = None,
+        loss: float | None = None,
     ) -> dict[str, Floats]:
         """Return how far the scores (size,) of each feature may move, up or down, for the loss to rise by a share of it
         at most while all other curves adapt (`explain.room`); pass the rows that `fit` had.
 
-        By code: missing, the bins in order, unseen.
+        By code: missing, the bins in order, unseen. loss : mean loss that the share is of, such as that of held-out
+        rows; by default that of these rows.
         """
         given = {"sample_weight": sample_weight, "exposure": exposure, "init_score": init_score}
-        rows, model = self._read_known(X, y, given, in_training=True), fitted_part(self._editable())
-        room, loss = room_of(model, rows), price_of((rows, model), (rows, model)).loss_before
+        rows, model = self._read_known(X, y, given, in_training=True), before_edits(self._editable())
+        room, loss = room_of(model, rows), loss or price_of((rows, model), (rows, model)).loss_before
         return {bins.feature.name: np.sqrt(share * loss) * room.width(j) for j, bins in enumerate(model.bins)}
 
     def refit_others(

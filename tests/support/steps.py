@@ -27,6 +27,17 @@ def row(page, place):
     settle(page)
 
 
+def drag_along(page, plot, start, end):
+    """Drag over a curve; places are shares of its width."""
+    area = plot.locator(".draglayer .xy .nsewdrag").bounding_box()
+    middle = area["y"] + area["height"] / 2
+    page.mouse.move(area["x"] + start * area["width"], middle)
+    page.mouse.down()
+    page.mouse.move(area["x"] + end * area["width"], middle, steps=12)
+    page.mouse.up()
+    settle(page)
+
+
 def in_sight(page, element, seconds=5.0):
     """Whether an element is wholly inside the window, or soon will be: what a run replaces is gone for a moment."""
     until = time.monotonic() + seconds

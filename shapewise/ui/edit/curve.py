@@ -25,8 +25,7 @@ def show(model: ModelAbout, estimator: Additive, bins: Bins, scale: Scale, data:
     own = now.explain_shape(bins.feature.name)
     st.markdown(":material/edit: **Edit by hand**")
     brush.ends(model, own, bins, in_training=False)
-    place = [of.feature.name for of in estimator.model_.bins].index(bins.feature.name)
-    ends, words = room.choose(model, estimator.explain_shape(bins.feature.name), place, data)
+    ends, words = room.choose(model, estimator.explain_shape(bins.feature.name), data)
     where = brush.where(model, own)
     if where.low is not None and where.high is not None and where.low > where.high:
         st.error("The range ends before it begins: swap the two.", icon=":material/error:")

@@ -7,14 +7,12 @@ from typing import Final
 import numpy as np
 import streamlit as st
 
+from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Curve
-from gamcore.explain.room import Room, room_of
-from gamcore.model.edited import fitted_part
 from gamcore.numbers import percent
 from gamcore.types import Floats
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
-from shapewise.training.editing import Additive
 from shapewise.ui.edit import price
 from shapewise.ui.session import state
 
@@ -28,26 +26,22 @@ HELP: Final = (
 
 
 @state.kept(show_spinner=False, max_entries=8)
-def _room(identifier: str, bands: int) -> tuple[Room, float]:
-    """Return the room of a stored model, and its held-out loss."""
+def _widths(identifier: str) -> dict[str, Floats]:
+    """Return how far the curves of a stored model may move at twice its held-out loss."""
     about = state.workspace().models.about(identifier)
     data, estimator = state.data(about), state.additive(identifier)
     assert data is not None
-    return measured(estimator, data)
-
-
-def measured(estimator: Additive, data: Data) -> tuple[Room, float]:
-    """Return the room of a model by its training rows, and its held-out loss."""
+    assert isinstance(estimator, GAMRegressor | GAMClassifier)
     fitted = ~data.held_out
     given = {name: values for name, values in data.of_rows(fitted).items() if name != "groups"}
-    rows = estimator._read_known(data.X[fitted], data.y[fitted], given, in_training=True)
-    return room_of(fitted_part(estimator.single), rows), price.price(estimator, estimator, data).loss_before
+    loss = price.price(estimator, estimator, data).loss_before
+    return estimator.room_to_move(data.X[fitted], data.y[fitted], share=1.0, loss=loss, **given)
 
 
-def choose(model: ModelAbout, curve: Curve, place: int, data: Data) -> tuple[Floats, str]:
+def choose(model: ModelAbout, curve: Curve, data: Data) -> tuple[Floats, str]:
     """Show the choice of a loss, and return the ends (2, K) of the region for it and what it is called; empty for none.
 
-    curve : as it is stored, on the link scale. place : of its feature.
+    curve : as it is stored, on the link scale.
     """
     if not data.measurable:
         return np.empty((2, 0)), ""
@@ -57,6 +51,5 @@ def choose(model: ModelAbout, curve: Curve, place: int, data: Data) -> tuple[Flo
     )  # fmt: skip
     if not share:
         return np.empty((2, 0)), ""
-    room, loss = _room(model.id, model.bands)
-    wide = np.sqrt(share * loss) * room.width(place)[1:-1]
+    wide = np.sqrt(share) * _widths(model.id)[curve.feature][1:-1]
     return np.stack([curve.scores - wide, curve.scores + wide]), f"loss at most {percent(share, 1)} higher"

@@ -266,6 +266,10 @@ def test_what_was_learnt_around_edits_keeps_them(tmp_path):
     np.testing.assert_array_equal(more.with_edits(around.edits_).predict(X), around.predict(X))
     assert around.edit_price(X, y).moved == 0.0
     assert more.edit_price(X, y).loss_before == around.edit_price(X, y).loss_after
+    one, other = (of.room_to_move(X, y)["use"] for of in (around, plain))
+    errors = [np.mean((y - of.predict(X)) ** 2) for of in (around, plain)]
+    np.testing.assert_allclose(one, np.sqrt(errors[0] / errors[1]) * other)
+    np.testing.assert_allclose(around.room_to_move(X, y, loss=errors[0])["use"], one)
     assert around.edit_price(X, y, before=plain).loss_before == plain.edit_price(X, y).loss_after
     with pytest.raises(TableError, match="no bands"):
         around.add_bands(X, y, n_refits=10)

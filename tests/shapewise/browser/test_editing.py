@@ -9,7 +9,7 @@ import pytest
 
 from gamcore import load_model
 from tests.support.serving import settle
-from tests.support.steps import press, small_model
+from tests.support.steps import drag_along, press, small_model
 
 pytestmark = pytest.mark.browser
 
@@ -18,13 +18,7 @@ def drag_right(page):
     """Mark the right end of the curve by dragging over it."""
     plot = page.locator(".js-plotly-plot").first
     for _ in range(3):  # a first drag may meet a figure that is still being drawn
-        area = plot.locator(".draglayer .xy .nsewdrag").bounding_box()
-        middle = area["y"] + area["height"] / 2
-        page.mouse.move(area["x"] + 0.7 * area["width"], middle)
-        page.mouse.down()
-        page.mouse.move(area["x"] + 0.97 * area["width"], middle, steps=12)
-        page.mouse.up()
-        settle(page)
+        drag_along(page, plot, 0.7, 0.97)
         if page.get_by_role("spinbutton", name="At least").input_value():
             return
     raise AssertionError("nothing was marked")

@@ -22,7 +22,7 @@ from tests.support import kinds
 from tests.support.measuring import faults_at_rest
 from tests.support.places import DATA
 from tests.support.serving import LOG, Server, opened, settle, sound, window
-from tests.support.steps import press, row, small_model, upload
+from tests.support.steps import drag_along, press, row, small_model, upload
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
@@ -455,13 +455,7 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     settle(page)
     plot = page.locator(".js-plotly-plot").first
     for _ in range(3):  # a first drag may meet a figure that is still being drawn
-        area = plot.locator(".draglayer .xy .nsewdrag").bounding_box()
-        middle = area["y"] + area["height"] / 2
-        page.mouse.move(area["x"] + 0.7 * area["width"], middle)
-        page.mouse.down()
-        page.mouse.move(area["x"] + 0.95 * area["width"], middle, steps=12)
-        page.mouse.up()
-        settle(page)
+        drag_along(page, plot, 0.7, 0.95)
         if page.get_by_test_id("stMetric").filter(has_text="Opportunity").count():
             break
     assert page.get_by_text(re.compile("^Rows where age at least ")).count() == 1

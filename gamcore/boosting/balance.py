@@ -7,13 +7,14 @@ intercept is set at the end; no curve changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gamcore.boosting.rows import Part
+from gamcore.boosting.part_sums import Part, Rows, offset_of, weighed
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import Loss
 from gamcore.types import Floats
@@ -23,15 +24,15 @@ CLOSE: Final = 1e-13
 
 MOST_STEPS: Final = 20
 
-Parts = Callable[[], Iterator[Part]]
 
-
-def balanced(model: AdditiveModel, parts: Parts) -> AdditiveModel:
-    """Return the model with the intercept that its loss asks for; `parts` yields the training rows, each time anew."""
-    if not model.loss.is_balanced:
-        return model
-    rows = [_scored(model, part) for part in parts()]
-    total = shift_to_balance(model.loss, *(np.concatenate([one[k] for one in rows]) for k in range(3)))
+def balanced(model: AdditiveModel, rows: Rows) -> AdditiveModel:
+    """Return a model of a balanced loss with the intercept that this asks for, given the training rows."""
+    if model.loss.is_of_mean:
+        targets, means = rows.sum(partial(_sums, model))
+        total = model.loss.base_score(np.array([targets / means]), np.ones(1)) if targets > 0 else 0.0
+    else:
+        scored = rows.score(partial(_scored, model))
+        total = shift_to_balance(model.loss, *scored.T)
     return replace(model, refit_intercepts=model.refit_intercepts + total)
 
 
@@ -46,9 +47,19 @@ def shift_to_balance(loss: Loss, y: Floats, score: Floats, weight: Floats) -> fl
     return total
 
 
-def _scored(model: AdditiveModel, part: Part) -> tuple[Floats, Floats, Floats]:
-    """Return the targets, scores and weights of some rows."""
-    score = model.score(part.codes)
-    if part.offset is not None:
-        score += part.offset
-    return part.y, score, np.ones(part.y.size) if part.weight is None else part.weight
+def _score(model: AdditiveModel, part: Part) -> Floats:
+    """Return the scores (m,) of some rows, with what is given of them."""
+    score, offset = model.score(part.codes), offset_of(part)
+    return score if offset is None else score + offset
+
+
+def _sums(model: AdditiveModel, part: Part) -> NDArray[Any]:
+    """Return the exact sums of targets and of predicted means."""
+    means = model.loss.inverse_link(_score(model, part))
+    return np.array([weighed(part.y, part.weight), weighed(means, part.weight)], object)
+
+
+def _scored(model: AdditiveModel, part: Part) -> Floats:
+    """Return the targets, scores and weights (m, 3) of some rows."""
+    weight = np.ones(part.y.size) if part.weight is None else part.weight
+    return np.stack([part.y, _score(model, part), weight], axis=1)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from gamcore.boosting.class_turns import ClassRefit, ClassTask
 from gamcore.boosting.entry import Entries, enter
 from gamcore.boosting.half_refits import HalfRecipe, fit_halves
 from gamcore.boosting.learners import shapes_of
-from gamcore.boosting.loop import RefitTask, run_all
+from gamcore.boosting.loop import RefitTask
 from gamcore.boosting.pair_ranking import MOST_CELLS, Ranking
 from gamcore.boosting.pair_selection import Chosen, Mains, Options, Pair, add_pairs, interact
+from gamcore.boosting.part_sums import Part
 from gamcore.boosting.problem import Parameters, Problem, Share, Shares
 from gamcore.boosting.progress import Callback, Progress, Watcher
 from gamcore.boosting.refit import Refit
@@ -31,6 +33,7 @@ from gamcore.data.columns import TableError
 from gamcore.model.additive import AdditiveModel, assemble
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import Loss
+from gamcore.stats.exact import exact_sum
 from gamcore.types import Floats
 
 MOST_BANDED_PAIRS = 200
@@ -102,10 +105,10 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     count_first(learnt, plan, watcher.callback, about)
     bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds.bags.spawn(plan.n_refits)]
     several, tasks = plan.n_classes > 2, tasks_of(learnt, plan, bag_seeds, watcher.callback is not None)
-    mains: list[Any] = run_all(tasks, source.n_rows, plan.n_jobs, watcher.callback, about)
+    mains: list[Any] = source.refit(tasks, plan.n_jobs, watcher.callback, about)
     counts, ranking, pairs = source.counts(), None, None
     if plan.interactions != 0 and not watcher.stopped:
-        fitted = (ClassMains if several else Mains)(shares, source.n_rows, mains, counts, bag_seeds)
+        fitted = (ClassMains if several else Mains)(source, shares, mains, counts, bag_seeds)
         ranking, pairs = interact(fitted, plan.interactions, plan.pairs, watcher)
     if pairs and pairs.joint:
         mains = [refit.main for refit in pairs.refits]
@@ -165,17 +168,22 @@ def _model(
     model = replace(model, base=source.base(), given=source.given)
     if pairs:
         model = add_pairs(model, pairs.pairs, pairs.refits, [source.cells(pair) for pair in pairs.pairs], plan.purify)
-    return balanced(model, source.parts)
+    return balanced(model, source.parts) if model.loss.is_balanced else model
 
 
 def _class_model(
     source: Source, plan: FitPlan, counts: list[Floats], mains: list[ClassRefit], pairs: Chosen | None
 ) -> ClassesModel:
     chosen, refits = (pairs.pairs, pairs.refits) if pairs else ((), [])
-    sums = np.zeros(plan.n_classes)
-    for part in source.parts():
-        sums += np.bincount(part.y.astype(np.int64), part.weight, plan.n_classes)
-    return model_of(source, counts, mains, sums / sums.sum(), pairs=chosen, refits=refits, purify=plan.purify)
+    sums = source.parts.sum(partial(_class_sums, plan.n_classes))
+    shares = np.array([one / sums.sum() for one in sums])
+    return model_of(source, counts, mains, shares, pairs=chosen, refits=refits, purify=plan.purify)
+
+
+def _class_sums(n_classes: int, part: Part) -> NDArray[Any]:
+    """Return the exact sum of the weights (K,) of each class."""
+    weight = np.ones(part.y.size) if part.weight is None else part.weight
+    return np.array([exact_sum(weight[part.y == k]) for k in range(n_classes)], object)
 
 
 def with_halves(

@@ -8,19 +8,23 @@ of two features; a cell with few rows says much about these, so counts are as pe
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.boosting.counted_parts import group_of, spread_about
+from gamcore.boosting.executor import Task
 from gamcore.boosting.kept_origin import Origin, check_range, refuse_size
+from gamcore.boosting.loop import run_all
+from gamcore.boosting.part_sums import Rows, targets_left
 from gamcore.boosting.problem import Parameters, Problem, Shares
-from gamcore.boosting.rows import Dealing, Encoded, Part, alike
-from gamcore.boosting.table_counts import MOST_COUNTED, Counting, block, empty_tables
-from gamcore.boosting.tables_on_disk import group_of
+from gamcore.boosting.progress import Callback
+from gamcore.boosting.rows import Dealing, Encoded, alike
+from gamcore.boosting.table_counts import MOST_COUNTED, Counting, CountPlan, block, empty_tables
 from gamcore.boosting.whole_numbers import Piece, Scale
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
@@ -31,6 +35,8 @@ from gamcore.kernels.tables import Tables
 from gamcore.model.additive import Given
 from gamcore.model.losses import LOSSES, Loss
 from gamcore.types import Floats
+
+Made = TypeVar("Made")
 
 SPARE: Final = {False: 10, True: 4}
 """Doublings of the rows that the scale leaves room for, without weights and with them."""
@@ -57,12 +63,12 @@ class KeptTables:
 
         weight_by : what their weights were divided by. keys : (n,) of clusters, whose rows stay together.
         """
-        target = data.y if data.offset is None else data.y - data.offset
-        centre = float(target.mean())
-        largest = float(np.max(np.abs(target - centre))) or 1.0
-        spread = largest * float(np.std((target - centre) / largest)) or 1.0
-        empty = Origin(data.bins, Scale(1.0, 1.0, is_weighted=False), centre=centre, spread=spread,
-                       weight_by=weight_by, seed=seed, n_groups=n_groups, given=data.given)  # fmt: skip
+        targets = data.parts.sum(targets_left)
+        empty = Origin(
+            data.bins, Scale(1.0, 1.0, is_weighted=False), centre=targets.mean,
+            spread=spread_about(data.parts, targets),
+            weight_by=weight_by, seed=seed, n_groups=n_groups, given=data.given,
+        )  # fmt: skip
         refuse_size(empty.last, n_groups, data.weight is not None)
         return _count(empty, data, first=0, keys=keys, n_threads=n_threads, is_first=True)
 
@@ -173,15 +179,7 @@ class KeptTables:
 
     def counts(self) -> list[Floats]:
         """Return the rows (their weights) of each bin of each feature."""
-        return [self._by_code(self.tables.weight, j) for j in range(len(self.bins))]
-
-    def _by_code(self, sums: Floats, j: int) -> Floats:
-        """Return the sums (size,) of a feature by code, over all groups."""
-        out = np.zeros(self.bins[j].size)
-        mine = sums[self.tables.place[j] : self.tables.place[j + 1]].reshape(self.origin.n_groups, -1).sum(axis=0)
-        used = int(self.origin.last[j]) + 1
-        out[:used] = mine[:used]
-        return out
+        return [_by_code(self, self.tables.weight, j) for j in range(len(self.bins))]
 
     def cells(self, pair: tuple[int, int]) -> Floats:
         """Return the rows (their weights) of each cell of two features, (size_1, size_2)."""
@@ -203,14 +201,32 @@ class KeptTables:
         """What was given per row beside the features."""
         return self.origin.given
 
-    def parts(self) -> Iterator[Part]:
-        """Yield nothing: there are no rows."""
-        return iter(())
+    @property
+    def parts(self) -> Rows:
+        """Refuse: there are no rows, and squared loss asks for none."""
+        raise NotImplementedError
+
+    ranks_by_parts = False
+
+    def refit(
+        self, tasks: Sequence[Task[Made]], n_jobs: int, callback: Callback | None, about: dict[str, Any]
+    ) -> list[Made]:
+        """Run refits in threads."""
+        return run_all(tasks, self.n_rows, n_jobs, callback, about)
 
     def with_loss(self, loss: Loss) -> Self:
         """Return the same counts, which are for squared loss."""
         assert loss.is_additive
         return self
+
+
+def _by_code(kept: KeptTables, sums: Floats, j: int) -> Floats:
+    """Return the sums (size,) of a feature by code, over all groups."""
+    out = np.zeros(kept.bins[j].size)
+    mine = sums[kept.tables.place[j] : kept.tables.place[j + 1]].reshape(kept.origin.n_groups, -1).sum(axis=0)
+    used = int(kept.origin.last[j]) + 1
+    out[:used] = mine[:used]
+    return out
 
 
 @dataclass(frozen=True)
@@ -226,7 +242,8 @@ class CountedRows(Problem):
     @cached_property
     def _counting(self) -> Counting:
         assert self.kept is not None
-        counting = Counting(lambda: (), self.table.last, self.table.active, self.kept.origin.n_groups)
+        plan = CountPlan(self.table.last, self.table.active, self.kept.origin.n_groups)
+        counting = Counting(lambda: (), plan)
         counting.made = self.kept.tables
         return counting
 
@@ -252,10 +269,11 @@ def _count(
     target = data.y if data.offset is None else data.y - data.offset
     codes = np.array(data.binned.codes, order="C")
     piece = Piece.of(codes, group, origin.n_groups, (target - origin.centre) / origin.spread, data.weight)
-    weighted = data.weight is not None
-    counting = Counting(lambda: (piece,), origin.last, origin.counted, origin.n_groups, spare=SPARE[weighted],
-                        scale=None if is_first else origin.scale)  # fmt: skip
-    whole, scale = counting.whole(n_threads)
+    plan = CountPlan(origin.last, origin.counted, origin.n_groups, scale=None if is_first else origin.scale)
+    counting = Counting(lambda: (piece,), plan, spare=SPARE[data.weight is not None])
+    whole = counting.whole(n_threads)
+    assert counting.plan.scale is not None
+    scale = counting.plan.scale
     squared = float(np.square(data.weight).sum()) if data.weight is not None else float(data.y.size)
     made = KeptTables(replace(origin, scale=scale), whole, data.y.size, squared)
     check_range({"weight": whole.weight, "target": whole.target, "group": whole.group}, scale)

@@ -23,7 +23,7 @@ from gamcore.kernels.pair_grid import make_board
 from gamcore.kernels.pair_rounds import rank_pairs
 from gamcore.model.additive import AdditiveModel, count_bins
 from gamcore.model.classes import ClassesModel, against_rest
-from gamcore.types import Floats, Ints
+from gamcore.types import Bools, Floats, Ints
 
 RANK_BINS: Final = 31
 """Most bins of values on an axis of a ranked grid; code 0 is the missing bin."""
@@ -68,8 +68,13 @@ def merge_all(counts: list[Floats], lines: list[Ints], most: int, offset: float)
 
 def lines_of(table: CodedTable, curves: Floats) -> list[Ints]:
     """Return the codes of each feature's values in cutting order: levels by their main effect, others ascending."""
+    return lines_in_order(table.last, table.nominal, curves)
+
+
+def lines_in_order(last_codes: Ints, is_nominal: Bools, curves: Floats) -> list[Ints]:
+    """Return the same, given the largest code of each feature and whether it has levels, (p,)."""
     made = []
-    for j, (last, nominal) in enumerate(zip(table.last, table.nominal, strict=True)):
+    for j, (last, nominal) in enumerate(zip(last_codes, is_nominal, strict=True)):
         codes = np.arange(1, int(last) + 1)
         made.append(codes[np.argsort(curves[j, codes], kind="stable")] if nominal else codes)
     return made
@@ -106,8 +111,7 @@ def rank(
     codes = np.empty((problem.table.last.size, problem.table.n_rows), np.uint8)
     for merge, line, out in zip(merges, problem.table.lines(), codes, strict=True):
         np.take(merge, line, out=out, mode="clip")  # the default mode copies first
-    pairs = np.array(list(itertools.combinations(_strongest(problem, curves, counts), 2)), np.int64).reshape(-1, 2)
-    pairs = pairs[np.prod(problem.table.last[pairs] + 2, axis=1) <= MOST_CELLS]
+    pairs = candidates(problem.table.active, problem.table.last, curves, counts)
     floor = problem.least_node(replace(parameters, mart=False))
     grids = _Grids(codes, merges.max(axis=1).astype(np.int64), pairs, floor, pure)
     total = np.zeros((1 + chance, len(pairs)))
@@ -120,8 +124,23 @@ def rank(
             total += grids.strengths([stats, *shuffled], executor, tell) * unit
     finally:
         executor.close()
-    order = np.argsort(-total[0], kind="stable")
-    return Ranking(pairs[order], total[0][order], float(np.max(total[1], initial=0.0)) if chance else math.nan)
+    return in_order(pairs, total[0], float(np.max(total[1], initial=0.0)) if chance else math.nan)
+
+
+def in_order(pairs: Ints, strengths: Floats, chance: float) -> Ranking:
+    """Return the ranking of pairs (m, 2) with strengths (m,)."""
+    order = np.argsort(-strengths, kind="stable")
+    return Ranking(pairs[order], strengths[order], chance)
+
+
+def candidates(active: Ints, last: Ints, curves: Floats, counts: list[Floats]) -> Ints:
+    """Return the pairs (m, 2) that are ranked: of the strongest features, if a model can keep them.
+
+    active : the features that vary. last : (p,) their largest codes.
+    """
+    pairs: Ints = np.array(list(itertools.combinations(_strongest(active, curves, counts), 2)), np.int64).reshape(-1, 2)
+    kept: Ints = pairs[np.prod(last[pairs] + 2, axis=1) <= MOST_CELLS]
+    return kept
 
 
 def _part_of(progress: Callable[[int, int], None], k: int, parts: int) -> Callable[[int, int], None]:
@@ -209,9 +228,8 @@ def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.complex64],
     return statistics, loss.newton_drop * scale**2 * unit / float(weight.sum())
 
 
-def _strongest(problem: Problem, curves: Floats, counts: list[Floats]) -> list[int]:
+def _strongest(active: Ints, curves: Floats, counts: list[Floats]) -> list[int]:
     """Return the features whose pairs are ranked: the MOST_RANKED active ones with the largest mean |main effect|."""
-    active = problem.table.active
     if active.size <= MOST_RANKED:
         return [int(j) for j in active]
     importance = []

@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor
-from gamcore.boosting.loop import boost, run_all
+from gamcore.boosting.loop import boost
 from gamcore.boosting.pair_ranking import Ranking, Scored, lines_of, merge_all, rank
 from gamcore.boosting.pair_stage import MOST_BINS, PairRefit, PairState, Start, main_score, worth_of
+from gamcore.boosting.part_ranking import mean_of_refits, rank_by_parts
 from gamcore.boosting.problem import LazyShare, Parameters, Problem, Shares, rows_of
 from gamcore.boosting.progress import Loop, Progress, Watcher
 from gamcore.boosting.refit import Refit
+from gamcore.boosting.rows import Source
 from gamcore.model.additive import AdditiveModel, add_pair
 from gamcore.types import Floats, Ints
 
@@ -137,14 +139,14 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Mains:
-    """The main effects that pairs are added to: refits, their shares (about `n_rows` rows each), and rows per bin.
+    """The main effects that pairs are added to: refits, their shares of the rows of a source, and rows per bin.
 
     stage : what boosts pairs on top of one refit.
     """
 
     stage: ClassVar[Any] = PairTask
+    source: Source
     shares: Shares
-    n_rows: int
     refits: list[Any]
     counts: list[Floats]
     seeds: list[int]
@@ -198,13 +200,19 @@ def mean_score(problem: Problem, refits: Sequence[Refit]) -> Floats:
 
 
 def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
-    """Rank all pairs given the mean of the refits, on the rows of the first."""
+    """Rank all pairs given the mean of the refits: on the rows of the first, or on all where they are in parts."""
     part, started = watcher.next_part(), time.monotonic()
 
     def tell(done: int, of: int) -> None:
         if watcher.callback:
             watcher.callback(Progress.of_step("ranking", done, of, time.monotonic() - started, part))
 
+    if mains.source.ranks_by_parts:
+        about = mains.source.bins, mains.counts, mains.source.loss
+        score = mean_of_refits(mains.refits)
+        return rank_by_parts(
+            mains.source.parts, score, about, mains.lines(), options.parameters, pure=options.pure, progress=tell
+        )
     return rank(
         mains.scored(), mains.lines(), mains.counts, options.parameters,
         pure=options.pure, n_jobs=options.n_jobs, progress=tell,
@@ -216,7 +224,7 @@ def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Wa
     chosen = as_pairs(np.array(pairs, np.int64).reshape(-1, 2))
     tasks = mains.tasks(chosen, options, watcher.callback is not None)
     about = {"stage": "pairs", "n_pairs": len(chosen), "part": watcher.next_part()}
-    refits = run_all(tasks, mains.n_rows, options.n_jobs, watcher.callback, about)
+    refits = mains.source.refit(tasks, options.n_jobs, watcher.callback, about)
     first = float(np.mean([refit.first_loss for refit in refits]))
     last = float(np.mean([refit.valid_loss for refit in refits]))
     return Chosen(chosen, refits, ((0, first), (len(chosen), last)), options.joint)

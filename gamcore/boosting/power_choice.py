@@ -6,14 +6,16 @@ are together all rows. Given these means, the power is the one for which the row
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from gamcore.boosting.executor import Executor
 from gamcore.boosting.fit import FitPlan, Seeds
 from gamcore.boosting.pair_stage import main_score
-from gamcore.boosting.problem import Share, rows_of
-from gamcore.boosting.progress import Watcher
+from gamcore.boosting.problem import LazyShare, Share, rows_of
+from gamcore.boosting.progress import Loop, Watcher
 from gamcore.boosting.quick_refits import quick_refits
 from gamcore.boosting.refit import Refit
 from gamcore.boosting.rows import Source
@@ -27,9 +29,23 @@ REFITS: Final = 2
 def choose_power(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> float:
     """Return the power that suits the rows of a source; its loss and that of `plan` have the usual power."""
     shares, refits = quick_refits(source, plan, seeds, watcher, REFITS)
-    rows = [_unseen(share.load(), refit) for share, refit in zip(shares, refits, strict=True)]
+    tasks = [UnseenTask(share, refit) for share, refit in zip(shares, refits, strict=True)]
+    rows = source.refit(tasks, 1, None, {})
     y, mean, weight = (np.concatenate([one[k] for one in rows]) for k in range(3))
     return likeliest_power(y, mean * np.sum(weight * y) / np.sum(weight * mean), weight)
+
+
+@dataclass(frozen=True)
+class UnseenTask:
+    """The rows that a refit has not seen, as a task where its share is."""
+
+    share: LazyShare
+    refit: Refit
+
+    def run(self, within: Executor | None) -> Loop[tuple[Floats, Floats, Floats]]:
+        """Return targets, means and weights; there are no rounds."""
+        yield from ()
+        return _unseen(self.share.load(), self.refit)
 
 
 def _unseen(share: Share, refit: Refit) -> tuple[Floats, Floats, Floats]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.learners import Learner
 from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES, first_cells, weigh_groups
-from gamcore.boosting.table_counts import Counting, pays
+from gamcore.boosting.table_counts import Counting, CountPlan, pays
 from gamcore.boosting.whole_numbers import Piece
 from gamcore.data.sampling import Split
 from gamcore.kernels import SUM
@@ -146,7 +146,8 @@ class Problem:
         """Return the weight that a node needs to be cut."""
         if parameters.mart:
             return parameters.min_node_weight
-        return self.loss.least_node(parameters.min_node_weight, parameters.min_node_hessian, self.y)
+        events = float(np.mean(self.y > 0)) if self.y.size else 1.0
+        return self.loss.least_node(parameters.min_node_weight, parameters.min_node_hessian, events)
 
     @property
     def group_weight(self) -> NDArray[np.float64]:
@@ -165,7 +166,7 @@ class Problem:
         def pieces() -> Iterable[Piece]:
             yield Piece(self.table.codes, self.table.starts, self._centred / self.spread, self.weight)
 
-        return Counting(pieces, self.table.last, self.table.active, self.table.starts.size - 1)
+        return Counting(pieces, CountPlan(self.table.last, self.table.active, self.table.starts.size - 1, self.y.size))
 
     @cached_property
     def _given(self) -> NDArray[np.float64]:

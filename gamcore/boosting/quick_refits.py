@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from gamcore.boosting.fit import FitPlan, Seeds, tasks_of
-from gamcore.boosting.loop import run_all
 from gamcore.boosting.problem import Shares
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Dealing, Source
@@ -26,4 +25,4 @@ def quick_refits(
     bags = [int(seed.generate_state(1)[0]) for seed in copy(seeds.bags).spawn(n_refits)]
     around = replace(plan, parameters=replace(plan.parameters, order="cyclic"))
     about = {"part": watcher.next_part()}
-    return shares, run_all(tasks_of(shares, around, bags), source.n_rows, plan.n_jobs, watcher.callback, about)
+    return shares, source.refit(tasks_of(shares, around, bags), plan.n_jobs, watcher.callback, about)

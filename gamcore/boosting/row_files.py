@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -18,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import CODE
-from gamcore.types import Codes, Ints
+from gamcore.types import Codes
 
 ROW_BYTES: Final = 8 + 8 + 8 + 2
 """Bytes of a row on disk besides its codes: target, weight, cluster, bucket."""
@@ -58,25 +56,12 @@ class Files:
         """Return the rows first .. end - 1 of a column."""
         return self._read(name, dtype, first, (end - first,))
 
-    def codes(self) -> Iterator[tuple[int, Codes]]:
-        """Yield the first row and the codes (p, m) of every chunk."""
-        for first, end in pairwise(self.chunks):
-            yield first, self._read("codes", self.code, first * self.n_features, (self.n_features, end - first))
+    def codes_of(self, chunk: int) -> Codes:
+        """Return the codes (p, m) of a chunk."""
+        first, end = self.chunks[chunk : chunk + 2]
+        return self._read("codes", self.code, first * self.n_features, (self.n_features, end - first))
 
     def close(self) -> None:
         """Close the files, which frees their disk space."""
         for file in self._files.values():
             file.close()
-
-    def some(self, name: str, dtype: type, rows: Ints) -> NDArray[Any]:
-        """Return the values (m,) of a column in `rows`, which ascend."""
-        values: NDArray[Any] = np.empty(rows.size, dtype)
-        for first, end, part in self.parts(rows):
-            values[part] = self.column(name, dtype, first, end)[rows[part] - first]
-        return values
-
-    def parts(self, rows: Ints) -> Iterator[tuple[int, int, slice]]:
-        """Yield the first row and the end of every chunk, and the slice of the ascending `rows` inside it."""
-        ends = np.searchsorted(rows, self.chunks)
-        for (first, end), (low, high) in zip(pairwise(self.chunks), pairwise(ends.tolist()), strict=True):
-            yield first, end, slice(low, high)

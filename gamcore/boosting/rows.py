@@ -1,17 +1,21 @@
 """The rows of a fit as codes, and parts of them as problems to boost.
 
-`Source` is what a fit needs of its rows. Here they are in memory; `rows_on_disk` reads them from disk.
+`Source` is what a fit needs of its rows. Here they are in memory; those of `rows_in_parts` are elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar, cast
+from typing import Any, Final, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
+from gamcore.boosting.executor import Task
+from gamcore.boosting.loop import run_all
+from gamcore.boosting.part_sums import PartInMemory, Rows, RowsInMemory, added, base_of
 from gamcore.boosting.problem import Problem, Share, Shares
+from gamcore.boosting.progress import Callback
 from gamcore.boosting.table_counts import groups_for
 from gamcore.data.binning import Binned, Bins
 from gamcore.data.columns import TableError
@@ -21,9 +25,11 @@ from gamcore.kernels.layout import CodedTable
 from gamcore.model.additive import GIVEN, Given, count_bins, count_cells
 from gamcore.model.losses import Loss
 from gamcore.stats.weights import effective_rows
-from gamcore.types import Codes, Floats, Ints
+from gamcore.types import Floats, Ints
 
 MOST_DRAWS: Final = 50
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -35,15 +41,6 @@ class Dealing:
     validation_fraction: float
     groups: np.random.SeedSequence
     splits: np.random.SeedSequence
-
-
-class Part(NamedTuple):
-    """Some training rows: codes (p, m), targets, weights (None for 1 each) and offsets (None for 0) (m,)."""
-
-    codes: Codes
-    y: Floats
-    weight: Floats | None
-    offset: Floats | None
 
 
 class Source(Protocol):
@@ -93,8 +90,20 @@ class Source(Protocol):
         """Share of the rows that they are effectively worth: see `AdditiveModel`."""
         ...
 
-    def parts(self) -> Iterator[Part]:
-        """Yield all training rows, a part at a time."""
+    @property
+    def parts(self) -> Rows:
+        """All training rows, to be summed or scored."""
+        ...
+
+    @property
+    def ranks_by_parts(self) -> bool:
+        """Whether pairs are ranked by sums over all rows, instead of on those of one refit."""
+        ...
+
+    def refit(
+        self, tasks: Sequence[Task[Made]], n_jobs: int, callback: Callback | None, about: dict[str, Any]
+    ) -> list[Made]:
+        """Run refits of the shares where the rows are; see `run_all`."""
         ...
 
     def with_loss(self, loss: Loss) -> Self:
@@ -175,12 +184,26 @@ class Encoded:
 
     def base(self) -> float:
         """Return the score of the mean target, or of its mean per unit of exposure."""
-        weight = np.ones(self.y.size) if self.weight is None else self.weight
-        return self.loss.base_score(self.y, weight, 0.0 if self.log_exposure is None else self.log_exposure)
+        return base_of(self.parts, self.loss)
 
-    def parts(self) -> Iterator[Part]:
-        """Yield all rows."""
-        yield Part(self.binned.codes, self.y, self.weight, self.offset)
+    @property
+    def ranks_by_parts(self) -> bool:
+        """No: a refit has all rows."""
+        return False
+
+    @property
+    def parts(self) -> RowsInMemory:
+        """All training rows, which are one part."""
+        part = PartInMemory(
+            self.binned.codes, self.y, self.weight, log_exposure=self.log_exposure, init_score=self.init_score
+        )
+        return RowsInMemory(part)
+
+    def refit(
+        self, tasks: Sequence[Task[Made]], n_jobs: int, callback: Callback | None, about: dict[str, Any]
+    ) -> list[Made]:
+        """Run refits in threads."""
+        return run_all(tasks, self.n_rows, n_jobs, callback, about)
 
     def with_loss(self, loss: Loss) -> Self:
         """Return the same rows for another loss."""
@@ -227,13 +250,6 @@ class Encoded:
         )
 
 
-def added(first: Floats | None, second: Floats | None) -> Floats | None:
-    """Return the sum of two parts of an offset, either of which may be absent."""
-    if first is None or second is None:
-        return second if first is None else first
-    return first + second
-
-
 def alike(problem: Problem, n_groups: int, dealing: Dealing) -> Shares:
     """Return shares of the same rows, with different validation groups."""
     chosen = splits(n_groups, dealing.validation_fraction, dealing.n_refits, dealing.splits)
@@ -256,12 +272,12 @@ def group_order(binned: Binned, dealt: Deal) -> CodedTable:
     return filled(table)
 
 
-Rows = TypeVar("Rows", bound=Source)
+Some = TypeVar("Some", bound=Source)
 
 
-def with_features(source: Rows, chosen: Ints) -> Rows:
+def with_features(source: Some, chosen: Ints) -> Some:
     """Return the same rows, of which only some features are learnt."""
-    made: Rows = replace(cast(Any, source), chosen=chosen)
+    made: Some = replace(cast(Any, source), chosen=chosen)
     return made
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -79,22 +79,60 @@ def groups_for(n_rows: int, sizes: Sequence[int], loss: Loss, ensemble: str, is_
     return TABLE_GROUPS if pays(n_rows, sizes, TABLE_GROUPS, loss, ensemble, is_weighted=is_weighted) else ROW_GROUPS
 
 
+@dataclass(frozen=True)
+class CountPlan:
+    """How rows are counted.
+
+    last, active : as those of a `CodedTable`. n_rows : all rows, for those who hear of progress. centre, spread : where
+    targets are counted from, and in which unit. scale : what whole numbers stand for, None before it is measured.
+    is_wide : (p,) whether numbers of a feature have 32 bits.
+    """
+
+    last: Ints
+    active: Ints
+    n_groups: int
+    n_rows: int = 0
+    centre: float = 0.0
+    spread: float = 1.0
+    scale: Scale | None = None
+    is_wide: Bools | None = None
+
+    def empty(self) -> Tables:
+        """Return tables in which nothing is counted yet."""
+        assert self.scale is not None
+        assert self.is_wide is not None
+        return empty_tables(self.last, self.active, self.n_groups, self.is_wide, self.scale)
+
+
+def measured(plan: CountPlan, heaviest: Floats, total: float, is_weighted: bool, spare: int) -> CountPlan:
+    """Return a plan with a scale, if it has none, and the bits that its numbers need.
+
+    heaviest : (p,) the most rows (the largest weight) of a code of each feature in a group. total : that of all rows.
+    spare : doublings of the rows for which the scale leaves room.
+    """
+    scale = plan.scale or Scale.of(float(heaviest.max(initial=1.0)), total, is_weighted, spare)
+    return replace(plan, scale=scale, is_wide=(heaviest > MOST_COUNTED) | scale.is_weighted)
+
+
+def sum_of(first: Tables, second: Tables) -> Tables:
+    """Return the counts of the rows of both, which are of the same plan; they are written over the first."""
+    for name in ("narrow", "wide", "weight", "target", "group"):
+        np.add(getattr(first, name), getattr(second, name), out=getattr(first, name))
+    return first
+
+
 @dataclass
 class Counting:
     """Counts the tables of a fit once, a piece of the rows at a time.
 
     Weights and targets become whole numbers (`whole_numbers`), so tables do not depend on the order of pieces.
 
-    pieces : yields all rows at each call. last, active : as those of a `CodedTable`. spare : doublings of the rows for
-    which the scale leaves room. scale : of tables that these are to be added to.
+    pieces : yields all rows at each call. spare : see `measured`.
     """
 
     pieces: Callable[[], Iterable[Piece]]
-    last: Ints
-    active: Ints
-    n_groups: int
+    plan: CountPlan
     spare: int = 0
-    scale: Scale | None = None
     _lock: Any = field(default_factory=threading.Lock, repr=False)
     _own: Any = field(default_factory=threading.local, repr=False)
     made: Tables | None = None
@@ -103,54 +141,55 @@ class Counting:
         """Return the tables; the first call counts them. tell : hears of the rows done, and of those there are."""
         with self._lock:
             if self.made is None:
-                whole, scale = self.whole(n_threads, tell)
-                self.made = scale.read(whole)
+                whole = self.whole(n_threads, tell)
+                assert self.plan.scale is not None
+                self.made = self.plan.scale.read(whole)
             return self.made
 
-    def whole(self, n_threads: int = 1, tell: Tell | None = None) -> tuple[Tables, Scale]:
-        """Count the tables; return them in whole numbers, and what these stand for."""
-        pitch, done = pitches(self.last + 1), 0
-        heaviest, total, n_rows, is_weighted = self._heaviest(pitch)
-        scale = self.scale or Scale.of(float(heaviest.max(initial=1.0)), total, is_weighted, self.spare)
-        made = empty_tables(self.last, self.active, self.n_groups, (heaviest > MOST_COUNTED) | scale.is_weighted, scale)
+    def whole(self, n_threads: int = 1, tell: Tell | None = None) -> Tables:
+        """Return the counts in whole numbers; the plan then has what these stand for."""
+        if self.plan.is_wide is None:
+            self.plan = self._measured()
+        assert self.plan.scale is not None
+        made, done = self.plan.empty(), 0
         executor = make_executor(n_threads)
         try:
             for piece in self.pieces():
-                rows = scale.round(piece)
+                rows = self.plan.scale.round(piece)
                 self._add_sums(made, rows, executor)
-                pairs = itertools.combinations(self.active.tolist(), 2)
+                pairs = itertools.combinations(self.plan.active.tolist(), 2)
                 executor.map(partial(self._add_pair, made, rows), pairs)
                 done += rows.target.size
                 if tell:
-                    tell(done, n_rows)
+                    tell(done, self.plan.n_rows)
         finally:
             executor.close()
-        return made, scale
+        return made
 
-    def _heaviest(self, pitch: Ints) -> tuple[Floats, float, int, bool]:
-        """Return the most rows (the largest weight) of a code of each feature in a group, that of all rows together,
-        their number, and whether they have weights."""
-        sums = [np.zeros((self.n_groups, width)) for width in pitch]
-        weighted, n_rows = False, 0
+    def _measured(self) -> CountPlan:
+        """Return the plan with what the rows need."""
+        plan, weighted = self.plan, False
+        sums = [np.zeros((plan.n_groups, width)) for width in pitches(plan.last + 1)]
         for piece in self.pieces():
-            weighted, n_rows = weighted or bool(piece.weight.size), n_rows + piece.target.size
-            for m, g in itertools.product(self.active, range(self.n_groups)):
+            weighted = weighted or bool(piece.weight.size)
+            for m, g in itertools.product(plan.active, range(plan.n_groups)):
                 rows = slice(piece.starts[g], piece.starts[g + 1])
                 weight = piece.weight[rows] if piece.weight.size else None
-                sums[m][g] += np.bincount(piece.codes[m, rows], weight, pitch[m])
-        return np.array([one.max() for one in sums]), float(sums[self.active[0]].sum()), n_rows, weighted
+                sums[m][g] += np.bincount(piece.codes[m, rows], weight, sums[m].shape[1])
+        heaviest, total = np.array([one.max() for one in sums]), float(sums[plan.active[0]].sum())
+        return measured(plan, heaviest, total, weighted, self.spare)
 
     def _add_sums(self, made: Tables, rows: Rounded, executor: Executor) -> None:
         """Add weights and targets by code, and by group."""
 
         def add(m: int) -> None:
-            for g in range(self.n_groups):
+            for g in range(self.plan.n_groups):
                 here, mine = rows.of_group(g), slice(made.place[m] + g * made.pitch[m], made.place[m + 1])
                 tables.sum_targets(rows.codes[m, here], rows.target[here], rows.weights(here),
                                    weight_sums=made.weight[mine], target_sums=made.target[mine])  # fmt: skip
 
-        executor.map(add, self.active.tolist())
-        for g in range(self.n_groups):
+        executor.map(add, self.plan.active.tolist())
+        for g in range(self.plan.n_groups):
             here = rows.of_group(g)
             weight = rows.weights(here)
             made.group[g] += (
@@ -168,10 +207,10 @@ class Counting:
     def _add_pair(self, made: Tables, rows: Rounded, pair: tuple[int, int]) -> None:
         """Add the rows of both blocks of a pair, group by group."""
         j, m = pair
-        shape, pitch = (int(self.last[j]) + 1, int(self.last[m]) + 1), int(made.pitch[m])
+        shape, pitch = (int(self.plan.last[j]) + 1, int(self.plan.last[m]) + 1), int(made.pitch[m])
         cells, turned, run = self._scratch()
         cells = cells[: shape[0] * pitch]
-        for g in range(self.n_groups):
+        for g in range(self.plan.n_groups):
             here = rows.of_group(g)
             cells[:] = 0.0
             tables.add_cells(rows.codes[j, here], rows.codes[m, here], rows.weights(here), pitch, cells)

@@ -23,7 +23,7 @@ from gamcore.data.numbers_in_order import code_type, codes_of, distinct_values
 from gamcore.data.own_bins import LEARNT, OwnBins
 from gamcore.data.table import Feature, Table, Values, as_table, read_feature
 from gamcore.kernels import CODE, MOST_CODES, N_CODES
-from gamcore.types import Codes, Floats
+from gamcore.types import Codes, Floats, Ints
 
 MAX_VALUES = MOST_CODES - 2
 """Most bins of values, or levels, of a feature."""
@@ -176,16 +176,16 @@ def _bin_numbers(feature: Feature, values: Floats, weights: Floats | None, max_v
 
 
 def _bin_levels(
-    feature: Feature, values: NDArray[np.int32], max_values: int, merged: Mapping[str, tuple[str, ...]]
+    feature: Feature, counts: Ints, n_rows: int, max_values: int, merged: Mapping[str, tuple[str, ...]]
 ) -> Bins:
+    """Return the bins of a category, given the rows of each level and of all."""
     place = {level: k for k, level in enumerate(feature.levels)}
     names = [level for others in merged.values() for level in others]
     first, others = [place[level] for level in merged], [place[level] for level in names if level in place]
-    counts = np.bincount(values[values >= 0], minlength=len(feature.levels))
-    counts[first], counts[others] = values.size, 0  # merged bins are kept however few rows they have
+    counts[first], counts[others] = n_rows, 0  # merged bins are kept however few rows they have
     if feature.part != "value" or feature.kind == "boolean":
         return Bins(feature, np.empty(0), np.empty(0), levels=feature.levels)
-    often = counts >= max(1, min(RARE_ROWS, values.size // 50))
+    often = counts >= max(1, min(RARE_ROWS, n_rows // 50))
     if min(often.sum(), max_values) > N_CODES - 2:  # the effects of so many are shrunken
         often = counts >= FEWEST_ROWS
     if often.sum() + (often.sum() + len(others) < often.size) > max_values:
@@ -213,9 +213,18 @@ def fit_bins(
     that were chosen, which no limit touches.
     """
     if feature.is_category:
-        most = max_bins if max_levels is None else max_levels
-        return _bin_levels(feature, values.astype(np.int32), min(most - 2, MAX_VALUES), own.merged)
+        codes = values.astype(np.int64)
+        counts = np.bincount(codes[codes >= 0], minlength=len(feature.levels))
+        return fit_levels(feature, counts, codes.size, max_bins if max_levels is None else max_levels, own)
     return _bin_numbers(feature, values.astype(np.float64), weights, min(max_bins - 2, MAX_VALUES), own.cuts)
+
+
+def fit_levels(feature: Feature, counts: Ints, n_rows: int, max_levels: int, own: OwnBins = LEARNT) -> Bins:
+    """Return the bins of a category, given the training rows of each of its levels (L,), and of all.
+
+    max_levels, own : as in `fit_bins`.
+    """
+    return _bin_levels(feature, counts.copy(), n_rows, min(max_levels - 2, MAX_VALUES), own.merged)
 
 
 def most_levels(max_bins: int) -> int:

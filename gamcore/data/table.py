@@ -5,7 +5,7 @@ Every error message is one sentence that names the column and a remedy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -168,20 +168,29 @@ def learn_features(
     categorical : names of columns to treat as categories whatever their type; "infer" goes by type alone.
     date_parts : whether each date column also gives its month and its weekday.
     """
-    chosen = set() if isinstance(categorical, str) else {str(name) for name in categorical}
     table = as_table(frame)
-    unknown = sorted(chosen - set(table.names))
+    kinds = {name: table.kind(name) for name in table.names}
+    return features_of_kinds(kinds, lambda name: levels_of(table, name), categorical, date_parts)
+
+
+def features_of_kinds(
+    kinds: Mapping[str, Kind],
+    levels: Callable[[str], tuple[str, ...]],
+    categorical: Sequence[Any] | Literal["infer"] = "infer",
+    date_parts: bool = False,
+) -> tuple[Feature, ...]:
+    """Return the features of columns of these kinds; `levels` returns those of a category. See `learn_features`."""
+    chosen = set() if isinstance(categorical, str) else {str(name) for name in categorical}
+    unknown = sorted(chosen - set(kinds))
     if unknown:
         raise TableError(f"categorical_features names {unknown[0]!r}, which is not a column of the table.")
     features: list[Feature] = []
-    for name in table.names:
-        kind = table.kind(name)
-        if name in chosen and kind != "category":
-            kind = "category"
+    for name, own in kinds.items():
+        kind = "category" if name in chosen else own
         if kind == "boolean":
             features.append(Feature(name, name, kind, levels=BOOLEANS))
         elif kind == "category":
-            features.append(Feature(name, name, kind, levels=levels_of(table, name)))
+            features.append(Feature(name, name, kind, levels=levels(name)))
         else:
             features.append(Feature(name, name, kind))
         if kind == "date" and date_parts:
@@ -195,12 +204,16 @@ def levels_of(table: Table, name: str) -> tuple[str, ...]:
     by name."""
     codes, names = table.texts(name)
     present = [names[i] for i in np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(names)))]
-    if isinstance(table.frame[name].dtype, pd.CategoricalDtype):
-        return tuple(present)
+    return tuple(present) if isinstance(table.frame[name].dtype, pd.CategoricalDtype) else in_order(present)
+
+
+def in_order(levels: Iterable[str]) -> tuple[str, ...]:
+    """Return levels in the order of numbers if all are, else by name."""
+    names = sorted(levels)
     try:
-        return tuple(sorted(present, key=float))
+        return tuple(sorted(names, key=float))
     except ValueError:
-        return tuple(sorted(present))
+        return tuple(names)
 
 
 def read_feature(frame: pd.DataFrame | Table, feature: Feature) -> Values:

@@ -20,9 +20,10 @@ from gamcore.boosting.half_refits import HalfRecipe, check_halves
 from gamcore.boosting.learners import learners_of
 from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
 from gamcore.boosting.pair_selection import Options
+from gamcore.boosting.part_sums import added
 from gamcore.boosting.problem import Parameters, Problem
 from gamcore.boosting.progress import Watcher
-from gamcore.boosting.rows import Encoded, Source, added, with_features
+from gamcore.boosting.rows import Encoded, Source, with_features
 from gamcore.boosting.table_counts import HALF_GROUPS
 from gamcore.data.binning import Binned, bin_table, encode_table, most_levels
 from gamcore.data.columns import TableError

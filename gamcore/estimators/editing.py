@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from gamcore.boosting.fit import Seeds, fit
+from gamcore.boosting.part_sums import added
 from gamcore.boosting.progress import Watcher
-from gamcore.boosting.rows import Encoded, added, with_features
+from gamcore.boosting.rows import Encoded, with_features
 from gamcore.data.columns import TableError
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import GREEDY

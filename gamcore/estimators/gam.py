@@ -21,10 +21,12 @@ from gamcore.boosting.rows import Source
 from gamcore.data.columns import TableError
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
+from gamcore.distributed.pieces import is_in_pieces
 from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters
 from gamcore.estimators.base import check_parameters, column
 from gamcore.estimators.editing import EditableEstimator
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from gamcore.estimators.pieces import check_alone, fit_pieces, roles_of
 from gamcore.estimators.updating import UpdatableEstimator
 from gamcore.explain.classes import ClassCurves, explain_classes
 from gamcore.model.classes import ClassesModel, against_rest
@@ -83,8 +85,13 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         groups: Any = None,
         exposure: Any = None,
         init_score: Any = None,
+        client: Any = None,
     ) -> Self:
         """Fit to a table (n, p) and a numeric target (n,).
+
+        X may be in pieces: the path or URL of a Parquet dataset, a list of frames, or a Dask dataframe or list of
+        delayed frames. y, sample_weight, groups and exposure are then names of its columns. Pieces are read where
+        `client` is, a Dask client, else by this machine; the model is the same (docs/guides/cluster.md).
 
         sample_weight : (n,) non-negative; a weight of 0 leaves the row out.
         groups : (n,) labels; rows that share one stay together in every split.
@@ -92,6 +99,10 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         init_score : (n,) given scores on the link scale, such as those of a model in use: curves are what is added.
         """
         check_parameters(self)
+        if is_in_pieces(X):
+            columns = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure}
+            return fit_pieces(self, X, roles_of(self, y, columns, init_score=init_score), client)
+        check_alone(client)
         table = self.read_table(X, reset=True)
         target = read_numeric_target(column(y))
         rows = self.read_rows(table, target, sample_weight, groups, exposure=exposure, init_score=init_score)
@@ -163,12 +174,24 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, EditableEstimator):  
         known = len(getattr(self, "classes_", ()))
         return known if known > 2 else 1
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, init_score: Any = None) -> Self:
-        """Fit to a table (n, p) and a target (n,) of classes; see `GAMRegressor.fit`.
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        init_score: Any = None,
+        client: Any = None,
+    ) -> Self:
+        """Fit to a table (n, p), which may be in pieces, and a target (n,) of classes; see `GAMRegressor.fit`.
 
         init_score : log-odds (n,) for two classes; for K, scores (n, K) in the order of the sorted labels.
         """
         check_parameters(self)
+        if is_in_pieces(X):
+            columns = {"sample_weight": sample_weight, "groups": groups}
+            return fit_pieces(self, X, roles_of(self, y, columns, init_score=init_score), client)
+        check_alone(client)
         table = self.read_table(X, reset=True)
         codes, self.classes_ = read_class_target(column(y))
         rows = self.read_rows(table, codes, sample_weight, groups, init_score=init_score)

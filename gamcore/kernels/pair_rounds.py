@@ -346,12 +346,12 @@ def rank_pairs(
             for k in range(n_here if many else 0):
                 flush(board.two[k], board.wide_two[k, :used])
         for k in range(n_here):
-            out[done + k] = _strength(board, k, many, (ends[i], ends[other] if k else ends[j]), floor, pure)
+            out[done + k] = strength(board, k, many, (ends[i], ends[other] if k else ends[j]), floor, pure)
         done += n_here
 
 
 @kernel
-def _strength(board: PairScratch, k: int, many: bool, ends: tuple[int, int], floor: float, pure: bool) -> float:
+def strength(board: PairScratch, k: int, many: bool, ends: tuple[int, int], floor: float, pure: bool) -> float:
     """Return the strength of pair k of the two whose histograms are on the board."""
     if many:
         run_up(board.wide_two[k], board.cells[:0], True, ends, board.run)

@@ -17,7 +17,8 @@ from gamcore.model.losses import Loss
 from gamcore.model.purification import CellWeights, two_way
 from gamcore.model.shapes import LINES, Shape
 from gamcore.stats.bands import deviation, simultaneous
-from gamcore.types import Codes, Floats
+from gamcore.stats.exact import counted, whole_weights
+from gamcore.types import Codes, Floats, Ints
 
 Given = Literal["exposure", "init_score"]
 GIVEN: Final[tuple[Given, ...]] = get_args(Given)
@@ -238,10 +239,9 @@ class AdditiveModel:
 
 def count_bins(codes: Codes, bins: Sequence[Bins], weight: Floats | None) -> list[Floats]:
     """Return the training rows (sum of weights) in each bin of each feature."""
-    return [
-        np.bincount(line, weight, minlength=of_feature.size).astype(np.float64)
-        for line, of_feature in zip(codes, bins, strict=True)
-    ]
+    unit, whole = whole_weights(weight)
+    counts = zip(codes, bins, strict=True)
+    return [counted(line, of_feature.size, whole).astype(np.float64) * unit for line, of_feature in counts]
 
 
 def assemble(
@@ -277,10 +277,16 @@ def assemble(
 
 def count_cells(codes: Codes, pair: tuple[int, int], bins: Sequence[Bins], weight: Floats | None) -> Floats:
     """Return the training rows (sum of weights) in each cell of two features, (size_1, size_2)."""
-    i, j = pair
-    sizes = bins[i].size, bins[j].size
-    cells = codes[i].astype(np.int64) * sizes[1] + codes[j]
-    return np.bincount(cells, weight, minlength=sizes[0] * sizes[1]).astype(np.float64).reshape(sizes)
+    unit, whole = whole_weights(weight)
+    sizes = bins[pair[0]].size, bins[pair[1]].size
+    cells = counted(cells_of(codes, pair, sizes[1]), sizes[0] * sizes[1], whole)
+    return (cells.astype(np.float64) * unit).reshape(sizes)
+
+
+def cells_of(codes: Codes, pair: tuple[int, int], size: int) -> Ints:
+    """Return the cell (n,) of two features that each row is in; size : codes of the second."""
+    cells: Ints = codes[pair[0]].astype(np.int64) * size + codes[pair[1]]
+    return cells
 
 
 def reading_bins(bins: Bins, counts: Floats, n_rows: float) -> Codes:

@@ -65,9 +65,14 @@ class Boosted(ABC):
         """Return the unit of the loss in boosting, given those of scores and of targets."""
         return 1.0
 
-    def least_node(self, rows: float, hessian: float, y: Floats) -> float:
-        """Return the weight that a node needs to be cut, given floors in rows and in hessians."""
+    def least_node(self, rows: float, hessian: float, events: float) -> float:
+        """Return the weight that a node needs to be cut, given floors in rows and in hessians. events : the share of
+        rows with a target above 0."""
         return rows
+
+    def ratio_terms(self, y: Floats, offset: Floats) -> tuple[Floats, Floats]:
+        """Return the terms (n,), (n,) whose weighted sums have the prediction of the best constant as their ratio."""
+        return y, np.ones(y.size)
 
     def most_step(self, newton: float) -> float:
         """Return the largest value of a leaf, given that of Newton steps."""
@@ -170,6 +175,10 @@ class Loss(Boosted):
     def curvature(self, y: Floats, score: Floats) -> Floats:
         """Return the weight S for which G^2 / S is what a leaf takes off the loss, in units of `newton_drop`."""
         return self.hessian(y, score)
+
+    def curvature_among(self, y: Floats, score: Floats, n_rows: int, spread: float) -> Floats:
+        """Return the curvature of rows that are some of `n_rows`, whose mean |response| at their scores is `spread`."""
+        return self.curvature(y, score)
 
     @abstractmethod
     def base_score(self, y: Floats, w: Floats, offset: Floats | float = 0.0) -> float:

@@ -100,7 +100,7 @@ class LogisticLoss(Loss):
     def form(self) -> Form:
         return kernels.LOGISTIC
 
-    def least_node(self, rows: float, hessian: float, y: Floats) -> float:
+    def least_node(self, rows: float, hessian: float, events: float) -> float:
         """Return the floor in hessians: those of rare classes are small."""
         return hessian
 

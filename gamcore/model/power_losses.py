@@ -51,6 +51,10 @@ class PowerLoss(Loss):
     def variance_power(self) -> float:
         """The power p of the mean that the variance is proportional to."""
 
+    def ratio_terms(self, y: Floats, offset: Floats) -> tuple[Floats, Floats]:
+        """Return a and b at the offset."""
+        return self._parts(y, offset)
+
     def _parts(self, y: Floats, score: Floats) -> tuple[Floats, Floats]:
         """Return a = y mu^(1-p) and b = mu^(2-p) of each row."""
         p = self.variance_power
@@ -227,6 +231,6 @@ class TweedieLoss(PowerLoss):
         """Return the mean, so that a row weighs about 1 whatever the currency."""
         return float(np.average(y, weights=w)) or 1.0
 
-    def least_node(self, rows: float, hessian: float, y: Floats) -> float:
+    def least_node(self, rows: float, hessian: float, events: float) -> float:
         """Return the floor in rows with an amount above 0."""
-        return rows / max(float(np.mean(y > 0)), 1.0 / max(y.size, 1))
+        return rows / max(events, LEAST_MEAN)

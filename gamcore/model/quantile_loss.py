@@ -40,6 +40,12 @@ APART: Final = 0.1
 """Distance of the quantiles whose difference gives the density at a quantile; at most to the half of either tail."""
 
 
+def width_among(n_rows: float, spread: float) -> float:
+    """Return the width of the smoothing for so many rows, whose residuals have this spread."""
+    rows = max(n_rows, math.e)
+    return WIDTH * math.pow(math.log(rows) / rows, 0.4) * spread
+
+
 def weighted_quantile(values: Floats, weight: Floats, level: float) -> float:
     """Return the smallest of some values (n,) with at least a share `level` of the weight (n,) up to it."""
     order = np.argsort(values, kind="stable")
@@ -79,9 +85,9 @@ class QuantileLoss(Loss):
 
     def width(self, residual: Floats, weight: Floats) -> float:
         """Return the width of the smoothing, in units of the residuals (n,); weight : (n,), or empty for 1 each."""
-        rows = max(float(weight.sum()) if weight.size else float(residual.size), math.e)
+        rows = float(weight.sum()) if weight.size else float(residual.size)
         some = slice(None, None, -(-residual.size // MOST_ROWS) or 1)
-        return WIDTH * math.pow(math.log(rows) / rows, 0.4) * self.scale_of(residual[some], weight[some])
+        return width_among(rows, self.scale_of(residual[some], weight[some]))
 
     def scale_of(self, residual: Floats, weight: Floats) -> float:
         """Return the median |residual|, or the mean where most are 0."""
@@ -134,5 +140,8 @@ class QuantileLoss(Loss):
     def curvature(self, y: Floats, score: Floats) -> Floats:
         """Return the weights of rows in boosting, at the width that suits their residuals."""
         residual = y - score
-        width = self.width(residual, np.empty(0)) or 1.0
-        return np.asarray(0.25 / np.hypot(residual, width))
+        return np.asarray(0.25 / np.hypot(residual, self.width(residual, np.empty(0)) or 1.0))
+
+    def curvature_among(self, y: Floats, score: Floats, n_rows: int, spread: float) -> Floats:
+        """Return the weights of rows at the width that suits a mean |residual|."""
+        return np.asarray(0.25 / np.hypot(y - score, width_among(float(n_rows), spread) or 1.0))

@@ -123,8 +123,9 @@ def _in_weights(parameters: TaskParameters, problem: TaskProblem) -> TaskParamet
     loss, how = problem.loss, parameters.how
     base = np.array([problem.base_score(np.arange(problem.y.size))])
     of_row = float(loss.curvature(loss.inverse_link(base), base)[0])
-    penalty = loss.least_node(how.penalty, how.penalty * of_row, problem.y)
-    least = loss.least_node(how.least_hessian * SLACK, how.least_hessian * of_row * SLACK, problem.y)
+    events = float(np.mean(problem.y > 0))
+    penalty = loss.least_node(how.penalty, how.penalty * of_row, events)
+    least = loss.least_node(how.least_hessian * SLACK, how.least_hessian * of_row * SLACK, events)
     return replace(parameters, how=how._replace(penalty=penalty, least_hessian=least))
 
 

@@ -20,7 +20,8 @@ import pandas as pd
 from gamcore.boosting.progress import Progress
 from gamcore.boosting.row_files import ROW_BYTES, Files
 from gamcore.boosting.rows import in_range
-from gamcore.boosting.rows_on_disk import Spilled
+from gamcore.boosting.rows_in_parts import RowsInParts
+from gamcore.boosting.rows_on_disk import PartsOnDisk
 from gamcore.data.binning import Bins, type_of_all
 from gamcore.data.codes import clear_codes
 from gamcore.data.columns import TableError
@@ -173,27 +174,27 @@ def most_rows(
     return fits
 
 
-def _source(spilling: Spilling, model: Additive, memory: int, n_jobs: int) -> Spilled:
-    parameters = model.get_params(deep=False)
+def _source(spilling: Spilling, model: Additive, memory: int, n_jobs: int) -> RowsInParts:
+    parameters, spec = model.get_params(deep=False), spilling.spec
     most = most_rows(spilling.files.n_rows, spilling.files.n_features, parameters, memory, n_jobs, loss=model.loss.name)
-    spec = spilling.spec
-    return Spilled(
-        spilling.files,
+    weighted, clustered, exposed = (name is not None for name in (spec.weight, spec.group, spec.exposure))
+    return RowsInParts(
+        PartsOnDisk(spilling.files, weighted, clustered, exposed),
         spilling.bins(),
         spilling.sizes,
         most,
         LOSSES["softmax"] if spec.loss == "softmax" else model.loss,
-        weighted=spec.weight is not None,
-        clustered=spec.group is not None,
-        exposed=spec.exposure is not None,
+        weighted=weighted,
+        clustered=clustered,
+        exposed=exposed,
         room=memory,
     )
 
 
-def _counts(spilling: Spilling, source: Spilled, data: Data, model: Additive) -> dict[str, int]:
+def _counts(spilling: Spilling, source: RowsInParts, data: Data, model: Additive) -> dict[str, int]:
     n_groups = source.usual_groups(model.ensemble, spilling.spec.bands > 0)
     n_groups = n_groups if isinstance(model.n_groups, str) else model.n_groups
-    n_rows, all_learnt = source.files.n_rows, source.is_counted(n_groups, model.ensemble)
+    n_rows, all_learnt = source.parts.n_rows, source.is_counted(n_groups, model.ensemble)
     fitted = model.model_
     banded = isinstance(fitted, AdditiveModel) and fitted.n_halves > 0
     return {

@@ -17,7 +17,9 @@ import pytest
 from gamcore import GAMClassifier, TableError, load_model
 from gamcore.boosting import table_counts
 from gamcore.boosting.row_files import Files
-from gamcore.boosting.rows_on_disk import Spilled
+from gamcore.boosting.rows_in_parts import RowsInParts
+from gamcore.boosting.rows_on_disk import PartsOnDisk
+from gamcore.boosting.share_of_parts import Recipe
 from gamcore.data.sampling import BUCKETS, buckets, runs_of_buckets
 from gamcore.decide.rules import Levels, Range
 from gamcore.model.losses import SquaredLoss
@@ -139,9 +141,11 @@ def test_the_best_constant_is_that_of_all_rows_even_where_refits_see_some(weight
         files.write(np.ones((1, rows.size), np.uint8), y=y[rows], weight=weight[rows])
     mass = weight if weighted else np.ones(1000)
     for loss in (SquaredLoss(), QuantileLoss(0.9)):
-        spilled = Spilled(files, (), sizes=np.array([1000]), most=100, loss=loss, weighted=weighted)
-        assert not spilled.whole
-        assert spilled.base() == pytest.approx(loss.base_score(y, mass), abs=1e-12)
+        rows = RowsInParts(
+            PartsOnDisk(files, weighted), (), sizes=np.array([1000]), most=100, loss=loss, weighted=weighted
+        )
+        assert not rows.whole
+        assert rows.base() == pytest.approx(loss.base_score(y, mass), abs=1e-12)
     files.close()
 
 
@@ -205,11 +209,11 @@ def test_where_rows_do_not_fit_refits_have_parts_of_their_own(group, tmp_path, m
     spec = spec_of(group=group, changes={"max_rounds": 40, "interactions": 1, "outer_bags": 4})
     seen = []
 
-    def watched(files, name, dtype, chosen, some=outofcore.Files.some):
-        seen.append(chosen)
-        return some(files, name, dtype, chosen)
+    def watched(recipe, parts, rows, *options, deal=Recipe.deal):
+        seen.append(np.concatenate([part.first + inside for part, inside in zip(parts, rows, strict=True)]))
+        return deal(recipe, parts, rows, *options)
 
-    monkeypatch.setattr(outofcore.Files, "some", watched)
+    monkeypatch.setattr(Recipe, "deal", watched)
     basis = {"group": "who"} if group else {}
     model, data, counts = disk.fit(spec, 1_500_000, basis)
     parts = [set(part.tolist()) for part in seen[:4]]

@@ -13,14 +13,15 @@ import pytest
 
 from gamcore import GAMRegressor
 from gamcore.boosting import table_counts
+from gamcore.boosting.counted_parts import counting_bytes
 from gamcore.boosting.problem import Parameters, Problem
 from gamcore.boosting.refit import RefitState
 from gamcore.boosting.row_files import Files
 from gamcore.boosting.rows import Dealing, filled, room_for
-from gamcore.boosting.rows_on_disk import Spilled
-from gamcore.boosting.table_counts import Counting, groups_for, pays, table_bytes
+from gamcore.boosting.rows_in_parts import RowsInParts
+from gamcore.boosting.rows_on_disk import PartsOnDisk
+from gamcore.boosting.table_counts import Counting, CountPlan, groups_for, pays, table_bytes
 from gamcore.boosting.table_refit import TableState
-from gamcore.boosting.tables_on_disk import counting_bytes
 from gamcore.boosting.whole_numbers import Piece
 from gamcore.data.binning import Bins
 from gamcore.data.sampling import BUCKETS, Split
@@ -214,7 +215,7 @@ def test_pieces_in_any_order_and_threads_count_the_same(weighted):
                 codes = np.ascontiguousarray(of.table.codes[:, rows])
                 yield Piece(codes, starts, target[rows], of.weight[rows] if weighted else of.weight)
 
-        made = Counting(pieces, of.table.last, of.table.active, 8).tables(n_threads)
+        made = Counting(pieces, CountPlan(of.table.last, of.table.active, 8)).tables(n_threads)
         for name in ("narrow", "wide", "weight", "target", "group"):
             assert np.array_equal(getattr(made, name), getattr(whole, name)), name
 
@@ -274,7 +275,9 @@ def on_disk(folder, n=5_000, chunk=900, weighted=False):
         for feature, last in zip(learn_features(frame), of.table.last, strict=True)
     ]
     sizes = np.bincount(bucket, minlength=BUCKETS)
-    spilled = Spilled(files, tuple(bins), sizes, most=500, loss=SQUARED, weighted=weighted, room=10**9)
+    spilled = RowsInParts(
+        PartsOnDisk(files, weighted), tuple(bins), sizes, most=500, loss=SQUARED, weighted=weighted, room=10**9
+    )
     group = bucket.astype(np.int64) * 8 // BUCKETS
     order = np.argsort(group, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=8))])
@@ -290,7 +293,7 @@ DEALING = Dealing(3, 8, 0.15, np.random.SeedSequence(1), np.random.SeedSequence(
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rows_on_disk_are_all_counted(weighted, tmp_path, always, monkeypatch):
-    monkeypatch.setattr("gamcore.boosting.tables_on_disk.PIECE_ROWS", 1_500)
+    monkeypatch.setattr("gamcore.boosting.rows_on_disk.PIECE_ROWS", 1_500)
     spilled, memory = on_disk(tmp_path, weighted=weighted)
     shares = spilled.counted(DEALING, "grouped")
     there = shares[0].problem

@@ -1,0 +1,127 @@
+"""What is asked of a table in pieces beside a fit: predictions, and any function of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pyarrow import fs
+
+from gamcore.data.columns import TableError
+from gamcore.distributed.crew import Crew
+from gamcore.distributed.machine import OneMachine
+from gamcore.distributed.pieces import Piece, naming, read
+
+Result = TypeVar("Result")
+
+
+def crew_of(client: Any, n_threads: int = 1) -> Crew:
+    """Return who works on the pieces: a crew as it is, the workers of a Dask client, or threads of this machine."""
+    if client is None:
+        return OneMachine(n_threads)
+    if hasattr(client, "scheduler_info"):
+        from gamcore.distributed.cluster import OnCluster
+
+        return OnCluster(client)
+    crew: Crew = client
+    return crew
+
+
+def over_pieces(
+    function: Callable[[pd.DataFrame], Result], X: Any, columns: Sequence[str] | None = None, client: Any = None
+) -> list[Result]:
+    """Return what a function returns of each piece that has rows, in their order.
+
+    X : a table in pieces, as for `fit`. columns : those that are read, None for all. client : a Dask client, whose
+    workers call the function; None for this machine.
+
+    What adds up adds up exactly: `Matches.joined(over_pieces(strategies.matches, X))` is the reach of strategies.
+    """
+    crew = crew_of(client)
+    try:
+        pieces = crew.pieces(X)
+        call = partial(_call, function, None if columns is None else tuple(columns))
+        made = crew.sketch(call, pieces, [0] * len(pieces), lambda done, of: False)
+        return [one.value for one in made if one is not None]
+    finally:
+        crew.close()
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a function returned, which may be None."""
+
+    value: Any
+
+
+def _call(function: Callable[[pd.DataFrame], Any], columns: Sequence[str] | None, first: int, piece: Piece) -> Any:
+    frame = read(piece, columns)
+    with naming(piece):
+        return _Answer(function(frame)) if len(frame) else None
+
+
+def predict_pieces(
+    model: Any, X: Any, client: Any = None, method: str = "predict", exposure: str | None = None
+) -> NDArray[Any]:
+    """Return the predictions of all rows, in their order: (n,), or (n, K) of `predict_proba`.
+
+    method : that of the estimator which predicts. exposure : the column that has it.
+    """
+    columns = _columns(model, exposure)
+    return np.concatenate(over_pieces(partial(_predict, model, method, exposure), X, columns, client))
+
+
+def write_predictions(
+    model: Any, X: Any, to: str, client: Any = None, method: str = "predict", exposure: str | None = None
+) -> list[str]:
+    """Write the table with its predictions as Parquet files, one per piece, and return their paths.
+
+    to : an empty or new folder, or the URL of one, that whoever works on the pieces can write to. The predictions are
+    the last column, "prediction"; of `predict_proba` they are those of the last class.
+    """
+    crew = crew_of(client)
+    place, folder = fs.FileSystem.from_uri(to) if "://" in to else (fs.LocalFileSystem(), to)
+    place.create_dir(folder)
+    if place.get_file_info(fs.FileSelector(folder)):
+        raise TableError(f"{to} has files already: name a new folder.")
+    try:
+        pieces = crew.pieces(X)
+        write = partial(_write, partial(_predict, model, method, exposure), (place, folder))
+        numbers = list(range(1, len(pieces) + 1))
+        return [path for path in crew.sketch(write, pieces, numbers, lambda done, of: False) if path]
+    finally:
+        crew.close()
+
+
+def _columns(model: Any, exposure: str | None) -> list[str]:
+    return [*map(str, model.feature_names_in_), *([exposure] if exposure else [])]
+
+
+def _predict(model: Any, method: str, exposure: str | None, frame: pd.DataFrame) -> NDArray[Any]:
+    given = {} if exposure is None else {"exposure": frame[exposure]}
+    made: NDArray[Any] = getattr(model, method)(frame[list(model.feature_names_in_)], **given)
+    return made
+
+
+def _write(
+    predict: Callable[[pd.DataFrame], NDArray[Any]], to: tuple[Any, str], number: int, piece: Piece
+) -> str | None:
+    """Write a piece with its predictions, whole or not at all; return the path, None for no rows."""
+    frame = read(piece)
+    if not len(frame):
+        return None
+    with naming(piece):
+        made = predict(frame)
+    frame = frame.assign(prediction=made[:, -1] if made.ndim == 2 else made)
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    place, path = to[0], f"{to[1]}/part-{number:05d}.parquet"
+    pq.write_table(table, f"{path}.part", filesystem=place)
+    place.move(f"{path}.part", path)
+    return path

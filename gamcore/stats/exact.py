@@ -1,0 +1,118 @@
+"""Sums of numbers that do not depend on their order, or on how they were divided: no bit is lost on the way.
+
+A finite float64 is a whole number of units of 2^-1074. Sums of such numbers are Python integers, which have no end;
+only the last step rounds, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.types import Floats
+
+SMALLEST: Final = -1074
+"""The power of 2 that every float64 is a multiple of."""
+
+HALF: Final = 26
+"""Bits of the lower part of a mantissa: sums of 2^26 parts are exact in float64."""
+
+AT_ONCE: Final = 2**24
+
+WHOLE_BITS: Final = 62
+"""Bits of the sum of all weights as a whole number."""
+
+
+def exact_sum(values: Floats) -> int:
+    """Return the sum of finite numbers (n,) in units of 2^-1074."""
+    blocks = (values[first : first + AT_ONCE] for first in range(0, values.size, AT_ONCE))
+    return sum(_sum(block) for block in blocks)
+
+
+def _sum(values: Floats) -> int:
+    fraction, power = np.frexp(values)
+    mantissa = np.ldexp(fraction, 53).astype(np.int64)
+    least = int(power.min())
+    place = power - least
+    high, low = (np.bincount(place, part) for part in (mantissa >> HALF, mantissa & (2**HALF - 1)))
+    shift = least - 53 - SMALLEST
+    sums = ((int(above) << HALF) + int(below) for above, below in zip(high.tolist(), low.tolist(), strict=True))
+    return sum(_shifted(one, shift + step) for step, one in enumerate(sums))
+
+
+def _shifted(whole: int, bits: int) -> int:
+    """Return a whole number times 2^bits; the bits that leave it are 0, as no float64 is finer than the units."""
+    return whole << bits if bits >= 0 else whole >> -bits
+
+
+def as_float(units: int, of: int = 1) -> float:
+    """Return a sum, or its share of `of` equal parts, as the nearest number."""
+    return units / (of << -SMALLEST)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The number of some values, their sum and that of their weights, and their bounds; of several parts they add up.
+
+    total, weight : in units of 2^-1074. The total is of weights times values.
+    """
+
+    n_rows: int = 0
+    total: int = 0
+    weight: int = 0
+    least: float = np.inf
+    most: float = -np.inf
+
+    @classmethod
+    def of(cls, values: Floats, weight: Floats | None = None) -> Self:
+        """Return those of values (n,) with weights (n,), or 1 each."""
+        if not values.size:
+            return cls()
+        total, mass = (values, None) if weight is None else (values * weight, weight)
+        of_weight = values.size << -SMALLEST if mass is None else exact_sum(mass)
+        return cls(values.size, exact_sum(total), of_weight, float(values.min()), float(values.max()))
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.n_rows + other.n_rows, self.total + other.total, self.weight + other.weight,
+            min(self.least, other.least), max(self.most, other.most),
+        )  # fmt: skip
+
+    @property
+    def mean(self) -> float:
+        """The weighted mean; 0 where there is no weight."""
+        return self.total / self.weight if self.weight else 0.0
+
+    @property
+    def sum(self) -> float:
+        """The sum."""
+        return as_float(self.total)
+
+    @property
+    def reach(self) -> float:
+        """The largest distance of a value from the mean, 1 if all are equal."""
+        return max(self.most - self.mean, self.mean - self.least, 0.0) or 1.0
+
+
+def grain(total: float) -> float:
+    """Return the unit in which weights of a given sum, of at most 2^26 per part, become whole numbers of 64 bits."""
+    return float(np.ldexp(1.0, int(np.frexp(total)[1]) - WHOLE_BITS))
+
+
+def whole_weights(weight: Floats | None, unit: float | None = None) -> tuple[float, NDArray[np.int64] | None]:
+    """Return weights (n,) in whole units, and the unit; these are all rows where none is given."""
+    if weight is None:
+        return 1.0, None
+    unit = unit or grain(as_float(exact_sum(weight)))
+    return unit, np.rint(weight / unit).astype(np.int64)
+
+
+def counted(codes: NDArray[Any], size: int, weight: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """Return the rows of each code, (size,), or the sums of their whole weights."""
+    if weight is None:
+        return np.bincount(codes, minlength=size).astype(np.int64)
+    high, low = (np.bincount(codes, part, size).astype(np.int64) for part in (weight >> HALF, weight & (2**HALF - 1)))
+    return np.asarray((high << HALF) + low, np.int64)

@@ -1,0 +1,224 @@
+"""What becomes of a fit whose workers are lost, added, or told to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from distributed import Client
+
+from gamcore import GAMClassifier, GAMRegressor
+from gamcore.boosting import table_counts
+from gamcore.distributed import client as connection
+from gamcore.distributed.client import ClusterError
+from gamcore.distributed.cluster import OnCluster
+from gamcore.distributed.crew import StoppedError
+from gamcore.distributed.machine import OneMachine
+from tests.support.pieces import bare_cluster, cluster, cut, mixed_table, same_bits
+
+SETTINGS = {"random_state": 0, "max_rounds": 150, "outer_bags": 4, "max_bins": 256, "early_stopping_rounds": 150}
+COLUMNS = ["a", "b", "c", "k"]
+
+
+@pytest.fixture(scope="module")
+def client() -> Client:
+    with cluster() as made:
+        yield made
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
+
+
+def kill_one(client):
+    """Kill a worker's process; its nanny starts another."""
+    pid = next(iter(client.run(os.getpid).values()))
+    os.kill(pid, signal.SIGKILL)
+
+
+class At:
+    """A callback that does something once, when a stage is reached for the n-th time."""
+
+    def __init__(self, stage, act, n=1):
+        self.stage, self.act, self.n, self.seen, self.stages = stage, act, n, 0, []
+
+    def __call__(self, progress):
+        self.stages.append(progress.stage)
+        self.seen += progress.stage == self.stage
+        return self.once() if self.seen == self.n else False
+
+    def once(self):
+        act, self.act = self.act, None
+        return act() if act else False
+
+
+PHASES = {
+    "sketching": ("reading the table", 2, GAMClassifier, "good"),
+    "coding": (None, 1, GAMClassifier, "good"),
+    "counting": ("counting", 1, GAMRegressor, "number"),
+    "refits": ("main effects", 2, GAMClassifier, "good"),
+    "pairs": ("pairs", 1, GAMClassifier, "good"),
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_worker_killed_in_any_phase_changes_no_bit(phase, client, counts, monkeypatch):
+    stage, n, estimator, target = PHASES[phase]
+    table = mixed_table()[[*COLUMNS, target]]
+    settings = SETTINGS | {"interactions": 2 * (phase == "pairs")}
+    one = estimator(**settings).fit([table], target, client=OneMachine(2, 3_000))
+    killing = At(stage, lambda: kill_one(client), n)
+    if phase == "coding":
+
+        def code(crew, coding, pieces, starts, tell, made=OnCluster.code):
+            return made(crew, coding, pieces, starts, lambda done, of: killing.once())
+
+        monkeypatch.setattr(OnCluster, "code", code)
+    began = time.monotonic()
+    other = estimator(**settings, callback=killing).fit(cut(table, 6), target, client=OnCluster(client, 3_000))
+    assert killing.act is None, killing.stages
+    assert time.monotonic() - began < 30
+    assert same_bits(one, other)
+    client.wait_for_workers(2)
+
+
+def test_a_worker_added_in_the_middle_changes_no_bit():
+    table = mixed_table()[[*COLUMNS, "good"]]
+    one = GAMClassifier(**SETTINGS).fit([table], "good", client=OneMachine(2, 3_000))
+    with cluster(1) as client:
+        adding = At("reading the table", lambda: client.cluster.scale(2), 2)
+        other = GAMClassifier(**SETTINGS, callback=adding).fit(cut(table, 6), "good", client=OnCluster(client, 3_000))
+        assert adding.act is None
+    assert same_bits(one, other)
+
+
+LOST = {"workers": "All workers of the cluster are gone: start", "scheduler": "The cluster's scheduler is gone, or"}
+
+
+@pytest.mark.parametrize("stage", ["reading the table", "main effects"])
+@pytest.mark.parametrize("who", LOST)
+def test_where_all_are_gone_a_sentence_says_so(who, stage, monkeypatch, tmp_path):
+    monkeypatch.setattr(connection, "GRACE_SECONDS", 2.0)
+    table, began = mixed_table()[[*COLUMNS, "good"]], []
+    with bare_cluster(tmp_path) as processes:
+
+        def leave():
+            for process in processes.workers if who == "workers" else [processes.scheduler]:
+                process.kill()
+            began.append(time.monotonic())
+
+        model = GAMClassifier(**SETTINGS, callback=At(stage, leave, 2))
+        with pytest.raises(ClusterError, match=f"{LOST[who]} .* then train again"):
+            model.fit(cut(table, 6), "good", client=OnCluster(processes.client, 3_000))
+        assert time.monotonic() - began[0] < 30
+
+
+def tasks_of(client):
+    return client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+
+
+def idle(client):
+    """Wait until a cluster has no task; return whether that took less than ten seconds."""
+    end = time.monotonic() + 10
+    while tasks_of(client) and time.monotonic() < end:
+        time.sleep(0.1)
+    return not tasks_of(client)
+
+
+@pytest.mark.parametrize("stage", ["reading the table", "main effects"])
+def test_a_stop_leaves_no_task(stage, client):
+    table = mixed_table()[[*COLUMNS, "good"]]
+    model = GAMClassifier(**SETTINGS | {"max_rounds": 20_000, "early_stopping_rounds": 20_000}, n_jobs=1)
+    model.set_params(callback=At(stage, lambda: True))
+    if stage == "reading the table":
+        with pytest.raises(StoppedError):
+            model.fit(cut(table, 6), "good", client=client)
+    else:
+        model.fit(cut(table, 6), "good", client=client)
+        assert 0 < model.n_rounds_ < 20_000
+    assert idle(client)
+
+
+def test_an_error_in_the_callback_leaves_no_task(client):
+    def fail():
+        raise KeyError("mine")
+
+    table = mixed_table()[[*COLUMNS, "good"]]
+    model = GAMClassifier(**SETTINGS | {"max_rounds": 20_000}, callback=At("main effects", fail))
+    with pytest.raises(KeyError, match="mine"):
+        model.fit(cut(table, 6), "good", client=client)
+    assert idle(client)
+
+
+def test_a_fit_leaves_no_task(client, counts, caplog):
+    for estimator, target in ((GAMClassifier, "good"), (GAMRegressor, "number")):
+        estimator(**SETTINGS).fit(cut(mixed_table()[[*COLUMNS, target]], 3), target, client=client)
+        assert idle(client)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_no_more_counts_are_held_than_workers_need(client, counts):
+    held = []
+
+    def look(progress):
+        if progress.stage == "counting":
+            held.append(client.run_on_scheduler(in_memory, name="_count_onto"))
+
+    table = mixed_table()[[*COLUMNS, "number"]]
+    GAMRegressor(**SETTINGS, callback=look).fit(cut(table, 12), "number", client=client)
+    assert len(held) > 6
+    assert max(held) <= 4
+
+
+def in_memory(dask_scheduler, name):
+    return sum(task.state == "memory" and str(task.key).startswith(name) for task in dask_scheduler.tasks.values())
+
+
+def test_a_result_that_takes_long_to_come_is_asked_for_once(client, monkeypatch):
+    monkeypatch.setattr(connection, "POLL_SECONDS", 0.001)
+    asked, made = [], Client.gather
+
+    def gather(self, futures, **options):
+        asked.append(len(futures))
+        return made(self, futures, **options)
+
+    monkeypatch.setattr(Client, "gather", gather)
+    link = connection.Connection(client)
+    large = link.submit(np.zeros, 10**7)
+    assert link.finish([large])[0].size == 10**7
+    assert asked == [1]
+
+
+def test_two_people_may_train_at_once(client, counts):
+    table, made = mixed_table(), {}
+    targets = {"good": GAMClassifier, "number": GAMRegressor}
+
+    def train(target):
+        with Client(client.scheduler.address) as own:
+            X = cut(table[[*COLUMNS, target]], 4)
+            made[target] = targets[target](**SETTINGS).fit(X, target, client=OnCluster(own, 3_000))
+
+    threads = [threading.Thread(target=train, args=(target,)) for target in targets]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for target, estimator in targets.items():
+        one = estimator(**SETTINGS).fit([table[[*COLUMNS, target]]], target, client=OneMachine(2, 3_000))
+        assert same_bits(one, made[target])
+
+
+def test_the_rounds_of_all_refits_are_told(client):
+    table, told = mixed_table()[[*COLUMNS, "good"]], []
+    settings = SETTINGS | {"max_rounds": 3_000, "early_stopping_rounds": 3_000}
+    GAMClassifier(**settings, callback=told.append).fit(cut(table, 3), "good", client=client)
+    rounds = [one for one in told if one.stage == "main effects"]
+    assert {one.refit for one in rounds} == {0, 1, 2, 3}
+    assert all(one.n_refits == 4 and one.valid_loss > 0 for one in rounds)
+    assert told[0].stage == "reading the table"

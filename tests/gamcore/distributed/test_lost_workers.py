@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from operator import add
 
 import numpy as np
 import pytest
@@ -156,11 +157,21 @@ def test_an_error_in_the_callback_leaves_no_task(client):
     assert idle(client)
 
 
-def test_a_fit_leaves_no_task(client, counts, caplog):
+def test_a_fit_leaves_no_task(client, counts):
     for estimator, target in ((GAMClassifier, "good"), (GAMRegressor, "number")):
         estimator(**SETTINGS).fit(cut(mixed_table()[[*COLUMNS, target]], 3), target, client=client)
         assert idle(client)
+
+
+def test_work_is_let_go_of_without_an_error_of_the_scheduler(client, caplog):
+    link = connection.Connection(client)
+    first = link.submit(float, 1)
+    last = link.submit(add, link.submit(add, first, 1), 1)  # nobody holds what is between
+    assert link.finish([last]) == [3.0]
+    link.close()
+    assert idle(client)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    assert client.submit(float, 2).result(timeout=10) == 2.0
 
 
 def test_no_more_counts_are_held_than_workers_need(client, counts):

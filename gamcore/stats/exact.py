@@ -18,9 +18,16 @@ SMALLEST: Final = -1074
 """The power of 2 that every float64 is a multiple of."""
 
 HALF: Final = 26
-"""Bits of the lower part of a mantissa: sums of 2^26 parts are exact in float64."""
+"""Bits of the lower part of a whole weight: sums of 2^26 parts are exact in float64."""
+
+BITS: Final = 26
+"""Bits that are taken off at a time."""
 
 AT_ONCE: Final = 2**24
+"""Values that are summed at a time: so many whole numbers of `BITS` bits have an exact sum in float64."""
+
+LARGEST_POWER: Final = 1000
+"""Powers of 2 up to this one are numbers, as are those of its negative."""
 
 WHOLE_BITS: Final = 62
 """Bits of the sum of all weights as a whole number."""
@@ -33,19 +40,19 @@ def exact_sum(values: Floats) -> int:
 
 
 def _sum(values: Floats) -> int:
-    fraction, power = np.frexp(values)
-    mantissa = np.ldexp(fraction, 53).astype(np.int64)
-    least = int(power.min())
-    place = power - least
-    high, low = (np.bincount(place, part) for part in (mantissa >> HALF, mantissa & (2**HALF - 1)))
-    shift = least - 53 - SMALLEST
-    sums = ((int(above) << HALF) + int(below) for above, below in zip(high.tolist(), low.tolist(), strict=True))
-    return sum(_shifted(one, shift + step) for step, one in enumerate(sums))
+    """Take off the leading bits of all values, as whole numbers of one unit, until nothing is left."""
+    total, rest = 0, values
+    while (largest := max(float(rest.max(initial=0.0)), -float(rest.min(initial=0.0)))) > 0:
+        power = max(int(np.frexp(largest)[1]) - BITS, SMALLEST)
+        whole = np.trunc(_scaled(rest, -power))  # rounded up, the largest number would leave the range
+        total += int(whole.sum()) << (power - SMALLEST)
+        rest = rest - _scaled(whole, power)  # exact: what is left has fewer bits
+    return total
 
 
-def _shifted(whole: int, bits: int) -> int:
-    """Return a whole number times 2^bits; the bits that leave it are 0, as no float64 is finer than the units."""
-    return whole << bits if bits >= 0 else whole >> -bits
+def _scaled(values: Floats, power: int) -> Floats:
+    """Return values times a power of 2."""
+    return np.asarray(values * 2.0**power if abs(power) < LARGEST_POWER else np.ldexp(values, power))
 
 
 def as_float(units: int, of: int = 1) -> float:

@@ -20,8 +20,8 @@ REFIT_BYTES: Final = 128
 REFIT_SHARE: Final = 0.5
 """Share of the memory that refits may fill with rows."""
 
-COUNT_SHARE: Final = 0.25
-"""Share of the memory that counts of bin pairs may take: a task adds to one, and hands on another."""
+COUNT_SHARE: Final = 0.15
+"""Share of the memory that counts of bin pairs may take: a worker has some three of them at a time, beside its rows."""
 
 
 class StoppedError(Exception):

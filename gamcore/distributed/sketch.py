@@ -29,12 +29,13 @@ from gamcore.stats.exact import Moments
 from gamcore.types import Bools, Floats
 
 SAMPLE_CELLS: Final = 2**24
-"""Cells of the sample that bins of numbers are learnt from."""
+"""Cells of the sample that bins of numbers are learned from."""
 
 FEWEST_SAMPLED: Final = 20_000
 """Rows of the sample at least, however many columns there are."""
 
 MOST_LEVELS: Final = 1_000_000
+"""Levels of a column with more are names of rows, rather than of kinds of rows."""
 
 SAMPLE_SEED: Final = 0
 

@@ -15,6 +15,7 @@ from pandas.api import types
 
 from gamcore.data.columns import read_dates, read_numbers, read_texts
 from gamcore.data.table import Table, as_table
+from gamcore.distributed.pieces import WHOLE_NUMBERS
 from gamcore.types import Ints
 from shapewise.memory import plain_pool
 
@@ -27,12 +28,6 @@ FEWEST_ROWS, MOST_ROWS = 256, 65_536
 HEAD_ROWS: Final = 10_000
 BUFFER_BYTES: Final = 2**17
 """Bytes of a column to read at a time; without it, whole columns of a row group would be read."""
-
-WHOLE_NUMBERS: Final[dict[Any, Any]] = {
-    pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype(),
-    pa.uint8(): pd.UInt8Dtype(), pa.uint16(): pd.UInt16Dtype(), pa.uint32(): pd.UInt32Dtype(),
-    pa.uint64(): pd.UInt64Dtype(),
-}  # fmt: skip
 
 
 def count_rows(path: Path) -> int:

@@ -13,7 +13,6 @@ import pytest
 from distributed import Client
 
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.boosting import table_counts
 from gamcore.distributed import client as connection
 from gamcore.distributed.client import ClusterError
 from gamcore.distributed.cluster import OnCluster
@@ -23,18 +22,6 @@ from tests.support.pieces import bare_cluster, cluster, cut, mixed_table, same_b
 
 SETTINGS = {"random_state": 0, "max_rounds": 150, "outer_bags": 4, "max_bins": 256, "early_stopping_rounds": 150}
 COLUMNS = ["a", "b", "c", "k"]
-
-
-@pytest.fixture(scope="module")
-def client() -> Client:
-    with cluster() as made:
-        yield made
-
-
-@pytest.fixture
-def counts(monkeypatch):
-    monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
 
 
 def kill_one(client):

@@ -6,19 +6,12 @@ import dask
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client
 
 from gamcore import GAMClassifier, GAMRegressor, TableError
 from gamcore.decide.rules import Levels, Range
 from gamcore.decide.strategies import Matches, Strategy, StrategySet
 from gamcore.distributed import over_pieces, predict_pieces, write_predictions
-from tests.support.pieces import cluster, cut, mixed_table
-
-
-@pytest.fixture(scope="module")
-def client() -> Client:
-    with cluster() as made:
-        yield made
+from tests.support.pieces import cut, mixed_table
 
 
 @pytest.fixture(scope="module")

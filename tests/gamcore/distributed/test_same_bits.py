@@ -9,27 +9,13 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client
 
 from gamcore import GAMClassifier, GAMRegressor, TableError
-from gamcore.boosting import table_counts
 from gamcore.distributed.cluster import OnCluster
 from gamcore.distributed.machine import OneMachine
-from tests.support.pieces import cluster, cut, mixed_table, same_bits
+from tests.support.pieces import cut, mixed_table, same_bits
 
 FEATURES = ["a", "b", "c", "yes", "day", "k"]
-
-
-@pytest.fixture(scope="module")
-def client() -> Client:
-    with cluster() as made:
-        yield made
-
-
-@pytest.fixture
-def counts(monkeypatch):
-    monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
 
 
 def settings(**changes):

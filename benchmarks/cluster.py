@@ -1,5 +1,5 @@
-"""Time fits on a Dask cluster of this machine: `python -m benchmarks.cluster [--rows N] [--loss squared|logistic]
-[--memory BYTES] [--delayed] [--machine]`.
+"""Time fits on a Dask cluster of this machine: `python -m benchmarks.cluster [--rows N] [--features P]
+[--loss squared|logistic] [--workers N] [--memory BYTES] [--delayed] [--machine]`.
 
 The workers generate the table from the numbers of its pieces, wherever a piece is read; with `--delayed` they generate
 it once, and keep the frames. With `--machine` threads of this process read the same pieces, and coded rows lie on its
@@ -15,7 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dask
@@ -33,7 +33,7 @@ from gamcore.numbers import count, fixed, size
 from gamcore.types import Floats
 from tests.support.pieces import same_bits
 
-FEATURES, PIECE_ROWS, FRESH_ROWS, WORKERS = 20, 500_000, 100_000, 2
+PIECE_ROWS, FRESH_ROWS, THREADS = 500_000, 100_000, 2
 LOOK_SECONDS = 0.25
 
 
@@ -43,6 +43,7 @@ class GeneratedPiece:
 
     number: int
     n_rows: int
+    n_features: int
     squared: bool
 
     @property
@@ -53,7 +54,8 @@ class GeneratedPiece:
     def read(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Make the rows."""
         rng = np.random.default_rng([2026, self.number])
-        frame = pd.DataFrame(rng.normal(size=(self.n_rows, FEATURES)), columns=[f"x{j}" for j in range(FEATURES)])
+        frame = pd.DataFrame(rng.normal(size=(self.n_rows, self.n_features)))
+        frame.columns = [f"x{j}" for j in range(self.n_features)]
         score = truth(frame)
         y = score + rng.normal(size=self.n_rows) if self.squared else rng.random(self.n_rows) < 1 / (1 + np.exp(-score))
         frame = frame.assign(y=y if self.squared else y.astype(np.int64))
@@ -63,7 +65,7 @@ class GeneratedPiece:
 def truth(frame: pd.DataFrame) -> Floats:
     """Return the scores (n,) of rows: waves, bends and steps, each weaker than the one before."""
     ways = (lambda x: np.sin(2 * x), lambda x: np.abs(x) - 0.8, lambda x: (x > 0.5) - 0.3, np.tanh)
-    return np.asarray(sum(ways[j % 4](frame[f"x{j}"].to_numpy()) / (1 + j / 4) for j in range(FEATURES)))
+    return np.asarray(sum(ways[j % 4](frame[name].to_numpy()) / (1 + j / 4) for j, name in enumerate(frame)))
 
 
 class Record:
@@ -112,17 +114,17 @@ def traffic(client: Client) -> dict[str, float]:
     return {"between workers": got, "from workers to the driver": sent - got, "on the loopback": loopback}
 
 
-def fit(X: Any, squared: bool, crew: Any, client: Client | None = None) -> Any:
-    """Fit to all pieces; print the seconds, the stages, and the error to the truth."""
-    before = traffic(client) if client else {}
+def fit(X: Any, like: GeneratedPiece, crew: Any, client: Client | None = None) -> Any:
+    """Fit to all pieces; print the seconds, the stages, and the error to the truth. like : a piece of the kind."""
+    squared, before = like.squared, traffic(client) if client else {}
     record = Record()
-    model = (GAMRegressor if squared else GAMClassifier)(random_state=0, n_jobs=WORKERS, callback=record)
+    model = (GAMRegressor if squared else GAMClassifier)(random_state=0, n_jobs=THREADS, callback=record)
     with Watch() as watch:
         record.began = time.monotonic()
         model.fit(X, "y", client=crew)
         seconds = time.monotonic() - record.began
     workers = set(client.run(os.getpid).values()) if client else set()
-    fresh = GeneratedPiece(10**9, FRESH_ROWS, squared).read().drop(columns="y")
+    fresh = replace(like, number=10**9, n_rows=FRESH_ROWS).read().drop(columns="y")
     made = model.predict(fresh) if squared else model.decision_function(fresh)
     error = float(np.sqrt(np.mean((made - truth(fresh)) ** 2)))
     rounds = ", ".join(map(count, model.best_rounds_))
@@ -139,29 +141,32 @@ def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10**7)
+    parser.add_argument("--features", type=int, default=20)
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--loss", choices=("squared", "logistic"), default="squared")
     parser.add_argument("--memory", type=parse_bytes, default="4GB", help="bytes that each worker may use")
     parser.add_argument("--delayed", action="store_true", help="the workers keep the frames, as Dask's delayed ones")
     parser.add_argument("--machine", "--alone", action="store_true", help="also without a cluster")
     asked = parser.parse_args()
-    rows, squared = asked.rows, asked.loss == "squared"
+    rows, features, workers = asked.rows, asked.features, asked.workers
+    like = GeneratedPiece(0, PIECE_ROWS, features, squared=asked.loss == "squared")
     starts = range(0, rows, PIECE_ROWS)
-    pieces = [GeneratedPiece(k, min(PIECE_ROWS, rows - first), squared) for k, first in enumerate(starts)]
+    pieces = [replace(like, number=k, n_rows=min(PIECE_ROWS, rows - first)) for k, first in enumerate(starts)]
     X = [dask.delayed(GeneratedPiece.read)(piece) for piece in pieces] if asked.delayed else pieces
-    cells = f"{count(rows)} rows x {FEATURES}, {size(rows * FEATURES * 8)} as float64"
+    cells = f"{count(rows)} rows x {features}, {size(rows * features * 8)} as float64"
     print(describe("dask", "distributed"), f"{cells}; {asked.loss}", sep="\n", flush=True)
     warmup()
     options = {"threads_per_worker": 1, "memory_limit": asked.memory, "dashboard_address": ":0"}
     dask.config.set({"distributed.admin.low-level-log-length": 10**5})  # of transfers, which are added up
-    with LocalCluster(WORKERS, **options) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
         client.run(warmup)
         crew = OnCluster(client)
-        most = crew.most_rows(FEATURES, GAMRegressor().outer_bags)
-        print(f"{WORKERS} workers of {size(asked.memory)}, at most {count(most)} rows a refit: ", end="", flush=True)
-        on_cluster = fit(X, squared, crew, client)
+        most = crew.most_rows(features, GAMRegressor().outer_bags)
+        print(f"{workers} workers of {size(asked.memory)}, at most {count(most)} rows a refit: ", end="", flush=True)
+        on_cluster = fit(X, like, crew, client)
     if asked.machine:
-        print(f"this machine, {WORKERS} threads: ", end="", flush=True)
-        alone = fit(pieces, squared, OneMachine(WORKERS, most))
+        print(f"this machine, {THREADS} threads: ", end="", flush=True)
+        alone = fit(pieces, like, OneMachine(THREADS, most))
         print("the same bits:", same_bits(on_cluster, alone))
 
 

@@ -75,6 +75,24 @@ def large(space, made, monkeypatch):
     return space, *made.copy(space, prepared.large)
 
 
+@pytest.fixture(scope="module")
+def client():
+    """A client of a cluster of two workers, for the tests of a file."""
+    from tests.support.pieces import cluster
+
+    with cluster() as made:
+        yield made.client
+
+
+@pytest.fixture
+def lake(client, space, tmp_path, monkeypatch):
+    """A folder of datasets that the app may load, by the workers of a cluster."""
+    monkeypatch.setenv("SHAPEWISE_CLUSTER", client.scheduler.address)
+    monkeypatch.setenv("SHAPEWISE_DATASETS", str(tmp_path / "lake"))
+    (tmp_path / "lake").mkdir()
+    return tmp_path / "lake"
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A disk of eight megabytes, where this machine lets us make one."""

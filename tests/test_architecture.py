@@ -24,7 +24,7 @@ FILE_MAKERS = {"matplotlib", "pptx", "xlsxwriter", "lxml", "fontTools"}
 ARRAYS_ONLY = ("kernels", "model", "boosting", "multitask")
 """Rooms that know arrays, not frames."""
 
-KNOW_FRAMES = {"multitask/tables.py"}
+KNOW_FRAMES = {"multitask/tables.py", "multitask/coding.py"}
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -54,6 +54,11 @@ class Part(Protocol):
         """Buckets (m,) that rows were dealt into, see `data.sampling`."""
         ...
 
+    @property
+    def task(self) -> NDArray[np.int32] | None:
+        """Indices (m,) of the tasks that rows belong to."""
+        ...
+
 
 class PartInMemory(NamedTuple):
     """Some training rows in memory: see `Part`."""
@@ -65,6 +70,16 @@ class PartInMemory(NamedTuple):
     init_score: Floats | None = None
     cluster: NDArray[np.uint64] | None = None
     bucket: NDArray[np.uint16] | None = None
+    task: NDArray[np.int32] | None = None
+
+
+def joined(parts: Sequence[PartInMemory]) -> PartInMemory:
+    """Return neighbouring parts, which have the same columns, as one."""
+    columns: dict[str, Any] = {
+        name: None if column[0] is None else np.concatenate(column, axis=1 if name == "codes" else 0)
+        for name, column in zip(PartInMemory._fields, zip(*parts, strict=True), strict=True)
+    }
+    return PartInMemory(**columns)
 
 
 class Rows(Protocol):

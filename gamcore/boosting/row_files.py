@@ -28,7 +28,7 @@ class Files:
     def __init__(self, folder: Path, n_features: int, code: type = CODE) -> None:
         self.n_features, self.code, self.chunks = n_features, code, [0]
         self._lock = threading.Lock()  # concurrent refits share the file positions
-        names = ("codes", "y", "weight", "log_exposure", "cluster", "bucket")
+        names = ("codes", "y", "weight", "log_exposure", "cluster", "bucket", "task")
         self._files: dict[str, IO[bytes]] = {name: tempfile.TemporaryFile(dir=folder) for name in names}  # noqa: SIM115
 
     @property
@@ -37,7 +37,7 @@ class Files:
         return self.chunks[-1]
 
     def write(self, codes: Codes, **columns: NDArray[Any]) -> None:
-        """Append a chunk of rows: codes (p, m) and the columns y, weight, offset, cluster and bucket (m,)."""
+        """Append a chunk of rows: codes (p, m) and the columns y, weight, log_exposure, cluster, bucket, task (m,)."""
         self._files["codes"].write(np.ascontiguousarray(codes).data)
         for name, values in columns.items():
             self._files[name].write(np.ascontiguousarray(values).data)

@@ -21,7 +21,7 @@ from gamcore.boosting.part_sums import Part, Rows, base_of, squared_weights, wei
 from gamcore.boosting.problem import Shares
 from gamcore.boosting.progress import Callback
 from gamcore.boosting.rows import Dealing, alike
-from gamcore.boosting.share_of_parts import Recipe, ShareOfParts
+from gamcore.boosting.share_of_parts import Recipe, ShareOfParts, rows_of_refits
 from gamcore.boosting.table_counts import HALF_GROUPS, CountPlan, Tell, groups_for, pays
 from gamcore.data.binning import Bins
 from gamcore.data.sampling import BUCKETS, runs_of_buckets
@@ -118,19 +118,12 @@ class RowsInParts:
 
     def shares(self, dealing: Dealing) -> Shares:
         """Return all rows for every refit if they fit into memory; else its run of buckets, read on demand."""
-        recipe, handles = self._recipe, self.parts.handles
-        if self.whole:
-            shares = [ShareOfParts(recipe, handles, None, dealing, place) for place in range(dealing.n_refits)]
-            if not self.parts.is_here:
-                return shares
-            first = shares[0].load()
-            return alike(first.problem, first.problem.table.starts.size - 1, dealing)
-        seeds = zip(dealing.groups.spawn(dealing.n_refits), dealing.splits.spawn(dealing.n_refits), strict=True)
-        runs = runs_of_buckets(self.sizes, self.most, dealing.n_refits)
-        return [
-            ShareOfParts(recipe, handles, run, replace(dealing, groups=for_groups, splits=for_splits, n_refits=1))
-            for run, (for_groups, for_splits) in zip(runs, seeds, strict=True)
-        ]
+        recipe, most = self._recipe, None if self.whole else self.most
+        shares = [ShareOfParts(recipe, of) for of in rows_of_refits(self.parts.handles, self.sizes, most, dealing)]
+        if not (self.whole and self.parts.is_here):
+            return shares
+        first = shares[0].load()
+        return alike(first.problem, first.problem.table.starts.size - 1, dealing)
 
     def usual_groups(self, ensemble: str, halves: bool) -> int:
         """Return the groups that rows are dealt into; with `halves` as many as these need, if so many fit."""

@@ -40,6 +40,7 @@ class PartsOnDisk:
     weighted: bool = False
     clustered: bool = False
     exposed: bool = False
+    of_tasks: bool = False
     is_here: bool = True
 
     @property
@@ -126,6 +127,10 @@ class PartOnDisk:
     @property
     def bucket(self) -> NDArray[np.uint16]:
         return self._read("bucket", np.uint16)
+
+    @property
+    def task(self) -> NDArray[np.int32] | None:
+        return self._read("task", np.int32) if self.of.of_tasks else None
 
 
 def _joined(parts: Sequence[PartOnDisk]) -> PartInMemory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +14,7 @@ from gamcore.boosting.problem import Problem, Share
 from gamcore.boosting.rows import Dealing, filled, learning, room_for
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
-from gamcore.data.sampling import BucketRun, Deal, deal, splits
+from gamcore.data.sampling import BucketRun, Deal, Split, deal, runs_of_buckets, splits
 from gamcore.model.losses import Loss
 from gamcore.types import Floats, Ints
 
@@ -40,9 +40,9 @@ class Recipe:
         """Deal some rows of each part into groups: by whole clusters if there are any, else by class if binary."""
         n_rows = sum(inside.size for inside in rows)
         if not self.clustered:
-            strata = _gathered(parts, rows, _target).astype(np.int64) if self.loss.is_binary else None
+            strata = gathered(parts, rows, _target).astype(np.int64) if self.loss.is_binary else None
             return deal(n_rows, n_groups, seed, strata)
-        clusters = _by_appearance(_gathered(parts, rows, _cluster))
+        clusters = by_appearance(gathered(parts, rows, _cluster))
         if clusters.max(initial=0) == 0:
             raise TableError(TOO_LARGE)
         return deal(n_rows, n_groups, seed, None, clusters)
@@ -68,27 +68,56 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class ShareOfParts:
+class RowsOfRefit:
     """The rows of one refit: those in a run of buckets, or all (None); they are read when the refit begins.
 
     place : number of the refit among those of the dealing.
     """
 
-    recipe: Recipe
     parts: Sequence[Any]
     run: BucketRun | None
     dealing: Dealing
-    place: int = 0
+    place: int
 
-    def load(self) -> Share:
-        """Read the rows, deal them, and draw the validation groups."""
+    def rows(self) -> list[Ints]:
+        """Return the rows of each part."""
         rows = [rows_in(part, self.run) for part in self.parts]
         if not any(inside.size for inside in rows):
             raise TableError(TOO_LARGE)
+        return rows
+
+    def split(self, n_groups: int) -> Split:
+        """Return the groups that the refit trains and validates on."""
         of = self.dealing
-        dealt = self.recipe.deal(self.parts, rows, of.n_groups, of.groups)
-        split = splits(dealt.n_groups, of.validation_fraction, of.n_refits, of.splits)[self.place]
-        return Share(self.recipe.problem(self.parts, rows, dealt), split)
+        return splits(n_groups, of.validation_fraction, of.n_refits, of.splits)[self.place]
+
+
+def rows_of_refits(parts: Sequence[Any], sizes: Ints, most: int | None, dealing: Dealing) -> list[RowsOfRefit]:
+    """Return the rows of each refit: at most `most`, those of its run of buckets; None for all rows.
+
+    sizes : (BUCKETS,) rows of each bucket.
+    """
+    if most is None:
+        return [RowsOfRefit(parts, None, dealing, place) for place in range(dealing.n_refits)]
+    seeds = zip(dealing.groups.spawn(dealing.n_refits), dealing.splits.spawn(dealing.n_refits), strict=True)
+    return [
+        RowsOfRefit(parts, run, replace(dealing, groups=for_groups, splits=for_splits, n_refits=1), 0)
+        for run, (for_groups, for_splits) in zip(runs_of_buckets(sizes, most, dealing.n_refits), seeds, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class ShareOfParts:
+    """What one refit learns from, made of its rows when it begins."""
+
+    recipe: Recipe
+    of: RowsOfRefit
+
+    def load(self) -> Share:
+        """Read the rows, deal them, and draw the validation groups."""
+        parts, rows, dealing = self.of.parts, self.of.rows(), self.of.dealing
+        dealt = self.recipe.deal(parts, rows, dealing.n_groups, dealing.groups)
+        return Share(self.recipe.problem(parts, rows, dealt), self.of.split(dealt.n_groups))
 
 
 def rows_in(part: Part, run: BucketRun | None) -> Ints:
@@ -108,12 +137,12 @@ def _cluster(part: Part) -> NDArray[np.uint64]:
     return part.cluster
 
 
-def _gathered(parts: Sequence[Part], rows: Sequence[Ints], of: Callable[[Part], NDArray[Any]]) -> NDArray[Any]:
+def gathered(parts: Sequence[Part], rows: Sequence[Ints], of: Callable[[Part], NDArray[Any]]) -> NDArray[Any]:
     """Return a column of some rows of each part."""
     return np.concatenate([of(part)[inside] for part, inside in zip(parts, rows, strict=True)])
 
 
-def _by_appearance(names: NDArray[np.uint64]) -> Ints:
+def by_appearance(names: NDArray[np.uint64]) -> Ints:
     """Return the codes (n,) of clusters, numbered by first appearance."""
     _, first, codes = np.unique(names, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[codes].astype(np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -162,6 +162,17 @@ def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
     place = {name: i for i, name in enumerate(names)}  # 1 and "1" share a name, and so a level
     renumber = np.array([place[text] for text in texts] + [MISSING], np.int64)
     return renumber[codes], names
+
+
+def hash_texts(texts: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return a number (n,) for each text or None, the same in every table and process."""
+    return np.asarray(pd.util.hash_array(texts, categorize=True), np.uint64)
+
+
+def hash_labels(labels: pd.Series) -> NDArray[np.uint64]:
+    """Return a number (n,) for each label, the same in every table and process."""
+    codes, names = read_texts(labels)
+    return hash_texts(np.array([*names, None], object))[codes]  # missing is -1, the last
 
 
 def level_name(cell: Hashable) -> str:

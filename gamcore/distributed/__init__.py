@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from gamcore.distributed.cluster import OnCluster
     from gamcore.distributed.crew import StoppedError
     from gamcore.distributed.machine import OneMachine
-    from gamcore.distributed.mapping import over_pieces, predict_pieces, write_predictions
+    from gamcore.distributed.mapping import gather, over_pieces, predict_pieces, write_predictions
 
 __all__ = [
     "ClusterError",
     "OnCluster",
     "OneMachine",
     "StoppedError",
+    "gather",
     "over_pieces",
     "predict_pieces",
     "write_predictions",
@@ -31,6 +32,7 @@ _HOME = {
     "OnCluster": "cluster",
     "OneMachine": "machine",
     "StoppedError": "crew",
+    "gather": "mapping",
     "over_pieces": "mapping",
     "predict_pieces": "mapping",
     "write_predictions": "mapping",

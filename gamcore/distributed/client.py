@@ -108,7 +108,8 @@ class Connection:
     def _wait(self, futures: list[Any]) -> None:
         """Wait until one more task is done, but not for long."""
         try:
-            self._distributed.wait(futures, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
+            with self.client.as_current():  # it need not be the program's usual one
+                self._distributed.wait(futures, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
         except TimeoutError:
             pass
         except self._distributed.CancelledError:

@@ -8,10 +8,11 @@ nothing of ours listens on a socket.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial, reduce
-from operator import add
+from operator import add, itemgetter
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -32,6 +33,7 @@ from gamcore.kernels.tables import Tables
 from gamcore.types import Floats
 
 Made = TypeVar("Made")
+Note = TypeVar("Note")
 Result = TypeVar("Result")
 Total = TypeVar("Total")
 
@@ -46,11 +48,15 @@ class OnCluster:
         self._connection, self._rows_per_refit = Connection(client), rows_per_refit
 
     def pieces(self, X: Any) -> list[Piece]:
-        """Return the pieces of a table; delayed frames are made by the workers, and stay there."""
+        """Return the pieces of a table. A dataset is looked at by a worker, as only workers need to be able to read
+        it; delayed frames are made by the workers, and stay there."""
+        if isinstance(X, str | Path):
+            made: list[Piece] = self._connection.finish([self._connection.submit(pieces_of, str(X))])[0]
+            return made
         return pieces_of(X, self._connection.compute)
 
     def sketch(
-        self, of: Callable[[int, Piece], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
+        self, of: Callable[[int, Any], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
     ) -> list[Result]:
         """Return what `of` returns of the number of the first row of each piece, and the piece."""
         return self._connection.finish(self._each(of, pieces, starts), tell)
@@ -67,7 +73,23 @@ class OnCluster:
 
     def code(self, coding: Coding, pieces: Sequence[Piece], starts: Sequence[int], tell: Tell) -> PartsOnCluster:
         """Return the coded rows, which stay with the workers."""
-        futures = self._each(partial(code_piece, coding), pieces, starts)
+        return self._parts(self._each(partial(code_piece, coding), pieces, starts), tell)
+
+    def keep(
+        self, of: Callable[[int, Piece], tuple[PartInMemory, Note]], pieces: Sequence[Piece], starts: Sequence[int],
+        tell: Tell,
+    ) -> tuple[PartsOnCluster, list[Note]]:  # fmt: skip
+        """Return coded rows, which stay with the workers, and what `of` notes of each piece beside them."""
+        submit, both = self._connection.submit, self._each(of, pieces, starts)
+        futures = [submit(itemgetter(0), future) for future in both]
+        notes = self._connection.finish([submit(itemgetter(1), future) for future in both], tell)
+        return self._parts(futures), notes
+
+    def send(self, parts: Iterable[PartInMemory]) -> PartsOnCluster:
+        """Hand coded rows to the workers. The scheduler keeps a copy, from which a lost worker's are made again."""
+        return self._parts([self._connection.shared(part) for part in parts])
+
+    def _parts(self, futures: Sequence[Any], tell: Tell | None = None) -> PartsOnCluster:
         sizes = self._connection.finish([self._connection.submit(_n_rows, future) for future in futures], tell)
         return PartsOnCluster(self._connection, futures, sum(sizes))
 
@@ -75,13 +97,16 @@ class OnCluster:
         """Return how many rows a refit may have, by the smallest worker."""
         if self._rows_per_refit is not None:
             return self._rows_per_refit
-        workers = self._connection.workers()
-        return min(rows_within(memory, n_features, min(n_refits, threads)) for threads, memory in workers)
+        return min(rows_within(memory, n_features, min(n_refits, threads)) for threads, memory in self.workers())
+
+    def workers(self) -> list[tuple[int, float]]:
+        """Return the threads and the bytes of memory of each worker."""
+        return self._connection.workers()
 
     @property
     def room(self) -> int:
         """Bytes that counts of bin pairs may take."""
-        return int(min(memory for _, memory in self._connection.workers()) * COUNT_SHARE)
+        return int(min(memory for _, memory in self.workers()) * COUNT_SHARE)
 
     def close(self) -> None:
         """Let go of what the workers hold."""
@@ -101,6 +126,11 @@ class PartsOnCluster:
     def handles(self) -> Sequence[RemotePart]:
         """What stands for the parts until a refit runs."""
         return [RemotePart(future) for future in self.futures]
+
+    def each(self, of: Callable[[PartInMemory], PartInMemory]) -> PartsOnCluster:
+        """Return what `of` makes of each part, with as many rows."""
+        submit, shared = self.connection.submit, self.connection.shared(of)
+        return replace(self, futures=[submit(_of_part, shared, future) for future in self.futures])
 
     def sum(self, of: Callable[[Part], Total]) -> Total:
         """Return what `of` returns of each part, added up by the workers."""
@@ -180,7 +210,7 @@ def _n_rows(part: Any) -> int:
     return int(part.y.size)
 
 
-def _of_part(of: Callable[[Part], Any], part: PartInMemory) -> Any:
+def _of_part(of: Callable[[Any], Any], part: PartInMemory) -> Any:
     return of(part)
 
 

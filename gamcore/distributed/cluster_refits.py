@@ -19,7 +19,7 @@ from gamcore.boosting.executor import Task, run_task
 from gamcore.boosting.loop import THREADED_ROWS
 from gamcore.boosting.part_sums import PartInMemory
 from gamcore.boosting.progress import Callback, Progress, Relay
-from gamcore.boosting.share_of_parts import ShareOfParts, rows_in
+from gamcore.boosting.share_of_parts import RowsOfRefit, rows_in
 from gamcore.data.sampling import BucketRun
 from gamcore.distributed.client import Connection
 
@@ -30,6 +30,9 @@ TELL_SECONDS: Final = 0.2
 
 LOOK_SECONDS: Final = 1.0
 """Time between two looks at whether to stop; each is a round trip to the scheduler."""
+
+LET_GO: Final = "cancelled"
+"""State of a task that runs although nobody waits for it any more, as when its driver was killed."""
 
 
 @dataclass(frozen=True)
@@ -74,19 +77,18 @@ def refit_all(
 
 def is_of_parts(task: Any) -> bool:
     """Return whether a refit learns from rows that workers have."""
-    return isinstance(task.share, ShareOfParts)
+    return isinstance(getattr(task.share, "of", None), RowsOfRefit)
 
 
 def _start(connection: Connection, task: Any, of: tuple[str, int, int], taken: dict[tuple[Any, Any], Any]) -> Any:
     """Start a refit: its share's rows come from the parts, taken where these are. taken : what was so far."""
-    share, parts = task.share, []
-    for remote in share.parts:
-        key = remote.future.key, share.run
+    rows, parts = task.share.of, []
+    for remote in rows.parts:
+        key = remote.future.key, rows.run
         if key not in taken:
-            taken[key] = remote.future if share.run is None else connection.submit(_take, share.run, remote.future)
+            taken[key] = remote.future if rows.run is None else connection.submit(_take, rows.run, remote.future)
         parts.append(taken[key])
-    bare = replace(task, share=replace(share, parts=()))  # its rows are the task's other arguments
-    return connection.submit(_run_on, bare, of, *parts)
+    return connection.submit(_run_on, _with_parts(task, ()), of, *parts)  # its rows are the other arguments
 
 
 def _take(run: BucketRun, part: PartInMemory) -> PartInMemory:
@@ -98,7 +100,12 @@ def _take(run: BucketRun, part: PartInMemory) -> PartInMemory:
 
 
 def _run_on(task: Any, of: tuple[str, int, int], *parts: PartInMemory) -> Any:
-    return _run(replace(task, share=replace(task.share, parts=parts)), of)
+    return _run(_with_parts(task, parts), of)
+
+
+def _with_parts(task: Any, parts: Sequence[Any]) -> Any:
+    """Return a refit with the same rows of other parts."""
+    return replace(task, share=replace(task.share, of=replace(task.share.of, parts=parts)))
 
 
 def _run(task: Task[Made], of: tuple[str, int, int]) -> Made:
@@ -115,6 +122,7 @@ class _Teller:
 
         library: Any = distributed
         self._worker, self._event, self._name, self._number = library.get_worker(), library.Event(name), name, number
+        self._task = self._worker.state.tasks.get(self._worker.get_current_task())
         self._told, self._looked = -TELL_SECONDS, time.monotonic()  # the first round is told at once
         self._stop = False
 
@@ -124,6 +132,7 @@ class _Teller:
             self._worker.log_event(self._name, (self._number, asdict(progress)))
             self._told = now
         if now - self._looked > LOOK_SECONDS:
-            self._stop = self._stop or bool(self._event.is_set())
+            let_go = self._task is not None and self._task.state == LET_GO
+            self._stop = self._stop or let_go or bool(self._event.is_set())
             self._looked = now
         return self._stop

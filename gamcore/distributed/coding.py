@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gamcore.boosting.part_sums import Part, PartInMemory
 from gamcore.boosting.rows import in_range
 from gamcore.data.binning import Bins, encode_table, type_of_all
-from gamcore.data.columns import read_texts
+from gamcore.data.columns import hash_labels
 from gamcore.data.rows import read_log_exposure
 from gamcore.data.sampling import BUCKETS, buckets
 from gamcore.data.table import Table
@@ -20,7 +20,7 @@ from gamcore.data.targets import codes_of, read_numeric_target
 from gamcore.distributed.pieces import Piece, naming, read
 from gamcore.distributed.sketch import Roles, kept_rows
 from gamcore.model.losses import Loss
-from gamcore.types import Floats
+from gamcore.types import Codes, Floats
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,19 @@ class Coding:
     classes: NDArray[Any] | None
     mean_weight: float
     seed: int
+
+    @property
+    def n_lines(self) -> int:
+        """Lines of codes."""
+        return len(self.bins)
+
+    def codes(self, rows: pd.DataFrame) -> Codes:
+        """Return the codes (lines, m) of training rows."""
+        return encode_table(Table(rows), self.bins, in_training=True)
+
+    def tasks(self, rows: pd.DataFrame) -> NDArray[np.int32] | None:
+        """Return the index (m,) of each row's task; None where there are none."""
+        return None
 
     def target(self, values: pd.Series) -> Floats:
         """Return a target as numbers: of classes, their places."""
@@ -56,14 +69,15 @@ def code_piece(coding: Coding, first: int, piece: Piece) -> PartInMemory:
             return _nothing(coding)
         rows = frame.loc[kept]
         keys = np.arange(first, first + len(rows), dtype=np.uint64)
-        cluster = hash_labels(rows[roles.groups]) if roles.groups else None
+        cluster = hash_labels(rows[roles.groups].astype("string")) if roles.groups else None
         return PartInMemory(
-            encode_table(Table(rows), coding.bins, in_training=True),
+            coding.codes(rows),
             coding.target(rows[roles.target]),
             weight=None if weight is None else in_range(weight[kept], coding.mean_weight),
             log_exposure=read_log_exposure(rows[roles.exposure], len(rows)) if roles.exposure else None,
             cluster=cluster,
             bucket=buckets(keys if cluster is None else cluster, coding.seed),
+            task=coding.tasks(rows),
         )
 
 
@@ -71,20 +85,14 @@ def _nothing(coding: Coding) -> PartInMemory:
     """Return no rows, with the columns that others have."""
     roles, none = coding.roles, np.empty(0)
     return PartInMemory(
-        np.empty((len(coding.bins), 0), type_of_all(coding.bins)),
+        np.empty((coding.n_lines, 0), type_of_all(coding.bins)),
         none,
         weight=none if roles.weight else None,
         log_exposure=none if roles.exposure else None,
         cluster=np.empty(0, np.uint64) if roles.groups else None,
         bucket=np.empty(0, np.uint16),
+        task=np.empty(0, np.int32) if roles.task else None,
     )
-
-
-def hash_labels(labels: pd.Series) -> NDArray[np.uint64]:
-    """Return a number (n,) for each label, the same in every piece and process."""
-    codes, names = read_texts(labels.astype("string"))
-    texts = np.array([*names, None], object)
-    return np.asarray(pd.util.hash_array(texts, categorize=False), np.uint64)[codes]
 
 
 def bucket_sizes(part: Part) -> NDArray[np.int64]:

@@ -40,7 +40,7 @@ class Crew(Protocol):
         ...
 
     def sketch(
-        self, of: Callable[[int, Piece], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
+        self, of: Callable[[int, Any], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
     ) -> list[Result]:
         """Return what `of` returns of the number of the first row of each piece, and the piece."""
         ...

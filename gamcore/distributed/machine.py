@@ -34,7 +34,7 @@ class OneMachine:
         return pieces_of(X)
 
     def sketch(
-        self, of: Callable[[int, Piece], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
+        self, of: Callable[[int, Any], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
     ) -> list[Result]:
         """Return what `of` returns of the number of the first row of each piece, and the piece."""
         made: list[Result] = []
@@ -44,12 +44,11 @@ class OneMachine:
     def code(self, coding: Coding, pieces: Sequence[Piece], starts: Sequence[int], tell: Tell) -> Parts:
         """Write the coded rows to unnamed files, in the order of the pieces."""
         roles, folder = coding.roles, self._folder or Path(tempfile.gettempdir())
-        files = self._files = Files(folder, len(coding.bins), type_of_all(coding.bins))
+        files = self._files = Files(folder, coding.n_lines, type_of_all(coding.bins))
 
         def write(part: Any) -> None:
-            columns = {"weight": part.weight, "log_exposure": part.log_exposure, "cluster": part.cluster}
-            given = {name: values for name, values in columns.items() if values is not None}
-            files.write(part.codes, y=part.y, bucket=part.bucket, **given)
+            columns = {name: values for name, values in part._asdict().items() if values is not None}
+            files.write(**columns)
 
         def code(first: int, piece: Piece) -> Any:
             return code_piece(coding, first, piece)
@@ -60,6 +59,7 @@ class OneMachine:
             weighted=roles.weight is not None,
             clustered=roles.groups is not None,
             exposed=roles.exposure is not None,
+            of_tasks=roles.task is not None,
         )
 
     def _each(

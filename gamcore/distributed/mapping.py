@@ -18,6 +18,7 @@ from gamcore.data.columns import TableError
 from gamcore.distributed.crew import Crew
 from gamcore.distributed.machine import OneMachine
 from gamcore.distributed.pieces import Piece, naming, read
+from gamcore.types import Bools
 
 Result = TypeVar("Result")
 
@@ -67,24 +68,38 @@ def _call(function: Callable[[pd.DataFrame], Any], columns: Sequence[str] | None
         return _Answer(function(frame)) if len(frame) else None
 
 
-def predict_pieces(
-    model: Any, X: Any, client: Any = None, method: str = "predict", exposure: str | None = None
-) -> NDArray[Any]:
+def gather(
+    X: Any, columns: Sequence[str], client: Any = None, where: Callable[[pd.DataFrame], Bools] | None = None
+) -> pd.DataFrame:
+    """Return some columns of all rows in their order, or of the rows that `where` marks in each piece.
+
+    What needs few columns is exact this way: the evidence of segments (`HeldOutRows`) in held-out rows, and what an
+    experiment measured (`read_arms`). `where` sees these columns, and is called where the pieces are.
+    """
+    parts = over_pieces(partial(_marked, where), X, columns, client)
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(columns))
+
+
+def _marked(where: Callable[[pd.DataFrame], Bools] | None, frame: pd.DataFrame) -> pd.DataFrame:
+    return frame if where is None else frame.loc[np.asarray(where(frame), bool)]
+
+
+def predict_pieces(model: Any, X: Any, client: Any = None, method: str = "predict", **given: str) -> NDArray[Any]:
     """Return the predictions of all rows, in their order: (n,), or (n, K) of `predict_proba`.
 
-    method : that of the estimator which predicts. exposure : the column that has it.
+    method : that of the estimator which predicts. given : columns of what else it takes, exposure or task.
     """
-    columns = _columns(model, exposure)
-    return np.concatenate(over_pieces(partial(_predict, model, method, exposure), X, columns, client))
+    columns = [*map(str, model.feature_names_in_), *given.values()]
+    return np.concatenate(over_pieces(partial(_predict, model, method, given), X, columns, client))
 
 
 def write_predictions(
-    model: Any, X: Any, to: str, client: Any = None, method: str = "predict", exposure: str | None = None
+    model: Any, X: Any, to: str, client: Any = None, method: str = "predict", **given: str
 ) -> list[str]:
     """Write the table with its predictions as Parquet files, one per piece, and return their paths.
 
     to : an empty or new folder, or the URL of one, that whoever works on the pieces can write to. The predictions are
-    the last column, "prediction"; of `predict_proba` they are those of the last class.
+    the last column, "prediction"; of `predict_proba` they are those of the last class. given : see `predict_pieces`.
     """
     crew = crew_of(client)
     place, folder = fs.FileSystem.from_uri(to) if "://" in to else (fs.LocalFileSystem(), to)
@@ -93,20 +108,16 @@ def write_predictions(
         raise TableError(f"{to} has files already: name a new folder.")
     try:
         pieces = crew.pieces(X)
-        write = partial(_write, partial(_predict, model, method, exposure), (place, folder))
+        write = partial(_write, partial(_predict, model, method, given), (place, folder))
         numbers = list(range(1, len(pieces) + 1))
         return [path for path in crew.sketch(write, pieces, numbers, lambda done, of: False) if path]
     finally:
         crew.close()
 
 
-def _columns(model: Any, exposure: str | None) -> list[str]:
-    return [*map(str, model.feature_names_in_), *([exposure] if exposure else [])]
-
-
-def _predict(model: Any, method: str, exposure: str | None, frame: pd.DataFrame) -> NDArray[Any]:
-    given = {} if exposure is None else {"exposure": frame[exposure]}
-    made: NDArray[Any] = getattr(model, method)(frame[list(model.feature_names_in_)], **given)
+def _predict(model: Any, method: str, given: dict[str, str], frame: pd.DataFrame) -> NDArray[Any]:
+    columns = {parameter: frame[name] for parameter, name in given.items()}
+    made: NDArray[Any] = getattr(model, method)(frame[list(model.feature_names_in_)], **columns)
     return made
 
 

@@ -56,11 +56,14 @@ class ParquetPiece:
     fragment: Any
     schema: Any
 
-    def read(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Read the rows, with the types of the whole dataset."""
         wanted = None if columns is None else list(columns)
-        table = self.fragment.to_table(schema=self.schema, columns=wanted, use_threads=False)
-        frame: pd.DataFrame = table.to_pandas(types_mapper=WHOLE_NUMBERS.get, ignore_metadata=True)
+        return self.fragment.to_table(schema=self.schema, columns=wanted, use_threads=False)
+
+    def read(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Read the rows as a frame."""
+        frame: pd.DataFrame = self.table(columns).to_pandas(types_mapper=WHOLE_NUMBERS.get, ignore_metadata=True)
         return frame
 
 

@@ -54,12 +54,13 @@ class Roles:
     weight: str | None = None
     groups: str | None = None
     exposure: str | None = None
+    task: str | None = None
     categorical: frozenset[str] = frozenset()
 
     @property
     def others(self) -> tuple[str, ...]:
         """The columns that are no features."""
-        named = (self.target, self.weight, self.groups, self.exposure)
+        named = (self.target, self.weight, self.groups, self.exposure, self.task)
         return tuple(name for name in named if name is not None)
 
     def features_of(self, frame: pd.DataFrame) -> list[str]:
@@ -71,12 +72,23 @@ class Roles:
 
 
 @dataclass(frozen=True)
+class OfTask:
+    """What some pieces say of a task: its rows, and the columns in which these have values."""
+
+    n_rows: int = 0
+    columns: frozenset[str] = frozenset()
+
+    def __add__(self, other: OfTask) -> OfTask:
+        return OfTask(self.n_rows + other.n_rows, self.columns | other.columns)
+
+
+@dataclass(frozen=True)
 class Sketch:
     """What some pieces say; `of_all` adds them up.
 
     kinds : of the columns, None where all cells are missing. order : the levels of a categorical type, where a column
     has one. levels : rows of each level. bounds : of numbers and dates. sample : some rows. weights, targets : of the
-    rows with a positive weight. classes : those of the target.
+    rows with a positive weight. classes : those of the target. tasks : by label, where there are any.
     """
 
     names: tuple[str, ...] = ()
@@ -88,6 +100,7 @@ class Sketch:
     weights: Moments = field(default_factory=Moments)
     targets: Moments = field(default_factory=Moments)
     classes: frozenset[Any] = frozenset()
+    tasks: dict[Any, OfTask] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -125,6 +138,8 @@ def sketch_piece(roles: Roles, n_rows: int, first: int, piece: Piece) -> Sketch:
         mass = np.ones(int(kept.sum())) if weight is None else weight[kept]
         rows = frame.loc[kept]
         sketch = replace(Sketch(tuple(names), weights=Moments.of(mass)), **_columns_of(rows[names], roles.categorical))
+        if roles.task is not None:
+            sketch = replace(sketch, tasks=_tasks(rows[names], rows[roles.task]))
         numeric = [*sketch.bounds, *([roles.weight] if roles.weight else [])]
         return _with_target(replace(sketch, sample=(frame.loc[sampled, numeric],)), rows[roles.target], roles)
 
@@ -147,6 +162,23 @@ def _with_target(sketch: Sketch, target: pd.Series, roles: Roles) -> Sketch:
     if refusal := roles.loss.refusal(np.append(values, 1.0)):  # one event: others may be in other pieces
         raise TableError(refusal)
     return replace(sketch, targets=Moments.of(values))
+
+
+def _tasks(features: pd.DataFrame, labels: pd.Series) -> dict[Any, OfTask]:
+    """Return what rows say of each task. labels : (n,) that of each row."""
+    if labels.isna().any():
+        raise TableError(f"the task is missing in {count(int(labels.isna().sum()))} rows: drop them, or give them one.")
+    present = features.notna().groupby(labels.to_numpy(), sort=False)
+    has, sizes = present.any(), present.size()
+    return {
+        plain(label): OfTask(int(sizes[label]), frozenset(name for name in has.columns if has.loc[label, name]))
+        for label in has.index
+    }
+
+
+def plain(label: Any) -> Any:
+    """Return a label as an object of Python's own."""
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def _columns_of(frame: pd.DataFrame, categorical: frozenset[str]) -> dict[str, Any]:
@@ -184,10 +216,13 @@ def of_all(sketches: Sequence[Sketch]) -> Sketch:
         raise TableError("Found 0 sample(s) while a minimum of 1 is required: the table has no rows.")
     names = known[0].names
     levels = {name: Counter[str]() for name in names}
+    tasks: dict[Any, OfTask] = {}
     bounds: dict[str, tuple[float, float]] = {}
     for sketch in known:
         for name, rows in sketch.levels.items():
             levels[name].update(rows)
+        for label, of_task in sketch.tasks.items():
+            tasks[label] = tasks.get(label, OfTask()) + of_task
         for name, (low, high) in sketch.bounds.items():
             before = bounds.get(name, (np.inf, -np.inf))
             bounds[name] = min(before[0], low), max(before[1], high)
@@ -205,6 +240,7 @@ def of_all(sketches: Sequence[Sketch]) -> Sketch:
         weights=sum((sketch.weights for sketch in known), Moments()),
         targets=sum((sketch.targets for sketch in known), Moments()),
         classes=frozenset().union(*(sketch.classes for sketch in known)),
+        tasks=tasks,
     )
 
 

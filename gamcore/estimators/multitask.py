@@ -17,10 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, as_table
 from gamcore.data.targets import read_class_target, read_numeric_target
+from gamcore.distributed.pieces import is_in_pieces
 from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.base import TableEstimator, check_parameters, column, n_threads, numbers, plain, revive
 from gamcore.estimators.multitask_parameters import MultiTaskParameters, MultiTaskRegressorParameters
+from gamcore.estimators.pieces import check_alone
 from gamcore.estimators.progress_bar import listening
+from gamcore.estimators.task_pieces import fit_task_pieces, keep
 from gamcore.explain import tasks as explain
 from gamcore.explain.curves import Breakdown, Curve
 from gamcore.io import gamx
@@ -28,7 +31,7 @@ from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import LOSSES, Loss
 from gamcore.model.power_losses import TweedieLoss
-from gamcore.multitask.fit import TaskPlan, TaskTraining, fit_tasks
+from gamcore.multitask.fit import FittedTasks, TaskPlan, TaskTraining, fit_tasks
 from gamcore.multitask.model import TaskModel, TreePart
 from gamcore.multitask.tables import (
     UNKNOWN,
@@ -52,14 +55,22 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
 
     model_: TaskModel
 
-    def fit(self, X: Any, y: Any = None, task: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit to one table with a task per row, or to a table per task.
+    def fit(
+        self, X: Any, y: Any = None, task: Any = None, sample_weight: Any = None, groups: Any = None, client: Any = None
+    ) -> Self:
+        """Fit to one table with a task per row, to a table per task, or to a table in pieces.
 
         X : table (n, p), cells empty where a task lacks the column; or {task: (X, y)}, each with columns of its own.
         y : (n,) targets; task : (n,) labels, None for a single task. Neither with a dict.
         sample_weight : (n,) non-negative; a weight of 0 leaves the row out. groups : (n,) labels; rows that share one
         stay together in every split. With a dict, n counts the rows of its tables in their order.
+        With a table in pieces (see `GAMRegressor.fit`), all of these are names of columns. client : a Dask client
+        whose workers learn from the pieces; None for this machine.
         """
+        if is_in_pieces(X):
+            columns = {"y": y, "task": task, "sample_weight": sample_weight, "groups": groups}
+            return fit_task_pieces(self, X, columns, client)
+        check_alone(client)
         check_parameters(self)
         read = self._read_dict(X, y, task) if _by_task(X) else self._read_one(X, y, task)
         table, target, labels, aliases = read
@@ -72,11 +83,7 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         data = TaskTraining(rows, kept.y.astype(np.float64), kept.weight, kept.clusters)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         with listening(self.callback) as callback:
-            fitted = fit_tasks(data, self._plan(), seed, callback)
-        self.model_, self.validation_losses_ = fitted.model, fitted.validation_losses
-        self.tasks_ = np.array(rows.names, object)
-        self.n_rounds_ = int(self.model_.quits.max(initial=0))
-        return self
+            return keep(self, fit_tasks(data, self._plan(), seed, callback))
 
     def _read_one(self, X: Any, y: Any, task: Any) -> tuple[Table, NDArray[Any], NDArray[Any], dict[str, str]]:
         table = self.read_table(X, reset=True)
@@ -337,10 +344,7 @@ def task_estimator(saved: Saved, model: TaskModel) -> MultiTaskTreesRegressor | 
     estimator = revive(
         MultiTaskTreesClassifier if saved.kind == "multitask_classifier" else MultiTaskTreesRegressor, saved
     )
-    estimator.model_ = model
-    estimator.tasks_ = np.array(model.tasks, object)
-    estimator.n_rounds_ = int(model.quits.max(initial=0))
-    estimator.validation_losses_ = np.array(numbers(saved.about.get("validation_losses")), np.float64)
+    keep(estimator, FittedTasks(model, np.array(numbers(saved.about.get("validation_losses")), np.float64)))
     if isinstance(estimator, MultiTaskTreesClassifier):
         estimator.classes_ = np.array(saved.classes)
     else:  # what a file says of its parameters is not trusted

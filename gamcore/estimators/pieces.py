@@ -38,9 +38,7 @@ def roles_of(model: AdditiveEstimator, y: Any, columns: dict[str, Any], init_sco
     """Return the columns of a fit; TableError where one is not named, or a setting is not for tables in pieces."""
     if init_score is not None:
         raise TableError("init_score is for a table in memory: leave it out where the table comes in pieces.")
-    for parameter, name in {"y": y, **columns}.items():
-        if not (isinstance(name, str) or (name is None and parameter != "y")):
-            raise TableError(f"{parameter} must be the name of a column where the table comes in pieces, not {name!r}.")
+    check_named({"y": y, **columns}, ("y",))
     if model.bands and not (model.loss.is_additive and model.interactions == 0):
         raise TableError(
             "Bands of a table in pieces come from counts of all rows, which need objective='squared' and "
@@ -57,6 +55,13 @@ def roles_of(model: AdditiveEstimator, y: Any, columns: dict[str, Any], init_sco
         exposure=columns.get("exposure"),
         categorical=frozenset() if isinstance(chosen, str) else frozenset(str(name) for name in chosen),
     )
+
+
+def check_named(columns: dict[str, Any], needed: Sequence[str]) -> None:
+    """Raise TableError where a parameter is not the name of a column. needed : those that must be given."""
+    for parameter, name in columns.items():
+        if not (isinstance(name, str) or (name is None and parameter not in needed)):
+            raise TableError(f"{parameter} must be the name of a column where the table comes in pieces, not {name!r}.")
 
 
 def check_alone(client: Any) -> None:
@@ -83,21 +88,15 @@ def _coded(
     model: AdditiveEstimator, crew: Crew, X: Any, roles: Roles, callback: Callback | None
 ) -> tuple[RowsInParts, Sketch, NDArray[Any] | None]:
     """Return the coded rows, what the pieces say together, and the classes of the target, None for a number."""
-    pieces = crew.pieces(X)
-    sizes = _sizes(crew, pieces, _teller(callback))
-    sketches = crew.sketch(partial(sketch_piece, roles, sum(sizes)), pieces, starts_of(sizes), _teller(callback))
-    sketch = of_all(sketches)
+    pieces, starts, sketch = sketched(crew, X, roles, callback)
     classes = read_class_target(np.array(sorted(sketch.classes)))[1] if roles.loss is None else None
     model._learn_classes(classes)
     loss = model.loss
-    if roles.loss is not None and (refusal := loss.refusal(np.array([sketch.targets.least, sketch.targets.most]))):
-        raise TableError(refusal)
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     coding = Coding(
         roles, _bins(model, sketch, roles), loss, classes=classes, mean_weight=sketch.weights.mean, seed=seed
     )
-    kept_starts = starts_of([one.n_rows for one in sketches])
-    parts = crew.code(coding, pieces, kept_starts, _teller(callback))
+    parts = crew.code(coding, pieces, starts, teller(callback))
     source = RowsInParts(
         parts,
         coding.bins,
@@ -111,6 +110,19 @@ def _coded(
         parts_first=True,
     )
     return source, sketch, classes
+
+
+def sketched(crew: Crew, X: Any, roles: Roles, callback: Callback | None) -> tuple[list[Piece], list[int], Sketch]:
+    """Return the pieces of a table, the number of the first row of each that counts, and what they say together."""
+    pieces = crew.pieces(X)
+    sizes = _sizes(crew, pieces, teller(callback))
+    sketches = crew.sketch(partial(sketch_piece, roles, sum(sizes)), pieces, starts_of(sizes), teller(callback))
+    sketch = of_all(sketches)
+    if roles.loss is not None:
+        refusal = roles.loss.refusal(np.array([sketch.targets.least, sketch.targets.most]))
+        if refusal:
+            raise TableError(refusal)
+    return pieces, starts_of([one.n_rows for one in sketches]), sketch
 
 
 def _sizes(crew: Crew, pieces: Sequence[Piece], tell: Tell) -> list[int]:
@@ -127,7 +139,7 @@ def _bins(model: AdditiveEstimator, sketch: Sketch, roles: Roles) -> tuple[Bins,
     return bins_of(sketch, features, roles, max_bins, own, max_levels=most_levels(max_bins))
 
 
-def _teller(callback: Callback | None) -> Tell:
+def teller(callback: Callback | None) -> Tell:
     """Return what tells of pieces as progress."""
     began = time.monotonic()
 

@@ -18,7 +18,7 @@ from gamcore.boosting.progress import Watcher
 from gamcore.boosting.table_counts import HALF_GROUPS, TABLE_GROUPS
 from gamcore.boosting.table_questions import Price, around, path_of_counts, price, without
 from gamcore.data.binning import Binned, encode_table, merge_bins
-from gamcore.data.columns import TableError
+from gamcore.data.columns import TableError, hash_texts
 from gamcore.data.sampling import Split, splits
 from gamcore.estimators.additive import bin_rows
 from gamcore.estimators.additive_parameters import AUTO, RegressorParameters
@@ -186,7 +186,7 @@ def _keys(rows: TrainingRows) -> NDArray[np.uint64] | None:
     if rows.labels is None:
         return None
     texts = pd.Series(rows.labels).astype(str).to_numpy(object)
-    return np.asarray(pd.util.hash_array(texts), np.uint64)
+    return hash_texts(texts)
 
 
 def drift(tables: KeptTables, more: KeptTables) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from gamcore.data.sampling import deal, splits
 from gamcore.data.table import learn_features
 from gamcore.model.losses import Loss
 from gamcore.multitask.boosting import MultiTaskRefit, TaskParameters, TaskProblem
-from gamcore.multitask.model import TaskModel, assemble_tasks
+from gamcore.multitask.model import TaskModel, assemble_tasks, count_codes, mean_scores
 from gamcore.multitask.tables import TaskRows, bin_rows, owned_columns, rows_by_task, task_codes
 from gamcore.multitask.trees import TreeTable
 from gamcore.types import Bools, Codes, Floats, Ints
@@ -42,7 +42,7 @@ class TaskTraining:
 class TaskPlan:
     """The settings of a fit.
 
-    parameters : penalty and least hessian of a child are in rows; see `_in_weights`.
+    parameters : penalty and least hessian of a child are in rows; see `in_weights`.
     common_features, task_column : which features common trees may split on, and whether on the task.
     """
 
@@ -72,14 +72,14 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
     rows, n_tasks = data.rows, len(data.rows.names)
     features = learn_features(rows.table, plan.categorical_features, plan.date_parts)
     owned = owned_columns(rows, [feature.column for feature in features])
-    codes_of_tasks = task_codes(rows.task, n_tasks)
+    codes_of_tasks = task_codes(np.bincount(rows.task, minlength=n_tasks))
     binned = bin_rows(rows, features, owned=owned, of_task=codes_of_tasks, weight=data.weight, max_bins=plan.max_bins)
     for_groups, for_splits = np.random.SeedSequence(seed).spawn(2)
     strata = rows.task * 2 + (data.y.astype(np.int64) if plan.loss.is_binary else 0)
     dealt = deal(len(binned.codes[0]), plan.n_groups, for_groups, strata, data.clusters)
     group = np.empty(data.y.size, np.int64)
     group[dealt.order] = np.repeat(np.arange(dealt.n_groups), np.diff(dealt.starts))
-    common = _common(binned.bins, owned, plan.common_features)
+    common = common_features(binned.bins, owned, plan.common_features)
     scale = float(data.y.std()) or 1.0 if plan.loss.is_scaled else 1.0
     weight = np.ones(data.y.size) if data.weight is None else data.weight
     unit = plan.loss.unit_of(data.y, weight)
@@ -95,13 +95,14 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
         y=data.y / (scale * unit),
         weight=np.empty(0) if data.weight is None else data.weight,
         loss=plan.loss,
-        common=_usable(binned.codes, np.append(common, plan.task_column and n_tasks > 1)),
+        common=usable(binned.codes, np.append(common, plan.task_column and n_tasks > 1)),
         own=tuple(
-            _usable(binned.codes[:, mine], np.append(has, False)) for mine, has in zip(own_rows, owned, strict=True)
+            usable(binned.codes[:, mine], np.append(has, False)) for mine, has in zip(own_rows, owned, strict=True)
         ),
         group=group,
     )
-    parameters, watch = _in_weights(plan.parameters, problem), callback is not None
+    base, events = problem.base_score(np.arange(problem.y.size)), float(np.mean(problem.y > 0))
+    parameters, watch = in_weights(plan.parameters, plan.loss, base, events), callback is not None
     chosen = splits(dealt.n_groups, plan.validation_fraction, plan.n_refits, for_splits)
     tasks = [MultiTaskRefit(problem, split, parameters, watch) for split in chosen]
     refits = run_all(tasks, problem.y.size, plan.n_jobs, callback)
@@ -110,20 +111,20 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
         loss=plan.loss, additive=plan.parameters.growth.one_feature,
     )  # fmt: skip
     units = scale, math.log(unit)
-    model = assemble_tasks(about, refits, units, codes=binned.codes, task=rows.task, weight=data.weight)
+    model = assemble_tasks(about, refits, units, count_codes(about, binned.codes, rows.task, data.weight))
+    model = replace(model, means=mean_scores(model, binned.codes, rows.task, data.weight))
     model = _balanced(model, data, weight, binned.codes)
     return FittedTasks(model, np.array([refit.valid_loss for refit in refits]) * plan.loss.loss_unit(scale, unit))
 
 
-def _in_weights(parameters: TaskParameters, problem: TaskProblem) -> TaskParameters:
+def in_weights(parameters: TaskParameters, loss: Loss, base: float, events: float) -> TaskParameters:
     """Convert penalty and least hessian from rows, as they weigh at the start.
 
-    Of rare counts and of amounts with many zeros, it is rows with an event that are counted.
+    Of rare counts and of amounts with many zeros, it is rows with an event that are counted. base : score of the best
+    constant. events : share of the rows whose target is above 0.
     """
-    loss, how = problem.loss, parameters.how
-    base = np.array([problem.base_score(np.arange(problem.y.size))])
-    of_row = float(loss.curvature(loss.inverse_link(base), base)[0])
-    events = float(np.mean(problem.y > 0))
+    how, score = parameters.how, np.array([base])
+    of_row = float(loss.curvature(loss.inverse_link(score), score)[0])
     penalty = loss.least_node(how.penalty, how.penalty * of_row, events)
     least = loss.least_node(how.least_hessian * SLACK, how.least_hessian * of_row * SLACK, events)
     return replace(parameters, how=how._replace(penalty=penalty, least_hessian=least))
@@ -140,7 +141,7 @@ def _balanced(model: TaskModel, data: TaskTraining, weight: Floats, codes: Codes
     return replace(model, base_scores=model.base_scores + shift, means=model.means + shift)
 
 
-def _common(bins: tuple[Bins, ...], owned: Bools, wanted: Literal["all", "shared"] | Sequence[str]) -> Bools:
+def common_features(bins: tuple[Bins, ...], owned: Bools, wanted: Literal["all", "shared"] | Sequence[str]) -> Bools:
     """Return which features common trees may use, (p,)."""
     if isinstance(wanted, str):
         return np.ones(len(bins), bool) if wanted == "all" else np.asarray(owned.all(axis=0))
@@ -153,7 +154,7 @@ def _common(bins: tuple[Bins, ...], owned: Bools, wanted: Literal["all", "shared
     return usable
 
 
-def _usable(codes: NDArray[np.uint8], allowed: Bools) -> Ints:
+def usable(codes: NDArray[np.uint8], allowed: Bools) -> Ints:
     """Return the indices of the features that are allowed and vary."""
-    varied = np.array([bool(np.any(line != line[0])) for line in codes])
+    varied = np.array([bool(np.any(line != line[:1])) for line in codes])
     return np.flatnonzero(varied & allowed).astype(np.int64)

@@ -90,7 +90,7 @@ class TaskModel:
         """Yield each task that occurs, with the indices of its rows."""
         order = np.argsort(task, kind="stable")
         present, starts = np.unique(task[order], return_index=True)
-        for t, rows in zip(present, np.split(order, starts[1:]), strict=True):
+        for t, rows in zip(present, np.split(order, starts)[1:], strict=True):
             yield int(t), rows
 
     def refit_scores(self, codes: Codes, task: Ints) -> Floats:
@@ -172,14 +172,11 @@ def assemble_tasks(
     about: TaskModel,
     refits: list[TaskRefit],
     units: tuple[float, float],
-    codes: Codes,
-    task: Ints,
-    weight: Floats | None,
+    counts: tuple[Floats, ...],
 ) -> TaskModel:
-    """Return the mean of refits as one model.
+    """Return the mean of refits as one model, without the means of its scores.
 
-    units : that of scores in boosting, and what to add to them. codes (p + 1, n), task (n,) and weight (n,) are those
-    of the training rows.
+    units : that of scores in boosting, and what to add to them. counts : see `TaskModel`.
     """
     scale, shift = units
     parts, common_trees, own_trees = [], [], []
@@ -190,24 +187,28 @@ def assemble_tasks(
         own_trees.append(n_trees + np.cumsum(sizes))
         n_trees += sum(sizes)
         parts += [refit.common, *refit.specific]
-    counts = []
-    for of_feature, line in zip(about.bins, codes, strict=False):
-        width = of_feature.size + 1
-        cells = np.bincount(task * width + line, weight, len(about.tasks) * width)
-        counts.append(cells.astype(np.float64).reshape(-1, width))
-    model = replace(
+    return replace(
         about,
         forest=Forest(scaled(concatenate(parts), scale)),
         base_scores=np.array([refit.base_score for refit in refits]) * scale + shift,
         common_trees=np.array(common_trees, np.int64),
         quits=np.stack([refit.quits for refit in refits]),
         own_trees=np.stack(own_trees).astype(np.int64),
-        counts=tuple(counts),
+        counts=counts,
     )
-    return replace(model, means=_means(model, codes, task, weight))
 
 
-def _means(model: TaskModel, codes: Codes, task: Ints, weight: Floats | None) -> Floats:
+def count_codes(about: TaskModel, codes: Codes, task: Ints, weight: Floats | None) -> tuple[Floats, ...]:
+    """Return the `counts` of a model: of training rows with codes (p + 1, n), tasks (n,), and weights (n,) or None."""
+    counts = []
+    for of_feature, line in zip(about.bins, codes, strict=False):
+        width = of_feature.size + 1
+        cells = np.bincount(task * width + line, weight, len(about.tasks) * width)
+        counts.append(cells.astype(np.float64).reshape(-1, width))
+    return tuple(counts)
+
+
+def mean_scores(model: TaskModel, codes: Codes, task: Ints, weight: Floats | None) -> Floats:
     """Return the mean score (K, T + 1) of each task's training rows; last, that of all rows by the common trees."""
     n_tasks = len(model.tasks)
     heavy = np.ones(task.size) if weight is None else weight

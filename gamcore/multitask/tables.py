@@ -158,11 +158,12 @@ def owned_columns(rows: TaskRows, columns: list[str]) -> Bools:
     return owned
 
 
-def task_codes(task: Ints, n_tasks: int) -> Ints:
-    """Return the code (T,) of each task as a feature."""
+def task_codes(n_rows: Ints) -> Ints:
+    """Return the code (T,) of each task as a feature. n_rows : (T,) of each task."""
+    n_tasks = n_rows.size
     if n_tasks <= MAX_TASK_CODES:
         return np.arange(1, n_tasks + 1)
-    rarest_last = np.argsort(-np.bincount(task, minlength=n_tasks), kind="stable")
+    rarest_last = np.argsort(-n_rows, kind="stable")
     codes = np.empty(n_tasks, np.int64)
     codes[rarest_last] = np.minimum(np.arange(n_tasks) + 1, MAX_TASK_CODES)
     return codes
@@ -188,6 +189,17 @@ def bin_rows(
         codes[j] = bins[-1].size  # absent
         codes[j, inside] = bins[-1].encode_training(values)
     return Binned(codes, tuple(bins))
+
+
+def training_codes(rows: TaskRows, bins: tuple[Bins, ...], owned: Bools, of_task: Ints) -> Codes:
+    """Return the codes (p + 1, n) of training rows by bins learnt elsewhere."""
+    codes = _task_line(rows, len(bins), of_task)
+    for j, of_feature in enumerate(bins):
+        inside = owned[rows.task, j]
+        codes[j] = of_feature.size  # absent
+        values = read_feature(rows.table.take(inside, [of_feature.feature.column]), of_feature.feature)
+        codes[j, inside] = of_feature.encode_training(values)
+    return codes
 
 
 def _task_line(rows: TaskRows, n_features: int, of_task: Ints) -> Codes:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pandas.api import types
 
-from gamcore.data.columns import read_dates, read_numbers, read_texts
+from gamcore.data.columns import hash_labels, read_dates, read_numbers
 from gamcore.data.table import Table, as_table
 from gamcore.distributed.pieces import WHOLE_NUMBERS
 from gamcore.types import Ints
@@ -62,12 +62,12 @@ def arrow_batches(path: Path, like: pd.DataFrame) -> Iterator[pa.RecordBatch]:
             yield from file.iter_batches(size, [group], list(like.columns), use_threads=False)
 
 
-def plain(batch: pa.RecordBatch) -> pd.DataFrame:
+def plain(batch: pa.RecordBatch | pa.Table) -> pd.DataFrame:
     """Return a batch as a frame; integer columns stay integers even if values are missing."""
     return batch.to_pandas(types_mapper=WHOLE_NUMBERS.get, ignore_metadata=True)
 
 
-def typed(batch: pa.RecordBatch, like: pd.DataFrame) -> pd.DataFrame:
+def typed(batch: pa.RecordBatch | pa.Table, like: pd.DataFrame) -> pd.DataFrame:
     """Return a batch with the types of the columns of `like`.
 
     Otherwise types would vary by batch: integers become floats only if a value is missing, so 1 would be the level "1"
@@ -96,15 +96,9 @@ def fingerprints(frame: pd.DataFrame) -> Hashes:
 def _hashes(table: Table, name: str) -> Hashes:
     series, kind = table.frame[name], table.kind(name)
     if kind == "category":
-        codes, names = read_texts(series)
-        return hash_texts(np.array([*names, None], object))[codes]  # missing is -1, the last
+        return hash_labels(series)
     values = read_dates(series) if kind == "date" else read_numbers(series)
     return np.asarray(pd.util.hash_array(np.where(np.isnan(values), np.nan, values)))
-
-
-def hash_texts(texts: NDArray[Any]) -> Hashes:
-    """Return a hash (n,) per text or None; the same in every process."""
-    return np.asarray(pd.util.hash_array(texts, categorize=True), np.uint64)
 
 
 class Matching:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pandas as pd
-import pyarrow.parquet as pq
 
 from gamcore.data.table import Table, as_table
 from gamcore.stats.column_drift import kinds
@@ -61,7 +60,7 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
     if not new:
         _check_link(space, table, of)
     about: dict[str, Any] = {"replaces": of.id} | ({"name": of.name} if new else {})
-    columns = pq.read_schema(space.tables.path(table.id)).names
+    columns = space.tables.columns(table.id)
     roles = {name: role for name, role in of.roles.items() if name in columns}
     about |= {"roles": roles} if roles and not table.roles else {}
     names = {name: one for name, one in of.names.items() if name in columns}

@@ -1,4 +1,4 @@
-"""One pass over a table larger than memory, which selects the training rows and writes their codes to disk.
+"""One pass over a table whose rows are not in memory, which selects the training rows and codes them.
 
 The held-out rows of the table follow from those of its sample, which the pages show: the same rows, all rows of the
 sample's held-out groups, or all rows at least as late as its earliest held-out row. All other rows are trained on.
@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.boosting.row_files import Files
-from gamcore.data.binning import MOST_RARE_NAMES, Bins, fit_bins, most_levels
-from gamcore.data.columns import UNSEEN, TableError, read_dates, read_numbers, read_texts
+from gamcore.boosting.part_sums import PartInMemory
+from gamcore.data.binning import MOST_RARE_NAMES, Bins, fit_bins, most_levels, type_of_all
+from gamcore.data.columns import UNSEEN, TableError, hash_texts, read_dates, read_numbers, read_texts
 from gamcore.data.own_bins import OwnBins
-from gamcore.data.sampling import BUCKETS, buckets
+from gamcore.data.sampling import buckets
 from gamcore.data.table import Feature, Table, Values, as_table, read_feature
 from gamcore.data.targets import read_numeric_target
-from gamcore.types import Bools, Codes, Floats
-from shapewise.store.batches import Matching, hash_texts
+from gamcore.stats.exact import Moments
+from gamcore.types import Bools, Codes, Floats, Ints
 from shapewise.training.dataset import choose, read_exposure, read_groups, read_weights
 from shapewise.training.spec import Spec
 
@@ -95,76 +95,108 @@ def _in_order(table: Table, column: str) -> pd.Series:
     return pd.Series(read_dates(series) if kind == "date" else read_numbers(series))
 
 
-class Spilling:
-    """Reads a table batch by batch and writes its training rows to files.
+@dataclass
+class Noted:
+    """What is noted of some rows beside their codes; sums do not depend on the parts that rows come in.
 
-    counts : training rows, held-out rows, and rows without a target; sizes : (BUCKETS,) rows of each bucket.
+    counts : training rows, held-out rows, and rows without a target. ends : (p, 2) the least and the greatest number of
+    each feature. new : rows of the levels that the bins lack, by feature. weights : of the training rows.
     """
 
-    def __init__(
-        self,
-        spec: Spec,
-        sample: pd.DataFrame,
-        held: HeldOutOfTable,
-        bins: tuple[Bins, ...],
-        files: Files,
-        classes: tuple[str, ...] = (),
-    ) -> None:
-        self.spec, self.files, self.counts, self._classes = spec, files, Counter[str](), pd.Index(classes)
-        self.sizes = np.zeros(BUCKETS, np.int64)
-        self._held, self._matching, self._bins = held, Matching(sample), bins
-        self._new: list[Counter[str]] = [Counter() for _ in bins]
-        self._ends = np.array([[of_feature.low, of_feature.high] for of_feature in bins])
-        self._read = 0
+    counts: Counter[str]
+    ends: Floats
+    new: list[Counter[str]]
+    weights: Moments = field(default_factory=Moments)
 
-    @property
-    def complete(self) -> bool:
-        """Whether all rows of the sample were found."""
-        return self._matching.complete
+    @classmethod
+    def nothing(cls, n_features: int) -> Self:
+        """Return what is noted of no rows."""
+        return cls(Counter(), np.full((n_features, 2), np.nan), [Counter() for _ in range(n_features)])
 
-    def take(self, frame: pd.DataFrame) -> None:
-        """Process the next rows of the table."""
+    def __add__(self, other: Self) -> Self:
+        ends = np.stack(
+            [np.fmin(self.ends[:, 0], other.ends[:, 0]), np.fmax(self.ends[:, 1], other.ends[:, 1])], axis=1
+        )
+        new = [_fewer(mine + theirs) for mine, theirs in zip(self.new, other.new, strict=True)]
+        return type(self)(self.counts + other.counts, ends, new, self.weights + other.weights)
+
+    def grown(self, bins: tuple[Bins, ...]) -> tuple[Bins, ...]:
+        """Return bins that know the ranges and levels of these rows, too; levels that they lacked join the pool."""
+        return tuple(
+            _grown(of_feature, ends, new)
+            for of_feature, ends, new in zip(bins, self.ends.tolist(), self.new, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class RowCoder:
+    """Selects the training rows of a table and codes them, some at a time. It is plain data, so it works anywhere."""
+
+    spec: Spec
+    held: HeldOutOfTable
+    bins: tuple[Bins, ...]
+    classes: tuple[str, ...] = ()
+
+    def code(self, frame: pd.DataFrame, first: int, place: Ints) -> tuple[PartInMemory, Noted]:
+        """Return the training rows among some rows of the table, and what is noted of these.
+
+        first : number of the first row in the table. place : position (m,) of each row in the sample, or -1. Weights
+        are as the table has them.
+        """
         spec, table = self.spec, as_table(frame)
         inside, belongs, values = choose(table, spec)
-        held = self._held.rows(table, self._matching.find(frame))
-        self.counts["without_target"] += int((inside & ~belongs).sum())
-        self.counts["set_aside"] += int((inside & belongs & held).sum())
+        held = self.held.rows(table, place)
+        noted = Noted.nothing(len(self.bins))
+        noted.counts["without_target"] = int((inside & ~belongs).sum())
+        noted.counts["set_aside"] = int((inside & belongs & held).sum())
         fitted = inside & belongs & ~held
-        self.counts["training"] += int(fitted.sum())
-        numbers = np.arange(self._read, self._read + len(frame), dtype=np.uint64)
-        self._read += len(frame)
+        noted.counts["training"] = int(fitted.sum())
         columns: dict[str, NDArray[Any]] = {}
         if spec.weight and fitted.any():
             weight = np.zeros(len(frame))
             weight[fitted] = read_weights(table.take(fitted, [spec.weight]), spec.weight)
             fitted &= weight > 0
             columns["weight"] = weight[fitted]
-        if spec.exposure and fitted.any():
+        if not fitted.any():
+            return self._nothing(), noted
+        if spec.exposure:
             columns["log_exposure"] = np.log(read_exposure(table.take(fitted, [spec.exposure]), spec.exposure))
-        if fitted.any():
-            self._keep(frame[fitted], values[fitted], numbers[fitted], columns)
+        numbers = first + np.flatnonzero(fitted).astype(np.uint64)
+        if spec.group:
+            numbers = columns["cluster"] = hash_texts(read_groups(frame.loc[fitted, spec.group]))
+        noted.weights = Moments.of(columns.get("weight", np.ones(numbers.size)))
+        codes, y = self._codes(frame[fitted], noted), self._target(values[fitted])
+        return PartInMemory(codes, y, bucket=buckets(numbers, spec.seed), **columns), noted
 
-    def _keep(
-        self, frame: pd.DataFrame, values: pd.Series, numbers: NDArray[np.uint64], columns: dict[str, NDArray[Any]]
-    ) -> None:
-        if self.spec.group:
-            numbers = columns["cluster"] = hash_texts(read_groups(frame[self.spec.group]))
-        y = self._target(values)
-        bucket = buckets(numbers, self.spec.seed)
-        self.sizes += np.bincount(bucket, minlength=BUCKETS)
-        codes: Codes = np.empty((len(self._bins), len(frame)), self.files.code)
-        for j, of_feature in enumerate(self._bins):
-            read = read_feature(as_table(frame), of_feature.feature)
-            self._note(j, frame, read)
-            codes[j] = of_feature.encode_training(read)
-        self.files.write(codes, y=y, bucket=bucket, **columns)
+    def _nothing(self) -> PartInMemory:
+        """Return a part without rows, which has the columns that the others have."""
+        spec, nothing = self.spec, np.empty(0)
+        return PartInMemory(
+            np.empty((len(self.bins), 0), type_of_all(self.bins)),
+            nothing,
+            weight=nothing if spec.weight else None,
+            log_exposure=nothing if spec.exposure else None,
+            cluster=np.empty(0, np.uint64) if spec.group else None,
+            bucket=buckets(np.empty(0, np.uint64), spec.seed),
+        )
+
+    def _codes(self, frame: pd.DataFrame, noted: Noted) -> Codes:
+        codes: Codes = np.empty((len(self.bins), len(frame)), type_of_all(self.bins))
+        for j, of_feature in enumerate(self.bins):
+            values = read_feature(as_table(frame), of_feature.feature)
+            codes[j] = of_feature.encode_training(values)
+            if of_feature.feature.is_category:
+                noted.new[j] = _unseen(frame[of_feature.feature.column], values)
+            elif (known := values[~np.isnan(values)]).size:
+                noted.ends[j] = known.min(), known.max()
+        return codes
 
     def _target(self, values: pd.Series) -> Floats:
         """Return the target as numbers: of several classes, their places."""
         kind = self.spec.kind_of_target
         if kind != "classes":
             return values.to_numpy(np.float64) if kind == "binary" else read_numeric_target(values)
-        codes = self._classes.get_indexer(pd.Index(values))
+        codes = pd.Index(self.classes).get_indexer(pd.Index(values))
         if (codes < 0).any():
             strange = values[codes < 0].iloc[0]
             raise TableError(
@@ -172,30 +204,24 @@ class Spilling:
             )
         return np.asarray(codes, np.float64)
 
-    def _note(self, j: int, frame: pd.DataFrame, values: Values) -> None:
-        """Record what the sample lacks of a feature: its full range, and names of unseen levels."""
-        if not self._bins[j].feature.is_category:
-            known = values[~np.isnan(values)]
-            if known.size:
-                self._ends[j] = np.fmin(self._ends[j, 0], known.min()), np.fmax(self._ends[j, 1], known.max())
-            return
-        unseen = values == UNSEEN
-        if unseen.any():
-            codes, names = read_texts(frame.loc[unseen, self._bins[j].feature.column])
-            self._new[j].update({names[k]: int(n) for k, n in enumerate(np.bincount(codes, minlength=len(names))) if n})
-            if len(self._new[j]) > MOST_NEW_NAMES:
-                self._new[j] = Counter(dict(self._new[j].most_common(MOST_RARE_NAMES)))
 
-    def bins(self) -> tuple[Bins, ...]:
-        """Return the bins, extended by the ranges and levels of the whole table; unseen levels join the pool."""
-        return tuple(
-            _grown(bins, ends, new) for bins, ends, new in zip(self._bins, self._ends.tolist(), self._new, strict=True)
-        )
+def _unseen(column: pd.Series, values: Values) -> Counter[str]:
+    """Return the rows of each level of a column that its bins lack."""
+    unseen = values == UNSEEN
+    if not unseen.any():
+        return Counter()
+    codes, names = read_texts(column[unseen])
+    return _fewer(Counter({names[k]: int(n) for k, n in enumerate(np.bincount(codes, minlength=len(names))) if n}))
+
+
+def _fewer(new: Counter[str]) -> Counter[str]:
+    """Return new levels without the rarest, if they are too many."""
+    return new if len(new) <= MOST_NEW_NAMES else Counter(dict(new.most_common(MOST_RARE_NAMES)))
 
 
 def _grown(bins: Bins, ends: list[float], new: Counter[str]) -> Bins:
     if not bins.feature.is_category:
-        return replace(bins, low=ends[0], high=ends[1])
+        return replace(bins, low=float(np.fmin(bins.low, ends[0])), high=float(np.fmax(bins.high, ends[1])))
     room = max(0, MOST_RARE_NAMES - len(bins.pooled))
     names = tuple(sorted(name for name, _ in new.most_common(room)))
     feature = replace(bins.feature, levels=bins.feature.levels + names)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 from gamcore.boosting.progress import Progress
 from gamcore.estimators.additive_parameters import AUTO
@@ -78,7 +79,7 @@ def draft(data: Data, spec: Spec) -> Draft:
         complete = time.monotonic() - boosting < MOST_SECONDS
         return not complete
 
-    bins = {"max_bins": N_CODES} if spec.changes.get("max_bins") == AUTO else {}
+    bins: dict[str, Any] = {"max_bins": N_CODES} if spec.changes.get("max_bins") == AUTO else {}
     estimator = fit(data, spec, callback=watch, outer_bags=1, **bins).set_params(callback=None)
     seconds = time.monotonic() - started
     return Draft(estimator, evaluate(data, estimator), seconds, complete)

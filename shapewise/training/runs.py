@@ -55,7 +55,8 @@ class Run:
 
     model : the trained model, whose bands may still be in progress. column : by which the table is split into parts.
     budget : of a search for settings. tuned : its results, as `tuning.Trial.told` returns them, best first. place :
-    position in the queue; 0 if it is not waiting.
+    position in the queue; 0 if it is not waiting. threads : that train, here or on
+    the cluster.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Run:
     budget: dict[str, float] | None = None
     tuned: list[dict[str, Any]] = field(default_factory=list)
     place: int = 0
+    threads: int = 1
 
     @property
     def goes_on(self) -> bool:
@@ -85,12 +87,14 @@ def start(
     budget: dict[str, float] | None = None,
     cost: Estimate | None = None,
     adds: str = "",
+    cluster_threads: int = 0,
 ) -> str:
     """Queue a training and return the run's id.
 
     model : a trained model that is to get bands, or, with `column`, to be refitted to the parts of its table. adds :
     a model that the rows are to be added to. budget : fields of `tuning.Budget`, for a search for better settings
-    instead. cost : estimated if None. StoreError if the cost exceeds what a job may use, or what this person may store.
+    instead. cost : estimated if None. cluster_threads : those of the cluster that is to train, 0 for this machine.
+    StoreError if the cost exceeds what a job may use, or what this person may store.
     """
     table = workspace.tables.about(spec.table)
     if model:
@@ -98,8 +102,13 @@ def start(
     if adds:
         workspace.thing("models", adds, "view")
     cost = cost or _cost(table, spec, n_jobs)
-    memory = 0 if table.sampled else cost.memory + table.bytes  # a sampled table uses the memory that is free
-    about = {"spec": spec.to_dict(), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget, "adds": adds}
+    memory = (
+        0 if table.sampled else table.bytes + (0 if cluster_threads else cost.memory)
+    )  # a sampled table: what is free
+    about = {
+        "spec": spec.to_dict(), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget, "adds": adds,
+        "cluster_threads": cluster_threads,
+    }  # fmt: skip
     return jobs.submit(
         workspace, KIND, about=about, memory=memory, seconds=cost.seconds, disk=cost.disk, what=spec.name
     )
@@ -126,6 +135,7 @@ def again(workspace: Workspace, identifier: str) -> str:
         column=about["column"],
         budget=about["budget"],
         adds=about.get("adds", ""),
+        cluster_threads=about.get("cluster_threads", 0),
     )
 
 
@@ -146,6 +156,7 @@ def read(workspace: Workspace, identifier: str) -> Run:
         budget=about.get("budget"),
         tuned=read_json(folder / TUNED) if (folder / TUNED).is_file() else [],
         place=end.get("place", 0),
+        threads=about.get("cluster_threads") or about.get("n_jobs", 1),
     )
 
 

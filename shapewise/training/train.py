@@ -6,12 +6,11 @@ import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import psutil
-import pyarrow.parquet as pq
 
 from gamcore.boosting.progress import Progress
 from gamcore.data.codes import with_codes
@@ -21,6 +20,7 @@ from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTree
 from gamcore.estimators.saved import from_saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
+from shapewise.access import cluster
 from shapewise.memory import give_back, plain_pool
 from shapewise.store.projects import roots
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace, clean_name, new_id, now
@@ -29,9 +29,13 @@ from shapewise.training.estimator import learner
 from shapewise.training.evaluation import evaluate
 from shapewise.training.intervals import calibrate
 from shapewise.training.large import TrainingPlace, check_kind, fit_on_disk
+from shapewise.training.on_cluster import ClusterPlace, fit_on_cluster, in_pieces
 from shapewise.training.partitions import split
 from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import read_rows, score_tasks
+
+if TYPE_CHECKING:
+    from gamcore.distributed.cluster import OnCluster
 
 BANDS = 30
 MEMORY_SHARE = 0.4
@@ -42,12 +46,22 @@ BESIDE = 100 * 2**20
 
 
 def fit(
-    data: Data, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None, **changes: Any
+    data: Data,
+    spec: Spec,
+    n_jobs: int = 1,
+    callback: Callable[[Progress], bool | None] | None = None,
+    crew: OnCluster | None = None,
+    **changes: Any,
 ) -> Estimator:
-    """Return an estimator fitted to the training rows; `changes` override the parameters of the specification."""
+    """Return an estimator fitted to the training rows, here or by the workers of a crew; `changes` override the
+    parameters of the specification."""
     fitted = ~data.held_out
     model = learner(data, spec, n_jobs, callback, **changes)
-    model.fit(data.X[fitted], data.y[fitted], **data.of_rows(fitted))
+    if crew is None:
+        model.fit(data.X[fitted], data.y[fitted], **data.of_rows(fitted))
+    else:
+        pieces, names = in_pieces(data, fitted)
+        model.fit(pieces, **names, client=crew)
     if isinstance(model.model_, TaskModel):
         model.model_ = replace(model.model_, aliases=data.aliases)
     read_codes(model, spec, data)
@@ -68,9 +82,7 @@ def with_present_codes(workspace: Workspace, spec: Spec) -> Spec:
     tables = list(dict.fromkeys([spec.table, *spec.tables.values()]))
     codes = {table: workspace.tables.names(table).codes() for table in tables}
     for name in spec.features:
-        having = (
-            [t for t in tables if name in pq.read_schema(workspace.tables.path(t)).names] if len(tables) > 1 else []
-        )
+        having = [t for t in tables if name in workspace.tables.columns(t)] if len(tables) > 1 else []
         if len({codes[table].get(name, ()) for table in having}) > 1:
             raise TableError(f"The tables differ in what means missing in column {name!r}: make it the same on Data.")
     return replace(spec, codes={table: {name: list(of) for name, of in codes[table].items()} for table in tables})
@@ -102,19 +114,25 @@ def read_all(workspace: Workspace, spec: Spec) -> Data:
 
 
 def train(
-    workspace: Workspace, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None
+    workspace: Workspace,
+    spec: Spec,
+    n_jobs: int = 1,
+    callback: Callable[[Progress], bool | None] | None = None,
+    on_cluster: bool = False,
 ) -> ModelAbout:
-    """Train a model by a specification and store it."""
+    """Train a model by a specification and store it. on_cluster : whether the workers of the cluster train it."""
     spec = with_present_codes(workspace, spec)
-    if any(workspace.tables.about(table).sampled for table in (spec.table, *spec.tables.values())):
-        return _train_on_disk(workspace, spec, n_jobs, callback)
+    sampled = any(workspace.tables.about(table).sampled for table in (spec.table, *spec.tables.values()))
+    if sampled or (on_cluster and spec.kind == "additive"):
+        return _train_on_all_rows(workspace, spec, n_jobs, callback, on_cluster)
     data = read_all(workspace, spec)
     started = time.monotonic()
     kept = {"keep_tables": True, "bands": spec.bands} if spec.keep_counts else {}
-    model = fit(data, spec, n_jobs, callback, **kept)
+    with cluster.connected() if on_cluster else contextlib.nullcontext() as crew:
+        model = fit(data, spec, n_jobs, callback, crew, **kept)
     seconds = time.monotonic() - started
     calibrate(model, data, spec)
-    about = describe(workspace, spec, data, model, seconds)
+    about = replace(describe(workspace, spec, data, model, seconds), on_cluster=on_cluster)
     about = replace(about, bands=model.bands) if isinstance(model, GAMRegressor) else about
     if isinstance(model, MultiTaskTreesRegressor | MultiTaskTreesClassifier):
         about = replace(about, tasks=score_tasks(data, spec, model, n_jobs, callback))
@@ -122,27 +140,38 @@ def train(
     return store(workspace, about, model)
 
 
-def _train_on_disk(
-    workspace: Workspace, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None
+def _train_on_all_rows(
+    workspace: Workspace,
+    spec: Spec,
+    n_jobs: int,
+    callback: Callable[[Progress], bool | None] | None,
+    on_cluster: bool,
 ) -> ModelAbout:
-    """Train and store a model of a table larger than memory, of which pages show a sample."""
+    """Train and store a model of a table whose rows are not in memory, or not learnt from here."""
     check_kind(spec)
-    started = time.monotonic()
+    started, kept = time.monotonic(), workspace.tables.about(spec.table)
     with plain_pool():
         sample = workspace.tables.read(spec.table, spec.codes_of(spec.table))
     give_back()
     group, when = (name if name in sample.columns else None for name in (spec.group, spec.time))
     basis = workspace.tables.hold_out_by(spec.table, group, when)
-    scratch = workspace.root / "jobs"
-    place = TrainingPlace(workspace.tables.path(spec.table), scratch, _budget(workspace.limits.memory))
-    place.scratch.mkdir(0o700, exist_ok=True)
-    model, data, counts = fit_on_disk(place, sample, spec=spec, held_out_by=basis, n_jobs=n_jobs, callback=callback)
+    if on_cluster or kept.dataset:
+        with cluster.connected() as crew:
+            model, data, counts = fit_on_cluster(
+                ClusterPlace(crew, workspace, spec.table), sample, spec, basis, callback
+            )
+    else:
+        scratch = workspace.root / "jobs"
+        here = TrainingPlace(workspace.tables.path(spec.table), scratch, _budget(workspace.limits.memory))
+        here.scratch.mkdir(0o700, exist_ok=True)
+        model, data, counts = fit_on_disk(here, sample, spec=spec, held_out_by=basis, n_jobs=n_jobs, callback=callback)
     read_codes(model, spec, data)
     calibrate(model, data, spec)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
     assert not isinstance(model.model_, TaskModel)
     bands = spec.bands if isinstance(model.model_, AdditiveModel) and model.model_.halves else 0
-    about = replace(about, rows=counts | {"sample": len(sample)}, bands=bands)
+    counts |= {"sample": len(sample)} if kept.sampled else {}
+    about = replace(about, rows=counts, bands=bands, on_cluster=on_cluster or bool(kept.dataset))
     if isinstance(model.model_, AdditiveModel):  # over all rows, as in its plots
         base = float(model.model_.loss.inverse_link(np.array(model.model_.base)))
         about = replace(about, metrics=about.metrics and about.metrics | {"base_rate" if data.binary else "mean": base})

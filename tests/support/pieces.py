@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import dask
 import numpy as np
 import pandas as pd
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from tests.support.fits import friendly, outcomes
+from tests.support.places import ROOT
 
 
 def mixed_table(n=6000, seed=0):
@@ -40,45 +45,67 @@ def cut(frame, n_pieces):
     return [*pieces[:1], frame.iloc[:0], *pieces[1:]]
 
 
-@contextmanager
-def cluster(n_workers=2, **options) -> Iterator[Client]:
-    """Start a cluster on this machine, each worker a process with one thread."""
-    options = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": "2GB", **options}
-    with LocalCluster(n_workers, **options) as made, Client(made) as client:
-        client.wait_for_workers(n_workers)
-        yield client
+def files_of(folder, frame, n_files=4):
+    """Write a table as the files of a dataset; return its path."""
+    folder.mkdir(parents=True)
+    for number, part in enumerate(np.array_split(np.arange(len(frame)), n_files)):
+        frame.iloc[part].to_parquet(folder / f"part-{number}.parquet", index=False)
+    return str(folder)
 
 
 @dataclass
 class Processes:
-    """A cluster of bare processes, which nobody starts again."""
+    """A cluster of processes of their own: the programs that a page test runs would be started again by children of
+    its process. add : starts a worker more."""
 
     client: Client
     scheduler: subprocess.Popen
     workers: list[subprocess.Popen]
+    add: Callable[[], subprocess.Popen]
 
 
 @contextmanager
-def bare_cluster(folder, n_workers=2) -> Iterator[Processes]:
-    """Start a scheduler and workers, each a process of its own."""
+def cluster(n_workers=2) -> Iterator[Processes]:
+    """Start a cluster whose workers are started again when they are lost."""
+    with TemporaryDirectory() as folder, bare_cluster(Path(folder), n_workers, nanny=True) as made:
+        yield made
+
+
+@contextmanager
+def bare_cluster(folder, n_workers=2, certificates=None, *, nanny=False) -> Iterator[Processes]:
+    """Start a scheduler and workers, each with one thread. certificates : variables that say where they are. nanny :
+    whether lost workers are started again."""
     file, started = folder / "scheduler.json", []
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **(certificates or {})}
 
     def start(program, *options):
         command = [sys.executable, "-m", f"distributed.cli.{program}", "--scheduler-file", str(file), "--no-dashboard"]
-        started.append(subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        started.append(subprocess.Popen([*command, *options], env=environment, cwd=folder, **quiet))
         return started[-1]
 
+    def add():
+        kept = "--nanny" if nanny else "--no-nanny"
+        return start("dask_worker", kept, "--nthreads", "1", "--memory-limit", "2GB", "--local-directory", str(folder))
+
     try:
-        scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", "0")
+        scheduler = start(
+            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--protocol", "tls" if certificates else "tcp"
+        )
         end = time.monotonic() + 30
         while not file.exists() and time.monotonic() < end:
             time.sleep(0.1)
-        workers = [start("dask_worker", "--no-nanny", "--nthreads", "1") for _ in range(n_workers)]
-        with Client(scheduler_file=str(file)) as client:
+        workers = [add() for _ in range(n_workers)]
+        known = {name.removeprefix("DASK_").lower().replace("__", "."): of for name, of in (certificates or {}).items()}
+        with dask.config.set(known), Client(scheduler_file=str(file)) as client:
             client.wait_for_workers(n_workers)
-            yield Processes(client, scheduler, workers)
+            yield Processes(client, scheduler, workers, add)
     finally:
         for process in reversed(started):
+            process.terminate()  # so that a nanny ends its worker
+        for process in started:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(10)
             process.kill()
             process.wait()
 

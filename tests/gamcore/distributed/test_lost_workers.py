@@ -79,9 +79,10 @@ def test_a_worker_killed_in_any_phase_changes_no_bit(phase, client, counts, monk
 def test_a_worker_added_in_the_middle_changes_no_bit():
     table = mixed_table()[[*COLUMNS, "good"]]
     one = GAMClassifier(**SETTINGS).fit([table], "good", client=OneMachine(2, 3_000))
-    with cluster(1) as client:
-        adding = At("reading the table", lambda: client.cluster.scale(2), 2)
-        other = GAMClassifier(**SETTINGS, callback=adding).fit(cut(table, 6), "good", client=OnCluster(client, 3_000))
+    with cluster(1) as made:
+        adding = At("reading the table", lambda: made.add() and None, 2)
+        crew = OnCluster(made.client, 3_000)
+        other = GAMClassifier(**SETTINGS, callback=adding).fit(cut(table, 6), "good", client=crew)
         assert adding.act is None
     assert same_bits(one, other)
 
@@ -150,14 +151,14 @@ def test_a_fit_leaves_no_task(client, counts):
         assert idle(client)
 
 
-def test_work_is_let_go_of_without_an_error_of_the_scheduler(client, caplog):
+def test_work_is_let_go_of_without_an_error_of_the_scheduler(client):
     link = connection.Connection(client)
     first = link.submit(float, 1)
     last = link.submit(add, link.submit(add, first, 1), 1)  # nobody holds what is between
     assert link.finish([last]) == [3.0]
     link.close()
     assert idle(client)
-    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    assert not [words for level, words in client.get_scheduler_logs() if level == "ERROR"]
     assert client.submit(float, 2).result(timeout=10) == 2.0
 
 

@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, TableError
+from gamcore.decide.arms import ArmsTest, read_arms
 from gamcore.decide.rules import Levels, Range
+from gamcore.decide.segments import HeldOutRows
 from gamcore.decide.strategies import Matches, Strategy, StrategySet
-from gamcore.distributed import over_pieces, predict_pieces, write_predictions
+from gamcore.distributed import gather, over_pieces, predict_pieces, write_predictions
 from tests.support.pieces import cut, mixed_table
 
 
@@ -52,6 +54,23 @@ def test_strategies_reach_the_rows_of_all_pieces(where, client, table):
     whole = made.matches(table)
     assert joined.rows == len(table)
     assert np.array_equal(joined.ledger([1, 0]).exclusive, whole.ledger([1, 0]).exclusive)
+
+
+@pytest.mark.parametrize("where", ["machine", "cluster"])
+def test_evidence_and_read_outs_of_pieces_are_those_of_the_whole_table(where, client, table):
+    features, late = ["a", "b", "c"], Range("years", low=1.5)
+    model = GAMClassifier(max_rounds=20, random_state=0).fit(table[features], table["good"])
+    held = gather(cut(table, 4), [*features, "years", "good"], on(where, client), late.holds)
+    expected = table[late.holds(table)]
+    assert held.equals(expected[held.columns].reset_index(drop=True))
+    evidence = [
+        HeldOutRows(model.model_, rows[features], (rows["good"] == "good").to_numpy(float)).evidence(Range("a", 0.5))
+        for rows in (held, expected)
+    ]
+    assert repr(evidence[0]) == repr(evidence[1])
+    test = ArmsTest("c", "p", {"events": "success"})
+    made = read_arms(gather(cut(table, 4), ["c", "events"], on(where, client)), test)
+    assert repr(made.effects) == repr(read_arms(table, test).effects)
 
 
 @pytest.mark.parametrize("where", ["machine", "cluster"])

@@ -1,0 +1,108 @@
+"""Training on a cluster: its workers code a dataset that they can read, or get the codes of a table stored here.
+
+Either way the workers hold the coded rows, and each refit is a task of theirs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from gamcore.boosting.part_sums import PartInMemory, joined
+from gamcore.boosting.progress import Callback, Progress
+from gamcore.boosting.rows import in_range
+from gamcore.distributed.pieces import PIECE_ROWS, naming, read, starts_of
+from gamcore.estimators.gam import Estimator
+from gamcore.types import Bools
+from shapewise.ingest.dataset import shown_pieces
+from shapewise.ingest.dataset_pieces import ShownPiece
+from shapewise.store.batches import count_rows
+from shapewise.store.workspace import Workspace
+from shapewise.training.dataset import Data
+from shapewise.training.large import check_kind, coded
+from shapewise.training.large_fit import Prepared
+from shapewise.training.large_pass import Noted, RowCoder
+from shapewise.training.spec import Spec
+
+if TYPE_CHECKING:
+    from gamcore.distributed.cluster import OnCluster, PartsOnCluster
+
+
+@dataclass(frozen=True)
+class ClusterPlace:
+    """Whose workers train, on which table of a workspace."""
+
+    crew: OnCluster
+    space: Workspace
+    table: str
+
+
+def fit_on_cluster(
+    place: ClusterPlace, sample: pd.DataFrame, spec: Spec, held_out_by: dict[str, str], callback: Callback | None = None
+) -> tuple[Estimator, Data, dict[str, int]]:
+    """Fit a model to all training rows of a table; return it, the rows of the sample, and counts of rows (`Prepared`).
+
+    sample : rows of the table in their order, or all; metrics are measured on its held-out rows.
+    """
+    check_kind(spec)
+    about, crew = place.space.tables.about(place.table), place.crew
+    made = Prepared.of(sample, spec, held_out_by, about.rows, n_jobs=1, callback=callback)
+    parts, noted = (_coded_there if about.dataset else _coded_here)(place, made, callback)
+    if spec.weight:
+        parts = parts.each(partial(_in_range, noted.weights.mean))
+    most = crew.most_rows(len(made.coder.bins), made.model.outer_bags)
+    counts = made.fit(made.source(parts, noted, most, crew.room, parts_first=True), noted)
+    return made.model, made.data, counts
+
+
+def in_pieces(data: Data, kept: Bools) -> tuple[list[pd.DataFrame], dict[str, str]]:
+    """Return some rows as pieces of a table, and the names of the columns that are no features, by what they are."""
+    others = {"y": data.y[kept].to_numpy(), **data.of_rows(kept)}
+    names = {role: f"{role} of the training" for role in others}
+    while set(names.values()) & set(data.X.columns):
+        names = {role: f"{name}'" for role, name in names.items()}
+    frame = data.X[kept].assign(**{names[role]: values for role, values in others.items()})
+    return [frame.iloc[first : first + PIECE_ROWS] for first in range(0, len(frame), PIECE_ROWS)], names
+
+
+def _coded_there(place: ClusterPlace, made: Prepared, callback: Callback | None) -> tuple[PartsOnCluster, Noted]:
+    """Let the workers code the rows of a dataset."""
+    began, spec = time.monotonic(), made.coder.spec
+
+    def tell(done: int, of: int) -> bool:
+        progress = Progress.of_step("reading the table", done, of, time.monotonic() - began)
+        return bool(callback and callback(progress))
+
+    pieces = shown_pieces(place.space, place.table, place.crew, list(made.like.columns), spec.codes_of(place.table))
+    starts = starts_of([piece.n_rows for piece in pieces])
+    parts, notes = place.crew.keep(partial(_code, made.coder), pieces, starts, tell)
+    return parts, sum(notes, Noted.nothing(len(made.coder.bins)))
+
+
+def _code(coder: RowCoder, first: int, piece: ShownPiece) -> tuple[PartInMemory, Noted]:
+    frame = read(piece)
+    with naming(piece):
+        return coder.code(frame, first, piece.places(first))
+
+
+def _coded_here(place: ClusterPlace, made: Prepared, callback: Callback | None) -> tuple[PartsOnCluster, Noted]:
+    """Code the rows of a stored table, and send them to the workers."""
+    path, noted = place.space.tables.path(place.table), Noted.nothing(len(made.coder.bins))
+    sent: list[PartInMemory] = []
+    waiting: list[PartInMemory] = []
+    for part, of_part in coded(path, count_rows(path), made, callback):
+        noted += of_part
+        waiting.append(part)
+        if sum(one.y.size for one in waiting) >= PIECE_ROWS:
+            sent, waiting = [*sent, joined(waiting)], []
+    return place.crew.send([*sent, *([joined(waiting)] if waiting else [])]), noted
+
+
+def _in_range(mean: float, part: PartInMemory) -> PartInMemory:
+    """Return a part with weights that boosting can use. mean : of all weights."""
+    assert part.weight is not None
+    return part._replace(weight=in_range(part.weight, mean))

@@ -4,7 +4,7 @@ FROM python:3.13-slim
 RUN useradd --create-home --uid 10001 shapewise
 WORKDIR /app
 COPY --chown=root:root . .
-RUN pip install --no-cache-dir --constraint constraints.txt -e ".[shared]" \
+RUN pip install --no-cache-dir --constraint constraints.txt -e ".[shared,cluster]" \
     && mkdir -p /data /cache && chown shapewise /data /cache && chmod 700 /data /cache
 
 USER shapewise

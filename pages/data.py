@@ -19,7 +19,7 @@ now = current.in_view()
 if now.table is None and now.missing is None:
     loading.samples()
     loading.upload()
-    loading.from_folder()
+    loading.from_server()
     st.stop()
 table = cards.table_in_view()
 versions.choose(now)
@@ -43,7 +43,13 @@ row.metric(
 )
 row.metric("On disk", size(table.bytes), border=True)
 
-if table.sampled:
+if table.dataset:
+    st.caption(
+        f":material/hub: The rows stay in {md(table.dataset)}, where the workers of the cluster read them. Of all "
+        "rows: training, a model's rows per bin and base rate, what strategies reach, and experiments. Of a sample of "
+        f"{count(table.sampled)} rows: this page, held-out metrics, and all else."
+    )
+elif table.sampled:
     st.caption(
         f":material/info: The table is larger than memory: pages show a sample of {count(table.sampled)} rows. An "
         "additive model learns from all rows, as many at a time as memory holds; boards and experiments count them, "

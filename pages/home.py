@@ -78,4 +78,4 @@ if now.project is not None:
     guide.show(False)
 loading.samples("Start a new project" if now.projects else "Start with a sample")
 loading.upload()
-loading.from_folder()
+loading.from_server()

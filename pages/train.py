@@ -24,7 +24,7 @@ from shapewise.training.task_dataset import read_rows
 from shapewise.training.train import train
 from shapewise.ui.session import current, sidebar, state
 from shapewise.ui.session.words import count, duration, md, size
-from shapewise.ui.train import bin_fields, direction_fields, fewer, live, settings, shape_fields, tuning
+from shapewise.ui.train import bin_fields, direction_fields, fewer, live, settings, shape_fields, tuning, where
 from shapewise.ui.train import features as inputs
 from shapewise.ui.train import progress as running
 from shapewise.ui.train import target as goals
@@ -89,6 +89,8 @@ spec = Spec(
     bands=measured,
     keep_counts=kept,
 )
+with form:
+    place = where.choose(table, spec)
 of = " of the sample" if table.sampled else ""
 try:
     if table.sampled:
@@ -111,7 +113,7 @@ else:
     cost = estimate_tasks(
         rows, n_features, n_tasks=n_tasks, parameters=spec.parameters(), n_jobs=state.n_jobs(), compare=compare
     )
-at_once = cost.seconds < AT_ONCE_SECONDS and not (table.sampled or kept)
+at_once = cost.seconds < AT_ONCE_SECONDS and not (table.sampled or kept or place.workers)
 
 
 def what_it_takes() -> tuple[str, str]:
@@ -131,7 +133,9 @@ def what_it_takes() -> tuple[str, str]:
         f"Held out: {how} {percent(HELD_OUT, 0)} of the {'sample' if table.sampled else 'table'}{fixed}. {left_out} "
         f"At most {duration(cost.most)} without early stopping, and {size(cost.memory)} on {state.n_jobs()} threads."
     )
-    if table.sampled:
+    if place.workers:
+        short = f"The cluster trains on all {count(table.rows)} rows but those held out."
+    elif table.sampled:
         short = (
             f"Trains on all {count(table.rows)} rows but those held out, as many at a time as fit in memory: this "
             "takes longer than the estimate for the sample"
@@ -157,7 +161,7 @@ with st.bottom:
     with act.container(horizontal=True):
         kind: Literal["primary", "secondary"] = "secondary" if going or model is not None else "primary"
         short, long = what_it_takes()
-        pressed = st.button("Train", type=kind, icon=":material/play_arrow:", help=long)
+        pressed = st.button("Train", type=kind, icon=":material/play_arrow:", help=long, disabled=place.nowhere)
         if data.task is None:
             tuning.form(spec)
     with tell:
@@ -184,5 +188,6 @@ if pressed:
         if spec.bands:
             runs.start(state.workspace(), spec, state.n_jobs(), made.id)
     else:
-        st.query_params["run"] = sidebar.follow(runs.start(state.workspace(), spec, state.n_jobs(), cost=cost))
+        started = runs.start(state.workspace(), spec, state.n_jobs(), cost=cost, cluster_threads=place.threads)
+        st.query_params["run"] = sidebar.follow(started)
     st.rerun()

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shapewise.ingest.common import ReaderError, clean_names
-from shapewise.ingest.text import check_lengths
-from shapewise.ingest.types import EXACT, infinity_note, rounding_note
+from shapewise.ingest.types import EXACT, check_lengths, infinity_note, rounding_note
 
 DIGITS: Final = 15
 """Decimal digits that float64 always preserves."""
@@ -32,9 +31,16 @@ class Changed:
     infinite: dict[str, int] = field(default_factory=dict)
     rounded: dict[str, int] = field(default_factory=dict)
 
+    def __add__(self, other: Changed) -> Changed:
+        return Changed(_summed(self.infinite, other.infinite), _summed(self.rounded, other.rounded))
+
     def tell(self, notes: list[str]) -> None:
         notes.extend(infinity_note(name, count) for name, count in self.infinite.items() if count)
         notes.extend(rounding_note(name, count) for name, count in self.rounded.items() if count)
+
+
+def _summed(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
+    return {name: first.get(name, 0) + second.get(name, 0) for name in first | second}
 
 
 def plain_kind(kind: pa.DataType) -> pa.DataType | None:

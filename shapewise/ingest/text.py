@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.csv
 
 from gamcore.numbers import count
-from shapewise.ingest.common import MAX_FIELD, ReaderError, in_words
+from shapewise.ingest.common import ReaderError, in_words
 from shapewise.ingest.layout import Layout, encoding_of, layout_of
-from shapewise.ingest.types import type_columns
+from shapewise.ingest.types import check_lengths, type_columns
 
 MAX_RAGGED_SHARE: Final = 0.01
 TOTAL: Final = re.compile(
@@ -133,19 +133,6 @@ def _parse(body: str, layout: Layout, notes: list[str]) -> pd.DataFrame:
         notes.append(footer_note(below, shown))
         frame = frame.iloc[:-below]
     return frame
-
-
-def check_lengths(table: pa.Table | pa.RecordBatch) -> None:
-    """Refuse cells of more than 100,000 characters."""
-    for name, column in zip(table.schema.names, table.columns, strict=True):
-        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-            continue
-        longest = pa.compute.max(pa.compute.utf8_length(column)).as_py() or 0
-        if longest > MAX_FIELD:
-            raise ReaderError(
-                f"A cell of column {name!r} has {count(longest)} characters, more than {count(MAX_FIELD)}: "
-                "shorten or drop its column."
-            )
 
 
 def is_spare(names: list[str]) -> bool:

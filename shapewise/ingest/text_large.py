@@ -26,7 +26,6 @@ from shapewise.ingest.layout import Layout, encoding_of, layout_of
 from shapewise.ingest.streams import HEAD, Feed, Texts, place, unpacked
 from shapewise.ingest.text import (
     Ragged,
-    check_lengths,
     drop_spare,
     footer_note,
     footer_rows,
@@ -39,6 +38,7 @@ from shapewise.ingest.types import (
     MOSTLY,
     Tally,
     TypePlan,
+    check_lengths,
     code_note,
     convert,
     plain_numbers,

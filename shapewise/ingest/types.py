@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamcore.numbers import count
+from shapewise.ingest.common import MAX_FIELD, ReaderError
 
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 DOTTED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+", re.ASCII)
@@ -337,3 +338,16 @@ def _integers(numbers: pd.Series) -> pd.Series:
     values = numbers.to_numpy()
     whole = bool((np.abs(values) < EXACT).all() and (values == np.floor(values)).all())  # both are false for NaN
     return pd.Series(values.astype("int64"), index=numbers.index, name=numbers.name) if whole else numbers
+
+
+def check_lengths(table: pa.Table | pa.RecordBatch) -> None:
+    """Refuse cells of more than 100,000 characters."""
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            continue
+        longest = pc.max(pc.utf8_length(column)).as_py() or 0
+        if longest > MAX_FIELD:
+            raise ReaderError(
+                f"A cell of column {name!r} has {count(longest)} characters, more than {count(MAX_FIELD)}: "
+                "shorten or drop its column."
+            )

@@ -76,7 +76,7 @@ def card(space: Workspace, identifier: str) -> Card:
     spec = Spec.from_dict(model.spec) if model.spec else None
     if model.rows:
         training = f"{count(model.rows['training'])} for training, {count(model.rows['held_out'])} held out"
-        training += f" (of a sample of {count(model.rows['sample'])})" if model.rows.get("sample") else ""
+        training += f" (in a sample of {count(model.rows['sample'])})" if model.rows.get("sample") else ""
         added = model.rows.get("added", 0)
         training += f"; {count(added)} were added to the counts of the others" if added else ""
         left = model.rows.get("without_target", 0)
@@ -85,6 +85,8 @@ def card(space: Workspace, identifier: str) -> Card:
         rows.append(("Moved since", _moved(model, names)))
     if part := learnt_from(model.rows):
         rows.append(("Learned from", part))
+    if model.on_cluster:
+        rows.append(("Trained on", "the workers of a cluster"))
     if spec is not None and spec.conditions:
         rows.append(("Only rows where", spec.filter_words(names)))
     period = _period(space, model, spec)

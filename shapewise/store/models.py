@@ -51,6 +51,7 @@ class ModelAbout:
     edited_from: str = ""  # id of the model that it is an edited copy of
     edited_from_name: str = ""
     learnt_around: bool = False  # whether what was not edited was learnt anew around the edits
+    on_cluster: bool = False  # whether the workers of a cluster trained it
     drafts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # edits not yet stored, by person
 
     @property

@@ -42,6 +42,8 @@ class TableAbout:
     names: dict[str, Any] = field(default_factory=dict)  # a `column_names.ColumnNames` by column
     steps: list[dict[str, Any]] = field(default_factory=list)  # computed columns and changed types, see columns/steps
     made_of: str = ""  # id of the table as it was loaded, if there are steps
+    dataset: str = ""  # URL of the rows, if only the workers of the cluster read them
+    asked: int = 0  # rows that a dataset's sample was to have, from which its rows follow
 
 
 class Tables:
@@ -65,28 +67,31 @@ class Tables:
     ) -> TableAbout:  # fmt: skip
         """Store a Parquet file as a table; the file is moved. sample : a file to show instead, and its number of
         rows, if the table is too large for memory."""
-        if self._space.limits.rows and rows > self._space.limits.rows:
-            raise StoreError(
-                f"The table has {count(rows)} rows, more than {count(self._space.limits.rows)}: load fewer."
-            )
-        identifier = self._id_of(digest_of(path))
+        parts = {"table": path} | ({"sample": sample[0]} if sample else {})
+        about = {"name": name, "rows": rows, "columns": columns, "notes": list(notes or []), "replaces": replaces}
+        return self._add(digest_of(path), parts, about | {"sampled": sample[1] if sample else 0})
+
+    def add_dataset(
+        self, url: str, asked: int, sample: tuple[Path, int], rows: int, columns: int, name: str, notes: list[str]
+    ) -> TableAbout:
+        """Store the sample of a dataset, whose file is moved. asked : rows that it was to have."""
+        about = {"name": name, "rows": rows, "columns": columns, "notes": notes, "sampled": sample[1]}
+        digest = hashlib.sha256(f"{url}\n{digest_of(sample[0])}".encode()).hexdigest()
+        return self._add(digest, {"sample": sample[0]}, about | {"dataset": url, "asked": asked})
+
+    def _add(self, digest: str, parts: dict[str, Path], about: dict[str, Any]) -> TableAbout:
+        """Store the files of a table under the id that follows from a digest, unless it is stored already."""
+        most = self._space.limits.rows
+        if most and about["rows"] > most:
+            raise StoreError(f"The table has {count(about['rows'])} rows, more than {count(most)}: load fewer.")
+        identifier = self._id_of(digest)
         if not self._has_table(identifier):
             with self._space.meta.reading() as connection:
                 if records.exists(connection, identifier):  # it was theirs and was handed over to someone else
                     identifier = new_id()
-            about = TableAbout(
-                id=identifier,
-                name=clean_name(name),
-                rows=rows,
-                columns=columns,
-                bytes=path.stat().st_size,
-                created=now(),
-                notes=list(notes or []),
-                sampled=sample[1] if sample else 0,
-                replaces=replaces,
-            )
-            parts = {"table": path} | ({"sample": sample[0]} if sample else {})
-            self._space.add("tables", identifier, asdict(about), parts, detail=about.name)
+            stored = sum(path.stat().st_size for path in ([parts["table"]] if "table" in parts else parts.values()))
+            made = TableAbout(**about | {"name": clean_name(about["name"])}, id=identifier, bytes=stored, created=now())
+            self._space.add("tables", identifier, asdict(made), parts, detail=made.name)
         return self.about(identifier)
 
     def _id_of(self, digest: str) -> str:
@@ -111,8 +116,18 @@ class Tables:
         return self._space.listed("tables", lambda kept: known(TableAbout, kept))[::-1]
 
     def path(self, identifier: str) -> Path:
-        """Return the Parquet file of a table."""
+        """Return the Parquet file of a table; StoreError if its rows are not here."""
+        about = self.about(identifier)
+        if about.dataset:
+            raise StoreError(
+                f"The rows of {about.name!r} are in {about.dataset}, and only the workers of the cluster read them: do "
+                "this where they are, or load a part of them as a file."
+            )
         return self._space.part("tables", identifier, "table")
+
+    def columns(self, identifier: str) -> list[str]:
+        """Return the names of a table's columns."""
+        return list(pq.read_schema(self.shown_path(identifier)).names)
 
     def shown_path(self, identifier: str) -> Path:
         """Return the file that pages show of a table: its sample if it is too large for memory."""
@@ -133,7 +148,7 @@ class Tables:
     def set_names(self, identifier: str, names: Names) -> None:
         """Set how the columns of a table are shown, and which codes mean missing; TableError where that cannot be."""
         about = self.about(identifier)
-        columns = pq.read_schema(self.path(identifier)).names
+        columns = self.columns(identifier)
         names.check(columns)
         codes, before = names.codes(), Names.from_dict(about.names).codes()
         for column in (about.held_out_by or {}).values():

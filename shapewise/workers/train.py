@@ -111,8 +111,10 @@ def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _
         return model
     if model is None:
         adds: str = about.get("adds", "")
-        made = add_rows(workspace, spec, adds, n_jobs, reporter) if adds else train(workspace, spec, n_jobs, reporter)
-        model = made.id
+        if adds:
+            model = add_rows(workspace, spec, adds, n_jobs, reporter).id
+        else:
+            model = train(workspace, spec, n_jobs, reporter, on_cluster=about.get("cluster_threads", 0) > 0).id
         reporter.write()
         write_json(folder / MODEL, {"model": model})
     if spec.kind == "additive" and spec.bands and not _has_own_bands(workspace, model):

@@ -1,4 +1,4 @@
-"""Ways to load a table: samples, an upload, or a file in an allow-listed folder on the server."""
+"""Ways to load a table: samples, an upload, a file in a folder of the server, or a dataset that the cluster reads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from typing import IO
 
 import streamlit as st
 
+from shapewise.access import cluster
 from shapewise.errors import room
 from shapewise.ingest import supervisor as loader
 from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
+from shapewise.ingest.dataset import load_dataset
 from shapewise.ingest.read import read_file
 from shapewise.places import SAMPLES
 from shapewise.store.atomic_files import scratch_file, scratch_folder
@@ -165,7 +167,13 @@ def _read_upload(file: IO[bytes], name: str) -> TableAbout:
         return read(path, name)
 
 
-def from_folder(around: Around = _plainly) -> None:
+def from_server(around: Around = _plainly) -> None:
+    """Show what the server offers: a folder of its own, and datasets that the cluster reads."""
+    _from_folder(around)
+    _from_dataset(around)
+
+
+def _from_folder(around: Around) -> None:
     """Show the files, and folders of Parquet files, in the folder GAMCORE_DATA_FOLDER; nothing if it is not set."""
     allowed = os.environ.get(FOLDER_VARIABLE)
     if not allowed:
@@ -179,6 +187,30 @@ def from_folder(around: Around = _plainly) -> None:
             st.error("That file is outside the allowed folder: choose another.", icon=":material/error:")
             return
         _keep(lambda: read(path, path.name), _known(), around)
+
+
+def _from_dataset(around: Around) -> None:
+    """Show a field for a dataset that the workers of the cluster read; nothing where none may be loaded."""
+    if not (cluster.address() and cluster.allowed()):
+        return
+    st.subheader("Or a dataset of the cluster", anchor=False)
+    url = st.text_input(
+        "Path or URL of a Parquet file, or of a folder of them", placeholder=f"{cluster.allowed()[0]}/…",
+        help="Its rows stay there: the workers of the cluster read them, and pages show a sample.",
+    )  # fmt: skip
+    if st.button("Load the dataset", disabled=not url.strip()):
+        _keep(lambda: read_dataset(url), _known(), around)
+
+
+def read_dataset(url: str) -> TableAbout:
+    """Let the workers draw a sample of a dataset, showing progress, and store it. Raises ReaderError or StoreError."""
+    bar = st.progress(0.0, "Asking the workers of the cluster")
+
+    def tell(share: float, words: str) -> None:
+        bar.progress(share, words)
+
+    with cluster.connected() as crew:
+        return load_dataset(state.workspace(), url, crew, tell)
 
 
 def _offered(folder: Path) -> list[str]:
@@ -195,7 +227,7 @@ def dialog() -> None:
     """Show all ways to load a table in a dialog."""
     samples()
     upload()
-    from_folder()
+    from_server()
 
 
 @st.dialog("Delete this table?")

@@ -26,7 +26,10 @@ WAYS = ("A computed column", "Another type")
 
 @st.fragment
 def show(table: TableAbout) -> None:
-    """Show the steps that lead to a table, and, to those who may, the draft of further ones."""
+    """Show the steps that lead to a table, and, to those who may, the draft of further ones; nothing of a table whose
+    rows are not here to compute with."""
+    if table.dataset:
+        return
     if not state.mine("tables", table.id) or not state.workspace().may("create"):
         if table.steps:
             st.subheader("Computed columns and types", anchor=False)

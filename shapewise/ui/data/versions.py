@@ -37,7 +37,7 @@ def dialog(table: TableAbout) -> None:
         "held-out rows. This version and its models stay until deleted."
     )
     loading.upload("", partial(_add, table))
-    loading.from_folder(partial(_add, table))
+    loading.from_server(partial(_add, table))
 
 
 def _add(of: TableAbout, store: loading.Store) -> TableAbout:

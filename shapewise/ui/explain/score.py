@@ -47,6 +47,12 @@ def score(model: ModelAbout) -> None:
         )
         top = st.number_input("Reasons per row", 0, 20, 3, key=f"score-top-{model.id}",
                               help="The largest contributions to the score, by name and size.")  # fmt: skip
+    if tables[chosen].dataset:
+        st.caption(
+            f"Its rows stay in {md(tables[chosen].dataset)}: score them there, with "
+            "`gamcore.distributed.write_predictions`, or with the model as SQL or Python."
+        )
+        return
     try:
         fits = _fits(model.id, chosen)
     except TableError as error:

@@ -16,8 +16,10 @@ import streamlit as st
 from streamlit import config
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from shapewise.access import cluster
 from shapewise.access.deployment import missing
 from shapewise.access.quotas import is_shared
+from shapewise.errors import StoreError
 
 log = logging.getLogger(__name__)
 OPTIONS = (
@@ -29,6 +31,7 @@ SWITCH = 5e-4
 """Seconds after which a thread that computes lets others on: a server answers browsers beside it, many times per page,
 and each answer waits for this long. Python's own is ten times that."""
 _loading: list[threading.Thread] = []
+_looking: list[threading.Thread] = []
 
 
 def is_launched_bare() -> bool:
@@ -37,12 +40,27 @@ def is_launched_bare() -> bool:
 
 
 def lacks() -> list[str]:
-    """Return what a shared deployment lacks; an empty list for a single-user app."""
+    """Return what the server lacks: of a cluster that it is to use, and of what a shared deployment needs."""
+    wrong = cluster.misconfigured()
     if not is_shared():
-        return []
+        return wrong
     options = {name: config.get_option(name) for name in OPTIONS}
     options["proxy_secret"] = os.environ.get("GAMCORE_PROXY_SECRET", "")
-    return missing(options, auth(), config.is_manually_set("server.cookieSecret"))
+    return wrong + missing(options, auth(), config.is_manually_set("server.cookieSecret"))
+
+
+def look_at_cluster() -> None:
+    """Log, once per server, what the cluster has, or why it does not answer; the server goes on, as it may later."""
+    if cluster.address() and not _looking:
+        _looking.append(threading.Thread(target=_look, daemon=True, name="cluster"))
+        _looking[0].start()
+
+
+def _look() -> None:
+    try:
+        log.info("The cluster at %s has %s", cluster.address(), cluster.workers().words)
+    except StoreError as error:
+        log.error("%s", error)
 
 
 def auth() -> Mapping[str, Any]:
@@ -55,14 +73,12 @@ def auth() -> Mapping[str, Any]:
 
 
 def refuse() -> None:
-    """Stop a server that is configured as shared but is not ready for it."""
+    """Stop a server that lacks something."""
     lacking = lacks()
     if not lacking:
         return
-    log.critical("GAMCORE_MODE=shared is not ready: %s", " ".join(lacking))
-    st.error(
-        "This server is not configured for sharing, so it stops. The log says what is missing.", icon=":material/lock:"
-    )
+    log.critical("The server is not ready: %s", " ".join(lacking))
+    st.error("This server is not ready to serve, so it stops. The log says what is missing.", icon=":material/lock:")
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()  # after this page has been sent
     st.stop()
 
@@ -96,9 +112,10 @@ def launch(script: str, options: Sequence[str]) -> None:
     def checked(*of: Any, **settings: Any) -> None:
         lacking = lacks()  # all options are known by now, from every source
         if lacking:
-            print("GAMCORE_MODE=shared is not ready:", *lacking, sep="\n- ", file=sys.stderr)
+            print("The server is not ready:", *lacking, sep="\n- ", file=sys.stderr)
             sys.exit(2)
         answer_soon()
+        look_at_cluster()
         load()
         serve(*of, **settings)
 

@@ -41,6 +41,7 @@ def configure() -> None:
     st.logo(str(ASSETS / "logo.svg"), size="large", icon_image=str(ASSETS / "icon.svg"))
     errors.watch()
     deployment.refuse()
+    deployment.look_at_cluster()
     state.warm_up()
 
 

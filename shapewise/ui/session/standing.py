@@ -9,14 +9,13 @@ import numpy as np
 from gamcore.boosting.progress import Stage
 from gamcore.numbers import percent
 from shapewise.training.runs import Run, Standing
-from shapewise.ui.session import state
 from shapewise.ui.session.words import count, duration
 
 
-def left_seconds(standing: Standing) -> float | None:
-    """Time left in the stage, from the refits that have ended; unknown during the first."""
+def left_seconds(standing: Standing, threads: int) -> float | None:
+    """Time left in the stage, from the refits that have ended; unknown during the first. threads : that train."""
     begun = np.unique(standing.points[:, 0]).size
-    ended = max(begun - state.n_jobs(), 0)
+    ended = max(begun - threads, 0)
     return standing.seconds / ended * (standing.n_refits - ended) if ended else None
 
 
@@ -31,15 +30,15 @@ STEPS: Final[dict[Stage, str]] = {
 """Stages that count steps instead of rounds, in words."""
 
 
-def in_words(standing: Standing) -> tuple[float, str]:
-    """Return how far a stage is, as a share and in words."""
+def in_words(standing: Standing, threads: int) -> tuple[float, str]:
+    """Return how far a stage is, as a share and in words. threads : that train."""
     if standing.stage in STEPS:
         done = float(standing.points[-1, 1])
         share = done / max(standing.most, 1)
         words = {"share": percent(share, 0), "done": count(done), "most": count(standing.most)}
         return share, STEPS[standing.stage].format(**words)
-    begun, rounds, rest = np.unique(standing.points[:, 0]).size, len(standing.points), left_seconds(standing)
-    ended = max(begun - state.n_jobs(), 0) + 0.5 * min(begun, state.n_jobs())
+    begun, rounds = np.unique(standing.points[:, 0]).size, len(standing.points)
+    rest, ended = left_seconds(standing, threads), max(begun - threads, 0) + 0.5 * min(begun, threads)
     of_rounds = [
         f"{standing.n_pairs} pairs" if standing.stage == "pairs" else standing.stage,
         f"refit {begun} of {standing.n_refits}",
@@ -56,4 +55,4 @@ def of_run(run: Run) -> tuple[float, str]:
         return 0.0, "waiting, next" if run.place == 1 else f"waiting, number {count(run.place)} in the queue"
     if not len(run.standing.points):
         return 0.0, "starting"
-    return in_words(run.standing)
+    return in_words(run.standing, run.threads)

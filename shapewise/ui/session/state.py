@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, cast
 
 import pandas as pd
-import pyarrow.parquet as pq
 import streamlit as st
 
 from gamcore.data.codes import MissingCodes
@@ -208,7 +207,7 @@ def rows_of(table: str, columns: Sequence[str]) -> pd.DataFrame:
 
 @st.cache_data(show_spinner=False, max_entries=1000)
 def _columns(table: str) -> list[str]:
-    return list(pq.read_schema(workspace().tables.path(table)).names)
+    return workspace().tables.columns(table)
 
 
 def columns(table: str) -> list[str]:

@@ -199,13 +199,20 @@ def metrics(model: ModelAbout) -> None:
             _metrics_by_loss(model, numbers)
         else:
             _metrics_of_numbers(model, numbers)
-        part = learnt_from(model.rows)
-        st.metric(
-            "Training rows", count(model.rows["training"]), border=True,
-            help=f"{count(model.rows['held_out'])} more rows are held out, never used for fitting or early stopping."
-            + (f" All come from a sample of {count(model.rows['sample'])} rows." if "sample" in model.rows else "")
-            + (f" The model learnt {part}." if part else ""),
-        )  # fmt: skip
+        st.metric("Training rows", count(model.rows["training"]), border=True, help=_of_which_rows(model))
+
+
+def _of_which_rows(model: ModelAbout) -> str:
+    """Say which rows a model was trained on, and on which it was measured."""
+    held, part = count(model.rows["held_out"]), learnt_from(model.rows)
+    words = f"{held} more rows are held out, never used for fitting or early stopping."
+    if "sample" in model.rows:
+        words = (
+            "All rows of the table but those held out; rows per bin and the base rate are of all of them, too. The "
+            f"metrics are of {held} held-out rows in a sample of {count(model.rows['sample'])} rows."
+        )
+    words += f" The model learnt {part}." if part else ""
+    return words + " The cluster trained it." * model.on_cluster
 
 
 def _metrics_of_classes(model: ModelAbout, numbers: dict[str, float]) -> None:

@@ -155,7 +155,7 @@ def test_the_base_rate_of_a_model_is_that_of_all_its_rows(large):
     assert model.metrics["base_rate"] == pytest.approx(1 / (1 + np.exp(-fitted.base)))
     assert model.metrics["base_rate"] == pytest.approx(np.mean(np.array(whole["stays"]) == "yes"), abs=0.01)
     assert model.rows["sample"] == 500
-    assert "of a sample of 500" in dict(card.card(space, model.id).rows)["Rows"]
+    assert "in a sample of 500" in dict(card.card(space, model.id).rows)["Rows"]
 
 
 def test_what_a_form_knows_of_a_large_table_is_said(large):

@@ -1,0 +1,125 @@
+"""The cluster that trainings may run on, and the datasets that its workers may read: what runs the server decides both.
+
+`SHAPEWISE_CLUSTER` is the address of a Dask scheduler; certificates for tls:// are those of Dask's own configuration.
+`SHAPEWISE_DATASETS` lists paths or URLs, separated by commas; what is below one of them may be loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from gamcore.numbers import count, size
+from shapewise.errors import StoreError
+
+if TYPE_CHECKING:
+    from gamcore.distributed.cluster import OnCluster
+
+ADDRESS: Final = "SHAPEWISE_CLUSTER"
+DATASETS: Final = "SHAPEWISE_DATASETS"
+FORM: Final = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/:]+:\d{1,5}")
+UNSAFE: Final = re.compile(r"[\s\\%?#@*]|(^|/)\.{1,2}(/|$)")
+"""What a path below an allowed one may not have: steps upwards, patterns, queries and credentials."""
+
+WAIT_SECONDS: Final = 5.0
+
+
+def address() -> str:
+    """Return the address of the scheduler, empty if there is no cluster."""
+    return os.environ.get(ADDRESS, "").strip()
+
+
+def misconfigured() -> list[str]:
+    """Return what is wrong with the settings, as sentences."""
+    wrong = []
+    if address() and not FORM.fullmatch(address()):
+        wrong.append(f"{ADDRESS} is {address()!r}: set it to a scheduler's address, such as tls://scheduler:8786.")
+    if address() and find_spec("distributed") is None:
+        wrong.append(f'{ADDRESS} needs more libraries: pip install "shapewise[cluster]".')
+    if allowed() and not address():
+        wrong.append(f"{DATASETS} is set, but nobody reads them: set {ADDRESS} to a scheduler's address.")
+    return wrong
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The workers of a cluster: how many, with how many threads, and with how many bytes of memory, all together."""
+
+    number: int
+    threads: int
+    memory: float
+
+    @property
+    def words(self) -> str:
+        """Them in words."""
+        return (
+            f"{count(self.number)} worker{'s' * (self.number != 1)}, {count(self.threads)} "
+            f"thread{'s' * (self.threads != 1)}, {size(self.memory)} of memory"
+        )
+
+
+def workers() -> Workers:
+    """Return the workers there are now; StoreError if nobody answers."""
+    with connected() as crew:
+        known = crew.workers()
+        return Workers(len(known), sum(threads for threads, _ in known), sum(memory for _, memory in known))
+
+
+@contextmanager
+def connected() -> Iterator[OnCluster]:
+    """Yield the workers of the cluster; StoreError, in a sentence, where the cluster fails."""
+    if not address():
+        raise StoreError(f"There is no cluster: set {ADDRESS} to a scheduler's address, or do without it.")
+    if wrong := misconfigured():
+        raise StoreError(wrong[0])
+    from distributed.comm.core import CommClosedError
+
+    from gamcore.distributed.client import NO_SCHEDULER, ClusterError
+    from gamcore.distributed.cluster import OnCluster
+
+    client = _client()
+    try:
+        crew = OnCluster(client)
+        try:
+            yield crew
+        finally:
+            crew.close()
+    except ClusterError as error:
+        raise StoreError(str(error)) from error
+    except CommClosedError as error:
+        raise StoreError(NO_SCHEDULER) from error
+    finally:
+        client.close(timeout=WAIT_SECONDS)
+
+
+def _client() -> Any:
+    """Return a connection to the scheduler."""
+    import distributed
+
+    library: Any = distributed
+    try:
+        return library.Client(address(), timeout=WAIT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError, RuntimeError) as error:  # the last three where certificates are missing
+        raise StoreError(
+            f"The cluster at {address()} does not answer ({error or type(error).__name__}): see that its scheduler "
+            "runs, then try again."
+        ) from error
+
+
+def allowed() -> list[str]:
+    """Return the paths and URLs below which datasets may be loaded."""
+    return [place.strip().rstrip("/") for place in os.environ.get(DATASETS, "").split(",") if place.strip()]
+
+
+def check_dataset(url: str) -> str:
+    """Return the path or URL of a dataset; StoreError unless it is below an allowed one."""
+    plain = url.strip().rstrip("/")
+    if not any(plain == place or plain.startswith(f"{place}/") for place in allowed()) or UNSAFE.search(plain):
+        places = ", ".join(allowed()) or "none"
+        raise StoreError(f"{plain[:200]!r} may not be loaded here: give a dataset below {places}.")
+    return plain

@@ -1,0 +1,142 @@
+"""Tables that stay where they are: the workers of the cluster read them, and the workspace keeps a sample.
+
+A row is in the sample by the hash of its number, so workers know which of their rows the pages show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Self
+
+import pandas as pd
+import pyarrow as pa
+
+from gamcore.data.codes import MissingCodes, clear_codes
+from gamcore.data.columns import TableError
+from gamcore.distributed.pieces import ParquetPiece, starts_of
+from gamcore.numbers import count
+from shapewise.access import cluster
+from shapewise.errors import StoreError
+from shapewise.ingest.arrow_types import Changed, plain_columns
+from shapewise.ingest.common import MAX_COLUMNS, ReaderError
+from shapewise.ingest.dataset_pieces import PlainPiece, ShownPiece, bytes_of, sample_of
+from shapewise.ingest.writer import Groups, Tell, Written, sample_size, sampled_rows, threshold
+from shapewise.store.atomic_files import scratch_folder
+from shapewise.store.batches import beginning
+from shapewise.store.workspace import TableAbout, Workspace
+
+if TYPE_CHECKING:
+    from gamcore.distributed.cluster import OnCluster
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The pieces of a dataset. notes : what is changed in reading them."""
+
+    url: str
+    pieces: list[PlainPiece]
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def at(cls, url: str, crew: OnCluster) -> Self:
+        """Look at a dataset; StoreError where it may not be loaded, ReaderError where it cannot be."""
+        place = cluster.check_dataset(url)
+        with _refusing():
+            pieces = [piece for piece in crew.pieces(place) if isinstance(piece, ParquetPiece)]
+        notes: list[str] = []
+        kept = plain_columns(pieces[0].schema, notes, decode=True)
+        if len(kept) > MAX_COLUMNS:
+            raise ReaderError(
+                f"The dataset has {count(len(kept))} columns, more than {count(MAX_COLUMNS)}: drop some first."
+            )
+        return cls(place, [PlainPiece(piece, tuple(kept)) for piece in pieces], notes)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all pieces."""
+        return sum(piece.n_rows for piece in self.pieces)
+
+    def sample(self, crew: OnCluster, into: Path, limit: int, tell: Tell) -> tuple[int, Written]:
+        """Write a sample of at most `limit` / 4 bytes to a file; return how many rows it was to have, and its size."""
+        rows = self.n_rows
+        if not rows:
+            raise ReaderError("The dataset has column names but no rows: choose another.")
+
+        def tell_pieces(done: int, of: int) -> bool:
+            tell(done / of, f"Drawing a sample of {count(rows)} rows: {count(done)} of {count(of)} pieces")
+            return False
+
+        first = next(piece for piece in self.pieces if piece.n_rows)
+        with _refusing():
+            memory = crew.sketch(bytes_of, [first], [0], lambda done, of: False)[0] / first.n_rows * rows
+            asked = sample_size(rows, int(memory), limit)
+            below, starts = threshold(asked, rows), starts_of([piece.n_rows for piece in self.pieces])
+            parts = crew.sketch(partial(sample_of, below), self.pieces, starts, tell_pieces)
+        schema = pa.schema([(column.name, column.kind) for column in first.kept])
+        with Groups(into, schema) as some:
+            for table, _ in parts:
+                some.add(table)
+        sum((changed for _, changed in parts), Changed()).tell(self.notes)
+        return asked, Written(rows, len(schema), int(memory), some.rows)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Raise what a worker could not read as a ReaderError."""
+    try:
+        yield
+    except TableError as error:
+        raise ReaderError(str(error)) from error
+
+
+def load_dataset(space: Workspace, url: str, crew: OnCluster, tell: Tell) -> TableAbout:
+    """Let the workers draw a sample of a dataset, and store it as a table; ReaderError or StoreError where it cannot
+    be. tell : called with the share done, and words."""
+    with scratch_folder(space.root) as into:
+        dataset, sample = Dataset.at(url, crew), into / "sample.parquet"
+        asked, written = dataset.sample(crew, sample, space.limits.table_memory, tell)
+        return space.tables.add_dataset(
+            dataset.url, asked, (sample, written.sampled), written.rows, written.columns,
+            name=PurePosixPath(dataset.url).stem, notes=dataset.notes,
+        )  # fmt: skip
+
+
+def shown_pieces(
+    space: Workspace, table: str, crew: OnCluster, columns: Sequence[str], codes: MissingCodes | None = None
+) -> list[ShownPiece]:
+    """Return the rows of a stored dataset as pages show them; StoreError where it has changed since.
+
+    columns : those to read, of which at least one exists. codes : those that mean missing; None for the table's own.
+    """
+    about = space.tables.about(table)
+    try:
+        dataset = Dataset.at(about.dataset, crew)
+    except ReaderError as error:
+        raise StoreError(str(error)) from error
+    if dataset.n_rows != about.rows:
+        raise StoreError(
+            f"{about.dataset} has {count(dataset.n_rows)} rows now, and had {count(about.rows)} when it was loaded: "
+            "load it again, as a newer version."
+        )
+    like, below = like_of(space, table, columns, codes), threshold(about.asked, about.rows)
+    sizes = [piece.n_rows for piece in dataset.pieces]
+    inside = [sampled_rows(first, first + n, below).size for first, n in zip(starts_of(sizes), sizes, strict=True)]
+    befores = [0, *accumulate(inside)][: len(sizes)]
+    known = space.tables.names(table).codes() if codes is None else codes
+    return [
+        ShownPiece(piece, like, known, below, before) for piece, before in zip(dataset.pieces, befores, strict=True)
+    ]
+
+
+def like_of(space: Workspace, table: str, columns: Sequence[str], codes: MissingCodes | None = None) -> pd.DataFrame:
+    """Return the first rows that pages show of a table, with the types of all, of the columns that exist, and of at
+    least one. codes : those that mean missing; None for the table's own."""
+    head = beginning(space.tables.shown_path(table))
+    wanted = [name for name in head.columns if name in columns]
+    known = space.tables.names(table).codes() if codes is None else codes
+    return clear_codes(head[wanted or [head.columns[0]]], known)

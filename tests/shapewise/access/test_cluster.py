@@ -1,0 +1,109 @@
+"""What a server is told of a cluster: its address, its certificates, and the datasets that may be loaded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from shapewise.access import cluster
+from shapewise.errors import StoreError
+from shapewise.ui.session import deployment
+from tests.support.pieces import bare_cluster
+from tests.support.places import ROOT
+
+LAKE = "s3://bank/lake"
+
+
+@pytest.mark.parametrize(
+    "url", [LAKE, f"{LAKE}/renewals", f" {LAKE}/2026/renewals.parquet/ ", "/data/lake/year=2026/a_b.parquet"]
+)
+def test_what_is_below_an_allowed_place_may_be_loaded(url, monkeypatch):
+    monkeypatch.setenv("SHAPEWISE_DATASETS", f"{LAKE}/, /data/lake")
+    assert cluster.check_dataset(url) == url.strip().rstrip("/")
+
+
+@pytest.mark.parametrize("url", [
+    "", "/", "s3://bank", "s3://bank/lakes", "s3://bank/lake-secret/x", "s3://other/lake/x", f"{LAKE}/../payroll",
+    f"{LAKE}/./x", f"{LAKE}/a/../../payroll", f"{LAKE}/%2e%2e/payroll", f"{LAKE}/x?endpoint_override=evil:80",
+    f"{LAKE}/x#y", f"{LAKE}/*", f"{LAKE}\\..\\x", "s3://key:secret@bank/lake/x", "/etc/passwd", "/data/lake/../secret",
+    "/data/lakes", "file:///data/lake/x", "http://bank/lake/x", f"{LAKE}/a\nb",
+])  # fmt: skip
+def test_nothing_else_may_be_loaded(url, monkeypatch):
+    monkeypatch.setenv("SHAPEWISE_DATASETS", f"{LAKE}/, /data/lake")
+    with pytest.raises(StoreError, match="may not be loaded here: give a dataset below s3://bank/lake, /data/lake"):
+        cluster.check_dataset(url)
+
+
+def test_without_a_list_nothing_may_be_loaded(monkeypatch):
+    monkeypatch.delenv("SHAPEWISE_DATASETS", raising=False)
+    with pytest.raises(StoreError, match="below none"):
+        cluster.check_dataset("/tmp/x")
+
+
+@pytest.mark.parametrize("address", ["scheduler:8786", "http://scheduler:8786", "tcp://scheduler", "tcp://a b:1"])
+def test_a_server_with_a_wrong_address_does_not_start(address, monkeypatch, capsys):
+    monkeypatch.setenv("SHAPEWISE_CLUSTER", address)
+    (said,) = deployment.lacks()
+    assert said.startswith(f"SHAPEWISE_CLUSTER is {address!r}: set it to a scheduler's address")
+    with pytest.raises(StoreError, match="set it to a scheduler's address"):
+        cluster.workers()
+
+
+def test_datasets_need_a_cluster(monkeypatch):
+    monkeypatch.setenv("SHAPEWISE_DATASETS", LAKE)
+    (said,) = deployment.lacks()
+    assert said.startswith("SHAPEWISE_DATASETS is set, but nobody reads them: set SHAPEWISE_CLUSTER")
+
+
+@pytest.mark.parametrize("address", ["", "tcp://scheduler:8786", "tls://10.0.0.1:8786"])
+def test_a_server_with_a_right_address_or_none_starts(address, monkeypatch):
+    monkeypatch.setenv("SHAPEWISE_CLUSTER", address)
+    assert deployment.lacks() == []
+
+
+def test_a_server_says_at_its_start_what_the_cluster_has(monkeypatch, caplog):
+    monkeypatch.setattr(deployment, "_looking", [])
+    monkeypatch.setattr(cluster, "WAIT_SECONDS", 0.5)
+    monkeypatch.setenv("SHAPEWISE_CLUSTER", "tcp://127.0.0.1:1")
+    deployment.look_at_cluster()
+    deployment._looking[0].join()
+    assert "The cluster at tcp://127.0.0.1:1 does not answer" in caplog.text
+    deployment.look_at_cluster()
+    assert len(deployment._looking) == 1
+
+
+@pytest.fixture
+def certificates(tmp_path):
+    """The environment of those who have a certificate of a cluster's own authority."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is missing")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=cluster"]
+    subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    tls = {"CA_FILE": certificate}
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        tls |= {f"{role}__KEY": key, f"{role}__CERT": certificate}
+    return {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(path) for name, path in tls.items()}
+
+
+def asked(address, certificates):
+    """What a program answers that asks for the workers."""
+    code = (
+        "from shapewise.access import cluster\nfrom shapewise.errors import StoreError\n"
+        "try: print(cluster.workers().number)\nexcept StoreError as error: print(error)"
+    )
+    environment = {**os.environ, "SHAPEWISE_CLUSTER": address, **certificates}
+    made = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=ROOT)
+    return made.stdout
+
+
+def test_certificates_are_those_of_dask(certificates, tmp_path):
+    with bare_cluster(tmp_path, 1, certificates) as made:
+        address = made.client.scheduler.address
+        assert address.startswith("tls://")
+        assert asked(address, certificates) == "1\n"
+        assert "does not answer" in asked(address, {})

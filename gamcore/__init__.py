@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gamcore.boosting.progress import Progress
     from gamcore.data.columns import TableError
+    from gamcore.estimators.effect import EffectGAM
     from gamcore.estimators.fewer import fewer_curves
     from gamcore.estimators.gam import GAMClassifier, GAMRegressor, rank_pairs, suggest_segments
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
@@ -27,6 +28,7 @@ __version__ = "0.2.0"
 __all__ = [
     "PRESETS",
     "TASK_PRESETS",
+    "EffectGAM",
     "GAMClassifier",
     "GAMRegressor",
     "ModelFileError",
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "EffectGAM": "estimators.effect",
     "PRESETS": "estimators.presets",
     "TASK_PRESETS": "estimators.presets",
     "GAMClassifier": "estimators.gam",

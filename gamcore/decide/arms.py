@@ -19,13 +19,22 @@ from scipy.stats import chi2, chisquare, dunnett, norm
 from gamcore.data.column_names import Measure
 from gamcore.data.columns import read_texts
 from gamcore.data.table import Table, as_table
-from gamcore.decide.experiment_effects import Arm, Effect, ReadOut, concluded, effect_of_means, effect_of_rates
+from gamcore.decide.clusters import by_clusters, read_assigned
+from gamcore.decide.experiment_effects import (
+    Arm,
+    Effect,
+    ReadOut,
+    concluded,
+    effect_of_means,
+    effect_of_rates,
+    less_expected,
+)
 from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
-from gamcore.decide.experiment_readout import outcome_of
+from gamcore.decide.experiment_readout import outcome_of, whenever
 from gamcore.decide.fairness import groups_of
 from gamcore.explanation import Explanation
 from gamcore.stats.intervals import Interval, student, wilson
-from gamcore.types import Floats
+from gamcore.types import Floats, Ints
 
 Adjustment = Literal["Holm", "Dunnett"]
 MOST_ARMS: Final = 12
@@ -37,7 +46,9 @@ FEWEST: Final = 2
 class ArmsTest:
     """How a test was set up. arm : its column. control : a level of it. shares : the planned share of every arm by
     level, up to a factor; None for equal ones. metrics : outcomes and their roles. before : by metric, the column with
-    its pre-experiment values."""
+    its pre-experiment values. customers : of all arms at the planned end, if the test may be looked at before; 0 for
+    one look, at the end. cluster : column of what was assigned to an arm as a whole, such as a store or a household.
+    known_before : columns known before the test, of which a model may expect outcomes (`expected` of `read_arms`)."""
 
     arm: str
     control: str
@@ -45,11 +56,15 @@ class ArmsTest:
     shares: Mapping[str, float] | None = None
     before: Mapping[str, str] | None = None
     adjustment: Adjustment = "Holm"
+    customers: int = 0
+    cluster: str | None = None
+    known_before: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class ArmSizes:
-    """Customers of each arm, those planned of as many, and p of a chi-squared test that they agree."""
+    """Customers of each arm (clusters where these were assigned), those planned of as many, and p of a chi-squared test
+    that they agree."""
 
     counts: dict[str, int]
     planned: dict[str, float]
@@ -83,7 +98,7 @@ class ArmsReadOut(Explanation):
 
     def as_read_out(self) -> ReadOut:
         """Return the effects as they are drawn and worded."""
-        return ReadOut((), self.effects)
+        return ReadOut((), self.effects, customers=self.test.customers)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per arm and metric, the control first, with rates or means, differences and ratios."""
@@ -104,18 +119,23 @@ class ArmsReadOut(Explanation):
         return row
 
 
-def read_arms(frame: pd.DataFrame | Table, test: ArmsTest) -> ArmsReadOut:
-    """Read a test from its rows; those without an arm are left out. ExperimentError says what cannot be read."""
+def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str, Floats] | None = None) -> ArmsReadOut:
+    """Read a test from its rows; those without an arm are left out. ExperimentError says what cannot be read.
+
+    expected : by metric, what a model of columns known before the test expects of each row (n,), by parts that did not
+    see it (`estimators.effect.expected_outcomes`); it narrows intervals as a value from before does.
+    """
     table = as_table(frame)
     arm, arms = _arms(table, test)
+    clusters = None if test.cluster is None else read_assigned(table, test.cluster, arm, arms)
     columns = {name: outcome_of(table, name) for name in {*test.metrics, *(test.before or {}).values()}}
     inside = arm >= 0
-    sizes = {"all": _sizes(arm[inside], arms, test.shares)}
+    sizes = {"all": _sizes(_assigned(arm, inside, clusters), arms, test.shares)}
     effects, levels, rates = [], {}, set()
     for metric, role in test.metrics.items():
         values = columns[metric]
         known = inside & np.isfinite(values)
-        sizes[metric] = _sizes(arm[known], arms, test.shares)
+        sizes[metric] = _sizes(_assigned(arm, known, clusters), arms, test.shares)
         is_rate = metric not in (test.before or {}) and bool(np.isin(values[known], (0.0, 1.0)).all())
         rates |= {metric} if is_rate else set()
         for k, name in enumerate(arms):
@@ -123,11 +143,13 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest) -> ArmsReadOut:
             if k:
                 rows = known & (arm == k), known & (arm == 0)
                 past = columns[test.before[metric]] if test.before and metric in test.before else None
-                effects.append(_effect(name, metric, role, values, rows=rows, past=past, is_rate=is_rate))
-    made = concluded(effects, []).effects
-    if test.adjustment == "Dunnett":
-        made = tuple(_by_dunnett(list(made), arm, inside, columns))
-    return ArmsReadOut(test, arms, sizes=sizes, effects=made, levels=levels, rates=frozenset(rates),
+                past = (expected or {}).get(metric, past)
+                made = _effect(name, metric, role, values, rows=rows, past=past, is_rate=is_rate, clusters=clusters)
+                effects.append(made)
+    done = concluded(whenever(effects, int(inside.sum()), test.customers), []).effects
+    if test.adjustment == "Dunnett" and not (test.customers or test.cluster or expected):
+        done = tuple(_by_dunnett(list(done), arm, inside, columns))
+    return ArmsReadOut(test, arms, sizes=sizes, effects=done, levels=levels, rates=frozenset(rates),
                        left_out=int((~inside).sum()))  # fmt: skip
 
 
@@ -145,6 +167,13 @@ def _arms(table: Table, test: ArmsTest) -> tuple[NDArray[np.int64], tuple[str, .
     arms = (test.control, *sorted(name for name in names if name != test.control))
     place = np.array([*(arms.index(name) for name in names), -1])
     return place[codes], arms
+
+
+def _assigned(arm: NDArray[np.int64], inside: NDArray[np.bool_], clusters: Ints | None) -> NDArray[np.int64]:
+    """Return the arms of some rows, or of their clusters if these were assigned."""
+    if clusters is None:
+        return arm[inside]
+    return arm[inside][np.unique(clusters[inside], return_index=True)[1]]
 
 
 def _sizes(arm: NDArray[np.int64], arms: tuple[str, ...], shares: Mapping[str, float] | None) -> ArmSizes:
@@ -169,15 +198,20 @@ def _level(values: Floats, is_rate: bool) -> tuple[float, Interval]:
 
 def _effect(
     arm: str, metric: str, role: MetricRole, values: Floats, *, rows: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    past: Floats | None, is_rate: bool,
+    past: Floats | None, is_rate: bool, clusters: Ints | None = None,
 ) -> Effect:  # fmt: skip
     """Return the effect of an arm on a metric. rows : those of the arm, and those of the control."""
-    treated, control = values[rows[0]], values[rows[1]]
-    if is_rate:
-        sides = [Arm(part.size, float(part.mean()) if part.size else math.nan) for part in (treated, control)]
-        return effect_of_rates(arm, metric, role, treated=sides[0], control=sides[1])
+    sides = values[rows[0]], values[rows[1]]
     before = None if past is None else (past[rows[0]], past[rows[1]])
-    return effect_of_means(arm, metric, role=role, arms=(treated, control), before=before)
+    both = [Arm(part.size, float(part.mean()) if part.size else math.nan) for part in sides]
+    if is_rate and before is None:
+        made = effect_of_rates(arm, metric, role, treated=both[0], control=both[1])
+    else:
+        made = effect_of_means(arm, metric, role=role, arms=sides, before=before)
+    if clusters is not None:
+        adjusted = sides if before is None else less_expected(sides, before)[:2]
+        made = by_clusters(made, adjusted, (clusters[rows[0]], clusters[rows[1]]))
+    return replace(made, treated=both[0], control=both[1]) if is_rate else made
 
 
 def _by_dunnett(
@@ -234,6 +268,7 @@ def by_group(
     order : of the groups, by default their names'."""
     whole = read_arms(table, replace(test, metrics={metric: "primary"}, adjustment="Holm"))
     arm, arms = _arms(table, test)
+    clusters = None if test.cluster is None else read_assigned(table, test.cluster, arm, arms)
     values = outcome_of(table, metric)
     effects = []
     for label in order or sorted(set(labels), key=str):
@@ -241,9 +276,11 @@ def by_group(
         for k, name in enumerate(arms[1:], 1):
             sides = inside & (arm == k), inside & (arm == 0)
             if min(side.sum() for side in sides) >= FEWEST:
-                effect = _effect(name, metric, "primary", values, rows=sides, past=None, is_rate=metric in whole.rates)
+                effect = _effect(name, metric, "primary", values, rows=sides, past=None, is_rate=metric in whole.rates,
+                                 clusters=clusters)  # fmt: skip
                 effects.append(replace(effect, strategy=str(label), metric=name))
     p = {name: _heterogeneity([effect for effect in effects if effect.metric == name]) for name in arms[1:]}
+    effects = whenever(effects, int((arm >= 0).sum()), test.customers)
     return Segments(named, metric, concluded(effects, []).effects, p)
 
 

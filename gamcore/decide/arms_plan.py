@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -22,6 +22,7 @@ from gamcore.decide.experiment_plan import ExperimentError, Metric, sample_size,
 from gamcore.explanation import Explanation
 from gamcore.numbers import count, exact, percent
 from gamcore.stats.intervals import ALPHA
+from gamcore.stats.sequences import anytime_alpha
 
 EVEN: Final[Mapping[str, float]] = {"control": 0.5, "treated": 0.5}
 EVERYBODY: Final = ""
@@ -54,7 +55,8 @@ def dunnett_alpha(shares: Sequence[float], alpha: float = ALPHA) -> float:
 class PlanRow:
     """One metric of one arm of one strategy: customers per day, alpha, customers needed in both arms, and days.
 
-    share, control_share : of all customers, of the arm and of the control.
+    share, control_share : of all customers, of the arm and of the control. once : days for one look, at the end, where
+    the test may be looked at whenever one likes; 0 where it may not.
     """
 
     strategy: str
@@ -67,6 +69,7 @@ class PlanRow:
     treated: int
     control: int
     days: int
+    once: int = 0
 
     @property
     def feasible(self) -> bool:
@@ -76,7 +79,8 @@ class PlanRow:
     def smallest(self, day: int, power: float) -> float:
         """Return the smallest relative lift that is detected after a number of days; NaN where there is none."""
         treated = math.floor(self.a_day * day * self.share)
-        return smallest_lift(self.metric, treated, self.alpha, power, self.control_share / self.share)
+        alpha = anytime_alpha(self.alpha, day, self.days) if self.once and day else self.alpha
+        return smallest_lift(self.metric, treated, alpha, power, self.control_share / self.share)
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,11 @@ class ExperimentPlan(Explanation):
     def days(self) -> int:
         """Days until every primary metric can be read."""
         return max((row.days for row in self.rows if row.metric.role == "primary"), default=0)
+
+    @property
+    def once(self) -> int:
+        """The same for one look at the end, where the test may be looked at whenever one likes; else 0."""
+        return max((row.once for row in self.rows if row.metric.role == "primary"), default=0)
 
     @property
     def weeks(self) -> int:
@@ -158,13 +167,22 @@ class ExperimentPlan(Explanation):
             return ["No strategy reaches anybody, so there is nothing to test."]
         weeks = "1 week" if self.weeks == 1 else f"{count(self.weeks)} weeks"
         said = [f"{weeks} and {count(self.customers)} customers ({self.split()}); {percent(self.power, 0)} power, "
-                f"{self.adjustment} over {self.tests} comparisons. Read it once, at the end."]  # fmt: skip
+                f"{self.adjustment} over {self.tests} comparisons. {self.looking()}"]  # fmt: skip
         for row, texts in zip(self.rows, self.table().to_dict("records"), strict=True):
             if row.metric.role == "primary" and row.feasible:
                 said.append(f"{' · '.join([*self._named(row).values(), row.metric.name])}: {texts['today']} today, "
                             f"{texts['lift worth finding']} more after {texts['days']} days with {texts['treated']} "
                             f"treated and {texts['control']} in the control.")  # fmt: skip
         return said
+
+    def looking(self) -> str:
+        """Return when the test may be read, and what that costs, as a sentence."""
+        if not self.once:
+            return "Read it once, at the end."
+        return (
+            f"Look whenever you like, and stop when an interval excludes 0. That costs {count(self.days - self.once)} "
+            f"days: read once, at the end, it would take {count(self.once)} instead of at most {count(self.days)}."
+        )
 
     def found_in(self, days: Sequence[int], metric: str = "") -> pd.DataFrame:
         """Return the smallest lift that each row detects, of one metric or all: one column per number of days; NaN
@@ -191,9 +209,9 @@ class ExperimentPlan(Explanation):
 
 def plan(
     a_day: Mapping[str, float], metrics: Sequence[Metric], arms: Mapping[str, float] = EVEN, power: float = 0.8,
-    alpha: float = ALPHA, adjustment: Adjustment = "Holm",
+    alpha: float = ALPHA, adjustment: Adjustment = "Holm", looks: bool = False,
 ) -> ExperimentPlan:  # fmt: skip
-    """Plan a test.
+    """Plan a test. looks : whether it may be looked at whenever one likes, with always-valid intervals.
 
     a_day : customers per day of each strategy; {EVERYBODY: ...} without strategies. arms : the share of each arm up to
     a factor, the control first. adjustment : as in the read-out. Holm's family is strategies x arms x metrics, with the
@@ -215,8 +233,9 @@ def plan(
         for metric in metrics:
             family = nulls if metric.role == "expected null" else tests
             own = single if adjustment == "Dunnett" else alpha / family
-            rows += [_row(strategy, arm, metric, a_day=customers, shares=(share, control), alpha=own, power=power)
-                     for arm, share in treated]  # fmt: skip
+            made = [_row(strategy, arm, metric, a_day=customers, shares=(share, control), alpha=own, power=power)
+                    for arm, share in treated]  # fmt: skip
+            rows += [_looked_at(one, power) for one in made] if looks else made
     return ExperimentPlan(tuple(rows), shares, power, tests, adjustment)
 
 
@@ -229,6 +248,14 @@ def _shares(arms: Mapping[str, float]) -> dict[str, float]:
             raise ExperimentError(f"The share of {arm!r} is {exact(share)}: give every arm a share above 0.")
     whole = sum(arms.values())
     return {arm: share / whole for arm, share in arms.items()}
+
+
+def _looked_at(once: PlanRow, power: float) -> PlanRow:
+    """Return what a comparison needs that may be looked at whenever one likes, given what it needs for one look."""
+    single = anytime_alpha(once.alpha)
+    shares = once.share, once.control_share
+    made = _row(once.strategy, once.arm, once.metric, a_day=once.a_day, shares=shares, alpha=single, power=power)
+    return replace(made, alpha=once.alpha, once=once.days)
 
 
 def _row(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import chisquare
+from scipy.stats import chisquare, norm
 
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide.experiment_plan import FEWEST, MISMATCH, Metric, MetricRole, smallest_lift
@@ -30,6 +30,7 @@ from gamcore.stats.intervals import (
     ratio_of_means,
     ratio_of_rates,
 )
+from gamcore.stats.sequences import anytime_interval, anytime_p
 from gamcore.types import Floats
 
 
@@ -131,11 +132,17 @@ class Effect:
 @dataclass(frozen=True)
 class ReadOut(Explanation):
     """Results of an experiment. `ratios`: the sample-ratio test of all rows, then of each strategy. `notes`: a sentence
-    on each strategy that could not be read."""
+    on each strategy that could not be read. `customers`: see `experiment_readout.read_rows`."""
 
     ratios: tuple[SampleRatio, ...]
     effects: tuple[Effect, ...]
     notes: tuple[str, ...] = ()
+    customers: float = 0.0
+
+    @property
+    def intervals(self) -> str:
+        """What the intervals of its effects are, in words."""
+        return "95% intervals that hold at every look" if self.customers else "95% intervals"
 
     @property
     def stopped(self) -> bool:
@@ -192,7 +199,7 @@ def effect_of_means(
     if min(treated.size, control.size) < FEWEST:
         return unknown
     if before is not None:
-        treated, control, reduced = _adjusted(arms, before)
+        treated, control, reduced = less_expected(arms, before)
     return replace(
         unknown,
         difference=_mean(treated) - _mean(control),
@@ -205,6 +212,26 @@ def effect_of_means(
     )
 
 
+def anytime(effect: Effect, planned: float) -> Effect:
+    """Return an effect with intervals and p that hold at every look; see `stats.sequences`.
+
+    planned : customers of both arms of this comparison after which the test was planned to end.
+    """
+    n = effect.treated.n + effect.control.n
+    if not math.isfinite(effect.p):
+        return effect
+    low, high = effect.ratio_interval
+    if effect.ratio > 0 and low > 0:
+        logs = math.log(low), math.log(high)
+        low, high = (math.exp(end) for end in anytime_interval(math.log(effect.ratio), logs, n, planned))
+    return replace(
+        effect,
+        difference_interval=anytime_interval(effect.difference, effect.difference_interval, n, planned),
+        ratio_interval=(low, high),
+        p=anytime_p(float(norm.isf(effect.p / 2)), n, planned),
+    )
+
+
 def _ratio(mean: float, other: float) -> float:
     """Return the ratio of two means; NaN unless they are positive (the first may be 0)."""
     return mean / other if mean >= 0 and other > 0 else math.nan
@@ -214,7 +241,7 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if values.size else math.nan
 
 
-def _adjusted(arms: tuple[Floats, Floats], before: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
+def less_expected(arms: tuple[Floats, Floats], before: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
     """Return both arms less what their earlier values predict, and the share of the variance that this removes."""
     known = np.concatenate(before)
     mean = float(np.nanmean(known)) if np.isfinite(known).any() else 0.0

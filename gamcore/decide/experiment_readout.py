@@ -19,6 +19,7 @@ from gamcore.decide.experiment_effects import (
     ReadOut,
     SampleRatio,
     _mean,
+    anytime,
     concluded,
     effect_of_means,
     effect_of_rates,
@@ -33,13 +34,15 @@ def read_rows(
     frame: pd.DataFrame | Table, treated: Bools | NDArray[np.int64], assigned: NDArray[np.int64], names: Sequence[str],
     metrics: Mapping[str, MetricRole], shares: Sequence[float] = (0.5, 0.5), arms: Sequence[str] = ("treated",),
     planned: Mapping[tuple[str, str], float] | None = None, before: Mapping[str, str] | None = None,
+    customers: float = 0.0,
 ) -> ReadOut:  # fmt: skip
     """Read an experiment from its rows.
 
     treated : (n,) the arm, 0 or False for the control, else 1 + its index in `arms`. assigned : (n,) the strategy that
     each row would get, as an index into `names`; negative for none. metrics : columns and their roles; 0 and 1 (or
     booleans) are a rate, other numbers a mean. shares : planned, the control's first, up to a factor. planned : lifts
-    by (strategy, metric). before : by metric, the column with its pre-experiment values.
+    by (strategy, metric). before : by metric, the column with its pre-experiment values. customers : of all arms and
+    strategies at the planned end, if the test may be looked at before; 0 for one look, at the end.
     """
     table, inside, arm = as_table(frame), assigned >= 0, np.asarray(treated, np.int64)
     if not inside.any():
@@ -73,7 +76,16 @@ def read_rows(
                     earlier = None if past is None else (columns[past][rows[0]], columns[past][rows[1]])
                     made = effect_of_means(strategy, metric, role=role, arms=values, before=earlier, planned=hoped)
                 effects.append(replace(made, arm=name if len(arms) > 1 else ""))
-    return concluded(effects, ratios)
+    return replace(concluded(whenever(effects, int(inside.sum()), customers), ratios), customers=customers)
+
+
+def whenever(effects: Sequence[Effect], rows: int, customers: float) -> list[Effect]:
+    """Return effects that hold at every look of a test of `customers` in all, of which `rows` are in; as they are if
+    that is 0. Each comparison was planned with its part of the customers."""
+    if not customers:
+        return list(effects)
+    parts = [(effect.treated.n + effect.control.n) / max(rows, 1) for effect in effects]
+    return [anytime(effect, customers * part) if part else effect for effect, part in zip(effects, parts, strict=True)]
 
 
 def _is_rate(values: Floats) -> bool:
@@ -98,9 +110,10 @@ COUNTS: Final = ("strategy", "metric", "treated", "treated successes", "control"
 def read_counts(
     counts: pd.DataFrame, roles: Mapping[str, MetricRole], share: float = 0.5,
     planned: Mapping[tuple[str, str], float] | None = None, names: Sequence[str] | None = None,
+    customers: float = 0.0,
 ) -> ReadOut:  # fmt: skip
     """Read an experiment from counts: the columns of `COUNTS`, one row per strategy and metric. `names`: the known
-    strategies, if given."""
+    strategies, if given. customers : see `read_rows`."""
     lacking = [name for name in COUNTS if name not in counts.columns]
     if lacking:
         raise ExperimentError(f"The counts lack {', '.join(lacking)}: the columns are {', '.join(COUNTS)}.")
@@ -128,4 +141,6 @@ def read_counts(
     if not effects:
         raise ExperimentError("There are no counts yet: fill in at least one row.")
     whole = sample_ratio(sum(n for n, _ in sizes.values()), sum(m for _, m in sizes.values()), share)
-    return concluded(effects, [whole, *(sample_ratio(n, m, share, name) for name, (n, m) in sizes.items())])
+    effects = whenever(effects, whole.treated + whole.control, customers)
+    ratios = [whole, *(sample_ratio(n, m, share, name) for name, (n, m) in sizes.items())]
+    return replace(concluded(effects, ratios), customers=customers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -12,9 +13,12 @@ import pandas as pd
 
 from gamcore.data.columns import read_texts
 from gamcore.data.table import Table, as_table
-from gamcore.decide.arms import MOST_ARMS, Adjustment, ArmsTest, Segments, by_group
+from gamcore.decide.arms import MOST_ARMS, Adjustment, ArmsReadOut, ArmsTest, Segments, by_group, read_arms
 from gamcore.decide.experiment_plan import MetricRole
+from gamcore.decide.experiment_readout import outcome_of
 from gamcore.decide.strategies import StrategySet
+from gamcore.estimators.effect import expected_outcomes
+from gamcore.types import Floats
 from shapewise.decisions.plan_and_outcome import readable
 from shapewise.store.names import known
 from shapewise.store.workspace import Workspace, clean_name, new_id, now
@@ -50,19 +54,24 @@ class StoredTest:
     shares: dict[str, float] = field(default_factory=dict)
     before: dict[str, str] = field(default_factory=dict)
     adjustment: Adjustment = "Holm"
+    customers: int = 0
+    cluster: str | None = None
+    known_before: list[str] = field(default_factory=list)
     money: dict[str, Any] = field(default_factory=dict)
 
     def test(self) -> ArmsTest:
         """Return how it was set up."""
         return ArmsTest(self.arm, self.control, self.metrics, shares=self.shares or None, before=self.before or None,
-                        adjustment=self.adjustment)  # fmt: skip
+                        adjustment=self.adjustment, customers=self.customers, cluster=self.cluster,
+                        known_before=tuple(self.known_before))  # fmt: skip
 
 
 def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier: str = "") -> StoredTest:
     """Store a test, or what it has become."""
     setup: dict[str, Any] = {
         "arm": test.arm, "control": test.control, "metrics": dict(test.metrics), "shares": dict(test.shares or {}),
-        "before": dict(test.before or {}), "adjustment": test.adjustment,
+        "before": dict(test.before or {}), "adjustment": test.adjustment, "customers": test.customers,
+        "cluster": test.cluster, "known_before": list(test.known_before),
     }  # fmt: skip
     if identifier:
         return known(StoredTest, workspace.edit(KIND, identifier, lambda about: about | setup))
@@ -78,13 +87,36 @@ def to_text(test: ArmsTest) -> str:
 
 def from_text(text: str) -> ArmsTest:
     """Return the test that `to_text` wrote."""
-    return ArmsTest(**json.loads(text))
+    kept = json.loads(text)
+    return ArmsTest(**kept | {"known_before": tuple(kept["known_before"])})
 
 
 def tests(workspace: Workspace, tables: set[str]) -> list[StoredTest]:
     """Return the tests of some tables, the newest first."""
     stored = workspace.listed(KIND, lambda about: known(StoredTest, about))
     return [test for test in stored if test.table in tables][::-1]
+
+
+def read_test(test: ArmsTest, rows_of: Callable[[Sequence[str]], pd.DataFrame], n_jobs: int = 1) -> ArmsReadOut:
+    """Read a test, with what a model of its columns known before expects. rows_of : returns all rows of columns."""
+    others = [*(test.before or {}).values(), *([test.cluster] if test.cluster else []), *test.known_before]
+    frame = rows_of([test.arm, *test.metrics, *others])
+    return read_arms(frame, test, _expected(frame, test, n_jobs) if test.known_before else None)
+
+
+def _expected(frame: pd.DataFrame, test: ArmsTest, n_jobs: int) -> dict[str, Floats]:
+    """Return what is expected of each row (n,) by metric; 0 where the outcome is not known, which is not read."""
+    table, expected = as_table(frame), {}
+    for metric in test.metrics:
+        values = outcome_of(table, metric)
+        known = np.isfinite(values)
+        expected[metric] = np.zeros(values.size)
+        if known.any():
+            rows, groups = frame.loc[known], frame.loc[known, test.cluster] if test.cluster else None
+            expected[metric][known] = expected_outcomes(
+                rows[list(test.known_before)], values[known], groups=groups, random_state=0, n_jobs=n_jobs
+            )
+    return expected
 
 
 NO_STRATEGY: Final = "no strategy"

@@ -21,17 +21,18 @@ RULES: Final = "by the rules of the board"
 
 def read_out(
     made: StrategySet, way: str, form: dict[str, Any], metrics: Sequence[dict[str, Any]],
-    frame_of: Callable[[str, Sequence[str]], pd.DataFrame],
+    frame_of: Callable[[str, Sequence[str]], pd.DataFrame], customers: float = 0.0,
 ) -> ReadOut:  # fmt: skip
     """Return the results of an experiment.
 
     way : "rows" of a table, or "counts"; form : the rows or counts, as a board stores them. metrics : of the plan, for
-    the expected lifts. frame_of : returns all rows of a table by its id, with at least the given columns."""
+    the expected lifts. frame_of : returns all rows of a table by its id, with at least the given columns. customers :
+    of the whole test, if it may be looked at whenever one likes; else 0."""
     names = [one.name for one in made.strategies]
     hoped = {(name, row["metric"]): row["lift"] for row in metrics for name in names if row.get("lift")}
     if way == "counts":
         frame = pd.DataFrame(form["counts"], columns=list(COUNTS)).dropna()
-        return read_counts(frame, form["roles"], form["share"], hoped, names)
+        return read_counts(frame, form["roles"], form["share"], hoped, names=names, customers=customers)
     by_rules = form.get("by", RULES) == RULES
     named = made.cascade().columns if by_rules else [form["by"]]
     frame = frame_of(form["table"], [form["arm"], *named, *form["roles"], *form["before"].values()])
@@ -51,6 +52,7 @@ def read_out(
     outcome = read_rows(
         frame[known], arm[known], assigned=assigned[known], names=names, metrics=form["roles"],
         shares=[shares[name] for name in (control, *treated)], arms=treated, planned=hoped, before=form["before"],
+        customers=customers,
     )  # fmt: skip
     return replace(outcome, notes=notes)
 

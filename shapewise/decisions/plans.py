@@ -56,7 +56,8 @@ def form_of(stored: dict[str, Any], metrics: list[dict[str, Any]]) -> dict[str, 
     instead of arms."""
     treated = 100 * stored.get("share", 0.5)
     arms = [{"arm": "control", "share": 100 - treated}, {"arm": "treated", "share": treated}]
-    usual = {"a_day": 1000.0, "power": 0.8, "adjustment": "Holm", "arms": arms, "metrics": metrics or [dict(USUAL)]}
+    usual = {"a_day": 1000.0, "power": 0.8, "adjustment": "Holm", "looks": False, "arms": arms}
+    usual |= {"metrics": metrics or [dict(USUAL)]}
     return usual | {name: value for name, value in stored.items() if name != "share"}
 
 
@@ -99,13 +100,14 @@ def planned(form: dict[str, Any], made: StrategySet, ledger: Ledger) -> Experime
     """Return the plan of a board, given the reach of its strategies."""
     reach = {one.name: int(n) for one, n in zip(made.strategies, ledger.exclusive, strict=True)}
     a_day = {name: form["a_day"] * n / max(ledger.eligible, 1) for name, n in reach.items()}
-    return plan(a_day, metrics_of(form), shares_of(form), form["power"])
+    return plan(a_day, metrics_of(form), shares_of(form), form["power"], looks=form.get("looks", False))
 
 
 def planned_for_all(form: dict[str, Any]) -> ExperimentPlan:
     """Return the plan of a test of all customers, without strategies."""
     a_day = {EVERYBODY: form["a_day"]}
-    return plan(a_day, metrics_of(form), shares_of(form), form["power"], adjustment=form["adjustment"])
+    looks = form.get("looks", False)
+    return plan(a_day, metrics_of(form), shares_of(form), form["power"], adjustment=form["adjustment"], looks=looks)
 
 
 def level_of(text: Any) -> float | None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gamcore.data.column_names import AS_THEY_ARE, Names
-from gamcore.decide.arms import ArmsReadOut, read_arms
+from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.shown import shown_arms, shown_read_out
@@ -189,7 +189,7 @@ class Review:
 
     def columns(self, table: str) -> list[str]:
         """Return the names of a table's columns."""
-        return list(pq.read_schema(self.space.tables.path(table)).names)
+        return self.space.tables.columns(table)
 
     @cached_property
     def outcome(self) -> ReadOut:
@@ -198,7 +198,8 @@ class Review:
         if not self.is_measured:
             raise StoreError("The test has not been read yet: do so on the page Experiment.")
         metrics, form = self.board.plan.get("metrics", []), self.board.outcome[way]
-        made = read_out(self.made, way, form, metrics, partial(wholes.read, self.space))
+        customers = self.plan.customers if self.board.plan.get("looks") else 0
+        made = read_out(self.made, way, form, metrics, partial(wholes.read, self.space), customers=customers)
         return shown_read_out(made, self.names_of_outcomes, form.get("arm", ""))
 
     @cached_property
@@ -232,13 +233,12 @@ class Review:
     def arms(self) -> ArmsReadOut:
         """What the report's test of arms measured, with the names of its table."""
         asked = self.test.test()
-        columns = [asked.arm, *asked.metrics, *(asked.before or {}).values()]
-        made = read_arms(wholes.read(self.space, self.test.table, columns), asked)
+        made = arm_tests.read_test(asked, partial(wholes.read, self.space, self.test.table))
         return shown_arms(made, names_of_table(self.space, self.test.table))
 
     def period(self, table: str) -> tuple[date, date] | None:
         """Return the first and last day of a table, if it has one column of dates."""
-        schema = pq.read_schema(self.space.tables.path(table))
+        schema = pq.read_schema(self.space.tables.shown_path(table))
         dates = [field.name for field in schema if pa.types.is_temporal(field.type)]
         if len(dates) != 1:
             return None

@@ -105,7 +105,7 @@ def _(explanation: Costs, chosen: float | None = None) -> Plot:
 
 @describe.register
 def _(explanation: ArmsReadOut, detail: str = "", **words: Any) -> Plot:
-    said = detail or f"each arm against {explanation.test.control}, 95% intervals"
+    said = detail or f"each arm against {explanation.test.control}, {explanation.as_read_out().intervals}"
     return replace(lifts(explanation.as_read_out(), said, **words), numbers=explanation.frame())
 
 

@@ -127,7 +127,7 @@ def lifts(outcome: ReadOut, detail: str = "") -> Plot:
     return Plot(
         "lifts",
         f"{n_found} of {len(listed)} measured lifts are significant",
-        detail=detail or "treated against control, 95% intervals",
+        detail=detail or f"treated against control, {outcome.intervals}",
         panels=single(Panel(x, levels(names), tuple(marks))),
         words="Measured lifts with 95% intervals.",
         numbers=outcome.frame(),

@@ -9,13 +9,13 @@ import streamlit as st
 
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
-from gamcore.decide.arms import Adjustment, ArmsReadOut, ArmsTest, read_arms
+from gamcore.decide.arms import Adjustment, ArmsReadOut, ArmsTest
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.shown import shown_arms
 from shapewise.decisions import arm_tests as stored
 from shapewise.decisions.arm_tests import StoredTest
 from shapewise.store.workspace import TableAbout
-from shapewise.ui.decide import arms_result, for_whom, roles
+from shapewise.ui.decide import arms_result, for_whom, plan_form, roles
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 
@@ -42,8 +42,7 @@ def show(table: TableAbout) -> None:
 @state.kept(show_spinner="Reading the test", max_entries=16)
 def _read(table: str, test: str) -> ArmsReadOut:
     asked = stored.from_text(test)
-    columns = [asked.arm, *asked.metrics, *(asked.before or {}).values()]
-    return read_arms(state.rows_of(table, columns), asked)
+    return stored.read_test(asked, lambda columns: state.rows_of(table, columns), state.n_jobs())
 
 
 def _keep(table: TableAbout, test: ArmsTest, kept: StoredTest | None) -> None:
@@ -76,10 +75,15 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
             "Control", arms[arm], arms[arm].index(guess) if guess else None, key=f"arms-control-{table.id}-{arm}",
             placeholder="Who got nothing new", format_func=partial(names.level, arm),
         )  # fmt: skip
-        adjustments: list[Adjustment] = ["Holm", "Dunnett"]
+        looks = plan_form.looking(f"arms-looks-{table.id}", bool(kept and kept.customers))
+        customers = st.number_input(
+            "Customers planned", 1, value=(kept.customers if kept else 0) or table.rows, key=f"arms-planned-{table.id}",
+            help="Of all arms, at the planned end. Choose it before the first look: intervals are narrowest there.",
+        ) if looks else 0  # fmt: skip
+        adjustments: list[Adjustment] = ["Holm"] if looks else ["Holm", "Dunnett"]
         adjust = st.segmented_control(
-            "Adjust for many comparisons", adjustments, default=kept.adjustment if kept else "Holm",
-            required=True, key=f"arms-adjust-{table.id}",
+            "Adjust for many comparisons", adjustments, default=kept.adjustment if kept and not looks else "Holm",
+            required=True, key=f"arms-adjust-{table.id}-{looks}",
             help="Holm: over all arms and outcomes. Dunnett: over the arms of each outcome, which share one control; "
             "its intervals hold for all arms at once.",
         )  # fmt: skip
@@ -95,9 +99,30 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
             f"arms-roles-{table.id}", outcomes, possible, names,
             roles=kept.metrics if kept else {}, before=kept.before if kept else {},
         )  # fmt: skip
+        cluster, known = _assignment(table, [name for name in rows.names if name not in (arm, *outcomes)], kept)
     was_shares = kept.shares if kept and kept.arm == arm else {}
     shares = planned_shares(f"{table.id}-{arm}", arms[arm], was_shares, partial(names.level, arm))
-    return ArmsTest(arm, control, metrics, shares=shares, before=past or None, adjustment=adjust)
+    return ArmsTest(arm, control, metrics, shares=shares, before=past or None, adjustment=adjust, customers=customers,
+                    cluster=cluster, known_before=known)  # fmt: skip
+
+
+def _assignment(table: TableAbout, columns: list[str], kept: StoredTest | None) -> tuple[str | None, tuple[str, ...]]:
+    """Show what was assigned as a whole, and what was known before; return both. columns : not the arm or outcomes."""
+    names = state.names(table.id)
+    with st.container(horizontal=True):
+        cluster = st.selectbox(
+            "Assigned as a whole", columns, columns.index(kept.cluster) if kept and kept.cluster in columns else None,
+            key=f"arms-cluster-{table.id}", placeholder="Customers, one by one", format_func=names.column,
+            help="Whose rows went into one arm together, such as a store, a day or a household. They are alike, so "
+            "intervals go by them.",
+        )  # fmt: skip
+        known = st.multiselect(
+            "Known before the test", columns, [name for name in kept.known_before if name in columns] if kept else [],
+            key=f"arms-known-{table.id}", placeholder="None", format_func=names.column,
+            help="A model of these columns expects each outcome, and what it explains narrows the intervals. Leave out "
+            "whatever the test may have changed.",
+        )  # fmt: skip
+    return cluster, tuple(known)
 
 
 def planned_shares(

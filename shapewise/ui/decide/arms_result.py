@@ -32,8 +32,9 @@ def show(table: TableAbout, made: ArmsReadOut) -> None:
     box(f"**{verdicts.WORDS[tone]}.** {md(words)}", icon=ICONS[tone])
     sizes = made.sizes["all"]
     said = ", ".join(f"{md(arm)} {count(n)}" for arm, n in sizes.counts.items())
+    who = f"Assigned by {md(made.test.cluster)}" if made.test.cluster else "Customers"
     left = f" {count(made.left_out)} rows without an arm are left out." if made.left_out else ""
-    st.caption(f"Customers: {said}. Sample ratio {p_value(sizes.p)} (alarm below .001).{left}")
+    st.caption(f"{who}: {said}. Sample ratio {p_value(sizes.p)} (alarm below .001).{left}")
     if made.stopped:
         st.caption("Differences are not shown: with arms of the wrong sizes they would mislead.")
         return
@@ -43,11 +44,25 @@ def show(table: TableAbout, made: ArmsReadOut) -> None:
         for effect in made.effects:
             if effect.metric == metric:
                 own, text = verdicts.verdict(effect)
-                st.caption(f"{ICONS[own]} **{md(effect.strategy)}**: {md(text)}")
-    cards.figure(plots.lifts(made.as_read_out(), f"each arm against {made.test.control}, 95% intervals"),
+                cut = f" What was known before cut the variance by {percent(effect.reduced, 0)}."
+                less = cut if effect.reduced > 0 else ""
+                st.caption(f"{ICONS[own]} **{md(effect.strategy)}**: {md(text)}{less}")
+    outcome = made.as_read_out()
+    cards.figure(plots.lifts(outcome, f"each arm against {made.test.control}, {outcome.intervals}"),
                  f"arms-{table.id}", table.name)  # fmt: skip
     over = "over all arms and outcomes" if made.test.adjustment == "Holm" else "over the arms of each outcome"
-    st.caption(f"“Significant” is at 5% after {made.test.adjustment}'s adjustment {over}.")
+    st.caption(
+        f"“Significant” is at 5% after {made.test.adjustment}'s adjustment {over}."
+        + f" {looking_words(outcome.customers)}" * bool(outcome.customers)
+    )
+
+
+def looking_words(customers: float) -> str:
+    """Say what intervals are that hold at every look. customers : planned."""
+    return (
+        "Differences have always-valid intervals, narrowest at the planned "
+        f"{count(customers)} customers: you may look and stop whenever you like."
+    )
 
 
 def _table(made: ArmsReadOut, metric: str) -> pd.DataFrame:
@@ -60,7 +75,7 @@ def _table(made: ArmsReadOut, metric: str) -> pd.DataFrame:
     rows = []
     for row in made.frame().query("metric == @metric").to_dict("records"):
         rows.append({
-            "Arm": row["arm"], "Customers": count(row["customers"]),
+            "Arm": row["arm"], "Clusters" if made.test.cluster else "Customers": count(row["customers"]),
             "Rate" if is_rate else "Mean": value(row["value"]),
             "95% interval": f"{value(row['lower'])} to {value(row['upper'])}",
             "Against control": _gap(row, is_rate, measure), "Relative": _relative(row),

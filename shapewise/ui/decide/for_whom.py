@@ -76,17 +76,19 @@ def show(table: TableAbout, asked: ArmsTest) -> None:
     for note in notes:
         st.warning(md(note), icon=":material/warning:")
     shown = shown_segments(segments, names, asked.arm, "" if by in boards else by)
-    cards.figure(_plot(shown, names.level(asked.arm, asked.control)), f"whom-{table.id}-{metric}-{by}", table.name)
+    plot = _plot(shown, names.level(asked.arm, asked.control), asked.customers)
+    cards.figure(plot, f"whom-{table.id}-{metric}-{by}", table.name)
     st.caption(
         "“Significant” is after Holm over all groups and arms; each interval is for itself. The sentence above tests "
         "whether the groups differ at all (Cochran's Q)."
     )
 
 
-def _plot(segments: Segments, control: str) -> Plot:
+def _plot(segments: Segments, control: str, customers: int) -> Plot:
     """Return the lifts by segment, and whether they differ."""
     words = "; ".join(f"{arm}: {_differs(p)}" for arm, p in segments.p.items())
-    plot = plots.lifts(ReadOut((), segments.effects), f"{segments.metric}, each arm against {control}, 95% intervals")
+    outcome = ReadOut((), segments.effects, customers=customers)
+    plot = plots.lifts(outcome, f"{segments.metric}, each arm against {control}, {outcome.intervals}")
     return replace(plot, title=f"{segments.metric} by {segments.column}: {words}", numbers=segments.frame())
 
 

@@ -154,7 +154,8 @@ def _tiles(made: ExperimentPlan) -> None:
     """Show weeks, customers and comparisons."""
     row = st.grid(min_column_width=170)
     if made.days:
-        tile(row, "Weeks", count(made.weeks), f"{count(made.days)} days")
+        once = f", {count(made.once)} if read once" if made.once else ""
+        tile(row, "Weeks", count(made.weeks), f"{'at most ' * bool(made.once)}{count(made.days)} days{once}")
         tile(row, "Customers", count(made.customers), "in all arms")
     else:
         tile(row, "Weeks", "never", "nobody is reached")
@@ -173,6 +174,9 @@ def _notes(made: ExperimentPlan) -> None:
             f":material/warning: Nobody is left for {md(', '.join(never))}: higher strategies take everybody, or no "
             "row matches."
         )
+    if made.once:
+        st.caption(f"{percent(made.power, 0)} power by the planned end, two-sided. {made.looking()}")
+        return
     st.caption(
         f"{percent(made.power, 0)} power, two-sided. Read it once, after whole weeks: checking every day until "
         "something is significant gives false positives."
@@ -189,6 +193,6 @@ def page(name: str, made: ExperimentPlan, who: Sequence[str]) -> str:
     over = f"{made.adjustment} over {made.tests} comparisons at 5%"
     lines += [
         "", f"Power {percent(made.power, 0)}; two-sided; {over}. First the sample ratio (no verdict below p = .001); "
-        "expected nulls check the set-up. Read once, at the end.", "",
+        f"expected nulls check the set-up. {made.looking()}", "",
     ]  # fmt: skip
     return "\n".join(lines)

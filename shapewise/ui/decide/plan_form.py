@@ -13,6 +13,7 @@ from gamcore.decide.experiment_plan import ROLES
 from shapewise.decisions.plans import LEVEL, level_of, level_typed
 from shapewise.ui.widgets.columns import COUNT, SHARE, WHOLE, WHOLE_PERCENT
 
+ONCE, WHENEVER = "Once, at the end", "Whenever we like"
 ADJUSTMENTS: Final = "Holm: over all arms and metrics. Dunnett: over the arms of each metric, which share one control."
 
 
@@ -37,8 +38,9 @@ def edited(key: str, form: dict[str, Any], names: Names, adjustable: bool) -> di
             "Power", 50, 99, round(100 * form["power"]), format=WHOLE_PERCENT, key=f"power-{key}",
             help="The probability of detecting the lift if it exists, in each comparison.",
         )  # fmt: skip
+        looks = looking(f"looks-{key}", form["looks"])
         adjustment = form["adjustment"]
-        if adjustable:
+        if adjustable and not looks:
             adjustment = st.segmented_control(
                 "Adjust for many comparisons", ["Holm", "Dunnett"], default=adjustment, required=True,
                 key=f"adjust-{key}", help=ADJUSTMENTS,
@@ -46,7 +48,20 @@ def edited(key: str, form: dict[str, Any], names: Names, adjustable: bool) -> di
     with right:
         arms = _arms(key, form)
     metrics = _metrics(key, form, names)
-    return {"a_day": float(a_day), "power": power / 100, "adjustment": adjustment, "arms": arms, "metrics": metrics}
+    return {
+        "a_day": float(a_day), "power": power / 100, "adjustment": "Holm" if looks else adjustment, "looks": looks,
+        "arms": arms, "metrics": metrics,
+    }  # fmt: skip
+
+
+def looking(key: str, was: bool) -> bool:
+    """Show whether a test is read once, at its end, or whenever one likes; return whether the latter."""
+    chosen = st.segmented_control(
+        "Read it", [ONCE, WHENEVER], default=WHENEVER if was else ONCE, required=True, key=key,
+        help="Once: the shortest test, but a look before its end proves nothing. Whenever you like: intervals are "
+        "wider, hold at every look, and let you stop as soon as one excludes 0. They are adjusted by Holm.",
+    )  # fmt: skip
+    return chosen == WHENEVER
 
 
 def _metric_columns() -> dict[str, Any]:

@@ -17,14 +17,15 @@ from gamcore.decide.strategies import StrategySet
 from gamcore.numbers import p_value, percent
 from gamcore.viz import plots
 from shapewise.decisions import boards as stored
+from shapewise.decisions import plans
 from shapewise.decisions.boards import Board
 from shapewise.decisions.plan_and_outcome import read_out
 from shapewise.store.workspace import StoreError
 from shapewise.ui.decide import readout_source as source
-from shapewise.ui.decide.arms_result import ICONS
+from shapewise.ui.decide.arms_result import ICONS, looking_words
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import cards, reach
 
 WAYS = {"rows": "Rows of a table", "counts": "Counts"}
 
@@ -52,7 +53,7 @@ def show(board: Board, made: StrategySet) -> None:
     _keep(board, way, asked)
     try:
         planned = json.dumps(board.plan.get("metrics", []))
-        outcome = _read(json.dumps(made.to_dict()), json.dumps(asked), planned, way)
+        outcome = _read(json.dumps(made.to_dict()), json.dumps(asked), planned, way, _customers(board, made))
     except (ExperimentError, TableError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
@@ -70,10 +71,17 @@ def _keep(board: Board, way: str, asked: dict[str, Any]) -> None:
         stored.change(state.workspace(), board.id, outcome=stored_now)
 
 
+def _customers(board: Board, made: StrategySet) -> int:
+    """Return how many customers were planned, if the test may be looked at whenever one likes; else 0."""
+    if not board.plan.get("looks"):
+        return 0
+    return plans.planned(plans.form_of(board.plan, []), made, reach.ledger(board.table, made)).customers
+
+
 @state.kept(show_spinner="Reading the experiment", max_entries=16)
-def _read(strategies: str, outcome: str, metrics: str, way: str) -> ReadOut:
+def _read(strategies: str, outcome: str, metrics: str, way: str, customers: int) -> ReadOut:
     made = StrategySet.from_dict(json.loads(strategies))
-    return read_out(made, way, json.loads(outcome), json.loads(metrics), state.rows_of)
+    return read_out(made, way, json.loads(outcome), json.loads(metrics), state.rows_of, customers=customers)
 
 
 def _result(board: Board, made: StrategySet, outcome: ReadOut) -> None:
@@ -103,6 +111,8 @@ def _result(board: Board, made: StrategySet, outcome: ReadOut) -> None:
     st.caption(
         "Treated against control among those who would get the same strategy. Each interval is for its comparison "
         "alone; “significant” is after Holm over all strategies, arms and metrics except expected nulls."
+        + f" {looking_words(outcome.customers)}"
+        * bool(outcome.customers)
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -50,6 +52,58 @@ def test_a_test_of_three_arms_is_read_at_once(mailed):
     assert "Mens E-Mail works" in app.success[0].value.replace("\\", "")
     assert any("measured lifts are significant" in one for one in headlines(app))
     assert len(arm_tests.tests(space, {table.id})) == 1
+
+
+def test_a_test_may_be_read_whenever_one_likes(mailed):
+    space, table, _ = mailed
+    app = open_page("experiment", table=table.id)
+    once = shown(app, "Rate")["Against control"][1]
+    choose(app, "Adjust for many comparisons", "Dunnett")
+    choose(app, "Read it", "Whenever we like")
+    planned = next(one for one in app.number_input if one.label == "Customers planned")
+    assert planned.value == 6000
+    planned.set_value(12_000).run()
+    always = shown(app, "Rate")["Against control"][1]
+    assert once.split(" points")[0] == always.split(" points")[0]
+    assert once != always
+    assert "narrowest at the planned 12,000 customers" in captions(app)
+    kept = arm_tests.tests(space, {table.id})[0]
+    assert (kept.customers, kept.adjustment) == (12_000, "Holm")
+    app = open_page("experiment", table=table.id)
+    assert next(one for one in app.number_input if one.label == "Customers planned").value == 12_000
+    choose(app, "Read it", "Once, at the end")
+    assert arm_tests.tests(space, {table.id})[0].customers == 0
+
+
+def test_households_and_what_was_known_before_change_the_intervals(space):
+    rng = np.random.default_rng(0)
+    household = np.repeat(np.arange(500), 6)
+    arm = rng.permutation(np.arange(500) % 2)[household]
+    age = rng.normal(size=3000)
+    spend = 20 + 5 * age + 4 * rng.normal(size=500)[household] + arm + rng.normal(size=3000)
+    frame = pd.DataFrame({"arm": np.where(arm, "new", "control"), "household": household, "age": age, "spend": spend})
+    table = space.tables.add(frame, "homes", [])
+    app = open_page("experiment", table=table.id)
+    widths = [width(shown(app, "Mean")["Against control"][1])]
+    field(app, "Assigned as a whole").set_value("household").run()
+    widths.append(width(shown(app, "Mean")["Against control"][1]))
+    assert "Assigned by household: control" in captions(app)
+    next(one for one in app.multiselect if one.label == "Known before the test").set_value(["age"]).run()
+    assert not app.exception
+    widths.append(width(shown(app, "Mean")["Against control"][1]))
+    assert widths[1] > 1.3 * widths[0]
+    assert widths[2] < 0.95 * widths[1]
+    assert "What was known before cut the variance by" in captions(app)
+    (kept,) = arm_tests.tests(space, {table.id})
+    assert (kept.cluster, kept.known_before) == ("household", ["age"])
+    app = open_page("experiment", table=table.id)
+    assert field(app, "Assigned as a whole").value == "household"
+
+
+def width(text):
+    """The width of an interval that is shown as "1.2 (0.8 to 1.6)"."""
+    low, high = re.search(r"\((\S+) to (\S+)\)", text).groups()
+    return float(high) - float(low)
 
 
 def test_what_was_chosen_is_there_tomorrow(mailed):

@@ -327,6 +327,18 @@ def needed(app):
     return next(d.value for d in app.dataframe if "lift worth finding" in d.value.columns)
 
 
+def test_a_plan_to_look_whenever_says_what_it_costs_and_the_read_out_follows(acted):
+    space, _, made = acted
+    outcome = example.outcome_of(example.load(space, example.OUTCOME))
+    board.change(space, made.id, plan=example.plan_of(made) | {"looks": True}, outcome=outcome)
+    app = on_experiment(acted, "plan")
+    assert "Look whenever you like" in captions(app)
+    assert "That costs" in captions(app)
+    assert next(one for one in app.get("button_group") if one.label == "Read it").value == "Whenever we like"
+    app = on_experiment(acted, "read")
+    assert "always-valid intervals, narrowest at the planned" in captions(app)
+
+
 def test_a_plan_of_three_arms_of_unequal_size(acted):
     space, _, made = acted
     split = [{"arm": "control", "share": 60}, {"arm": "mail", "share": 30}, {"arm": "call", "share": 10}]

@@ -1,0 +1,83 @@
+"""Effects where whole clusters were assigned to arms: stores, days, households.
+
+Rows of a cluster are alike, so they say less than as many rows by themselves. The error of a mean is that of its
+clusters' sums (the ratio estimator; Liang and Zeger 1986), and t has the freedom of the clusters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from gamcore.data.columns import read_texts
+from gamcore.data.table import Table
+from gamcore.decide.experiment_effects import Effect
+from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.stats.intervals import ALPHA
+from gamcore.types import Floats, Ints
+
+FEWEST_CLUSTERS: Final = 2
+"""Clusters of an arm from which its mean has an error."""
+
+
+def read_assigned(table: Table, column: str, arm: Ints, arms: tuple[str, ...]) -> Ints:
+    """Return the cluster (n,) of each row; ExperimentError where one is missing, or in two arms.
+
+    arm : (n,) place of each row's arm in `arms`, -1 for none.
+    """
+    if column not in table:
+        raise ExperimentError(f"The table has no column {column!r}: choose another column of clusters.")
+    codes, names = read_texts(table.frame[column])
+    inside = arm >= 0
+    if (codes[inside] < 0).any():
+        raise ExperimentError(f"{column!r} is missing in {int((codes[inside] < 0).sum())} rows: drop them first.")
+    seen = np.zeros((len(names), len(arms)), bool)
+    seen[codes[inside], arm[inside]] = True
+    split = np.flatnonzero(seen.sum(axis=1) > 1)
+    if split.size:
+        both = " and ".join(arms[k] for k in np.flatnonzero(seen[split[0]])[:2])
+        raise ExperimentError(
+            f"{column!r} {names[split[0]]!r} has rows in {both}: whole clusters must be in one arm, or leave it out."
+        )
+    return codes
+
+
+def by_clusters(effect: Effect, arms: tuple[Floats, Floats], clusters: tuple[Ints, Ints]) -> Effect:
+    """Return an effect with the intervals and p that its clusters allow.
+
+    arms : values of the treated and of the control, adjusted as the effect is. clusters : of the same rows.
+    """
+    sides = [_error(values, of) for values, of in zip(arms, clusters, strict=True)]
+    (mean, square, n), (other, other_square, m) = sides
+    if min(n, m) < FEWEST_CLUSTERS or not square + other_square > 0:
+        unknown = (math.nan, math.nan)
+        return replace(effect, difference_interval=unknown, ratio_interval=unknown, p=math.nan)
+    freedom = (square + other_square) ** 2 / (square**2 / (n - 1) + other_square**2 / (m - 1))
+    beyond, error = float(stdtrit(freedom, 1 - ALPHA / 2)), math.sqrt(square + other_square)
+    difference, ratio_interval = mean - other, (math.nan, math.nan)
+    if mean > 0 and other > 0:
+        reach = beyond * math.sqrt(square / mean**2 + other_square / other**2)
+        ratio_interval = mean / other * math.exp(-reach), mean / other * math.exp(reach)
+    return replace(
+        effect,
+        difference=difference,
+        difference_interval=(difference - beyond * error, difference + beyond * error),
+        ratio_interval=ratio_interval,
+        p=float(2 * stdtr(freedom, -abs(difference) / error)),
+    )
+
+
+def _error(values: Floats, clusters: NDArray[np.integer]) -> tuple[float, float, int]:
+    """Return the mean of rows, its squared error, and the number of their clusters."""
+    _, which = np.unique(clusters, return_inverse=True)
+    n = int(which.max(initial=-1)) + 1
+    if n < FEWEST_CLUSTERS:
+        return (float(values.mean()) if values.size else math.nan), math.nan, n
+    mean = float(values.mean())
+    sums = np.bincount(which, values - mean)
+    return mean, n / (n - 1) * float(np.square(sums).sum()) / values.size**2, n

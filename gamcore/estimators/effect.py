@@ -1,0 +1,158 @@
+"""An additive model of the effect of a randomised treatment."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn.utils import check_random_state
+
+from gamcore.data.columns import TableError
+from gamcore.data.rows import read_weight
+from gamcore.data.table import Table
+from gamcore.data.targets import read_numeric_target
+from gamcore.estimators.additive_parameters import GREEDY
+from gamcore.estimators.base import check_parameters, column
+from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.types import Floats, Ints
+
+FOLDS: Final = 5
+"""Parts of the rows; the expected outcome of each part is learnt from the others."""
+
+
+class EffectGAM(GAMRegressor):
+    """How much a randomised treatment changes an outcome: effect = intercept + f1(x1) + f2(x2) + ..., in units of it.
+
+    The R-learner (Nie and Wager 2021) with an additive effect: with the known share e of rows that are treated, and the
+    outcome m that is expected of a row whatever its arm, learnt by cross-fitting, the curves minimise the mean of
+    ((y - m) - (t - e) effect)^2. What moves the outcome alike in both arms cancels.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    model_, best_rounds_, n_rounds_, validation_losses_, steep_, entries_ :
+        As in `GAMRegressor`, of the effect. With order="greedy" only features that beat chance have curves.
+    expected_ : (n,)
+        Outcome that was expected of each row whatever its arm, by models that did not see it.
+    average_effect_ :
+        Mean effect over the rows, by the same equation with one constant.
+    """
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        treatment: Any,
+        propensity: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
+        """Fit to a table (n, p) of what was known before the experiment, and an outcome (n,): a number, or 0 and 1.
+
+        treatment : (n,) 1 or True for rows in the treated arm, 0 or False for the control. It must have been drawn at
+        random, or the curves are no effects.
+        propensity : the share that was to be treated, or (n,) that of each row where it differs, as between strata;
+        None for the share that was.
+        sample_weight, groups : as for `GAMRegressor.fit`; rows of a group also stay together in cross-fitting.
+        """
+        check_parameters(self)
+        if not self.loss.is_additive or isinstance(self.interactions, str):
+            raise TableError('EffectGAM needs objective="squared" and a number of interactions: leave both out.')
+        table = self.read_table(X, reset=True)
+        outcome, treated = self.read_target(y), _treated(treatment, len(table))
+        weight = np.ones(len(table)) if sample_weight is None else read_weight(sample_weight, outcome)
+        seed = check_random_state(self.random_state)
+        self.expected_ = _expected(table, outcome, weight, groups, (seed, self.n_jobs))
+        apart = treated - _shares(propensity, treated)
+        signal, precision = (outcome - self.expected_) / apart, np.square(apart)
+        weight = weight * precision / precision.mean()
+        super().fit(table.frame, signal, sample_weight=weight, groups=groups)
+        self.average_effect_ = float(np.average(signal, weights=weight))
+        return self
+
+
+def expected_outcomes(
+    X: Any, y: Any, sample_weight: Any = None, groups: Any = None, random_state: Any = None, n_jobs: int | None = None
+) -> Floats:
+    """Return the outcome (n,) that is expected of each row by a model of the other rows' columns known before a test.
+
+    Given to `read_arms`, it narrows intervals by the share of the variance that it explains, without bias, as the arm
+    is not among the columns (CUPED; Deng et al., WSDM 2013). y : a number, or 0 and 1; groups : as for `EffectGAM`.
+    """
+    table = Table.of(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X))
+    outcome = np.asarray(read_numeric_target(column(y)), np.float64)
+    weight = np.ones(len(table)) if sample_weight is None else read_weight(sample_weight, outcome)
+    return _expected(table, outcome, weight, groups, (check_random_state(random_state), n_jobs))
+
+
+def _expected(
+    table: Table, outcome: Floats, weight: Floats, groups: Any, how: tuple[np.random.RandomState, int | None]
+) -> Floats:
+    """Return the outcome (n,) that is expected of each row by a model of the other parts. how : seed and threads."""
+    rng, n_jobs = how
+    part = _parts(len(table), groups, rng)
+    labels = None if groups is None else np.asarray(groups)
+    expected, binary = np.empty(outcome.size), bool(np.isin(outcome, (0.0, 1.0)).all())
+    seed = int(rng.randint(2**31 - 1))
+    for fold in range(FOLDS):
+        inside, rest = np.flatnonzero(part == fold), np.flatnonzero((part != fold) & (weight > 0))
+        if np.ptp(outcome[rest]) == 0:
+            expected[inside] = outcome[rest[0]]
+            continue
+        model = (GAMClassifier if binary else GAMRegressor)(random_state=seed, n_jobs=n_jobs)
+        clusters = None if labels is None else labels[rest]
+        model.fit(table.frame.iloc[rest], outcome[rest], sample_weight=weight[rest], groups=clusters)
+        frame = table.frame.iloc[inside]
+        expected[inside] = model.predict_proba(frame)[:, 1] if binary else model.predict(frame)
+    return expected
+
+
+def arms_apart(
+    X: Any, treatment: Any, propensity: Any = None, random_state: Any = None, n_jobs: int | None = None
+) -> pd.DataFrame:
+    """Return the features by how well they tell the arms apart, those that beat chance first; see `entries_`.
+
+    Where arms were drawn at random, none beats chance but in 5% of experiments: if one does, the draw, or what was
+    recorded, depended on it. Parameters are those of `EffectGAM.fit`.
+    """
+    table = Table.of(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X))
+    treated = _treated(treatment, len(table))
+    model = GAMClassifier(order=GREEDY, random_state=random_state, n_jobs=n_jobs)
+    model.fit(table.frame, treated, init_score=logit(_shares(propensity, treated)))
+    return model.entries_
+
+
+def _treated(treatment: Any, n_rows: int) -> Floats:
+    """Return 1 for treated rows and 0 for the others, (n,)."""
+    values = pd.Series(column(treatment)).reset_index(drop=True)
+    if len(values) != n_rows:
+        raise TableError(f"The table has {n_rows} rows and treatment {len(values)}: give one arm per row.")
+    if values.isna().any() or not values.isin([0, 1]).all():
+        raise TableError("treatment must be 1 or True for treated rows and 0 or False for the control, without gaps.")
+    treated: Floats = values.to_numpy(np.float64)
+    if np.ptp(treated) == 0:
+        raise TableError("All rows are in one arm: an effect needs treated rows and a control.")
+    return treated
+
+
+def _shares(propensity: Any, treated: Floats) -> Floats:
+    """Return the share (n,) that was to be treated."""
+    share = np.asarray(float(treated.mean()) if propensity is None else propensity, np.float64)
+    if share.ndim > 1 or (share.ndim == 1 and share.size != treated.size):
+        raise TableError(f"propensity must be a number, or one per row: {treated.size}.")
+    if not (np.isfinite(share) & (share > 0) & (share < 1)).all():
+        raise TableError("propensity must lie between 0 and 1: every row could have been in either arm.")
+    shares: Floats = np.broadcast_to(share, treated.shape)
+    return shares
+
+
+def _parts(n_rows: int, groups: Any, rng: np.random.RandomState) -> Ints:
+    """Return the part (n,) of each row; rows of a group share one."""
+    names: NDArray[np.int64] = np.arange(n_rows) if groups is None else pd.factorize(np.asarray(groups))[0]
+    return np.asarray(rng.permutation(int(names.max()) + 1)[names] % FOLDS, np.int64)

@@ -1,0 +1,117 @@
+"""Tests of which whole clusters were assigned, and intervals narrowed by what was expected before the test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore.decide.arms import ArmsTest, by_segment, read_arms
+from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.estimators.effect import expected_outcomes
+
+METRICS = {"spend": "primary", "bought": "primary"}
+
+
+def households(rng, n=300, each=8, lift=0.0, alike=1.0):
+    """Households of several customers who are alike, each household in one arm."""
+    of = np.repeat(np.arange(n), rng.integers(1, 2 * each, n))
+    arm = rng.integers(0, 2, n)[of]
+    shared = alike * rng.normal(size=n)[of]
+    spend = 50 + 10 * (shared + rng.normal(size=of.size)) + lift * arm
+    bought = (shared + rng.normal(size=of.size) > 0.5).astype(int)
+    frame = pd.DataFrame({"arm": np.where(arm, "new", "old"), "household": of, "spend": spend, "bought": bought})
+    return frame.assign(half=rng.choice(["a", "b"], of.size))
+
+
+def test_without_an_effect_clusters_alarm_in_five_percent_and_rows_in_many_more():
+    rng, alarms = np.random.default_rng(0), {"rows": 0, "clusters": 0}
+    for _ in range(300):
+        frame = households(rng, 60)
+        for name, cluster in (("rows", None), ("clusters", "household")):
+            made = read_arms(frame, ArmsTest("arm", "old", {"spend": "primary"}, cluster=cluster))
+            alarms[name] += made.effects[0].p < 0.05
+    assert 0.025 < alarms["clusters"] / 300 < 0.08
+    assert alarms["rows"] / 300 > 0.25
+
+
+def test_clusters_of_one_row_are_rows():
+    frame = households(np.random.default_rng(0), each=4, lift=3.0).assign(household=lambda f: np.arange(len(f)))
+    rows, clusters = (read_arms(frame, ArmsTest("arm", "old", METRICS, cluster=of)) for of in (None, "household"))
+    one, other = (next(e for e in made.effects if e.metric == "spend") for made in (rows, clusters))
+    assert other.difference_interval == pytest.approx(one.difference_interval)
+    assert other.p == pytest.approx(one.p)
+    rate, same = (next(e for e in made.effects if e.metric == "bought") for made in (rows, clusters))
+    assert same.is_rate
+    assert same.difference_interval == pytest.approx(rate.difference_interval, abs=2e-3)
+
+
+def test_the_error_is_that_of_a_regression_with_clusters():
+    import statsmodels.api as sm
+
+    frame = households(np.random.default_rng(1), 400, lift=2.0)
+    made = read_arms(frame, ArmsTest("arm", "old", {"spend": "primary"}, cluster="household")).effects[0]
+    design = sm.add_constant((frame["arm"] == "new").astype(float))
+    fitted = sm.OLS(frame["spend"], design).fit(cov_type="cluster", cov_kwds={"groups": frame["household"]})
+    low, high = made.difference_interval
+    assert made.difference == pytest.approx(fitted.params.iloc[1])
+    assert (high - low) / 2 / 1.966 == pytest.approx(fitted.bse.iloc[1], rel=0.02)
+
+
+def test_the_sample_ratio_is_that_of_clusters():
+    frame = households(np.random.default_rng(0), 200)
+    frame = pd.concat([frame, *[frame[frame["household"] == 3]] * 200])  # one household with many customers
+    whole = read_arms(frame, ArmsTest("arm", "old", METRICS, cluster="household"))
+    assert sum(whole.sizes["all"].counts.values()) == 200
+    assert not whole.stopped
+    assert read_arms(frame, ArmsTest("arm", "old", METRICS)).stopped
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.assign(household=f["household"] // 40), "has rows in old and new: whole clusters must be in one"),
+        (lambda f: f.assign(household=f["household"].where(f.index != 5)), "is missing in 1 rows"),
+        (lambda f: f.drop(columns="household"), "has no column 'household'"),
+    ],
+)  # fmt: skip
+def test_what_are_no_clusters_is_refused_in_a_sentence(change, words):
+    frame = change(households(np.random.default_rng(0)))
+    with pytest.raises(ExperimentError, match=words):
+        read_arms(frame, ArmsTest("arm", "old", METRICS, cluster="household"))
+
+
+def test_segments_go_by_clusters_too():
+    frame = households(np.random.default_rng(0), lift=1.0)
+    rows, clusters = (
+        by_segment(frame, ArmsTest("arm", "old", METRICS, cluster=of), "spend", "half") for of in (None, "household")
+    )
+    for one, other in zip(rows.effects, clusters.effects, strict=True):
+        assert other.difference_interval[1] - other.difference_interval[0] > np.ptp(one.difference_interval)
+
+
+def test_too_few_clusters_have_no_interval():
+    frame = households(np.random.default_rng(0), 2).assign(arm=lambda f: np.where(f["household"] == 0, "old", "new"))
+    made = read_arms(frame, ArmsTest("arm", "old", {"spend": "primary"}, cluster="household"))
+    assert np.isnan(made.effects[0].p)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_what_a_model_expects_cuts_the_variance_by_what_it_explains(binary):
+    rng = np.random.default_rng(0)
+    n = 8000
+    known = pd.DataFrame({"a": rng.normal(size=n), "b": rng.uniform(size=n), "c": rng.choice(["p", "q"], n)})
+    score = 1.5 * np.sin(2 * known["a"]) + (known["c"] == "q") + 0.3 * (rng.random(n) < 0.5)
+    arm = rng.integers(0, 2, n)
+    y = (rng.random(n) < 1 / (1 + np.exp(-2 * score))) * 1.0 if binary else score + 0.2 * arm + rng.normal(size=n)
+    frame = known.assign(arm=np.where(arm, "new", "old"), y=y)
+    expected = expected_outcomes(known, y, random_state=0, n_jobs=1)
+    explained = np.corrcoef(expected, y)[0, 1] ** 2
+    test = ArmsTest("arm", "old", {"y": "primary"})
+    bare, helped = read_arms(frame, test).effects[0], read_arms(frame, test, {"y": expected}).effects[0]
+    assert explained > 0.2
+    assert helped.reduced == pytest.approx(explained, abs=0.02)
+    ratio = np.ptp(helped.difference_interval) / np.ptp(bare.difference_interval)
+    assert 1 - ratio**2 == pytest.approx(explained, abs=0.03)
+    assert helped.is_rate == binary
+    assert helped.difference == pytest.approx(bare.difference, abs=0.06)

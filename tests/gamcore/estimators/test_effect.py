@@ -1,0 +1,129 @@
+"""Effects from an experiment: what moves them is found, what moves the outcome alike in both arms is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore import EffectGAM, TableError, load_model
+from gamcore.estimators.effect import arms_apart
+
+CALM = {"random_state": 0, "n_jobs": 1}
+
+
+def experiment(n=6000, share=0.5, seed=0, moved=1.0):
+    """An experiment whose effect depends on two features, and whose outcome depends much more on a third."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.normal(size=n), "plan": rng.choice(["p", "q", "r"], n), "base": rng.normal(size=n)})
+    treated = (rng.random(n) < share).astype(int)
+    effect = moved * (1.0 + np.tanh(2 * X["a"]) + X["plan"].map({"p": 0.0, "q": 0.8, "r": -0.8})).to_numpy()
+    return X, 3 * np.sin(X["base"]) + treated * effect + rng.normal(size=n), treated, effect
+
+
+def test_curves_are_effects_in_units_of_the_outcome():
+    X, y, treated, effect = experiment()
+    model = EffectGAM(**CALM).fit(X, y, treated)
+    assert np.corrcoef(model.predict(X), effect)[0, 1] > 0.97
+    assert model.predict(X).mean() == pytest.approx(effect.mean(), abs=0.1)
+    assert model.average_effect_ == pytest.approx(y[treated == 1].mean() - y[treated == 0].mean(), abs=0.1)
+    plan = model.explain_shape("plan").frame().set_index("level")["score"]
+    assert plan["q"] - plan["r"] == pytest.approx(1.6, abs=0.3)
+
+
+def test_what_moves_the_outcome_in_both_arms_moves_no_effect():
+    X, y, treated, _ = experiment(moved=0.0)
+    model = EffectGAM(**CALM, order="greedy").fit(X, y, treated)
+    assert (model.entries_["entered"] == 0).all()
+    assert np.ptp(model.predict(X)) < 1e-12
+    moved = EffectGAM(**CALM, order="greedy").fit(*experiment()[:3])
+    assert set(moved.entries_.loc[moved.entries_["entered"] > 0, "feature"]) == {"a", "plan"}
+
+
+def test_an_outcome_of_zeros_and_ones_has_effects_in_shares():
+    X, _, treated, _ = experiment()
+    rng = np.random.default_rng(1)
+    effect = 0.2 * (X["a"] > 0)
+    y = rng.random(len(X)) < 0.3 + treated * effect
+    model = EffectGAM(**CALM).fit(X, y, treated)
+    assert model.predict(X)[X["a"] > 0.5].mean() == pytest.approx(0.2, abs=0.04)
+    assert abs(model.predict(X)[X["a"] < -0.5].mean()) < 0.04
+    assert ((model.expected_ > 0) & (model.expected_ < 1)).all()
+
+
+def test_shares_that_differ_between_strata_do_not_bias_the_effect():
+    rng = np.random.default_rng(0)
+    n = 8000
+    X = pd.DataFrame({"stratum": rng.choice(["few", "many"], n), "a": rng.normal(size=n)})
+    share = np.where(X["stratum"] == "many", 0.8, 0.2)
+    treated = rng.random(n) < share
+    y = 5.0 * (X["stratum"] == "many") + 1.0 * treated + rng.normal(size=n)
+    model = EffectGAM(**CALM).fit(X, y, treated, propensity=share)
+    assert model.average_effect_ == pytest.approx(1.0, abs=0.08)
+    assert model.predict(X) == pytest.approx(np.ones(n), abs=0.2)
+
+
+def test_the_expected_outcome_is_by_models_that_did_not_see_the_row_or_its_group():
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(300), 10)
+    X = pd.DataFrame({"key": rng.permutation(300)[who].astype(float)})
+    y = rng.normal(size=300)[who]  # known from the group alone
+    treated = rng.integers(0, 2, who.size)
+    alone = EffectGAM(**CALM).fit(X, y, treated).expected_
+    together = EffectGAM(**CALM).fit(X, y, treated, groups=who).expected_
+    assert np.corrcoef(alone, y)[0, 1] > 0.6
+    assert abs(np.corrcoef(together, y)[0, 1]) < 0.3
+
+
+def test_rows_without_weight_count_for_nothing():
+    X, y, treated, _ = experiment(3000)
+    odd = np.arange(3000) % 3 == 0
+    spoilt = np.where(odd, 1e4, y)
+    model = EffectGAM(**CALM).fit(X, spoilt, treated, propensity=0.5, sample_weight=(~odd).astype(float))
+    assert abs(model.average_effect_ - 1.0) < 0.2
+    assert np.abs(model.predict(X)).max() < 10
+
+
+def test_a_saved_effect_predicts_the_same(tmp_path):
+    X, y, treated, _ = experiment(2000)
+    model = EffectGAM(**CALM, bands=10).fit(X, y, treated)
+    model.save(tmp_path / "effect.gamx")
+    np.testing.assert_array_equal(load_model(tmp_path / "effect.gamx").predict(X), model.predict(X))
+    assert model.explain_shape("a").whole is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"treatment": lambda t: t[:-1]}, "2000 rows and treatment 1999: give one arm per row"),
+        ({"treatment": lambda t: t + 1}, "treatment must be 1 or True for treated rows and 0 or False"),
+        ({"treatment": lambda t: np.where(t == 1, np.nan, 0.0)}, "treatment must be 1 or True"),
+        ({"treatment": np.zeros_like}, "All rows are in one arm"),
+        ({"propensity": lambda t: 1.0}, "propensity must lie between 0 and 1"),
+        ({"propensity": lambda t: np.full(3, 0.5)}, "propensity must be a number, or one per row: 2000"),
+    ],
+)
+def test_what_is_no_experiment_is_refused_in_a_sentence(given, words):
+    X, y, treated, _ = experiment(2000)
+    arguments = {"treatment": treated} | {name: make(treated) for name, make in given.items()}
+    with pytest.raises(TableError, match=words):
+        EffectGAM(**CALM).fit(X, y, **arguments)
+
+
+def test_only_a_difference_of_means_is_additive():
+    X, y, treated, _ = experiment(500)
+    with pytest.raises(TableError, match='needs objective="squared"'):
+        EffectGAM(objective="poisson").fit(X, np.abs(y), treated)
+
+
+def test_arms_that_were_not_drawn_at_random_are_found_out():
+    X, _, treated, _ = experiment(4000)
+    assert (arms_apart(X, treated, **CALM)["entered"] == 0).all()
+    rng = np.random.default_rng(0)
+    chosen = rng.random(4000) < 1 / (1 + np.exp(-0.5 * X["a"]))
+    named = arms_apart(X, chosen, **CALM)
+    assert named.loc[named["entered"] > 0, "feature"].tolist() == ["a"]
+    share = np.where(X["plan"] == "p", 0.8, 0.4)
+    by_plan = rng.random(4000) < share
+    assert arms_apart(X, by_plan, **CALM)["entered"].max() == 1
+    assert (arms_apart(X, by_plan, share, **CALM)["entered"] == 0).all()

@@ -123,8 +123,11 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
     """Read a test from its rows; those without an arm are left out. ExperimentError says what cannot be read.
 
     expected : by metric, what a model of columns known before the test expects of each row (n,), by parts that did not
-    see it (`estimators.effect.expected_outcomes`); it narrows intervals as a value from before does.
+    see it (`estimators.effect.expected_outcomes`); it narrows intervals as a value from before does. Dunnett's
+    adjustment is for customers by themselves that are looked at once: else Holm's takes its place.
     """
+    if test.customers or test.cluster or expected:
+        test = replace(test, adjustment="Holm")
     table = as_table(frame)
     arm, arms = _arms(table, test)
     clusters = None if test.cluster is None else read_assigned(table, test.cluster, arm, arms)
@@ -147,7 +150,7 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
                 made = _effect(name, metric, role, values, rows=rows, past=past, is_rate=is_rate, clusters=clusters)
                 effects.append(made)
     done = concluded(whenever(effects, int(inside.sum()), test.customers), []).effects
-    if test.adjustment == "Dunnett" and not (test.customers or test.cluster or expected):
+    if test.adjustment == "Dunnett":
         done = tuple(_by_dunnett(list(done), arm, inside, columns))
     return ArmsReadOut(test, arms, sizes=sizes, effects=done, levels=levels, rates=frozenset(rates),
                        left_out=int((~inside).sum()))  # fmt: skip

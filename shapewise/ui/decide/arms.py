@@ -80,13 +80,16 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
             "Customers planned", 1, value=(kept.customers if kept else 0) or table.rows, key=f"arms-planned-{table.id}",
             help="Of all arms, at the planned end. Choose it before the first look: intervals are narrowest there.",
         ) if looks else 0  # fmt: skip
-        adjustments: list[Adjustment] = ["Holm"] if looks else ["Holm", "Dunnett"]
-        adjust = st.segmented_control(
-            "Adjust for many comparisons", adjustments, default=kept.adjustment if kept and not looks else "Holm",
-            required=True, key=f"arms-adjust-{table.id}-{looks}",
-            help="Holm: over all arms and outcomes. Dunnett: over the arms of each outcome, which share one control; "
-            "its intervals hold for all arms at once.",
-        )  # fmt: skip
+        adjust: Adjustment = "Holm"
+        if not looks:
+            adjustments: list[Adjustment] = ["Holm", "Dunnett"]
+            adjust = st.segmented_control(
+                "Adjust for many comparisons", adjustments, default=kept.adjustment if kept else "Holm",
+                required=True, key=f"arms-adjust-{table.id}",
+                help="Holm: over all arms and outcomes. Dunnett: over the arms of each outcome, which share one "
+                "control; its intervals hold for all arms at once. Holm is used where clusters were assigned, or "
+                "columns were known before the test.",
+            )  # fmt: skip
     possible = stored.possible_outcomes(rows, arm)
     before = [name for name in kept.metrics if name in possible] if kept else stored.likely_outcomes(rows, arm)
     outcomes = st.multiselect("Outcomes", possible, before, key=f"arms-outcomes-{table.id}-{arm}",

@@ -90,6 +90,17 @@ def test_segments_go_by_clusters_too():
         assert other.difference_interval[1] - other.difference_interval[0] > np.ptp(one.difference_interval)
 
 
+@pytest.mark.parametrize("more", [{"cluster": "household"}, {"customers": 5000}])
+def test_where_dunnett_does_not_hold_holm_is_used_and_named(more):
+    frame = households(np.random.default_rng(0)).assign(arm=lambda f: "a" + (f["household"] % 3).astype(str))
+    made = read_arms(frame, ArmsTest("arm", "a0", {"spend": "primary"}, adjustment="Dunnett", **more))
+    holm = read_arms(frame, ArmsTest("arm", "a0", {"spend": "primary"}, **more))
+    assert made.test.adjustment == "Holm"
+    assert [effect.holm for effect in made.effects] == [effect.holm for effect in holm.effects]
+    alone = read_arms(frame, ArmsTest("arm", "a0", {"spend": "primary"}, adjustment="Dunnett"))
+    assert alone.test.adjustment == "Dunnett"
+
+
 def test_too_few_clusters_have_no_interval():
     frame = households(np.random.default_rng(0), 2).assign(arm=lambda f: np.where(f["household"] == 0, "old", "new"))
     made = read_arms(frame, ArmsTest("arm", "old", {"spend": "primary"}, cluster="household"))

@@ -161,10 +161,10 @@ def main() -> None:
         {"scenario": scenario.name} | experiment(scenario, asked.rows, seed)
         for scenario in SCENARIOS for seed in range(asked.runs)
     ]  # fmt: skip
-    lines = [describe(), "", *table(pd.DataFrame(rows))]
-    print("\n".join(lines))
+    lines = table(pd.DataFrame(rows))
+    print(describe(), *lines, sep="\n")
     if asked.doc:
-        put_between(asked.doc, MARKS, lines[2:])
+        put_between(asked.doc, MARKS, lines)
 
 
 if __name__ == "__main__":

@@ -102,9 +102,8 @@ def start(
     if adds:
         workspace.thing("models", adds, "view")
     cost = cost or _cost(table, spec, n_jobs)
-    memory = (
-        0 if table.sampled else table.bytes + (0 if cluster_threads else cost.memory)
-    )  # a sampled table: what is free
+    here = 0 if cluster_threads else cost.memory
+    memory = 0 if table.sampled else table.bytes + here  # a sampled table uses the memory that is free
     about = {
         "spec": spec.to_dict(), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget, "adds": adds,
         "cluster_threads": cluster_threads,

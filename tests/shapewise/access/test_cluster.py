@@ -41,7 +41,7 @@ def test_nothing_else_may_be_loaded(url, monkeypatch):
 def test_without_a_list_nothing_may_be_loaded(monkeypatch):
     monkeypatch.delenv("SHAPEWISE_DATASETS", raising=False)
     with pytest.raises(StoreError, match="below none"):
-        cluster.check_dataset("/tmp/x")
+        cluster.check_dataset("/data/lake/x")
 
 
 @pytest.mark.parametrize("address", ["scheduler:8786", "http://scheduler:8786", "tcp://scheduler", "tcp://a b:1"])

@@ -216,6 +216,9 @@ def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> st
         if not days:
             return "Plan the test on the page Experiment: nothing has been measured yet."
         treated = review.plan.split()
+        if review.plan.once:
+            begin = "" if start is None else f" from {day(start)}"
+            return f"Test {names}{begin} for at most {count(days)} days ({treated}); look whenever you like."
         if start is None:
             return f"Test {names} for {count(days)} days ({treated}), then read it once. {SET_DATE}"
         return f"Test {names} from {day(start)} ({treated}); read it once on {day(start + timedelta(days))}."

@@ -78,6 +78,10 @@ def test_before_a_test_it_is_called_assumed_and_the_next_step_is_the_test(acted)
     recipe, _ = usual(space, planned)
     lines = dict(review_of(space, recipe, model).parts[0].lines)
     assert lines["Next"].startswith("Test A, C and B for 11 days (control 50%, treated 50%)")
+    looked_at = boards.change(space, board.id, plan=example.plan_of(board) | {"looks": True})
+    recipe, _ = usual(space, looked_at)
+    lines = dict(review_of(space, recipe, model).parts[0].lines)
+    assert "for at most 18 days (control 50%, treated 50%); look whenever you like" in lines["Next"]
 
 
 def test_a_director_gets_six_slides_whatever_is_asked_for(tested):

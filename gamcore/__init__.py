@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
     from gamcore.estimators.presets import PRESETS, TASK_PRESETS
     from gamcore.estimators.saved import load_model
+    from gamcore.estimators.scorecard import scorecard
     from gamcore.io.checks import ModelFileError
     from gamcore.io.tables_file import load_tables, save_tables
     from gamcore.kernels.warmup import warmup
@@ -42,6 +43,7 @@ __all__ = [
     "load_tables",
     "rank_pairs",
     "save_tables",
+    "scorecard",
     "suggest_segments",
     "warmup",
 ]
@@ -62,6 +64,7 @@ _HOME = {
     "load_tables": "io.tables_file",
     "rank_pairs": "estimators.gam",
     "save_tables": "io.tables_file",
+    "scorecard": "estimators.scorecard",
     "suggest_segments": "estimators.gam",
     "warmup": "kernels.warmup",
 }

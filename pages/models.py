@@ -21,7 +21,7 @@ from shapewise.training import runs
 from shapewise.training.naming import labels
 from shapewise.training.spec import Spec
 from shapewise.ui.data import retrained as renewed
-from shapewise.ui.explain import score as elsewhere
+from shapewise.ui.explain import card_monitor, elsewhere, score, scorecard
 from shapewise.ui.session import current, sidebar, state
 from shapewise.ui.session.words import count, date, duration, md, metric
 from shapewise.ui.train import settings
@@ -177,7 +177,14 @@ if not model.of_tasks:
     box = st.expander("Score a table", key="score", on_change="rerun")
     if box.open:  # a table is only read for those who ask
         with box:
-            elsewhere.score(model)
+            score.score(model)
+if scorecard.is_possible(model):
+    box = st.expander("Scorecard", key="scorecard", on_change="rerun")
+    if box.open:
+        with box:
+            scale = scorecard.show(model)
+            if scale is not None:
+                card_monitor.show(model, scale)
 box = st.expander("Use it in other programs", key="elsewhere", on_change="rerun")
 if box.open:
     with box:

@@ -72,7 +72,7 @@ def importance() -> list[str]:
     most = len(table)
     shown = st.slider("Features", 5, max(most, 6), min(20, max(most, 6))) if most > 20 else most
     part = measured.only(set(table["feature"]))
-    unit = "rise of the loss" if measure == "permutation" else None
+    unit = "rise of the loss" if measure == "permutation" else state.effect_unit(model) or None
     drawn = measure if measure != "permutation" else "mean_abs"
     named = state.names_of(model)
     table_shown = table.assign(feature=table["feature"].map(named.term))

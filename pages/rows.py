@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from gamcore.viz import plots
-from shapewise.ui.explain import expected_range, flip, row_choice, what_if
+from shapewise.ui.explain import expected_range, flip, line, reasons, row_choice, what_if
 from shapewise.ui.explain.row_model import row_model
 from shapewise.ui.session import state
 from shapewise.ui.widgets import cards
@@ -36,7 +36,8 @@ with drawing.container(border=True):
     tiles = st.container(horizontal=True)
     change = of.say_move(goes - was) if moved else None
     tiles.metric("Prediction" if not moved else "Prediction then", of.say(goes), change, border=True)
-    tiles.metric("It was", of.say_truth(float(of.data.y.iloc[place])), border=True)
+    if state.effect_unit(model) is None:  # an effect is seen in no single row
+        tiles.metric("It was", of.say_truth(float(of.data.y.iloc[place])), border=True)
     expected_range.show(of, made)
     plot = plots.waterfall(breakdown, 0, state.goal(model), scale, of.cells(made))
     plot = replace(plot, name=f"row {place}", numbers=breakdown.parts(0, of.cells(made)))
@@ -44,5 +45,8 @@ with drawing.container(border=True):
     st.caption(of.how_it_adds_up(breakdown))
 if not of.estimator.loss.is_partial:  # a change moves the scores of the other classes, too
     with st.container(border=True):
-        flip.show(of, made)
+        how = line.choose(of)
+        how = reasons.show(of, made, how)
+    with st.container(border=True):
+        flip.show(of, made, how)
 expected_range.causes(of)

@@ -1,6 +1,6 @@
 """Make the sample tables: `python -m sample_data.generate [FOLDER]`. Seeded; README.md beside this states the truth.
 
-Those of counts, amounts and several classes are in modules of their own.
+Those of counts, amounts, several classes and an experiment are in modules of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sample_data.choice import choice
 from sample_data.claims import claims
 from sample_data.spend import spend
+from sample_data.winback import winback
 
 Floats = NDArray[np.float64]
 HERE = Path(__file__).parent
@@ -221,7 +222,8 @@ def main(folder: Path) -> None:
     renewal().to_parquet(folder / "renewal.parquet", index=False, compression="zstd")
     renewal_experiment().to_parquet(folder / "renewal_experiment.parquet", index=False, compression="zstd")
     (folder / "housing.csv").write_bytes(housing_csv(housing()))
-    for name, table in (("loans", loans()), ("claims", claims()), ("spend", spend()), ("choice", choice())):
+    made = {"loans": loans(), "claims": claims(), "spend": spend(), "choice": choice(), "winback": winback()}
+    for name, table in made.items():
         table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
 
 

@@ -65,6 +65,11 @@ def sure(space, made):
 
 
 @pytest.fixture
+def moved(space, made):
+    return space, *made.copy(space, prepared.moved)
+
+
+@pytest.fixture
 def acted(space, made):
     return space, *made.copy(space, prepared.acted)
 

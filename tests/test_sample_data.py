@@ -28,7 +28,7 @@ def tables():
 
 def test_the_generator_makes_the_committed_files(tmp_path):
     generate.main(tmp_path)
-    for name in ("housing.csv", "loans.csv", "claims.csv", "spend.csv", "choice.csv"):
+    for name in ("housing.csv", "loans.csv", "claims.csv", "spend.csv", "choice.csv", "winback.csv"):
         assert (tmp_path / name).read_bytes() == (generate.HERE / name).read_bytes()
     for name in ("renewal.parquet", "renewal_experiment.parquet"):
         made, kept = (pd.read_parquet(folder / name) for folder in (tmp_path, generate.HERE))

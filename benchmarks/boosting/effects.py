@@ -100,7 +100,7 @@ def experiment(scenario: Scenario, n: int, seed: int) -> dict[str, Any]:
     fresh = scenario.customers(n, rng)
     again, outcome = scenario.run(fresh, moved=True, rng=rng)
     signal = signals(outcome, again, scenario.shares(fresh), np.full(n, outcome.mean()))
-    for name, made in (("effect", model.predict(fresh)), ("two models", _two_models(X, y, treated, fresh, seed))):
+    for name, made in (("effect", model.predict(fresh)), ("two models", two_models(X, y, treated, fresh, seed))):
         row[f"Qini, {name}"] = read_uplift(made, signal).qini[0]
         row[f"correlation, {name}"] = float(np.corrcoef(made, scenario.effect(fresh))[0, 1])
     treated, y = scenario.run(X, moved=False, rng=rng)
@@ -122,7 +122,7 @@ def _covered(model: EffectGAM, scenario: Scenario, X: pd.DataFrame, name: str) -
     return float(((curve.lower[codes] <= known) & (known <= curve.upper[codes]))[seen].mean())
 
 
-def _two_models(X: pd.DataFrame, y: Floats, treated: Floats, fresh: pd.DataFrame, seed: int) -> Floats:
+def two_models(X: pd.DataFrame, y: Floats, treated: Floats, fresh: pd.DataFrame, seed: int) -> Floats:
     """Return effects as differences of two models, one of each arm (a T-learner)."""
     binary = bool(np.isin(y, (0.0, 1.0)).all())
     made = []

@@ -85,13 +85,18 @@ PLAIN: Final = Measure()
 @dataclass(frozen=True)
 class ColumnNames:
     """How one column is shown. name : empty for the column's own. levels : shown names of its levels, by their own.
-    missing : codes that mean a missing cell (`codes.code_of`)."""
+    missing : codes that mean a missing cell (`codes.code_of`). up, down : what is told as a reason where it raised a
+    score, and where it lowered it; empty for the usual words. sensitive : whether it must not be a reason; None where
+    nobody has said so."""
 
     name: str = ""
     unit: str = ""
     form: NumberForm = "automatic"
     levels: dict[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    up: str = ""
+    down: str = ""
+    sensitive: bool | None = None
 
     @property
     def measure(self) -> Measure:
@@ -113,14 +118,15 @@ class Names:
             form = kept.get("form", "automatic")
             made[column] = ColumnNames(
                 str(kept.get("name", "")), str(kept.get("unit", "")), form if form in FORMS else "automatic",
-                dict(kept.get("levels", {})), tuple(kept.get("missing", ())),
+                dict(kept.get("levels", {})), tuple(kept.get("missing", ())), up=str(kept.get("up", "")),
+                down=str(kept.get("down", "")), sensitive=kept.get("sensitive"),
             )  # fmt: skip
         return cls(made)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return the names as plain JSON, without columns that have none."""
         named = {column: one for column, one in self.columns.items() if one != ColumnNames()}
-        return {column: asdict(one) | {"missing": list(one.missing)} for column, one in named.items()}
+        return {column: _plain(one) for column, one in named.items()}
 
     def __bool__(self) -> bool:
         return any(one != ColumnNames() for one in self.columns.values())
@@ -182,6 +188,13 @@ class Names:
                 raise TableError(
                     f"Levels {level!r} and {twin!r} of {column!r} would both be shown as {name!r}: rename one."
                 )
+
+
+def _plain(one: ColumnNames) -> dict[str, Any]:
+    """Return the names of a column as plain JSON, without what is told of it where nothing is."""
+    kept = asdict(one) | {"missing": list(one.missing)}
+    unsaid = [name for name in ("up", "down", "sensitive") if kept[name] in ("", None)]
+    return {name: value for name, value in kept.items() if name not in unsaid}
 
 
 NO_NAMES: Final = ColumnNames()

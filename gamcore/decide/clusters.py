@@ -18,7 +18,7 @@ from gamcore.data.columns import read_texts
 from gamcore.data.table import Table
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import ExperimentError
-from gamcore.stats.intervals import ALPHA
+from gamcore.stats.intervals import ALPHA, Interval
 from gamcore.types import Floats, Ints
 
 FEWEST_CLUSTERS: Final = 2
@@ -81,3 +81,28 @@ def _error(values: Floats, clusters: NDArray[np.integer]) -> tuple[float, float,
     mean = float(values.mean())
     sums = np.bincount(which, values - mean)
     return mean, n / (n - 1) * float(np.square(sums).sum()) / values.size**2, n
+
+
+def interval_by_clusters(y: Floats, inside: NDArray[np.bool_], cluster: Ints) -> tuple[Interval, Interval]:
+    """Return the 95% intervals of the mean inside, and of its difference to the mean outside, by clusters.
+
+    y : (n,) values. inside : (n,) rows. cluster : (n,) number of each row's cluster. NaN below `FEWEST_CLUSTERS`.
+    """
+    n, m = int(inside.sum()), int((~inside).sum())
+    mean = float(y[inside].mean()) if n else math.nan
+    rest = float(y[~inside].mean()) if m else math.nan
+    parts = np.where(inside, (y - mean) / max(n, 1), 0.0)
+    others = np.where(inside, 0.0, (y - rest) / max(m, 1)) if m else np.full(y.size, np.nan)
+    return (_around(mean, parts, np.where(inside, cluster, -1)), _around(mean - rest, parts - others, cluster))
+
+
+def _around(value: float, parts: Floats, cluster: Ints) -> Interval:
+    """Return the interval of a value from the parts (n,) of its error; rows of no cluster (-1) have none."""
+    known = cluster >= 0
+    numbers, place = np.unique(cluster[known], return_inverse=True)
+    if numbers.size < FEWEST_CLUSTERS or not math.isfinite(value):
+        return math.nan, math.nan
+    sums = np.bincount(place, parts[known])
+    freedom = numbers.size - 1
+    reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * math.sqrt(float(sums @ sums) * numbers.size / freedom)
+    return value - reach, value + reach

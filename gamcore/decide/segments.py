@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.binning import Bins, encode_table
+from gamcore.data.binning import Bins, cut_of, encode_table
 from gamcore.data.table import Table, as_table
+from gamcore.decide.clusters import interval_by_clusters
 from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, both
 from gamcore.explain.curves import FEW_ROWS, Curve, explain_shape
 from gamcore.explain.piecewise import LEAST_SHARE, simplify
@@ -43,7 +44,8 @@ class Evidence:
     count; Hall for an amount; Student for another number). opportunity : their difference (Newcombe, whose method takes
     the ends of any intervals; Welch). contrast : mean change of predictions inside against the average effect of the
     rule's features; NaN where the model has none of them. agree : share of refits with the model's sign. tried :
-    candidate rules tried to find it. exposure : that of the rows inside; NaN where rows have none.
+    candidate rules tried to find it. exposure : that of the rows inside; NaN where rows have none. effect : the unit of
+    the effect that an experiment measured, where that is the target (`uplift.signals`); else None.
     """
 
     rows: int
@@ -58,6 +60,7 @@ class Evidence:
     tried: int
     binary: bool
     exposure: float = float("nan")
+    effect: str | None = None
 
     @property
     def share(self) -> float:
@@ -85,6 +88,8 @@ class HeldOutRows:
 
     y : (n,) target, 0 and 1 where the model's is binary; weight : (n,) or None. offset : (n,) given part of the score;
     of one of several classes, what takes its score to the log-odds against the others. exposure : (n,) or None.
+    effect : as in `Evidence`. clusters : (n,) of an effect, which rows were assigned together, so that intervals go by
+    them.
     """
 
     def __init__(
@@ -95,8 +100,12 @@ class HeldOutRows:
         weight: Floats | None = None,
         offset: Floats | float = 0.0,
         exposure: Floats | None = None,
+        *,
+        effect: str | None = None,
+        clusters: NDArray[Any] | None = None,
     ) -> None:
-        self.exposure = exposure
+        self.exposure, self.effect = exposure, effect
+        self._alike = None if clusters is None else pd.factorize(clusters, use_na_sentinel=False)[0]
         self.model, self.table, self.y, self.weight = model, as_table(X), np.asarray(y, np.float64), weight
         self.codes = encode_table(self.table, model.bins)
         self.score = model.score(self.codes) + offset
@@ -112,7 +121,9 @@ class HeldOutRows:
         means = [self._mean(part) for part in (inside, ~inside)]
         (mean, interval, n), (rest, outer, m) = means
         apart = float("nan"), float("nan")
-        if n > 0 and m > 0:
+        if self._alike is not None and n > 0:
+            interval, apart = interval_by_clusters(self.y, inside, self._alike)
+        elif n > 0 and m > 0:
             if self.binary:
                 apart = newcombe(mean, n, rest, m)
             elif self.model.loss.outcome_kind != "number":
@@ -133,6 +144,7 @@ class HeldOutRows:
             tried=tried,
             binary=self.binary,
             exposure=float("nan") if self.exposure is None else float(self.exposure[inside].sum()),
+            effect=self.effect,
         )
 
     def _weights(self, inside: Bools) -> tuple[Floats | None, Floats | None]:
@@ -296,14 +308,6 @@ def _runs(bins: Bins, curve: Curve, threshold: float, up: bool) -> list[tuple[Ru
             candidates.append((rule, sum(piece.score * piece.rows for piece in run)))
         first = k + 1
     return candidates
-
-
-def cut_of(bins: Bins, k: int) -> float:
-    """Return where value bin k of a number or date begins, as a person would say it: for whole numbers, the first one
-    inside."""
-    value = float(bins.cuts[k - 1])
-    whole = bool((np.mod(bins.display, 1) == 0).all()) and bool((np.mod(bins.cuts, 0.5) == 0).all())
-    return math.ceil(value) if whole else value
 
 
 def range_of(bins: Bins, start: int, end: int) -> Rule:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from gamcore.explanation import Explanation
 from gamcore.stats.intervals import ALPHA, Interval
 from gamcore.types import Floats, Ints
 
@@ -33,7 +35,7 @@ class Tenth:
 
 
 @dataclass(frozen=True)
-class Uplift:
+class Uplift(Explanation):
     """What following a model's order of rows is worth.
 
     average : the mean effect over all rows, with its 95% interval. tenths : see `Tenth`. gain : by share of the rows
@@ -71,12 +73,16 @@ def signals(y: Floats, treated: Floats, share: Floats, expected: Floats) -> Floa
     return (treated - share) / (share * (1 - share)) * (y - expected)
 
 
-def read_uplift(predicted: Floats, signal: Floats, tenths: int = TENTHS) -> Uplift:
+def read_uplift(
+    predicted: Floats, signal: Floats, clusters: NDArray[Any] | None = None, tenths: int = TENTHS
+) -> Uplift:
     """Return what an order of rows is worth.
 
-    predicted : (n,) effects by a model that did not see the rows. signal : (n,) see `signals`. Rows of equal
-    prediction share their places, so a model that says nothing orders nothing.
+    predicted : (n,) effects by a model that did not see the rows. signal : (n,) see `signals`. clusters : (n,) which
+    rows are alike, if not all are independent; intervals go by them. Rows of equal prediction share their places, so a
+    model that says nothing orders nothing.
     """
+    alike = None if clusters is None else pd.factorize(clusters, use_na_sentinel=False)[0]
     n = predicted.size
     order = np.argsort(-predicted, kind="stable")
     place: Ints = np.empty(n, np.int64)
@@ -90,18 +96,23 @@ def read_uplift(predicted: Floats, signal: Floats, tenths: int = TENTHS) -> Upli
     for number in range(tenths):
         inside = tenth == number
         if inside.any():
-            made.append(Tenth(int(inside.sum()), float(predicted[inside].mean()), *_mean(signal[inside])))
+            own = None if alike is None else alike[inside]
+            made.append(Tenth(int(inside.sum()), float(predicted[inside].mean()), *_mean(signal[inside], own)))
     gains = []
     for number in range(1, tenths + 1):
-        reach = np.clip(number / tenths * n - place, 0.0, 1.0)
-        gains.append((number / tenths, *_mean(reach * signal)))
-    return Uplift(n, _mean(signal), tuple(made), tuple(gains), _mean((behind - 0.5) * signal))
+        treated = np.clip(number / tenths * n - place, 0.0, 1.0)
+        reach = (np.bincount(which, treated) / np.bincount(which))[which]  # rows of the same prediction alike
+        gains.append((number / tenths, *_mean(reach * signal, alike)))
+    return Uplift(n, _mean(signal, alike), tuple(made), tuple(gains), _mean((behind - 0.5) * signal, alike))
 
 
-def _mean(values: Floats) -> tuple[float, Interval]:
-    """Return a mean with its 95% interval."""
-    mean = float(values.mean())
-    if values.size < 2:
+def _mean(values: Floats, alike: Ints | None) -> tuple[float, Interval]:
+    """Return a mean with its 95% interval. alike : (n,) the number of each row's cluster, or None."""
+    mean, n = float(values.mean()), values.size
+    apart = values - mean if alike is None else np.bincount(alike, values - mean)
+    if alike is not None:
+        apart = apart[np.unique(alike)]
+    if apart.size < 2:
         return mean, (math.nan, math.nan)
-    reach = Z * float(values.std(ddof=1)) / math.sqrt(values.size)
+    reach = Z * math.sqrt(float(np.square(apart).sum()) * apart.size / (apart.size - 1)) / n
     return mean, (mean - reach, mean + reach)

@@ -14,6 +14,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.rows import read_weight
 from gamcore.data.table import Table
 from gamcore.data.targets import read_numeric_target
+from gamcore.decide.uplift import signals
 from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.base import check_parameters, column
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
@@ -28,7 +29,9 @@ class EffectGAM(GAMRegressor):
 
     The R-learner (Nie and Wager 2021) with an additive effect: with the known share e of rows that are treated, and the
     outcome m that is expected of a row whatever its arm, learnt by cross-fitting, the curves minimise the mean of
-    ((y - m) - (t - e) effect)^2. What moves the outcome alike in both arms cancels.
+    ((y - m) - (t - e) effect)^2. As e is known, (t - e)^2 is replaced by e (1 - e), its expectation: the same minimum,
+    and of rows a signal whose mean is their effect (`decide.uplift.signals`). What moves the outcome alike in both arms
+    cancels.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ class EffectGAM(GAMRegressor):
     expected_ : (n,)
         Outcome that was expected of each row whatever its arm, by models that did not see it.
     average_effect_ :
-        Mean effect over the rows, by the same equation with one constant.
+        Mean effect over the rows.
     """
 
     def fit(  # type: ignore[override]
@@ -69,8 +72,8 @@ class EffectGAM(GAMRegressor):
         weight = np.ones(len(table)) if sample_weight is None else read_weight(sample_weight, outcome)
         seed = check_random_state(self.random_state)
         self.expected_ = _expected(table, outcome, weight, groups, (seed, self.n_jobs))
-        apart = treated - _shares(propensity, treated)
-        signal, precision = (outcome - self.expected_) / apart, np.square(apart)
+        share = _shares(propensity, treated)
+        signal, precision = signals(outcome, treated, share, self.expected_), share * (1 - share)
         weight = weight * precision / precision.mean()
         super().fit(table.frame, signal, sample_weight=weight, groups=groups)
         self.average_effect_ = float(np.average(signal, weights=weight))

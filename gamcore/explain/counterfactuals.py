@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Final
 
@@ -106,12 +107,29 @@ class _Options:
     gain: Floats
     passed: Floats
 
+    @cached_property
+    def most(self) -> float:
+        """The largest gain."""
+        return float(self.gain[-1])
+
+    @cached_property
+    def least(self) -> float:
+        """The fewest rows passed."""
+        return float(self.passed[0])
+
 
 def scores_by_code(model: AdditiveModel, codes: Codes, place: int) -> Floats:
     """Return the score (size,) of a row (p,) for each code of one feature, all else unchanged."""
-    row = np.repeat(codes[:, None], model.bins[place].size, axis=1)
-    row[place] = np.arange(model.bins[place].size)
-    return model.score(row)
+    own, score = int(codes[place]), np.full(model.bins[place].size, float(model.score(codes[:, None])[0]))
+    for term in model.terms:
+        if term.feature == place:
+            score += term.scores - term.scores[own]
+    for pair in model.pairs:
+        if place in pair.features:
+            first, second = pair.features
+            line = pair.scores[:, codes[second]] if place == first else pair.scores[codes[first]]
+            score += line - line[own]
+    return score
 
 
 def score_band(model: AdditiveModel, codes: Codes, train_share: float = USUAL_SHARE) -> tuple[Floats, Floats]:
@@ -140,7 +158,7 @@ def smallest_changes(
     Features made from one date column do not change alone, so they are left out.
     """
     now = float(model.score(codes[:, None])[0])
-    side = -1.0 if now > line else 1.0
+    side = -1.0 if now >= line else 1.0
     columns = [bins.feature.column for bins in model.bins]
     free = [j for j, name in enumerate(columns) if columns.count(name) == 1 and name not in possible.fixed]
     options = [made for j in free if (made := _options(model, codes, j, (now, side), possible)) is not None]
@@ -212,8 +230,9 @@ class _Search:
 
         Where features interact, gains do not add up exactly: what is yielded is checked afterwards.
         """
-        for together in combinations(options, n):
-            thin = [_thinned(of) for of in together] if n > 1 else list(together)
+        for thin in combinations([_thinned(of) for of in options] if n > 1 else options, n):
+            if sum(of.most for of in thin) <= needed or sum(of.least for of in thin) >= below:
+                continue
             gain = thin[0].gain
             passed = thin[0].passed
             for of in thin[1:]:

@@ -44,18 +44,19 @@ def simplify(curve: Curve, most: int = MOST_PIECES) -> list[Piece]:
     """
     if curve.labels or not curve.scores.size or curve.counts.sum() <= 0:
         return []
-    starts = _partitions(curve.scores, curve.counts, most)
+    starts = partitions(curve.scores, curve.counts, most)
     clear = [start for start in starts if _is_clear(curve, start)]
     return _pieces(curve, clear[-1])
 
 
-def _partitions(scores: Floats, counts: Floats, most: int) -> list[list[int]]:
-    """Return the best partitions into 1, 2, ... pieces as first bins of the pieces, as far as the rows allow."""
+def partitions(scores: Floats, counts: Floats, most: int, least_share: float = LEAST_SHARE) -> list[list[int]]:
+    """Return the best partitions into 1, 2, ... pieces as first bins of the pieces, as far as the rows allow.
+    least_share : of the rows, in each piece."""
     size = scores.size
     rows, sums, squares = (
         np.concatenate([[0.0], np.cumsum(counts * power)]) for power in (np.ones(size), scores, scores**2)
     )
-    least = LEAST_SHARE * rows[-1]
+    least = least_share * rows[-1]
 
     def costs(end: int) -> Floats:
         """Return the cost (end,) of one piece from each bin to `end` (exclusive); infinite where it has too few
@@ -91,7 +92,7 @@ def _means(values: Floats, counts: Floats, starts: list[int]) -> Floats:
     return np.asarray(sums / np.maximum(np.add.reduceat(counts, starts), 1e-300))
 
 
-def _error_of_refits(curve: Curve) -> float:
+def error_of_refits(curve: Curve) -> float:
     """Return the factor from the deviation over a curve's refits to its standard error."""
     errors = (curve.upper - curve.lower) / 2 / pointwise(len(curve.refits))
     moved = deviation(curve.refits)
@@ -104,7 +105,7 @@ def _is_clear(curve: Curve, starts: list[int]) -> bool:
     if len(curve.refits) < 2:
         return False
     jumps = np.abs(np.diff(_means(curve.scores, curve.counts, starts)))
-    errors = _error_of_refits(curve) * deviation(np.diff(_means(curve.refits, curve.counts, starts), axis=1))
+    errors = error_of_refits(curve) * deviation(np.diff(_means(curve.refits, curve.counts, starts), axis=1))
     return bool((jumps > CLEAR * errors).all())
 
 
@@ -114,7 +115,7 @@ def _pieces(curve: Curve, starts: list[int]) -> list[Piece]:
     if len(curve.refits) > 1:
         refits = _means(curve.refits, curve.counts, starts)
         reach = simultaneous(refits, np.ones(scores.size, bool))
-        wide = reach * _error_of_refits(curve) * deviation(refits)
+        wide = reach * error_of_refits(curve) * deviation(refits)
     ends = [*starts[1:], curve.scores.size]
     return [
         Piece(start, end, score=float(score), lower=float(score - reach), upper=float(score + reach), rows=float(n))

@@ -17,6 +17,8 @@ from scipy.special import softmax
 from gamcore.data.binning import Bins, encode_table
 from gamcore.data.dates import DAY, stamp_of
 from gamcore.data.table import Table
+from gamcore.explain.reasons import Reasons
+from gamcore.explain.scorecard import Points, Scorecard
 from gamcore.model.additive import AdditiveModel, Given
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES
@@ -58,7 +60,8 @@ class Formula:
     scores (size,); pairs : two feature indices and scores (size_1, size_2). loss : "squared" or "quantile", where the
     prediction is the score; "logistic", where the chance of the second of `classes` is 1 / (1 + exp(-score));
     "poisson", "gamma" or "tweedie", where the mean is exp(score). given : what scores are added to; with "exposure",
-    predictions are rates.
+    predictions are rates. points : the scale of a scorecard, whose scores are points; None for any other model.
+    reasons : what is told of its decisions (`io.reasons`), if anything.
     """
 
     bins: tuple[Bins, ...]
@@ -68,6 +71,8 @@ class Formula:
     loss: str
     classes: tuple[Any, ...] = ()
     given: tuple[Given, ...] = ()
+    points: Points | None = None
+    reasons: Reasons | None = None
 
     def score(self, X: pd.DataFrame) -> Floats:
         """Return the scores (n,) of rows, on the link scale."""
@@ -81,7 +86,14 @@ class Formula:
 
     def predict(self, X: pd.DataFrame) -> Floats:
         """Return the predictions (n,): in the target's units, or chances of the second class."""
-        return LOSSES[self.loss].inverse_link(self.score(X))
+        score = self.score(X)
+        return LOSSES[self.loss].inverse_link(score if self.points is None else self.points.score(score))
+
+    def linked(self, score: str) -> str:
+        """Return code, in any of the languages, for the link score that a score stands for."""
+        if self.points is None:
+            return score
+        return f"(({score} - {self.points.offset!r}) / {self.points.factor!r})"
 
 
 @dataclass(frozen=True)
@@ -150,6 +162,8 @@ def formula_of(model: Any) -> AnyFormula:
     """Return the formula of a fitted estimator or of a loaded model file (`Saved`)."""
     if isinstance(model, AnyFormula):
         return model
+    if isinstance(model, Scorecard):
+        return _of_card(model)
     inner = getattr(model, "model_", None) or getattr(model, "model", None)
     classes = getattr(model, "classes_", getattr(model, "classes", ()))
     named = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
@@ -172,6 +186,14 @@ def _formula(model: AdditiveModel, classes: tuple[Any, ...]) -> Formula:
         classes=classes,
         given=model.given,
     )
+
+
+def _of_card(card: Scorecard) -> Formula:
+    """Return the formula of a scorecard: that of the features that have points."""
+    bins = tuple(card.bins[part.place] for part in card.parts)
+    tables = [part.table(of.size).astype(np.float64) for part, of in zip(card.parts, bins, strict=True)]
+    return Formula(bins, float(card.start), terms=tuple(enumerate(tables)), pairs=(), loss="logistic",
+                   classes=card.classes, points=card.points)  # fmt: skip
 
 
 def moment(cut: float) -> int:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import MAX_VALUES, Bins
+from gamcore.explain.scorecard import Points
 from gamcore.io.checks import ModelFileError
 from gamcore.io.formula import AnyFormula, ClassFormula, Formula, ScoringError, TaskFormula, formula_of
+from gamcore.io.json_reasons import read_reasons
 from gamcore.io.manifest import read_classes, read_labels
 from gamcore.io.manifest_bins import count_of, merged_levels, read_feature, read_merged, read_texts
 from gamcore.kernels.tree_predict import N_BYTES, Trees
@@ -23,9 +26,9 @@ from gamcore.multitask.trees import Forest
 from gamcore.types import Floats
 
 FORMAT: Final = "shapewise-scoring"
-VERSIONS: Final = (1, 2, 3, 4)
+VERSIONS: Final = (1, 2, 3, 4, 5, 6)
 """The second has codes that mean missing, the third several classes or exposures, the fourth levels that share a bin by
-choice; a model is written in the lowest."""
+choice, the fifth scorecards, the sixth reasons; a model is written in the lowest."""
 
 
 def to_json(model: Any, indent: int | None = None, computed: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -46,11 +49,17 @@ def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = ()) -> dict[str,
         any(of.feature.missing for of in bins_of),
         isinstance(formula, ClassFormula) or bool(given),
         any(of.merged for of in bins_of),
+        isinstance(formula, Formula) and formula.points is not None,
+        isinstance(formula, Formula) and formula.reasons is not None,
     ]
     version = VERSIONS[max((place for place, needed in enumerate(needs, 1) if needed), default=0)]
     head = {"format": FORMAT, "version": version, "model": kind, "loss": formula.loss,
             "classes": list(formula.classes)}  # fmt: skip
     head |= {"given": list(given)} if given else {}
+    if isinstance(formula, Formula) and formula.points is not None:
+        head |= {"points": asdict(formula.points) | {"offset": formula.points.offset, "factor": formula.points.factor}}
+    if isinstance(formula, Formula) and formula.reasons is not None:
+        head |= {"reasons": asdict(formula.reasons)}
     head |= {"computed": [dict(one) for one in computed]} if computed else {}
     if not isinstance(formula, TaskFormula):
         head |= {"features": [_feature(bins) for bins in formula.bins]}
@@ -178,7 +187,18 @@ def _additive(plain: dict[str, Any]) -> Formula:
     given = plain.get("given", [])
     if not isinstance(given, list) or not set(given) <= set(GIVEN):
         raise ScoringError("What the scores of the model's JSON are added to is unknown: it is damaged.")
-    return _formula(plain, bins, loss.name, _classes(plain), tuple(name for name in GIVEN if name in given))
+    formula = _formula(plain, bins, loss.name, _classes(plain), tuple(name for name in GIVEN if name in given))
+    points = _points(plain["points"]) if "points" in plain else None
+    reasons = read_reasons(plain["reasons"], formula) if "reasons" in plain else None
+    return replace(formula, points=points, reasons=reasons)
+
+
+def _points(entry: Any) -> Points:
+    """Return the scale of a scorecard."""
+    numbers = {name: _number(entry[name], f"points ({name})") for name in ("base", "odds", "double")}
+    if not (numbers["odds"] > 0 and numbers["double"] > 0 and isinstance(entry["rising"], bool)):
+        raise ScoringError("The scale of points in the model's JSON is none: it is damaged.")
+    return Points(**numbers, rising=entry["rising"])
 
 
 def _several(plain: dict[str, Any]) -> ClassFormula:

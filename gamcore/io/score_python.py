@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Template
 from typing import Any, Final
 
-from gamcore.io.formula import PREDICTIONS, AnyFormula, ClassFormula, TaskFormula, formula_of
+from gamcore.io.formula import PREDICTIONS, AnyFormula, ClassFormula, Formula, TaskFormula, formula_of
 from gamcore.io.score_json import to_json
 from gamcore.model.losses import LOSSES
 
@@ -94,7 +94,7 @@ $body
 def predict(row$more):
     """The prediction of a row: $what."""
     $answer
-
+$reasons
 
 if __name__ == "__main__":
     for line in sys.stdin:
@@ -128,6 +128,29 @@ def score(row):
 
 '''
 )
+
+REASONS: Final = '''
+
+def reasons(row):
+    """Why a row is decided on as it is: (whether it is at or above the line, the reasons, the features for review)."""
+    told, codes, total = MODEL["reasons"], _codes(row), score(row)
+    above, pushes = total >= told["line"], []
+    for k, one in enumerate(told["each"]):
+        part = 0.0
+        for term in (MODEL["terms"][place] for place in one["terms"]):
+            part += term["scores"][codes[term["feature"]]]
+        for place, share in one["pairs"]:
+            first, second = MODEL["pairs"][place]["features"]
+            part += share * MODEL["pairs"][place]["scores"][codes[first]][codes[second]]
+        push = part - one["above"] if above else one["below"] - part
+        if push > 0:
+            pushes.append((-push, k))
+    pushes.sort()
+    said = [told["each"][k]["up" if above else "down"] for _, k in pushes if not told["each"][k]["sensitive"]]
+    hidden = [k for _, k in pushes[: told["most"]] if told["each"][k]["sensitive"]]
+    return above, said[: told["most"]], [told["each"][k]["name"] for k in sorted(hidden)]
+
+'''
 
 SEVERAL: Final = (
     SUM
@@ -200,7 +223,8 @@ def to_python(model: Any, title: str = "") -> str:
     formula = formula_of(model)
     name = ascii(title or "A model of Shapewise.")[1:-1].replace('"', "'").replace("\\\\", "/")
     parts = _parts(formula)
-    return HEAD.substitute(title=name, model=ascii(to_json(formula)), **parts)
+    telling = REASONS if isinstance(formula, Formula) and formula.reasons is not None else "\n"
+    return HEAD.substitute(title=name, model=ascii(to_json(formula)), reasons=telling, **parts)
 
 
 def _parts(formula: AnyFormula) -> dict[str, str]:
@@ -219,7 +243,8 @@ def _parts(formula: AnyFormula) -> dict[str, str]:
     if "exposure" in formula.given:
         what += ", a rate times the exposure"
         answer = answer.replace("return ", "return exposure * ")
-    answer = answer.replace("{score}", "score(row) + init_score" if "init_score" in formula.given else "score(row)")
+    score = "score(row) + init_score" if "init_score" in formula.given else "score(row)"
+    answer = answer.replace("{score}", formula.linked(score))
     read = "".join(f", {name}=json.loads(line).get({name!r}, {default})"
                    for name, default in DEFAULTS.items() if name in formula.given)  # fmt: skip
     return {"body": ADDITIVE, "more": more, "what": what, "answer": answer, "from_row": read}

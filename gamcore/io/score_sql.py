@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-from gamcore.data.binning import Bins
-from gamcore.data.columns import LONGEST_LEVEL, Kind
-from gamcore.data.table import Feature
-from gamcore.decide.rules import numbers_of
-from gamcore.decide.rules_code import ROWS, as_double, column_of, comment, free_name, name_of, number_of, text_of
-from gamcore.io.formula import (
-    PREDICTIONS,
-    ClassFormula,
-    Formula,
-    ScoringError,
-    TaskFormula,
-    formula_of,
-    runs,
-    stamp,
-)
+from gamcore.data.columns import Kind
+from gamcore.decide.rules_code import ROWS, column_of, comment, free_name, name_of, number_of, text_of
+from gamcore.io.formula import PREDICTIONS, ClassFormula, Formula, ScoringError, TaskFormula, formula_of
+from gamcore.io.reasons_sql import with_reasons
+from gamcore.io.sql_expressions import added, branch
 
 Output = Literal["link", "response"]
-MOST_ADDED: Final = 50
-"""Most summands in one bracket: databases bound the depth of an expression."""
 
 
 def to_sql(
     model: Any, table: str, output: Output = "response", kinds: dict[str, Kind] | None = None, title: str = "",
     columns: Iterable[str] = (), computed: Sequence[str] = (), exposure: str | None = None,
-    init_score: str | None = None,
+    init_score: str | None = None, key: str = "",
 ) -> str:  # fmt: skip
     """Return a SELECT of all columns of a table and of the model's score.
 
@@ -39,8 +27,9 @@ def to_sql(
     table stores columns if not as in training, such as {"zip": "number"} for levels stored as numbers. columns :
     further columns of the table; the new columns get other names than these ("score_"). computed : how columns that
     the table may lack are computed, for comments. exposure : the column that a predicted rate is multiplied by.
-    init_score : the column of given scores. Missing is NULL. Dates are compared as text, as SQLite stores them, with a
-    space or a T between day and time.
+    init_score : the column of given scores. key : of a model that tells reasons (`io.reasons`), a column that is filled
+    and different in every row; there are `reason_1` and on, and `review`, then. Missing is NULL. Dates are compared as
+    text, as SQLite stores them, with a space or a T between day and time.
 
     Raises ScoringError for multi-task trees: use `to_python` or `to_json`.
     """
@@ -49,7 +38,7 @@ def to_sql(
     formula = formula_of(model)
     if isinstance(formula, TaskFormula):
         raise ScoringError("Multi-task trees are too many for SQL: use to_python or to_json.")
-    taken = {bins.feature.column for bins in formula.bins} | set(columns)
+    taken = {bins.feature.column for bins in formula.bins} | set(columns) | ({key} if key else set())
     head = f"-- {comment(title or 'A model of Shapewise')}: missing is NULL\n"
     head += "".join(f"-- compute this column first: {comment(step)}\n" for step in computed)
     if isinstance(formula, ClassFormula):
@@ -59,12 +48,17 @@ def to_sql(
     linked = _select([(_score(formula, kinds or {}, given), named)], table)
     if output == "link":
         return f"{head}{linked};\n"
-    prediction = PREDICTIONS[formula.loss].sql.replace("{score}", named)
+    prediction = PREDICTIONS[formula.loss].sql.replace("{score}", formula.linked(named))
     if exposure:
         if "exposure" not in formula.given:
             raise ScoringError("The model was trained without an exposure, so it cannot be multiplied by one.")
         prediction = f"({prediction}) * scored.{name_of(exposure)}"
-    return f"{head}SELECT\n  scored.*,\n  {prediction} AS {answered}\nFROM (\n{linked}\n) AS scored;\n"
+    answer = f"SELECT\n  scored.*,\n  {prediction} AS {answered}\nFROM (\n{linked}\n) AS scored"
+    if formula.reasons is None:
+        return f"{head}{answer};\n"
+    if not key:
+        raise ScoringError("Reasons in SQL need a key: name a column that is filled and different in every row.")
+    return f"{head}{with_reasons(formula, answer, named, key=key, kinds=kinds or {}, taken=taken, table=table)};\n"
 
 
 def of_classes(formula: ClassFormula, table: str, output: Output, kinds: dict[str, Kind], taken: set[str]) -> str:
@@ -112,120 +106,8 @@ def _score(formula: Formula, kinds: dict[str, Kind], given: Sequence[str]) -> st
     parts = [*given, number_of(formula.intercept)]
     for place, scores in formula.terms:
         leaves = [number_of(float(score)) for score in scores]
-        parts.append(_branch(formula.bins[place], leaves, kinds))
+        parts.append(branch(formula.bins[place], leaves, kinds))
     for (first, second), scores in formula.pairs:
-        inner = [_branch(formula.bins[second], [number_of(float(v)) for v in row], kinds) for row in scores]
-        parts.append(_branch(formula.bins[first], inner, kinds))
-    return _sum(parts)
-
-
-def _sum(parts: Sequence[str]) -> str:
-    """Return a sum of parts, in brackets of at most `MOST_ADDED`."""
-    while len(parts) > MOST_ADDED:
-        parts = [
-            "(" + "\n  + ".join(parts[k : k + MOST_ADDED]) + ")" for k in range(0, len(parts), MOST_ADDED)
-        ]  # fmt: skip
-    return "\n  + ".join(parts)
-
-
-def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
-    """Return an expression for the leaf that a row's value selects. leaves : one per code."""
-    if len(set(leaves)) == 1:
-        return leaves[0]
-    feature, column = bins.feature, column_of(bins.feature.column)
-    if "\0" in feature.column or any("\0" in level for level in (*bins.codes_of_levels, *feature.missing)):
-        raise ScoringError(f"Column {feature.column!r} or one of its levels has a character that SQL cannot write.")
-    if not feature.is_category:
-        if not bins.n_values:
-            return leaves[0]  # all cells were missing in training, so every cell counts as missing
-        stored = kinds.get(feature.column)
-        value = column
-        if stored == "boolean":
-            value = f"CASE WHEN {column} THEN 1 ELSE 0 END"
-        elif feature.kind == "number":
-            value = as_double(value, bins.cuts)
-        cuts = [number_of(float(cut)) for cut in bins.cuts]
-        if feature.kind == "date":
-            value, cuts = _text(column), [text_of(_shortest(stamp(float(cut)))) for cut in bins.cuts]
-        branch = _halves(value, cuts, leaves[1:-1])
-        return f"CASE WHEN {_missing(column, value, feature, 'number')} THEN {leaves[0]} ELSE {branch} END"
-    if feature.part != "value":
-        return _calendar(column, feature.part, leaves)
-    stored = kinds.get(feature.column, "boolean" if feature.kind == "boolean" else "category")
-    return _levels(bins, column, leaves, stored)
-
-
-def _missing(column: str, value: str, feature: Feature, stored: Kind) -> str:
-    """Return the condition that a cell is missing, or holds a code that means so."""
-    codes = _literals(feature.missing, stored)
-    return f"{column} IS NULL OR {value} IN ({', '.join(codes)})" if codes else f"{column} IS NULL"
-
-
-def _text(column: str) -> str:
-    """Return a date or timestamp as text that sorts by time, whatever its type in the database."""
-    return f"REPLACE(CAST({column} AS VARCHAR(30)), 'T', ' ')"
-
-
-def _shortest(moment: str) -> str:
-    """Return a moment without trailing zeros: the same moment written longer then sorts after it, as it should."""
-    if "." in moment:
-        return moment.rstrip("0")
-    return moment.removesuffix(":00").removesuffix(" 00:00")
-
-
-def _halves(column: str, cuts: Sequence[str], leaves: Sequence[str]) -> str:
-    """Return nested CASEs that bisect the bins, so that a row meets few cuts; equal neighbours are merged."""
-    spans = runs(leaves)
-    if len(spans) == 1:
-        return leaves[0]
-    middle = spans[len(spans) // 2][0]
-    left, right = _halves(column, cuts[: middle - 1], leaves[:middle]), _halves(column, cuts[middle:], leaves[middle:])
-    return f"CASE WHEN {column} < {cuts[middle - 1]} THEN {left} ELSE {right} END"
-
-
-def _levels(bins: Bins, column: str, leaves: Sequence[str], stored: Kind) -> str:
-    """Return a CASE over levels, those with equal scores together, unseen levels last."""
-    named = [(level, leaves[code]) for level, code in bins.codes_of_levels.items()]
-    by_leaf: dict[str, list[str]] = {}
-    for level, leaf in named:
-        if leaf != leaves[bins.unseen]:
-            by_leaf.setdefault(leaf, []).append(level)
-    value = column
-    if stored == "category" and any(len(level) == LONGEST_LEVEL for level, _ in named):
-        value = f"SUBSTR({column}, 1, {LONGEST_LEVEL})"  # longer levels were cut in training
-    cases = [f"WHEN {_missing(column, column, bins.feature, stored)} THEN {leaves[0]}"]
-    for leaf, names in by_leaf.items():
-        literals = _literals(names, stored)
-        if literals:
-            cases.append(f"WHEN {value} IN ({', '.join(literals)}) THEN {leaf}")
-    return f"CASE {' '.join(cases)} ELSE {leaves[bins.unseen]} END"
-
-
-def _literals(levels: Sequence[str], stored: Kind) -> list[str]:
-    if stored == "boolean":
-        return [level.upper() for level in levels if level in ("True", "False")]
-    if stored == "number":
-        return [number_of(value) for value in numbers_of(levels)]
-    return [text_of(level) for level in levels]
-
-
-def _calendar(column: str, part: str, leaves: Sequence[str]) -> str:
-    """Return a CASE over the month or weekday of a date in ISO text.
-
-    The weekday is computed by Zeller's congruence, since databases differ.
-    """
-    text = _text(column)
-    year, month, day = (f"CAST(SUBSTR({text}, {at}, {n}) AS INTEGER)" for at, n in ((1, 4), (6, 2), (9, 2)))
-    value = month
-    if part == "weekday":
-        late = f"CASE WHEN {month} < 3 THEN 1 ELSE 0 END"  # January and February count to the year before
-        y, m = f"({year} - {late})", f"({month} + 12 * {late})"
-        whole = [_whole(f"13 * ({m} + 1)", 5), _whole(y, 4), _whole(y, 400)]
-        value = f"(({day} + {whole[0]} + {y} + {whole[1]} - {_whole(y, 100)} + {whole[2]} + 5) % 7 + 1)"
-    branch = _halves(value, [f"{k}" for k in range(2, len(leaves) - 1)], leaves[1:-1])
-    return f"CASE WHEN {column} IS NULL THEN {leaves[0]} ELSE {branch} END"
-
-
-def _whole(value: str, by: int) -> str:
-    """Return an integer quotient that is correct even if the database divides into fractions."""
-    return f"(({value} - ({value}) % {by}) / {by})"
+        inner = [branch(formula.bins[second], [number_of(float(v)) for v in row], kinds) for row in scores]
+        parts.append(branch(formula.bins[first], inner, kinds))
+    return added(parts)

@@ -35,8 +35,11 @@ CONTROL_WORDS: Final = {
 OUTCOME_WORDS: Final = {
     "visit", "visits", "visited", "conversion", "converted", "convert", "click", "clicks", "clicked", "spend", "spent",
     "revenue", "sales", "purchase", "purchased", "bought", "order", "orders", "churn", "churned", "retention",
-    "retained", "renewed", "open", "opened", "response", "responded", "outcome", "y", "signup", "subscribed",
+    "retained", "renewed", "open", "opened", "response", "responded", "outcome", "y", "signup", "subscribed", "return",
+    "returned", "reactivated", "upgraded",
 }  # fmt: skip
+BEFORE_WORDS: Final = {"before", "past", "prior", "previous", "pre", "earlier", "historic", "history"}
+"""What a column is called that was known before a test, whatever else it is called."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,8 @@ def set_money(workspace: Workspace, identifier: str, money: dict[str, Any]) -> N
     workspace.edit(KIND, identifier, lambda about: about | {"money": money})
 
 
-def _words(name: str) -> set[str]:
+def words_of(name: str) -> set[str]:
+    """Return the words of a column's name, in lower case."""
     return set(re.findall(r"[a-z]+|[0-9]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()))
 
 
@@ -153,7 +157,7 @@ def possible_arms(table: Table) -> dict[str, list[str]]:
     order = {word: k for k, word in enumerate(ARM_NAMES)}
 
     def rank(name: str) -> int:
-        return min((order[word] for word in _words(name) if word in order), default=len(order))
+        return min((order[word] for word in words_of(name) if word in order), default=len(order))
 
     return dict(sorted(levels.items(), key=lambda item: rank(item[0])))
 
@@ -161,8 +165,8 @@ def possible_arms(table: Table) -> dict[str, list[str]]:
 def likely_arm(table: Table) -> str | None:
     """Return the column that most likely is the arm: by its name, or by a level that is called like a control. Never
     an outcome; None where nothing sounds like an arm."""
-    arms = {name: levels for name, levels in possible_arms(table).items() if not _words(name) & OUTCOME_WORDS}
-    named = [name for name in arms if _words(name) & set(ARM_NAMES)]
+    arms = {name: levels for name, levels in possible_arms(table).items() if not words_of(name) & OUTCOME_WORDS}
+    named = [name for name in arms if words_of(name) & set(ARM_NAMES)]
     with_control = [name for name, levels in arms.items() if table.kind(name) == "category" and likely_control(levels)]
     both = [name for name in named if name in with_control]
     return next(iter([*both, *named, *with_control]), None)
@@ -170,7 +174,7 @@ def likely_arm(table: Table) -> str | None:
 
 def likely_control(levels: list[str]) -> str | None:
     """Return the level that is called like a control; None where none or several are."""
-    called = [level for level in levels if _words(level) & CONTROL_WORDS]
+    called = [level for level in levels if words_of(level) & CONTROL_WORDS]
     return called[0] if len(called) == 1 else None
 
 
@@ -181,4 +185,9 @@ def possible_outcomes(table: Table, arm: str) -> list[str]:
 
 def likely_outcomes(table: Table, arm: str) -> list[str]:
     """Return the columns that are called like outcomes."""
-    return [name for name in possible_outcomes(table, arm) if _words(name) & OUTCOME_WORDS]
+    return [name for name in possible_outcomes(table, arm) if sounds_like_outcome(name)]
+
+
+def sounds_like_outcome(name: str) -> bool:
+    """Return whether a column is called like an outcome, and not like one from before a test."""
+    return bool(words_of(name) & OUTCOME_WORDS) and not words_of(name) & BEFORE_WORDS

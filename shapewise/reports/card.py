@@ -17,8 +17,9 @@ from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.decide.rules import All
 from gamcore.estimators.additive_parameters import GREEDY
+from gamcore.explain.curves import Curve
 from gamcore.model.edits import edit_of
-from gamcore.numbers import count, fixed, number, percent
+from gamcore.numbers import alike, count, fixed, number, percent
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, student, wilson
 from gamcore.types import Floats
@@ -36,6 +37,10 @@ CAVEATS: Final = (
     "Bands say how much curves would move with other rows of the same kind. They say nothing about rows of other "
     "kinds or about columns that are not in the table.",
     "A curve is the effect of one feature with all others as they are: where features go together, curves trade off.",
+)
+MEASURED: Final = (
+    "Effects are those of the treatment, as far as its arms were drawn at random; where they are stronger is an "
+    "association with what was known before."
 )
 
 BEYOND_CHANCE: Final = 3.0
@@ -111,7 +116,7 @@ def card(space: Workspace, identifier: str) -> Card:
     rows.append(("Trained", f"{model.created[:16].replace('T', ' ')} UTC, in {fixed(model.seconds, 1)} s"))
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     rows.append(("Made with", f"Shapewise {__version__}, Python {platform.python_version()}, {versions}"))
-    return Card(model.name, tuple(rows))
+    return Card(model.name, tuple(rows), (MEASURED, *CAVEATS[1:]) if model.spec.get("treatment") else CAVEATS)
 
 
 def _edits(model: ModelAbout, names: Names) -> list[tuple[str, str]]:
@@ -136,11 +141,28 @@ def _moved(model: ModelAbout, names: Names) -> str:
 
 def target(model: ModelAbout, names: Names = AS_THEY_ARE) -> str:
     """Return what a model predicts, in words: per unit of an exposure, or the quantile, where it is one."""
+    if treatment := model.spec.get("treatment"):
+        unit = unit_of_effect(model, names)
+        level, outcome = names.level(treatment["arm"], treatment["level"]), names.column(model.target)
+        return f"effect of {level} on {outcome}{f' ({unit})' if unit else ''}"
     said = target_words(model.target, model.spec.get("positive"), names)
     if model.spec.get("goal") == "quantile":
         return f"{percent(model.spec['quantile'], 0)} quantile of {said}"
     exposure = model.spec.get("exposure")
     return f"{said} per {names.column(exposure)}" if exposure else said
+
+
+def unit_of_effect(model: ModelAbout, names: Names = AS_THEY_ARE) -> str | None:
+    """Return the unit of the effect that a model is of; None where it is of no experiment."""
+    treatment = model.spec.get("treatment")
+    return None if not treatment else "points" if treatment["percent"] else names.of(model.target).unit
+
+
+def described(model: ModelAbout, curve: Curve, target: str) -> list[str]:
+    """Return what a curve of a model shows, its unit and its base rate, for the line under a plot's title."""
+    if not model.spec.get("treatment"):
+        return curve.detail(target)
+    return [f"added to the mean {target} of {number(curve.base, signed=True)}"]
 
 
 def target_words(column: str, positive: list[str] | None, names: Names = AS_THEY_ARE) -> str:
@@ -179,10 +201,26 @@ def _period(space: Workspace, model: ModelAbout, spec: Spec | None) -> str:
 
 def _metrics(space: Workspace, model: ModelAbout) -> list[tuple[str, str]]:
     """Return the held-out metrics, with intervals if the rows are available."""
+    if model.spec.get("treatment"):
+        return _of_effect(model, names_of_table(space, model.table))
     held = held_out(space, model.id) if not model.of_tasks else None
     if held is None:
         return [(f"Held-out {name.replace('_', ' ')}", number(value, 4)) for name, value in model.metrics.items()]
     return intervals(held)
+
+
+def _of_effect(model: ModelAbout, names: Names) -> list[tuple[str, str]]:
+    """Return the experiment of an effect model, and what it measured in held-out rows."""
+    treatment, unit = model.spec["treatment"], unit_of_effect(model, names)
+    level, control = (names.level(treatment["arm"], treatment[name]) for name in ("level", "control"))
+    rows = [("Experiment", f"{level} against {control} in {names.column(treatment['arm'])}, "
+                           f"{percent(treatment['share'], 0)} of both planned as {level}")]  # fmt: skip
+    by = ", ".join(names.term(one["feature"]) for one in model.apart) or "nothing known before"
+    rows.append(("Arms before the test", f"told apart by {by}"))
+    for label, key in (("Measured mean effect", "effect"), ("Qini", "qini")):
+        value, low, high = alike((model.metrics[f"{key}{end}"] for end in ("", "_low", "_high")), signed=True)
+        rows.append((label, f"{value}{f' {unit}' if unit else ''} (95%: {low} to {high}), in held-out rows"))
+    return rows
 
 
 def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:

@@ -18,16 +18,23 @@ from gamcore.viz.files.plot import file_name
 from shapewise.jobs import queue as jobs
 from shapewise.jobs.process import State
 from shapewise.processes import read_progress
+from shapewise.reports.card import names_of_table
 from shapewise.reports.recipes import Recipe
-from shapewise.scoring.score_file import FileKind, Wanted, check, scoring_estimator
+from shapewise.scoring.changes import ROW_SECONDS
+from shapewise.scoring.reasons import telling, unknown_fields
+from shapewise.scoring.score_file import FileKind, Wanted, check, row_changes, scoring_estimator, telling_formula
 from shapewise.scoring.score_rows import Scorer
 from shapewise.store.atomic_files import read_json, size_of
-from shapewise.store.workspace import StoreError, Workspace
+from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 
 KIND: Final = "packs"
 FileWork = Literal["report", "scores"]
 REPORT_BYTES: Final = 200_000
 """Estimated minimum bytes of a report's file."""
+
+REASONS_LETTERS: Final = 300
+NUMBER_LETTERS: Final = 9
+"""Letters of the reasons in a letter, and of a number."""
 
 MOST_KEPT: Final = 20
 """Finished packs that are kept; the oldest are deleted first."""
@@ -70,18 +77,37 @@ def start_report(workspace: Workspace, recipe: Recipe, model: str, kind: str) ->
 
 
 def start_scores(
-    workspace: Workspace, model: str, table: str, kind: FileKind, top: int = 3, keep: Sequence[str] = ()
-) -> str:
+    workspace: Workspace, model: str, table: str, kind: FileKind, top: int = 3, keep: Sequence[str] = (),
+    *, for_decision: bool = False, letter: bool = False, changes: bool = False,
+) -> str:  # fmt: skip
     """Queue the scoring of all rows of a table; return the pack's id.
 
-    keep : columns of the table to keep; all if not given."""
+    keep : columns of the table to keep; all if not given. for_decision : whether reasons for the decision take the
+    place of the largest effects. letter : whether each row gets the model's letter, too. changes : whether it gets the
+    smallest change that would give it the other answer."""
     made = workspace.models.about(model)
     name = file_name(workspace.tables.about(table).name, f"scored by {made.name}", kind)
     exposure = made.spec.get("exposure")
+    formula = telling_formula(workspace, model) if for_decision else None
     numbers = Scorer(scoring_estimator(workspace, model), top, keep, exposure).n_numbers
+    if formula is not None and formula.reasons is not None:
+        top, numbers = formula.reasons.most, numbers + 2 + (_letter_numbers(workspace, made, table) if letter else 0)
     needed, seconds = check(Wanted(workspace, table, kind, top, keep=tuple(keep), exposure=exposure, numbers=numbers))
-    about = {"model": model, "table": table, "kind": kind, "top": top, "keep": list(keep)}
+    if changes:
+        row_changes(workspace, model)
+        seconds += ROW_SECONDS * workspace.tables.about(table).rows
+    about = {"model": model, "table": table, "kind": kind, "top": top, "keep": list(keep),
+             "for_decision": for_decision, "letter": letter, "changes": changes}  # fmt: skip
     return _start(workspace, "scores", about=about, name=name, disk=needed, seconds=seconds)
+
+
+def _letter_numbers(workspace: Workspace, model: ModelAbout, table: str) -> int:
+    """Return how many numbers take as much room as a letter; StoreError where its template names what is not there."""
+    template = telling(model, 0.0).letter
+    unknown = unknown_fields(template, names_of_table(workspace, model.table), workspace.tables.columns(table))
+    if unknown:
+        raise StoreError(f"The letter names {{{unknown[0]}}}, which the table does not have: correct it on Rows.")
+    return (len(template) + REASONS_LETTERS) // NUMBER_LETTERS
 
 
 def _start(

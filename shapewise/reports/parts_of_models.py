@@ -10,6 +10,7 @@ import numpy as np
 
 from gamcore.data.column_names import PAIR
 from gamcore.decide.strategies import Strategy
+from gamcore.decide.uplift import read_uplift
 from gamcore.explain.shown import shown, shown_chances
 from gamcore.numbers import fixed
 from gamcore.stats import metrics as quality
@@ -18,7 +19,7 @@ from gamcore.stats.rates import lift_by_tenth
 from gamcore.viz import plots
 from gamcore.viz.files.parts import ReportPart
 from gamcore.viz.plots.segment import marked
-from shapewise.reports.card import CAVEATS, card
+from shapewise.reports.card import CAVEATS, card, unit_of_effect
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.sources import ModelSource, Review
 from shapewise.store.workspace import StoreError
@@ -139,6 +140,18 @@ def residuals(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         gaps = held.y - held.predicted
         drawn = plots.residuals(table, held.predicted[some], gaps[some], source.target)
         yield ReportPart(plot=_named(drawn, source))
+
+
+def uplift(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield what following each model of an effect is worth: the measured effect by tenth, and the gain."""
+    there = [source for source in review.models() if source.about.spec.get("treatment")]
+    if not there:
+        raise StoreError("No model of the report is of an effect: train one on Experiment, once a test is read.")
+    for source in there:
+        held, unit = source.held(), unit_of_effect(source.about, source.names) or ""
+        read = read_uplift(held.predicted, held.y, held.groups)
+        for drawn in (plots.effect_by_tenth(read, unit), plots.gain(read, unit)):
+            yield ReportPart(plot=_named(drawn, source))
 
 
 def lift(review: Review, item: ReportItem) -> Iterator[ReportPart]:

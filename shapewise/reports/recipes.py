@@ -36,6 +36,7 @@ KINDS: Final[dict[str, str]] = {
     "ROC": "How well it ranks",
     "calibration": "Calibration",
     "residuals": "Residuals",
+    "uplift": "Uplift by tenth, and gain",
     "lift": "Lift by tenth",
     "card": "Model card",
 }
@@ -118,6 +119,8 @@ def quality_of(model: ModelAbout) -> list[str]:
     if model.kind.endswith("classifier"):
         several = "class_auc" in model.metrics
         return [*(["classes"] if several else []), "ROC", "calibration"]
+    if model.spec.get("treatment"):
+        return ["uplift"]
     rated = bool(model.spec) and GOALS[Spec.from_dict(model.spec).kind_of_target].rated
     return ["lift"] if rated else ["residuals"]
 

@@ -32,7 +32,7 @@ MAKERS: Final[dict[str, Callable[[Review, ReportItem], Iterable[ReportPart]]]] =
     "segments": of_boards.segments, "reading": of_models.reading, "importance": of_models.importance,
     "curve": of_models.curve, "chances": of_models.chances, "pair": of_models.pair, "classes": of_models.classes,
     "ROC": of_models.roc, "calibration": of_models.calibration,
-    "residuals": of_models.residuals, "lift": of_models.lift, "card": of_models.cards,
+    "residuals": of_models.residuals, "uplift": of_models.uplift, "lift": of_models.lift, "card": of_models.cards,
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from shapewise.decisions.arm_tests import StoredTest
 from shapewise.decisions.boards import Board
 from shapewise.decisions.plan_and_outcome import read_out
 from shapewise.decisions.plans import form_of, named, planned
-from shapewise.reports.card import names_of_table, target
+from shapewise.reports.card import described, names_of_table, target
 from shapewise.reports.recipes import Recipe
 from shapewise.scoring import all_rows as wholes
 from shapewise.scoring.held_out import HeldOutClasses, HeldOutPredictions, held_out, held_out_classes
@@ -101,7 +101,7 @@ class ModelSource:
 
     def detail(self, curve: Curve) -> str:
         """Return the grey line under a plot's title, which names the model."""
-        return " · ".join([*curve.detail(self.target), f"model {self.about.name}"])
+        return " · ".join([*described(self.about, curve, self.target), f"model {self.about.name}"])
 
 
 class Review:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from gamcore.estimators.gam import ClassView, in_class
 from gamcore.estimators.saved import from_saved
@@ -13,6 +15,7 @@ from gamcore.model.losses import Loss
 from gamcore.types import Floats, Ints
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.dataset import Data, read_data
+from shapewise.training.effects import as_trained
 from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import predicted
 
@@ -21,7 +24,8 @@ from shapewise.training.task_dataset import predicted
 class HeldOutPredictions:
     """Held-out rows of a model: targets, predictions, weights; and the mean target of the training rows.
 
-    exposure : (n,) or None. Targets, predictions and the mean are then rates, and it is a part of the weights.
+    exposure : (n,) or None. Targets, predictions and the mean are then rates, and it is a part of the weights. groups :
+    (n,) which rows belong together, or None.
     """
 
     y: Floats
@@ -30,6 +34,7 @@ class HeldOutPredictions:
     baseline: float
     loss: Loss
     exposure: Floats | None = None
+    groups: NDArray[Any] | None = None
 
     @property
     def binary(self) -> bool:
@@ -43,7 +48,8 @@ def of(data: Data, said: Floats, loss: Loss) -> HeldOutPredictions:
     weights = [None if weight is None else weight[part] for part in (held, ~held)]
     baseline = float(np.average(y[~held], weights=weights[1]))
     exposure = None if data.exposure is None else data.exposure[held]
-    return HeldOutPredictions(y[held], said, weights[0], baseline, loss=loss, exposure=exposure)
+    groups = None if data.groups is None else data.groups[held]
+    return HeldOutPredictions(y[held], said, weights[0], baseline, loss=loss, exposure=exposure, groups=groups)
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,7 @@ def _measurable(space: Workspace, identifier: str) -> Data | None:
         data = read_data(
             space.tables.read(spec.table, spec.codes_of(spec.table)), spec, space.tables.about(spec.table).held_out_by
         )
+        data = as_trained(space, spec, data)
     except (StoreError, OSError):
         return None
     return data if data.measurable else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -13,15 +14,22 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gamcore.data.codes import clear_codes
+from gamcore.data.column_names import AS_THEY_ARE, PLAIN, Measure, Names
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.saved import from_saved
+from gamcore.io.formula import Formula, ScoringError
 from gamcore.numbers import count, size
 from gamcore.viz.files.spreadsheets import write_csv, write_xlsx
 from shapewise.ingest.writer import Groups
+from shapewise.processes import Pace
+from shapewise.scoring.changes import RowChanges
+from shapewise.scoring.reasons import explained, telling, usual_line
 from shapewise.scoring.score_rows import Scorer
 from shapewise.store.atomic_files import scratch_folder
 from shapewise.store.batches import arrow_batches, beginning, plain, typed
 from shapewise.store.workspace import StoreError, Workspace
+from shapewise.training.dataset import read_data
+from shapewise.training.spec import Spec
 
 FileKind = Literal["parquet", "csv", "xlsx"]
 Parts = Iterator[tuple[pa.RecordBatch, pd.DataFrame]]
@@ -45,7 +53,8 @@ DAY: Final = 24 * 3600 * SECOND
 @dataclass(frozen=True)
 class Wanted:
     """The requested output: the kind of file, the number `top` of reasons per row, the columns to `keep`, all if empty,
-    the column of exposures, and how many `numbers` the model gives to a row beside its reasons."""
+    the column of exposures, and how many `numbers` the model gives to a row beside its reasons. teller, letter, names,
+    unit, changes : as for `Scorer`."""
 
     space: Workspace
     table: str
@@ -54,6 +63,11 @@ class Wanted:
     keep: tuple[str, ...] = ()
     exposure: str | None = None
     numbers: int = 2  # a prediction and a score
+    teller: Formula | None = None
+    letter: str = ""
+    names: Names = AS_THEY_ARE
+    unit: Measure = PLAIN
+    changes: RowChanges | None = None
 
     @property
     def path(self) -> Path:
@@ -74,6 +88,31 @@ def scoring_estimator(space: Workspace, model: str) -> GAMRegressor | GAMClassif
     if not isinstance(estimator, GAMRegressor | GAMClassifier):
         raise StoreError("Only models with one target can score tables: choose another.")
     return estimator
+
+
+def telling_formula(space: Workspace, identifier: str) -> Formula:
+    """Return a stored model as one that tells reasons for its decisions; StoreError where it cannot."""
+    about, estimator = space.models.about(identifier), scoring_estimator(space, identifier)
+    if isinstance(estimator, GAMClassifier) and estimator.n_scores > 1:
+        raise StoreError("A model of several classes has no line, so it tells no reasons: take the largest effects.")
+    spec = Spec.from_dict(about.spec)
+    data = read_data(
+        space.tables.read(spec.table, spec.codes_of(spec.table)), spec, space.tables.about(spec.table).held_out_by
+    )
+    how = telling(about, usual_line(about, estimator))
+    try:
+        return explained(estimator, data, space.tables.names(spec.table), how)
+    except ScoringError as error:
+        raise StoreError(f"{error} The line is set on Rows.") from error
+
+
+def row_changes(space: Workspace, identifier: str) -> RowChanges:
+    """Return what finds the smallest changes of rows by a stored model; StoreError where it has no line."""
+    about, estimator = space.models.about(identifier), scoring_estimator(space, identifier)
+    if isinstance(estimator, GAMClassifier) and estimator.n_scores > 1:
+        raise StoreError("A model of several classes has no line, so no change crosses it: leave the changes out.")
+    names = space.tables.names(about.table) if about.table else AS_THEY_ARE
+    return RowChanges(estimator, telling(about, usual_line(about, estimator)), names)
 
 
 def expected_bytes(wanted: Wanted) -> int:
@@ -107,17 +146,29 @@ def write(
 ) -> None:
     """Score all rows of a table and write them to a file; notes go into its metadata or onto a sheet.
 
-    step : called with the share done, after each batch."""
+    step : called with the share done, after each batch, and now and then while changes of rows are found."""
     like, schema = beginning(wanted.space.tables.shown_path(wanted.table)), pq.read_schema(wanted.path)
     keep = wanted.columns(schema.names)
-    scorer = Scorer(estimator, wanted.top, keep, wanted.exposure)
-    read = list(dict.fromkeys([*keep, *(name for name in scorer.columns if name in schema.names)]))
+    scorer = Scorer(
+        estimator, wanted.top, keep, wanted.exposure, teller=wanted.teller, letter=wanted.letter, names=wanted.names,
+        unit=wanted.unit, changes=wanted.changes,
+    )  # fmt: skip
+    used = schema.names if wanted.letter else [name for name in scorer.columns if name in schema.names]
+    read = list(dict.fromkeys([*keep, *used]))  # a letter may name any column
     rows, codes = wanted.space.tables.about(wanted.table).rows, wanted.space.tables.names(wanted.table).codes()
+
+    pace = Pace()
+
+    def watch(done: int, of: int, share: float) -> None:
+        if pace.due():
+            step((done + share * of) / max(rows, 1))
 
     def parts() -> Parts:
         done = 0
         for batch in arrow_batches(wanted.path, like[read]):
             step(done / max(rows, 1))
+            if wanted.changes is not None:
+                wanted.changes.watch = partial(watch, done, batch.num_rows)
             yield batch.select(keep), scorer(clear_codes(typed(batch, like[read]), codes))
             done += batch.num_rows
 

@@ -11,13 +11,18 @@ import pandas as pd
 import pyarrow as pa
 
 from gamcore.data.binning import Bins
+from gamcore.data.column_names import AS_THEY_ARE, PLAIN, Measure, Names
 from gamcore.data.columns import Kind as ColumnKind
 from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts, without_codes
 from gamcore.data.table import Table
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Breakdown
-from gamcore.numbers import percent
+from gamcore.io.formula import Formula
+from gamcore.io.reasons import tell
+from gamcore.numbers import number, percent
 from gamcore.types import Floats
+from shapewise.scoring.changes import RowChanges
+from shapewise.scoring.reasons import fields_of, letter, listed
 
 COVERAGE: Final = 0.9
 """Of the prediction intervals in a scored file."""
@@ -88,20 +93,36 @@ class Scorer:
 
     top : the number of effects. taken : names that no new column may have. exposure : the column that a rate is
     multiplied by, for the expected total. A model with prediction intervals also gives their ends, of the total where
-    there is an exposure. For several classes there is a chance for each, and score, reasons and
-    effects are those of the likeliest. Columns that the table lacks count as
-    missing cells; ScoreError if one is of another kind than in training."""
+    there is an exposure. teller : a model that tells reasons for its decisions (`scoring.reasons`), which then take the
+    place of the largest effects, with what is for review; letter : a template, for a letter per row; names, unit : of
+    the columns and the predictions in it. changes : finds the smallest change of each row that gives it the other
+    answer, in columns of their own. For several classes there is a chance for each, and score, reasons and effects are
+    those of the likeliest. Columns that the table lacks count as missing cells; ScoreError if one is of another kind
+    than in training."""
 
     def __init__(
-        self, estimator: GAMRegressor | GAMClassifier, top: int, taken: Collection[str], exposure: str | None = None
-    ) -> None:
+        self, estimator: GAMRegressor | GAMClassifier, top: int, taken: Collection[str], exposure: str | None = None,
+        *, teller: Formula | None = None, letter: str = "", names: Names = AS_THEY_ARE, unit: Measure = PLAIN,
+        changes: RowChanges | None = None,
+    ) -> None:  # fmt: skip
         self._estimator, self._top, self._exposure = estimator, top, exposure
+        self._changes, self._named, self._unit = changes, names, unit
+        self._teller, self._letter = teller, letter if teller is not None else ""
         self._kinds: dict[str, ColumnKind] = {}
         for of in estimator.model_.bins:
             self._kinds.setdefault(of.feature.column, of.feature.kind if of.feature.part == "value" else "date")
         self._names = {name: _free(name, taken) for name in self._new()}
 
     def _new(self) -> list[str]:
+        return [*self._explained, *([] if self._changes is None else self._changes.columns)]
+
+    @property
+    def _explained(self) -> list[str]:
+        """Names of the numbers, reasons and letters of a row."""
+        if self._teller is not None and self._teller.reasons is not None:
+            most = self._teller.reasons.most
+            parts_of = [f"{what} {k + 1}" for k in range(most) for what in ("reason", "push")]
+            return [*self._numbers, "decision", *parts_of, "review", *(["letter"] if self._letter else [])]
         model = self._estimator.model_
         parts = min(self._top, len(model.terms) + len(model.pairs))
         return [*self._numbers, *(f"{what} {k + 1}" for k in range(parts) for what in ("reason", "effect"))]
@@ -141,7 +162,7 @@ class Scorer:
     @property
     def schema(self) -> pa.Schema:
         """Names and types of the new columns."""
-        texts = ("reason", "prediction") if self._classes else ("reason",)
+        texts = ("reason", "decision", "review", "letter", "change", *(["prediction"] if self._classes else []))
         return pa.schema([(name, pa.string() if plain.startswith(texts) else pa.float64())
                           for plain, name in self._names.items()])  # fmt: skip
 
@@ -161,12 +182,44 @@ class Scorer:
             columns["expected"] = columns["prediction"] * exposure
         if self._ends:
             columns |= dict(zip(self._ends, self._interval(X, exposure).T, strict=True))
-        names = np.array(parts.features, object)
+        if self._teller is not None:
+            columns |= self._reasons(frame, X, columns["prediction"])
+        else:
+            columns |= self._largest(parts)
+        if self._changes is not None:
+            columns |= self._changes(X)
+        return pd.DataFrame({self._names[name]: values for name, values in columns.items()}, index=frame.index)
+
+    def _largest(self, parts: Breakdown) -> dict[str, Any]:
+        """Return the largest effects of rows with their names."""
+        names, columns = np.array(parts.features, object), dict[str, Any]()
         order = np.argsort(-np.abs(parts.contributions), axis=1, kind="stable")[:, : self._top]
         chosen = np.take_along_axis(parts.contributions, order, axis=1)
         for k in range(order.shape[1]):
             columns |= {f"reason {k + 1}": names[order[:, k]], f"effect {k + 1}": chosen[:, k]}
-        return pd.DataFrame({self._names[name]: values for name, values in columns.items()}, index=frame.index)
+        return columns
+
+    def _reasons(self, frame: pd.DataFrame, X: pd.DataFrame, predicted: Floats) -> dict[str, Any]:
+        """Return the decision on rows, its reasons, what is for review, and a letter where one is wanted."""
+        assert self._teller is not None
+        table = tell(self._teller, X)
+        most = 0 if self._teller.reasons is None else self._teller.reasons.most
+        columns: dict[str, Any] = {"decision": np.where(table["decision"], "yes", "no").astype(object)}
+        for k in range(1, most + 1):
+            columns |= {f"reason {k}": table[f"reason_{k}"], f"push {k}": table[f"push_{k}"]}
+        columns["review"] = table["review"]
+        if self._letter:
+            rows = zip(frame.astype(object).to_dict("records"), table.to_dict("records"), predicted, strict=True)
+            columns["letter"] = pd.Series([self._written(*row, most) for row in rows], frame.index, dtype=object)
+        return columns
+
+    def _written(self, cells: dict[Any, Any], facts: dict[Any, Any], prediction: float, most: int) -> str:
+        """Return the letter to one row."""
+        reasons = [facts[f"reason_{k}"] for k in range(1, most + 1) if facts[f"reason_{k}"]]
+        binary = isinstance(self._estimator, GAMClassifier)
+        said = percent(prediction) if binary else self._unit.say(prediction, number(prediction))
+        texts = {"decision": "yes" if facts["decision"] else "no", "reasons": listed(reasons), "prediction": said}
+        return letter(self._letter, fields_of(self._named, cells, texts))
 
     def _interval(self, X: pd.DataFrame, exposure: Floats | None) -> Floats:
         """Return the ends (n, 2) of the intervals of rows, of totals where there is an exposure; missing without it."""

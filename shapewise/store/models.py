@@ -6,12 +6,15 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gamcore.boosting.kept_tables import KeptTables
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.io.tables_file import load_tables, save_tables
 from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
+from gamcore.types import Floats
 from shapewise.errors import room
 from shapewise.store.atomic_files import scratch_file, scratch_folder
 from shapewise.store.items import Things
@@ -52,6 +55,9 @@ class ModelAbout:
     edited_from_name: str = ""
     learnt_around: bool = False  # whether what was not edited was learnt anew around the edits
     on_cluster: bool = False  # whether the workers of a cluster trained it
+    apart: list[dict[str, Any]] = field(default_factory=list)  # features that tell the arms apart (`training.effects`)
+    reasons: dict[str, Any] = field(default_factory=dict)  # how they are told: `scoring.reasons`
+    card: dict[str, Any] = field(default_factory=dict)  # how it is made a scorecard: `ui.explain.scorecard`
     drafts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # edits not yet stored, by person
 
     @property
@@ -66,8 +72,11 @@ class Models:
     def __init__(self, space: Things) -> None:
         self._space = space
 
-    def add(self, saved: Saved, about: ModelAbout, tables: KeptTables | None = None) -> ModelAbout:
-        """Store a model under the id in `about`. tables : counts of its rows, to be kept beside it."""
+    def add(
+        self, saved: Saved, about: ModelAbout, tables: KeptTables | None = None, expected: Floats | None = None
+    ) -> ModelAbout:
+        """Store a model under the id in `about`. tables, expected : counts of its rows, and what was expected of those
+        of an experiment, to be kept beside it."""
         with scratch_folder(self._space.root) as folder:
             parts = {"model": folder / "model"}
             with room():
@@ -75,6 +84,9 @@ class Models:
                 if tables is not None:
                     parts["tables"] = folder / "tables"
                     save_tables(tables, parts["tables"])
+                if expected is not None:
+                    parts["expected"] = folder / "expected.npy"
+                    np.save(parts["expected"], expected, allow_pickle=False)
             about = replace(about, counted=tables is not None)
             self._space.add(
                 "models", about.id, about=asdict(about), parts=parts, parent=about.part_of, detail=about.name
@@ -84,6 +96,10 @@ class Models:
     def tables(self, identifier: str) -> KeptTables:
         """Return the counts of rows that are kept beside a model; StoreError if there are none."""
         return load_tables(self._space.part("models", identifier, "tables"))
+
+    def expected(self, identifier: str) -> Floats:
+        """Return what was expected of each row (n,) of an experiment; StoreError if that is not kept."""
+        return np.asarray(np.load(self._space.part("models", identifier, "expected"), allow_pickle=False), np.float64)
 
     def about(self, identifier: str) -> ModelAbout:
         """Return the description of a model."""
@@ -129,6 +145,14 @@ class Models:
             return about | {"drafts": others | ({} if edits is None else {person: edits})}
 
         self._space.edit("models", identifier, change)
+
+    def set_card(self, identifier: str, settings: dict[str, Any]) -> None:
+        """Remember some of how a model is made a scorecard."""
+        self._space.edit("models", identifier, lambda about: about | {"card": about.get("card", {}) | settings})
+
+    def set_reasons(self, identifier: str, how: dict[str, Any]) -> None:
+        """Remember some of how the reasons for a model's decisions are told."""
+        self._space.edit("models", identifier, lambda about: about | {"reasons": about.get("reasons", {}) | how})
 
     def path(self, identifier: str) -> Path:
         """Return the `.gamx` file of a model."""

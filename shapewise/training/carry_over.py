@@ -153,6 +153,8 @@ def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -
         name = getattr(spec, field)
         if name and name not in now.columns:
             return Carried(None, why=f"The newer version has no column {name}, which holds the {what}.")
+    if spec.treatment and spec.treatment.arm not in now.columns:
+        return Carried(None, why=f"The newer version has no column {spec.treatment.arm}, which tells the arms apart.")
     gone = [column for column in spec.filter_columns() if column not in now.columns]
     if gone:
         return Carried(None, why=f"The newer version has no column {gone[0]}, which the row filter names.")
@@ -194,5 +196,9 @@ def counterpart(spec: Spec, models: list[ModelAbout]) -> ModelAbout | None:
 
 def alike(one: Spec, other: Spec) -> bool:
     """Return whether two specifications train the same model."""
-    first, second = (replace(spec, name="", bands=0, codes=None, keep_counts=False) for spec in (one, other))
+    first, second = (
+        replace(spec, name="", bands=0, codes=None, keep_counts=False,
+                treatment=spec.treatment and replace(spec.treatment, known_by=""))
+        for spec in (one, other)
+    )  # fmt: skip
     return first == second

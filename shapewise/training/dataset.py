@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.columns import TableError, read_numbers
+from gamcore.data.columns import TableError, read_numbers, read_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.rules import All
 from gamcore.numbers import count, percent
-from gamcore.types import Bools, Ints
-from shapewise.training.spec import Spec, labels_as, labels_of
+from gamcore.types import Bools, Floats, Ints
+from shapewise.training.spec import Spec, Treatment, labels_as, labels_of
 
 HELD_OUT = 0.2
 
@@ -72,7 +72,8 @@ class Data:
     """The rows of a specification: features, target, and which rows are held out.
 
     y : 0 and 1, numbers, or for several classes their names. classes : those names. exposure : (n,) what counts and
-    amounts are divided by; None for 1.
+    amounts are divided by; None for 1. treated : (n,) of an experiment, 1 in the treated arm and 0 in the control.
+    expected : (n,) the outcomes expected whatever the arm; `y` is then a signal of the effect (`effects`).
     """
 
     X: pd.DataFrame
@@ -86,6 +87,8 @@ class Data:
     aliases: dict[str, str] = field(default_factory=dict)  # columns of X that stand for a column of another name
     exposure: NDArray[np.float64] | None = None
     classes: tuple[str, ...] = ()
+    treated: Floats | None = None
+    expected: Floats | None = None
 
     def of_rows(self, kept: Bools | Ints) -> dict[str, Any]:
         """Return what estimators take of some rows beside features and target, where it is given."""
@@ -108,7 +111,7 @@ class Data:
         """Return the data with only the rows marked in `kept` (n,)."""
         of_rows = {
             name: value[kept]
-            for name in ("weight", "groups", "task", "exposure")
+            for name in ("weight", "groups", "task", "exposure", "treated", "expected")
             if (value := getattr(self, name)) is not None
         }
         dropped = self.dropped + int((~kept).sum())
@@ -155,12 +158,24 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
         dropped=dropped,
         exposure=exposure,
         classes=tuple(sorted(set(values[rows]))) if spec.kind_of_target == "classes" else (),
+        treated=treated_in(table, spec.treatment)[rows] if spec.treatment else None,
     )
+
+
+def treated_in(table: Table, treatment: Treatment) -> Floats:
+    """Return 1 for rows (n,) of the treated arm, 0 for the control and NaN for those of any other."""
+    codes, names = read_texts(table.frame[treatment.arm])
+    for level in (treatment.level, treatment.control):
+        if level not in names:
+            raise TableError(f"No row of {treatment.arm!r} is {level!r}: choose another arm on Experiment.")
+    values = np.array([*({treatment.level: 1.0, treatment.control: 0.0}.get(name, np.nan) for name in names), np.nan])
+    return np.asarray(values[codes])
 
 
 def columns_of(spec: Spec, held_out_by: dict[str, str]) -> list[str]:
     """Return the columns that a specification names, without those of its row filter."""
-    named = [spec.weight, spec.group, spec.time, spec.exposure, *held_out_by.values()]
+    arm = spec.treatment.arm if spec.treatment else None
+    named = [spec.weight, spec.group, spec.time, spec.exposure, arm, *held_out_by.values()]
     return [spec.target, *spec.features, *[name for name in named if name]]
 
 
@@ -171,6 +186,8 @@ def choose(frame: pd.DataFrame | Table, spec: Spec) -> tuple[Bools, Bools, pd.Se
         if column not in table:
             raise TableError(f"The row filter names {column!r}, which is not a column of the table.")
     inside = All(tuple(spec.conditions)).holds(table)
+    if spec.treatment is not None:
+        inside = inside & np.isfinite(treated_in(table, spec.treatment))
     target = table.frame[spec.target]
     if spec.positive is not None:
         labels = labels_of(target)

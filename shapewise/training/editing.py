@@ -51,4 +51,4 @@ def store_edited(
         learnt_around=around,
         drafts={},
     )
-    return store(workspace, about, model)
+    return store(workspace, about, model, data.expected)

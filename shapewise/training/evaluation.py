@@ -11,6 +11,7 @@ from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
 from gamcore.model.classes import class_losses
 from gamcore.model.losses import Loss
 from gamcore.types import Floats
+from shapewise.training import effects
 from shapewise.training.dataset import Data
 from shapewise.training.task_dataset import predicted
 
@@ -18,6 +19,8 @@ from shapewise.training.task_dataset import predicted
 def evaluate(data: Data, model: Estimator) -> dict[str, float]:
     """Return the held-out metrics, with the mean or base rate of the training rows and the metric of always
     predicting it. It is the base rate that the model's curves are measured from."""
+    if data.expected is not None:
+        return effects.metrics(data, predicted(model, data.X[data.held_out]))
     if data.classes:
         return _of_classes(data, np.asarray(model.predict_proba(data.X[data.held_out])))
     if isinstance(model, GAMRegressor) and model.loss.name != "squared":

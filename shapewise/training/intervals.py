@@ -11,9 +11,12 @@ from shapewise.training.spec import Spec
 
 
 def calibrate(model: Estimator, data: Data, spec: Spec) -> None:
-    """Give a model of a mean its prediction intervals; none where too few rows, or groups of rows, are held out."""
-    if not isinstance(model, GAMRegressor) or spec.kind_of_target == "quantile" or not data.measurable:
+    """Give a model of a mean its prediction intervals; none where too few rows, or groups of rows, are held out, and
+    none for an effect, which no row shows."""
+    of_mean = isinstance(model, GAMRegressor) and spec.kind_of_target != "quantile" and spec.treatment is None
+    if not (of_mean and data.measurable):
         return
     held = data.held_out
+    assert isinstance(model, GAMRegressor)
     with suppress(TableError):
         model.fit_intervals(data.X[held], data.y[held], **data.of_rows(held))

@@ -31,6 +31,7 @@ MAIN: Final = (
     MainMetric("auc", "AUC", _three, _four),
     MainMetric("class_auc", "mean AUC of the classes", _three, _four),
     MainMetric("explained", "share explained", percent, partial(percent, decimals=2)),
+    MainMetric("qini", "Qini", number, number),
     MainMetric("rmse", "RMSE", number, number, rises=False),
 )
 

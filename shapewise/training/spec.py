@@ -29,6 +29,23 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Treatment:
+    """The arms of an experiment whose effect on the target is to be learnt.
+
+    arm : the column that tells who got what. level, control : two of its levels. share : of the rows of both, those
+    that were to get `level`. percent : whether the target is 0 and 1, so that effects are in points. known_by : the
+    model that keeps what is expected of each row; empty before it is trained.
+    """
+
+    arm: str
+    level: str
+    control: str
+    share: float = 0.5
+    percent: bool = False
+    known_by: str = ""
+
+
+@dataclass(frozen=True)
 class Spec:
     """Everything a training needs: the target, the rows and the settings. Plain JSON through `to_dict`.
 
@@ -42,6 +59,7 @@ class Spec:
     kind : "additive", or "tasks" for multi-task trees. The tasks are the levels of column `task`, or the outcomes, or
         the tables in `tables` (name: id), which include the specification's own.
     compare : whether independent and global trees are trained for comparison.
+    treatment : of an experiment, if its effect on the target is to be learnt instead of the target.
     keep_counts : whether counts of the rows are kept beside the model, so that rows can be added to it later.
     codes : those that mean missing, by table and column, as the model read them; None before it is trained, when the
         tables' present ones count.
@@ -73,6 +91,7 @@ class Spec:
     bands: int = 30  # half-sample refits after the training; 0 for none
     codes: dict[str, dict[str, list[str]]] | None = None
     keep_counts: bool = False
+    treatment: Treatment | None = None
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Spec:
@@ -81,7 +100,8 @@ class Spec:
         conditions = [_rule(kept) for kept in plain.get("conditions", [])]
         outcomes = [Outcome(**outcome) for outcome in plain.get("outcomes", [])]
         codes = plain.get("codes", {})  # models trained before there were any
-        return cls(**{**known, "conditions": conditions, "outcomes": outcomes, "codes": codes})
+        treatment = Treatment(**plain["treatment"]) if plain.get("treatment") else None
+        return cls(**{**known, "conditions": conditions, "outcomes": outcomes, "codes": codes, "treatment": treatment})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the specification as plain JSON."""

@@ -20,11 +20,13 @@ from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTree
 from gamcore.estimators.saved import from_saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
+from gamcore.types import Floats
 from shapewise.access import cluster
 from shapewise.memory import give_back, plain_pool
 from shapewise.store.projects import roots
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace, clean_name, new_id, now
 from shapewise.training.dataset import Data
+from shapewise.training.effects import apart, as_trained, expect, measured
 from shapewise.training.estimator import learner
 from shapewise.training.evaluation import evaluate
 from shapewise.training.intervals import calibrate
@@ -110,7 +112,7 @@ def read_all(workspace: Workspace, spec: Spec) -> Data:
             group, when = roles.get("group"), roles.get("time")
         return workspace.tables.hold_out_by(table, group, when)
 
-    return read_rows(spec, frames, held_out_by)
+    return as_trained(workspace, spec, read_rows(spec, frames, held_out_by))
 
 
 def train(
@@ -123,6 +125,8 @@ def train(
     """Train a model by a specification and store it. on_cluster : whether the workers of the cluster train it."""
     spec = with_present_codes(workspace, spec)
     sampled = any(workspace.tables.about(table).sampled for table in (spec.table, *spec.tables.values()))
+    if spec.treatment is not None:
+        return _train_effect(workspace, spec, n_jobs, callback)
     if sampled or (on_cluster and spec.kind == "additive"):
         return _train_on_all_rows(workspace, spec, n_jobs, callback, on_cluster)
     data = read_all(workspace, spec)
@@ -138,6 +142,23 @@ def train(
         about = replace(about, tasks=score_tasks(data, spec, model, n_jobs, callback))
         about = replace(about, metrics=_of_tasks(about)) if data.binary else about
     return store(workspace, about, model)
+
+
+def _train_effect(
+    workspace: Workspace, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None
+) -> ModelAbout:
+    """Train a model of the effect of an experiment, and store it with what was expected of each row."""
+    assert spec.treatment is not None
+    treatment = replace(spec.treatment, known_by="")
+    if workspace.tables.about(spec.table).sampled:
+        raise TableError("This table is larger than memory: who is moved is learnt from tables that fit into it.")
+    spec = replace(spec, treatment=treatment)
+    outcomes, started = read_all(workspace, spec), time.monotonic()
+    moved = apart(outcomes, treatment, spec.seed, n_jobs)
+    data = measured(outcomes, treatment, expect(outcomes, spec.seed, n_jobs))
+    model = fit(data, spec, n_jobs, callback)
+    about = replace(describe(workspace, spec, data, model, time.monotonic() - started), apart=moved)
+    return store(workspace, about, model, data.expected)
 
 
 def _train_on_all_rows(
@@ -210,10 +231,14 @@ def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, sec
     )
 
 
-def store(workspace: Workspace, about: ModelAbout, model: Estimator) -> ModelAbout:
-    """Store a trained model, with the counts of its rows where it keeps them."""
+def store(workspace: Workspace, about: ModelAbout, model: Estimator, expected: Floats | None = None) -> ModelAbout:
+    """Store a trained model, with the counts of its rows where it keeps them, and what was expected of those of an
+    experiment."""
+    if expected is not None:
+        treatment = about.spec["treatment"] | {"known_by": about.id}
+        about = replace(about, spec=about.spec | {"treatment": treatment})
     origin = {"target": about.target, "table": about.table, "held_out": about.metrics, "created": about.created}
-    return workspace.models.add(model.to_saved(**origin), about, getattr(model, "tables_", None))
+    return workspace.models.add(model.to_saved(**origin), about, getattr(model, "tables_", None), expected)
 
 
 def add_bands(
@@ -271,10 +296,11 @@ def train_parts(
             problems.append(f"{label}: {error}")
             continue
         about_part = describe(workspace, own, part, model, time.monotonic() - started)
-        made.append((replace(about_part, bands=spec.bands or BANDS, part_of=identifier, part=label), model))
+        about_part = replace(about_part, bands=spec.bands or BANDS, part_of=identifier, part=label)
+        made.append((about_part, model, part.expected))
     if len(made) < 2:
         raise TableError(f"Fewer than two parts of {column!r} can be learnt from. {' '.join(problems)}")
-    stored = [store(workspace, about_part, model) for about_part, model in made]
+    stored = [store(workspace, *each) for each in made]
     for part_before in old:
         with contextlib.suppress(StoreError):  # another run may have replaced them already
             workspace.delete("models", part_before.id)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from gamcore.data.column_names import Measure
 from gamcore.data.columns import TableError
 from gamcore.io.checks import ModelFileError
 from gamcore.viz.files.report import to_report
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
 from shapewise.processes import Reporter
-from shapewise.reports.card import card
+from shapewise.reports.card import card, names_of_table, unit_of_effect
 from shapewise.reports.recipes import from_dict
 from shapewise.reports.review import review_of
-from shapewise.scoring.score_file import Wanted, scoring_estimator, write
+from shapewise.scoring.reasons import telling, usual_line
+from shapewise.scoring.score_file import Wanted, row_changes, scoring_estimator, telling_formula, write
 from shapewise.scoring.score_rows import ScoreError
 from shapewise.store.atomic_files import in_place_of, read_json, size_of
 from shapewise.store.workspace import StoreError, Workspace
@@ -57,6 +60,14 @@ def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell
     exposure = space.models.about(about["model"]).spec.get("exposure")
     keep = tuple(about.get("keep", ()))
     wanted = Wanted(space, about["table"], about["kind"], about["top"], keep=keep, exposure=exposure)
+    if about.get("for_decision"):
+        model = space.models.about(about["model"])
+        letter = telling(model, usual_line(model, estimator)).letter if about.get("letter") else ""
+        names = names_of_table(space, model.table)
+        unit = Measure(of_effect) if (of_effect := unit_of_effect(model, names)) else names.of(model.target).measure
+        wanted = replace(wanted, teller=telling_formula(space, model.id), letter=letter, names=names, unit=unit)
+    if about.get("changes"):
+        wanted = replace(wanted, changes=row_changes(space, about["model"]))
     write(wanted, estimator, making, card(space, about["model"]).text(), step)
 
 

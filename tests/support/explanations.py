@@ -14,6 +14,7 @@ from gamcore.decide.experiment_plan import Metric
 from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.rules import Range
 from gamcore.decide.strategies import Strategy, StrategySet
+from gamcore.decide.uplift import read_uplift
 from gamcore.explain.curve_drift import curve_moves
 from gamcore.explanation import Explanation
 from gamcore.stats.column_drift import what_moved
@@ -77,5 +78,6 @@ def every() -> dict[str, Explanation]:
         overlay(X["level"], later["level"], "category"), profile(X[EVIL], "number", Target(y * 1.0, EVIL, True)),
         costs(y, gam.predict_proba(X)[:, 1], 1.0, 2.0), board.ledger(X), read, read_arms(frame, test),
         by_segment(frame, test, "clicked", "level"), plan({EVIL: 900.0, "b": 50.0}, [Metric("clicked", 0.1, 0.2)]),
+        read_uplift(np.linspace(0.0, 1.0, len(X)), rng.normal(size=len(X))),
     ]  # fmt: skip
     return {f"{type(one).__name__} {k}": one for k, one in enumerate(made)}

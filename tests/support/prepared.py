@@ -19,7 +19,7 @@ from shapewise.decisions import guided_example as example
 from shapewise.ingest.read import read_file
 from shapewise.store.database import forget
 from shapewise.store.workspace import Workspace
-from shapewise.training.spec import Spec
+from shapewise.training.spec import Spec, Treatment
 from shapewise.training.train import add_bands, train
 from tests.support.hostile import EVIL
 from tests.support.places import ROOT
@@ -103,6 +103,27 @@ def sure(space):
     first = train(space, spec)
     other = train(space, replace(spec, name="fewer", features=["age", "plan"]))
     return table, add_bands(space, first.id, 2), other
+
+
+KNOWN = ["age", "days_away", "past_orders", "app", "region"]
+
+
+def winback():
+    """The customers of the test that has run."""
+    return pd.read_csv(ROOT / "sample_data" / "winback.csv")
+
+
+def effect_spec(table, outcome="returned", level="email", bands=0):
+    """What an effect of that test is learnt from."""
+    treatment = Treatment("arm", level, "none", 0.5, percent=outcome == "returned")
+    return Spec(table, outcome, f"Effect on {outcome}", KNOWN, goal="number", bands=bands,
+                changes={"order": "greedy", "interactions": 0}, treatment=treatment)  # fmt: skip
+
+
+def moved(space):
+    """Add the test that has run, and the model of whom the email moves."""
+    table = space.tables.add(winback(), "winback", [])
+    return table, add_bands(space, train(space, effect_spec(table.id, bands=30)).id, 2)
 
 
 def acted(space):

@@ -21,11 +21,12 @@ from gamcore.viz.plots.spec import Plot
 from gamcore.viz.plots.strategies import lifts, overlap, reach
 from gamcore.viz.plots.surfaces import slices, surface
 from gamcore.viz.plots.tasks import similarity
+from gamcore.viz.plots.uplift import effect_by_tenth, gain
 
 __all__ = [
     "PALETTES", "Mode", "Plot", "actual", "calibration", "chances", "class_confusion", "class_rankings",
-    "common_limits", "comparison", "concentration", "cost_line", "curve", "describe", "detectable", "fewer",
-    "importance", "is_cut", "lift_by_tenth", "lifts", "marked", "moved", "over_time", "overlap", "pair_ranking",
-    "profile", "progress", "ranked", "reach", "residuals", "similarity", "slices", "small", "surface",
-    "task_importance", "waterfall",
+    "common_limits", "comparison", "concentration", "cost_line", "curve", "describe", "detectable",
+    "effect_by_tenth", "fewer", "gain", "importance", "is_cut", "lift_by_tenth", "lifts", "marked", "moved",
+    "over_time", "overlap", "pair_ranking", "profile", "progress", "ranked", "reach", "residuals", "similarity",
+    "slices", "small", "surface", "task_importance", "waterfall",
 ]  # fmt: skip

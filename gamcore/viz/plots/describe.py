@@ -10,6 +10,7 @@ from gamcore.decide.arms import ArmsReadOut, Segments
 from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.strategies import Ledger
+from gamcore.decide.uplift import Uplift
 from gamcore.explain.classes import ClassCurves
 from gamcore.explain.curve_drift import CurveMoves
 from gamcore.explain.curves import Breakdown, Curve
@@ -33,6 +34,7 @@ from gamcore.viz.plots.quality import cost_line
 from gamcore.viz.plots.spec import Plot
 from gamcore.viz.plots.strategies import lifts, reach
 from gamcore.viz.plots.surfaces import surface
+from gamcore.viz.plots.uplift import effect_by_tenth
 
 
 @singledispatch
@@ -118,6 +120,11 @@ def _(explanation: Segments, detail: str = "", **words: Any) -> Plot:
 @describe.register
 def _(explanation: ExperimentPlan, **words: Any) -> Plot:
     return detectable(explanation, **words)
+
+
+@describe.register
+def _(explanation: Uplift, **words: Any) -> Plot:
+    return effect_by_tenth(explanation, **words)
 
 
 @describe.register

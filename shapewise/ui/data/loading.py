@@ -41,6 +41,7 @@ CARDS = {
         "8,000 customers of a shop, half of whom buy nothing: who spends how much?",
     ),
     "choice.csv": ("Choice", "smartphone", "9,000 telephone customers who choose one of four plans: which, and why?"),
+    "winback.csv": ("Win back", "mail", "A test that has run, 18,000 customers: whom does an email move, or a letter?"),
 }  # fmt: skip
 PER_ROW = 3
 FOLDER_VARIABLE = "GAMCORE_DATA_FOLDER"

@@ -179,7 +179,7 @@ def _trained_otherwise(table: TableAbout, names: Names) -> None:
             *spec.features,
             spec.target,
             *spec.filter_columns(),
-            *filter(None, (spec.weight, spec.group, spec.time)),
+            *filter(None, (spec.weight, spec.group, spec.time, spec.treatment.arm if spec.treatment else None)),
         }
         then = spec.codes_of(table.id) or {}
         if {name: then.get(name) for name in used} != {name: now.get(name) for name in used}:

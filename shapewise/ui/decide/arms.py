@@ -15,7 +15,7 @@ from gamcore.decide.shown import shown_arms
 from shapewise.decisions import arm_tests as stored
 from shapewise.decisions.arm_tests import StoredTest
 from shapewise.store.workspace import TableAbout
-from shapewise.ui.decide import arms_result, for_whom, plan_form, roles
+from shapewise.ui.decide import arms_result, for_whom, moved, plan_form, roles
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 
@@ -37,6 +37,8 @@ def show(table: TableAbout) -> None:
     if not made.stopped:
         with st.container(border=True):
             for_whom.show(table, test)
+        with st.container(border=True):
+            moved.show(table, test, sorted(set(made.arms) - {test.control}))
 
 
 @state.kept(show_spinner="Reading the test", max_entries=16)

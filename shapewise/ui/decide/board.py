@@ -176,6 +176,11 @@ def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy) -> 
     if measured is None:
         tile(row, "Opportunity", "not known", "its model is not here", hint=evidence.OPPORTUNITY, border=False)
         return
+    if measured.effect is not None:
+        effect = evidence.effect(measured.mean, md(measured.effect))
+        tile(row, "Measured effect", effect, evidence.ends(measured.interval),
+             hint=f"{evidence.EFFECT} Before gate and priority.", border=False)  # fmt: skip
+        return
     tile(
             row,
         "Opportunity", evidence.points(measured.opportunity, measured.binary),

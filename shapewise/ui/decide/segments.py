@@ -46,6 +46,9 @@ def show(table: TableAbout) -> None:
     form = {name: POINTS if binary else measured(frame[gaps]) for name in gaps} | dict.fromkeys(shares, PERCENT)
     form |= {"held-out rows": COUNT, "mean inside": PERCENT if binary else measured(frame["mean inside"])}
     config: dict[str, Any] = {name: st.column_config.NumberColumn(format=one) for name, one in form.items()}
+    if suggested[0].evidence.effect is not None:
+        renamed = {"mean inside": "effect inside", "opportunity": "more than outside", "model contrast": "model says"}
+        config |= {name: st.column_config.NumberColumn(label, format=form[name]) for name, label in renamed.items()}
     if binary or exposure:
         config["mean inside"] = st.column_config.NumberColumn("rate inside", format=form["mean inside"])
     picked = st.dataframe(
@@ -55,8 +58,9 @@ def show(table: TableAbout) -> None:
         alt="Segments suggested by the model, with evidence from held-out rows.",
     )  # fmt: skip
     per = f"Rates are per unit of {md(state.names_of(model).column(exposure))}. " if exposure else ""
+    measured_there = "rows and effects" if suggested[0].evidence.effect is not None else "rows, rates and opportunity"
     st.caption(
-        f"Cuts come from the model; rows, rates and opportunity from held-out rows. {per}"
+        f"Cuts come from the model; {measured_there} from held-out rows. {per}"
         f"{suggested[0].evidence.tried} ranges were examined. Select a row to save it."
     )
     name = export.file_name(model.name, "segments", "csv")
@@ -72,11 +76,7 @@ def show(table: TableAbout) -> None:
 def _line(one: stored.SavedSegment) -> None:
     """Show one saved segment."""
     facts = one.told()
-    said = ""
-    if facts is not None:
-        level, apart = evidence.level(facts.mean, facts.binary), evidence.points(facts.opportunity, facts.binary)
-        between = evidence.between(facts.opportunity_interval, facts.binary, True)
-        said = f": {level} inside, opportunity {apart} ({between})"
+    said = "" if facts is None else f": {evidence.said(facts)}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/bookmark: **{md(one.name)}** · *{md(one.scenario)}*{md(said)}")
         st.button(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from gamcore.data.binning import Bins
+from gamcore.data.binning import Bins, cut_of
 from gamcore.data.dates import as_date, day_number
 from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, RuleError, either
-from gamcore.decide.segments import cut_of, level_names
+from gamcore.decide.segments import level_names
 from gamcore.explain.curves import Curve
 from gamcore.explain.piecewise import knee
 from gamcore.model.edits import Where
@@ -234,4 +234,6 @@ def label(model: ModelAbout, rule: Rule) -> str:
     evidence_now = reach.evidence(model, rule)
     if evidence_now is None:
         return ""
-    return f"{count(evidence_now.inside)} held-out rows, {evidence.level(evidence_now.mean, evidence_now.binary)}"
+    unit, mean = evidence_now.effect, evidence_now.mean
+    said = evidence.level(mean, evidence_now.binary) if unit is None else f"effect {evidence.effect(mean, unit)}"
+    return f"{count(evidence_now.inside)} held-out rows, {said}"

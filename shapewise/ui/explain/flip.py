@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import numpy as np
 import pandas as pd
 import streamlit as st
-from scipy.special import logit
 
-from gamcore.decide.fairness import sensitive
-from gamcore.explain.counterfactuals import Change, Possible
+from gamcore.explain.counterfactuals import Change
 from gamcore.explain.shown import shown
 from gamcore.numbers import percent
+from shapewise.scoring.reasons import Telling
+from shapewise.ui.explain import helped
+from shapewise.ui.explain import line as lines
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session.words import md
-from shapewise.ui.widgets.columns import WHOLE_PERCENT
+from shapewise.ui.widgets import settled
 
 MOST_CHANGES: Final = 5
 
 
-def show(of: RowModel, row: pd.DataFrame) -> None:
-    """Show the smallest single changes that take the prediction across the threshold."""
+def show(of: RowModel, row: pd.DataFrame, how: Telling) -> None:
+    """Show the smallest changes that take the prediction across the line from which the answer is yes."""
     st.subheader("What would flip it", anchor=False)
-    now = float(of.predict(row)[0])
-    if of.is_binary:
-        usual = min(max(round(100 * of.base_rate()), 1), 99)
-        hint = "Starts at the base rate: yes if a row is more likely than average."
-        line = (
-            st.slider(
-                "Decide yes from a chance of", 1, 99, usual, format=WHOLE_PERCENT, key=f"line-{of.about.id}", help=hint
-            )
-            / 100
-        )
-        border = float(logit(line))
-    else:
-        line = st.number_input("Decide yes from a prediction of", value=of.base_rate(), key=f"line-{of.about.id}")
-        border = float(of.estimator.loss.link(np.array([line]))[0])
-    possible = _may_change(of, row)
+    now, line = float(of.predict(row)[0]), how.line
+    border = float(of.estimator.loss.link(np.array([line]))[0])
+    how = _may_change(of, row, how)
+    possible = how.possible(list(of.bins()), of.names)
+    many = partial(helped.show, of, how)
     changes = [shown(change, of.names) for change in of.estimator.smallest_changes(row, border, possible)]
-    verdict = "yes" if now > line else "no"
-    way = "reach" if now <= line else "fall below"
+    verdict = "yes" if now >= line else "no"
+    way = "reach" if now < line else "fall below"
     if not changes:
         st.caption(
             f"The answer is {verdict} ({of.say(now)}). No usual change of up to three features would surely {way} "
             f"{of.say(line)}: allow more features to change, or move the line."
         )
+        many()
         return
     first = changes[0]
     n = len(first.steps)
@@ -71,15 +64,18 @@ def show(of: RowModel, row: pd.DataFrame) -> None:
         "values with 30 training rows or more are proposed, and only where the 95% band of the new prediction is "
         "beyond the line. A changed answer does not promise that acting on the feature changes the outcome."
     )
+    many()
 
 
-def _may_change(of: RowModel, row: pd.DataFrame) -> Possible:
-    """Show what may change and within which limits; sensitive features are held fixed from the start."""
+def _may_change(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
+    """Show what may change and within which limits, which is kept with the model; sensitive features are held fixed
+    from the start."""
     by_column = of.bins()
+    usual = [name for name in by_column if name in how.possible(list(by_column), of.names).fixed]
     with st.expander("What may change"):
         fixed = st.multiselect(
-            "Hold fixed", list(by_column), [name for name in by_column if name in sensitive(list(by_column))],
-            key=f"fixed-{of.about.id}", format_func=of.names.column,
+            "Hold fixed", list(by_column), format_func=of.names.column,
+            key=settled.begin(f"fixed-{of.about.id}", usual),
             help="Features that nobody can or should change. Sensitive ones start here.",
         )  # fmt: skip
         numbers = [name for name, bins in by_column.items() if bins.feature.kind == "number" and name not in fixed]
@@ -87,17 +83,22 @@ def _may_change(of: RowModel, row: pd.DataFrame) -> Possible:
             {"feature": [of.names.column(name) for name in numbers], "now": [row.iloc[0][name] for name in numbers]}
         )
         start["now"] = pd.to_numeric(start["now"], errors="coerce").astype(float)
+        kept = [how.limits.get(name, (None, None)) for name in numbers]
+        ends = {end: np.array([one[k] for one in kept], np.float64) for k, end in enumerate(("low", "high"))}
         edited = st.data_editor(
-            start.assign(low=np.nan, high=np.nan), hide_index=True, disabled=["feature", "now"],
-            key=f"limits-{of.about.id}-{'|'.join(numbers)}",
+            start.assign(**ends), hide_index=True, disabled=["feature", "now"],
+            key=f"limits-{of.about.id}-{'|'.join(numbers)}-{sorted(how.limits.items())}",
             column_config={"feature": "Feature", "now": "Now", "low": "At least", "high": "At most"},
             alt="Limits of the values that features may change to.",
         )  # fmt: skip
-    limits = {
+    limits = {name: ends for name, ends in how.limits.items() if name not in numbers}
+    limits |= {
         str(name): (None if np.isnan(low) else float(low), None if np.isnan(high) else float(high))
         for name, low, high in zip(numbers, edited["low"], edited["high"], strict=True)
+        if not (np.isnan(low) and np.isnan(high))
     }
-    return Possible(fixed, limits)
+    chosen = how.fixed if fixed == usual else tuple(fixed)
+    return lines.keep(of, how, fixed=chosen, limits=limits)
 
 
 def _then(of: RowModel, change: Change) -> str:

@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gamcore.data.column_names import PAIR
+from gamcore.decide.rules import Rule
 from gamcore.decide.segments import HeldOutRows, rectangle_rule
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import FEW_ROWS
@@ -217,20 +218,24 @@ def _rectangle(
         st.markdown(f"Rows where {md(state.seen(about, surface).rectangle_words(chosen))}.")
         return
     rule = rectangle_rule(of_pair, surface, chosen)
-    if not is_model:  # a draft, which is not stored
-        st.markdown(f"**Rows where** {md(rule.words(state.names_of(about)))}")
-        held = data.held_out
-        weight, exposure = (None if of is None else of[held] for of in (data.weight, data.exposure))
-        rows = HeldOutRows(
-            estimator.single, data.X[held], data.y[held].to_numpy(float), weight=weight, exposure=exposure
-        )
-        evidence.metrics(rows.evidence(rule))
+    if not is_model:
+        _of_draft(about, estimator, data, rule)
         return
     if st.checkbox("rounded", key=f"rounded-{key}", help=evidence.ROUNDED):
         rule = reach.rounded(about.table, rule)
     seen = st.session_state.setdefault(f"tried-{about.id}", set())
     seen.add(rule.words())
     evidence.keep(about, rule, evidence.card(about, rule, len(seen)), key)
+
+
+def _of_draft(about: ModelAbout, estimator: GAMRegressor | GAMClassifier, data: Data, rule: Rule) -> None:
+    """Show the evidence for a rectangle of a draft, which is not stored."""
+    st.markdown(f"**Rows where** {md(rule.words(state.names_of(about)))}")
+    held = data.held_out
+    weight, exposure = (None if of is None else of[held] for of in (data.weight, data.exposure))
+    rows = HeldOutRows(estimator.single, data.X[held], data.y[held].to_numpy(float), weight=weight, exposure=exposure,
+                       effect=state.effect_unit(about))  # fmt: skip
+    evidence.metrics(rows.evidence(rule))
 
 
 def _place_of(axis: SurfaceAxis) -> Callable[[int], str]:

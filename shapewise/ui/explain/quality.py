@@ -19,7 +19,7 @@ from shapewise.scoring.held_out import HeldOutPredictions
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.evaluation import row_losses
 from shapewise.training.task_dataset import predicted
-from shapewise.ui.explain import class_quality, rate_quality
+from shapewise.ui.explain import class_quality, rate_quality, uplift
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
 from shapewise.ui.widgets import cards, tabs
@@ -47,6 +47,9 @@ def show(model: ModelAbout) -> None:
         return
     if state.class_names(model.id):
         class_quality.show(model)
+        return
+    if state.effect_unit(model) is not None:
+        uplift.show(model)
         return
     held = held_out(model.id)
     rated = held.loss.outcome_kind in ("count", "amount")

@@ -10,13 +10,13 @@ from scipy.special import expit
 
 from gamcore import GAMClassifier
 from gamcore.data.binning import Bins
-from gamcore.data.codes import code_of
 from gamcore.data.column_names import PLAIN, Measure, Names
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.gam import ClassView
 from gamcore.explain.curves import Breakdown
-from gamcore.numbers import exact, fixed, number, percent
+from gamcore.numbers import fixed, number, percent
 from gamcore.types import Floats
+from shapewise.scoring.reasons import cell_text
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
 from shapewise.ui.session import state
@@ -38,7 +38,9 @@ class RowModel:
 
     @property
     def measure(self) -> Measure:
-        """Unit and form of the target, where it is a number."""
+        """Unit and form of the target, where it is a number; the unit of an effect."""
+        if (unit := state.effect_unit(self.about)) is not None:
+            return Measure(unit)
         return PLAIN if self.is_binary else self.names.of(self.about.target).measure
 
     def bins(self) -> dict[str, Bins]:
@@ -92,17 +94,9 @@ class RowModel:
 
     def cells(self, row: pd.DataFrame) -> dict[str, str]:
         """Return the cells of a row as text, by the shown names of their columns."""
-        return {self.names.column(str(name)): self._cell(str(name), cell) for name, cell in row.iloc[0].items()}
-
-    def _cell(self, column: str, cell: object) -> str:
-        if pd.isna(cell):
-            return "missing"
-        short = str(cell).removesuffix(" 00:00:00")
-        if isinstance(cell, int | float | np.number):
-            level = self.names.of(column).levels.get(code_of(str(float(cell)), column, "number"))
-            written = exact(float(cell), 6) if isinstance(cell, float | np.floating) else short
-            short = level or self.names.of(column).measure.say(float(cell), written)
-        return self.names.level(column, short)
+        return {
+            self.names.column(str(name)): cell_text(self.names, str(name), cell) for name, cell in row.iloc[0].items()
+        }
 
 
 def row_model(about: ModelAbout) -> RowModel | None:

@@ -48,7 +48,12 @@ def _candidates(recipe: Recipe, model: ModelAbout | None) -> list[ReportItem]:
     several = bool(state.class_names(model.id))
     items += [ReportItem("chances", (name,)) for name in estimator.importance().ranked_features() if several]
     items += [ReportItem("pair", pair) for pair in pairs_of(estimator)]
-    items += [ReportItem(kind) for kind in dict.fromkeys([*quality_of(model), *([] if binary else ["residuals"])])]
+    items += [
+        ReportItem(kind)
+        for kind in dict.fromkeys(
+            [*quality_of(model), *([] if binary or model.spec.get("treatment") else ["residuals"])]
+        )
+    ]
     return [*items, ReportItem("card")]
 
 

@@ -36,11 +36,12 @@ from shapewise.access.permissions import Action, Person
 from shapewise.ingest.doctor import ColumnReport, examine
 from shapewise.jobs.scheduler import keeper
 from shapewise.reports.card import card as full_card
-from shapewise.reports.card import line, names_of_table, target
+from shapewise.reports.card import described, line, names_of_table, target, unit_of_effect
 from shapewise.scoring import all_rows as wholes
 from shapewise.store.cleanup import sweep, why_stopped
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace, default_root
 from shapewise.training.dataset import Data, read_data
+from shapewise.training.effects import as_trained
 from shapewise.training.spec import Spec
 from shapewise.ui.session import engine, memory, signin
 from shapewise.ui.session.words import md, metric
@@ -298,7 +299,8 @@ def whole_data(model: ModelAbout) -> Data | None:
 @kept(show_spinner="Reading the table", max_entries=6)
 def _data(model: str) -> Data:
     spec = Spec.from_dict(workspace().models.about(model).spec)
-    return read_data(as_read(workspace().models.about(model)), spec, workspace().tables.about(spec.table).held_out_by)
+    read = read_data(as_read(workspace().models.about(model)), spec, workspace().tables.about(spec.table).held_out_by)
+    return as_trained(workspace(), spec, read)
 
 
 @kept(show_spinner=False, max_entries=64)
@@ -319,6 +321,11 @@ def names_of(model: ModelAbout) -> Names:
 def seen(model: ModelAbout, explanation: Explained) -> Explained:
     """Return an explanation of a model as people name it, for plots and sentences."""
     return shown(explanation, names_of(model))
+
+
+def effect_unit(model: ModelAbout) -> str | None:
+    """Return the unit of the effect that a model is of; None where it is of no experiment."""
+    return unit_of_effect(model, names_of(model))
 
 
 def goal(model: ModelAbout) -> str:
@@ -361,7 +368,7 @@ def scale(loss: str) -> Scale:
 def detail(model: ModelAbout, curve: Curve, draft: bool = False) -> str:
     """Return the grey line under a plot's title: scale, base rate, filter, held-out metric; for a draft, that it is
     one refit."""
-    parts = curve.detail(goal(model))
+    parts = described(model, curve, goal(model))
     if draft:
         return " · ".join([*parts, "one refit, no band"])
     if not curve.has_band:

@@ -19,6 +19,7 @@ import streamlit as st
 from gamcore.data.columns import TableError
 from shapewise.training import live
 from shapewise.training.dataset import Data, read_data
+from shapewise.training.effects import as_trained
 from shapewise.training.live import Draft, Packed
 from shapewise.training.spec import Spec
 from shapewise.training.train import with_present_codes
@@ -68,7 +69,8 @@ class Refits:
 def data_of(spec: Spec) -> Data:
     """Return the rows of a specification; TableError where they cannot be had."""
     about = state.workspace().tables.about(spec.table)
-    return read_data(state.table(spec.table, spec.codes_of(spec.table)), spec, about.held_out_by)
+    data = read_data(state.table(spec.table, spec.codes_of(spec.table)), spec, about.held_out_by)
+    return as_trained(state.workspace(), spec, data)
 
 
 @st.cache_resource(show_spinner=False)

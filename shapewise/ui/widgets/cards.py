@@ -12,7 +12,7 @@ from gamcore.explain.curves import Curve
 from gamcore.explain.surfaces import Surface
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
-from gamcore.numbers import fixed, percent
+from gamcore.numbers import alike, fixed, percent
 from gamcore.viz import files as export
 from gamcore.viz.plots import Plot
 from shapewise.places import PAGES
@@ -191,7 +191,9 @@ def metrics(model: ModelAbout) -> None:
         st.caption("This model was imported: it has not been evaluated on a table here.")
         return
     with st.grid(min_column_width=175):
-        if "auc" in numbers:
+        if "qini" in numbers:
+            _metrics_of_effect(model, numbers)
+        elif "auc" in numbers:
             _metrics_of_classes(model, numbers)
         elif "class_auc" in numbers:
             _metrics_of_several(numbers)
@@ -237,6 +239,21 @@ def _metrics_of_numbers(model: ModelAbout, numbers: dict[str, float]) -> None:
         help=f"On held-out rows. 1 is perfect, 0 is {_baseline(model, 'mean')}.",
     )  # fmt: skip
     st.metric("Mean of the target", number(numbers["mean"]), border=True, help="Of the training rows.")
+
+
+def _metrics_of_effect(model: ModelAbout, numbers: dict[str, float]) -> None:
+    unit = md(state.effect_unit(model) or "")
+    for label, key, hint in (
+        ("Measured effect", "effect", "Treated minus control in held-out rows, on average"),
+        (
+            "Qini",
+            "qini",
+            "Gain of treating held-out rows in the model's order over any other order, per row; 0 is none",
+        ),
+    ):
+        value, low, high = alike([numbers[f"{key}{end}"] for end in ("", "_low", "_high")], signed=True)
+        st.metric(label, f"{value} {unit}", f"{low} to {high}", delta_color="off", delta_arrow="off", border=True,
+                  help=f"{hint}, with its 95% interval.")  # fmt: skip
 
 
 def _metrics_of_several(numbers: dict[str, float]) -> None:

@@ -6,15 +6,16 @@ import math
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import Evidence
-from gamcore.numbers import fixed, percent
+from gamcore.numbers import alike, fixed, number, percent
 from shapewise.decisions import boards as board
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md, number
+from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import reach
 from shapewise.ui.widgets.tiles import tile
 
@@ -24,6 +25,10 @@ ROUNDED = "Rounds the numbers as far as possible while moving under 1% of the ro
 OPPORTUNITY = (
     "How the held-out rows inside differ from the rest, with a 95% interval (Newcombe; for other means, Welch). An "
     "association: acting on these customers may have a different effect, which only an experiment measures."
+)
+EFFECT = (
+    "By how much more those who were treated moved than the control, among held-out rows inside, with a 95% interval: "
+    "what the experiment measured, not what the model says."
 )
 CONTRAST = (
     "The mean effect of the segment's features on predictions inside, against their average effect, all other features "
@@ -73,6 +78,9 @@ def metrics(evidence: Evidence) -> None:
         count(evidence.inside),
         f"{percent(evidence.share)} of {count(evidence.rows)}",
     )
+    if evidence.effect is not None:
+        _of_effect(row, evidence)
+        return
     rated = math.isfinite(evidence.exposure)
     name = "Rate inside" if evidence.binary or rated else "Mean inside"
     of = f" Per unit of exposure, {number(evidence.exposure)} in all." if rated else ""
@@ -87,6 +95,41 @@ def metrics(evidence: Evidence) -> None:
     tried = f"{count(evidence.tried)} ranges were" if evidence.tried > 1 else "One range was"
     few = f" Under {FEW} rows inside: too few to conclude anything." if evidence.inside < FEW else ""
     st.caption(f"{tried} examined to find it; the interval is not adjusted for that.{few}")
+
+
+def effect(value: float, unit: str) -> str:
+    """Return a measured effect in words."""
+    return f"{number(value, signed=True)}{f' {unit}' if unit else ''}" if math.isfinite(value) else "not known"
+
+
+def _of_effect(row: DeltaGenerator, evidence: Evidence) -> None:
+    """Show what an experiment measured among the rows of a segment."""
+    unit = md(evidence.effect or "")
+    tile(row, "Effect inside", effect(evidence.mean, unit), ends(evidence.interval), hint=EFFECT)
+    tile(row, "More than outside", effect(evidence.opportunity, unit), ends(evidence.opportunity_interval),
+         hint=f"Outside, the effect is {effect(evidence.rest, unit)}.")  # fmt: skip
+    tile(row, "Model says", effect(evidence.contrast, unit), agreeing(evidence),
+         hint="By how much the curves of these features raise the effect inside over its mean.")  # fmt: skip
+    tried = f"{count(evidence.tried)} ranges were" if evidence.tried > 1 else "One range was"
+    few = f" Under {FEW} rows inside: too few to conclude anything." if evidence.inside < FEW else ""
+    st.caption(f"{tried} examined to find it; the interval is not adjusted for that.{few}")
+
+
+def ends(interval: tuple[float, float]) -> str:
+    """Return the interval of an effect in words."""
+    if not all(map(math.isfinite, interval)):
+        return "interval not known"
+    low, high = alike(interval, signed=True)
+    return f"{low} to {high}"
+
+
+def said(evidence: Evidence) -> str:
+    """Return the evidence of a segment in a few words: the effect inside, or its level and opportunity."""
+    if evidence.effect is not None:
+        return f"measured effect {effect(evidence.mean, evidence.effect)} ({ends(evidence.interval)})"
+    apart = points(evidence.opportunity, evidence.binary)
+    around = between(evidence.opportunity_interval, evidence.binary, True)
+    return f"{level(evidence.mean, evidence.binary)} inside, opportunity {apart} ({around})"
 
 
 def card(model: ModelAbout, rule: Rule, tried: int) -> Evidence | None:

@@ -62,6 +62,8 @@ def _held_out(model: str, bands: int) -> HeldOutRows | None:
         weight,
         offset=fitted.against_others(rows.X[held]) if isinstance(fitted, ClassView) else 0.0,
         exposure=None if rows.exposure is None else rows.exposure[held],
+        effect=None if rows.expected is None else "",
+        clusters=None if rows.groups is None or rows.expected is None else rows.groups[held],
     )
 
 
@@ -74,7 +76,7 @@ def _evidence(model: str, bands: int, rule: str) -> Evidence | None:
 def evidence(model: ModelAbout, rule: Rule, tried: int = 1) -> Evidence | None:
     """Return the held-out evidence for a rule; None if the model's table is gone. TableError if a column is."""
     evidence_now = _evidence(model.id, model.bands, json.dumps(rule.to_dict()))
-    return evidence_now and replace(evidence_now, tried=tried)
+    return evidence_now and replace(evidence_now, tried=tried, effect=state.effect_unit(model))
 
 
 @state.kept(show_spinner="Finding segments on the curves", max_entries=16)
@@ -87,7 +89,8 @@ def _suggested(model: str, bands: int) -> list[Segment]:
 
 def suggested(model: ModelAbout) -> list[Segment]:
     """Return the segments that a model suggests; none if its table is gone."""
-    return _suggested(model.id, model.bands)
+    unit = state.effect_unit(model)  # it may be renamed, the rest may not
+    return [replace(one, evidence=replace(one.evidence, effect=unit)) for one in _suggested(model.id, model.bands)]
 
 
 @state.kept(show_spinner=False, max_entries=128)

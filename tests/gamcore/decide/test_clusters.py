@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
+from gamcore.decide.clusters import interval_by_clusters
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.estimators.effect import expected_outcomes
+from gamcore.stats.intervals import difference_of_means, student
 
 METRICS = {"spend": "primary", "bought": "primary"}
 
@@ -126,3 +128,25 @@ def test_what_a_model_expects_cuts_the_variance_by_what_it_explains(binary):
     assert 1 - ratio**2 == pytest.approx(explained, abs=0.03)
     assert helped.is_rate == binary
     assert helped.difference == pytest.approx(bare.difference, abs=0.06)
+
+
+def test_means_and_differences_of_any_values_have_intervals_by_clusters():
+    misses, apart_misses = 0, 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        cluster = np.repeat(np.arange(50), 12)
+        y = rng.normal(size=50)[cluster] + rng.normal(size=600)
+        inside = rng.permutation(50)[cluster] < 20 if seed % 2 else rng.random(600) < 0.4
+        mean, apart = interval_by_clusters(y, inside, cluster)
+        misses += not mean[0] < 0 < mean[1]
+        apart_misses += not apart[0] < 0 < apart[1]
+    assert 5 <= misses <= 27  # 15 of 300
+    assert 5 <= apart_misses <= 27
+    alone = interval_by_clusters(y, inside, np.arange(600))
+    assert alone[0] == pytest.approx(student(y[inside]), rel=0.01)
+    assert alone[1] == pytest.approx(difference_of_means(y[inside], y[~inside]), rel=0.02)
+    nothing = interval_by_clusters(y, np.zeros(600, bool), cluster)
+    assert np.isnan(nothing).all()
+    whole = interval_by_clusters(y, np.ones(600, bool), cluster)
+    assert np.isfinite(whole[0]).all()
+    assert np.isnan(whole[1]).all()

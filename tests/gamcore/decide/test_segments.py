@@ -15,10 +15,10 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from benchmarks.boosting import selection
 from gamcore import GAMClassifier, GAMRegressor, suggest_segments
-from gamcore.data.binning import encode_table
+from gamcore.data.binning import cut_of, encode_table
 from gamcore.decide.rules import All, Levels, Missing, Not, Range
-from gamcore.decide.segments import HeldOutRows, axis_rule, cut_of, largest_rectangle, range_of, rectangle_rule
-from gamcore.explain.piecewise import _partitions, knee, simplify
+from gamcore.decide.segments import HeldOutRows, axis_rule, largest_rectangle, range_of, rectangle_rule
+from gamcore.explain.piecewise import knee, partitions, simplify
 from gamcore.explain.surfaces import Rectangle
 from sample_data import generate
 
@@ -29,7 +29,7 @@ def test_pieces_are_the_best_partition(seed, size, most):
     rng = np.random.default_rng(seed)
     scores, counts = rng.normal(size=size), rng.integers(0, 6, size).astype(float)
     counts[rng.integers(size)] += 1
-    found = _partitions(scores, counts, most)
+    found = partitions(scores, counts, most)
     assert found[0] == [0]
 
     def cost(starts):

@@ -39,14 +39,17 @@ def test_an_expected_outcome_lowers_the_variance():
 def test_gains_and_qini_are_those_of_treating_row_by_row(rows):
     predicted, signal = np.array(rows, float).T
     made = read_uplift(predicted, signal)
-    n, order = len(rows), np.argsort(-predicted, kind="stable")
+    n = len(rows)
+    groups = [signal[predicted == value] for value in np.unique(predicted)[::-1]]
     for share, gain, _ in made.gain:
-        whole = int(share * n + 1e-9)
-        part = share * n - whole
-        by_hand = signal[order[:whole]].sum() + (part * signal[order[whole]] if whole < n else 0.0)
+        left, by_hand = share * n, 0.0
+        for group in groups:  # rows of the same prediction are treated alike
+            treated = min(max(left, 0.0), group.size)
+            by_hand += treated / group.size * group.sum()
+            left -= group.size
         assert gain == pytest.approx(by_hand / n, abs=1e-9)
     ties = {value: signal[predicted == value].mean() for value in predicted}
-    fair = np.array([ties[value] for value in predicted[order]])  # equal predictions share their places
+    fair = np.array([ties[value] for value in np.sort(predicted)[::-1]])  # equal predictions share their places
     curve = np.concatenate([[0.0], np.cumsum(fair)]) / n
     area = ((curve[1:] + curve[:-1]) / 2).mean()
     assert made.qini[0] == pytest.approx(area - signal.mean() / 2, abs=1e-9)
@@ -81,3 +84,30 @@ def test_the_frame_has_a_row_per_tenth():
     assert frame["measured"].is_monotonic_decreasing
     true = 0.2 + 0.5 * frame["predicted"]
     assert ((frame["lower"] < true) & (true < frame["upper"])).mean() > 0.7
+
+
+def test_intervals_go_by_clusters_whose_rows_are_alike():
+    rng = np.random.default_rng(0)
+    signal, who = rng.normal(size=500), np.arange(500)
+    alone = read_uplift(rng.normal(size=500), signal, who)
+    np.testing.assert_allclose(alone.average[1], read_uplift(rng.normal(size=500), signal).average[1])
+    misses = 0
+    for seed in range(200):
+        draw = np.random.default_rng(seed)
+        cluster = np.repeat(np.arange(60), 20)
+        values = draw.normal(size=60)[cluster] + draw.normal(size=1200)
+        order = draw.normal(size=60)[cluster]
+        read = read_uplift(order, values, cluster)
+        by_rows = read_uplift(order, values)
+        assert read.average[1][1] - read.average[1][0] > 2 * (by_rows.average[1][1] - by_rows.average[1][0])
+        misses += not read.average[1][0] < 0 < read.average[1][1]
+    assert 2 <= misses <= 20  # 10 of 200
+
+
+def test_rows_of_the_same_prediction_gain_alike():
+    """A model that says nothing gains what any order does, in whatever order the rows stand."""
+    signal = np.sort(np.random.default_rng(0).normal(size=1000))[::-1] + 0.3
+    read = read_uplift(np.zeros(1000), signal)
+    for share, gain, _ in read.gain:
+        assert gain == pytest.approx(share * signal.mean())
+    assert read.qini[0] == pytest.approx(0.0, abs=1e-12)

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier
+from gamcore import GAMClassifier, TableError
+from gamcore.estimators.recourse import recourse
 from gamcore.explain.counterfactuals import Possible, score_band, scores_by_code, smallest_changes
 from gamcore.explain.curves import FEW_ROWS
 
@@ -204,3 +205,39 @@ def test_refits_of_a_pair_at_rows_are_those_of_its_surfaces(purify):
         for first, second in ((codes[i], codes[j]), every):
             slow = np.stack([pair.refit(k)[first, second] for k in range(len(pair.surfaces))])
             np.testing.assert_allclose(pair.refits_at(first, second), slow, atol=1e-12)
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_many_rows_get_the_change_that_each_gets_alone(sure, up):
+    model, X = sure
+    rows_of = pd.concat([X.head(150), X.head(20)])
+    possible = Possible(fixed=["c"], limits={"b": (None, 0.6)})
+    made = recourse(model, rows_of, 0.2, possible, up=up)
+    score = model.decision_function(rows_of)
+    np.testing.assert_array_equal(made.needs, score < 0.2 if up else score >= 0.2)
+    assert made.needs.any()
+    for k in range(len(rows_of)):
+        each = model.smallest_changes(rows_of.iloc[[k]], 0.2, possible) if made.needs[k] else []
+        assert made.changes[k] == (each[0] if each else None)
+        assert made.alone[k] == tuple(change.steps[0].feature for change in each if len(change.steps) == 1)
+    there = [change for change in made.changes if change is not None]
+    assert made.helped == pytest.approx(len(there) / made.needs.sum())
+    table = made.by_feature().set_index("feature")
+    assert "c" not in table.index
+    for name, line in table.iterrows():
+        assert line["could alone"] == pytest.approx(sum(name in names for names in made.alone) / made.needs.sum())
+        assert line["smallest alone"] <= line["in the smallest"]
+
+
+def test_rows_that_need_no_help_get_none(sure):
+    model, X = sure
+    calls = []
+    made = recourse(model, X.head(50), 50.0, up=False, step=calls.append)
+    assert not made.needs.any()
+    assert np.isnan(made.helped)
+    assert not calls
+    assert made.by_feature().empty
+    recourse(model, X.head(50), 0.0, step=calls.append)
+    assert calls[-1] == 1.0
+    with pytest.raises(TableError, match="pass a finite score"):
+        recourse(model, X, np.inf)

@@ -1,0 +1,168 @@
+"""A model that tells reasons for its decisions, in a table, SQL, Python and JSON alike."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from gamcore.data.binning import encode_table
+from gamcore.data.column_names import PAIR
+from gamcore.data.table import Table
+from gamcore.explain.reasons import BASES, MOST, Base, Reason, Reasons
+from gamcore.explain.scorecard import Scorecard
+from gamcore.io.formula import Formula, ScoringError, formula_of
+from gamcore.model.losses import LOSSES
+from gamcore.types import Bools, Codes, Floats
+
+HALF: Final = 0.5
+Texts = Mapping[str, tuple[str, str]]
+
+
+def with_reasons(
+    model: Any, X: Any, line: float, *, base: Base = "average", most: int = MOST, texts: Texts | None = None,
+    sensitive: Collection[str] = (), pairs_apart: bool = False,
+) -> Formula:  # fmt: skip
+    """Return a fitted model of one score, or a scorecard, as a formula that also tells reasons for its decisions.
+
+    X : rows that the base is taken from, such as those of training. line : the prediction from which a row is decided
+    on as "yes"; of a scorecard, the points. base : what parts of a score are compared with. most : reasons per row.
+    texts : by feature, what is told where it raised the score, and where it lowered it. sensitive : columns that are
+    never told. pairs_apart : whether a pair is a reason of its own; else each of its features has half of it, but a
+    sensitive one all of it beside one that is not.
+
+    Write it with `to_sql` (give a `key`), `to_python` and `to_json`; `tell` gives the reasons of a table.
+    """
+    formula = formula_of(model)
+    if not isinstance(formula, Formula):
+        raise ScoringError("Reasons are told by models of one score per row: take one of two classes, or of a number.")
+    if base not in BASES:
+        raise ScoringError(f"base is {base!r}: choose one of {', '.join(BASES)}.")
+    if most < 1:
+        raise ScoringError(f"most is {most}: tell one reason at least.")
+    score_line = _line(formula, float(line))
+    each = _each(formula, texts or {}, sensitive, pairs_apart)
+    known = {of.feature.column for of in (model.bins if isinstance(model, Scorecard) else formula.bins)}
+    unknown = [name for name in sensitive if name not in known]
+    if unknown:
+        raise ScoringError(f"sensitive names {unknown[0]!r}, which is not a feature of the model.")
+    plan = Reasons(score_line, most, base, tuple(each))
+    codes = encode_table(Table.of(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)), formula.bins)
+    parts = parts_of(formula, plan, codes)
+    ends = _bases(parts, formula.intercept, score_line)[base]
+    each = [replace(one, above=float(above), below=float(below)) for one, above, below in zip(each, *ends, strict=True)]
+    return replace(formula, reasons=replace(plan, each=tuple(each)))
+
+
+def _line(formula: Formula, line: float) -> float:
+    """Return the score that stands for a prediction; of a scorecard, the points themselves."""
+    if formula.points is not None:
+        return line
+    loss, given = LOSSES[formula.loss], np.array(line)
+    score = float(loss.link(given))
+    if not (np.isfinite(score) and np.isclose(loss.inverse_link(np.array(score)), given)):
+        raise ScoringError(f"line is {line!r}: give a prediction that the model can make.")
+    return score
+
+
+def _each(formula: Formula, texts: Texts, sensitive: Collection[str], pairs_apart: bool) -> list[Reason]:
+    """Return the features, and the pairs if these are apart, that may be reasons. Those without parts are left out."""
+    made = []
+    for place, of in enumerate(formula.bins):
+        name = of.feature.name
+        terms = tuple(k for k, (feature, scores) in enumerate(formula.terms) if feature == place and np.ptp(scores) > 0)
+        pairs = () if pairs_apart else _shares(formula, place, sensitive)
+        if terms or pairs:
+            made.append(_reason(name, texts, of.feature.column in sensitive, terms, pairs))
+    for k, (both, _) in enumerate(formula.pairs if pairs_apart else ()):
+        names = [formula.bins[place].feature for place in both]
+        hidden = any(feature.column in sensitive for feature in names)
+        made.append(_reason(PAIR.join(feature.name for feature in names), texts, hidden, (), ((k, 1.0),)))
+    return made
+
+
+def _shares(formula: Formula, place: int, sensitive: Collection[str]) -> tuple[tuple[int, float], ...]:
+    """Return the pairs of a feature with the share that counts to it: half, but all of a pair with a sensitive one to
+    that, so that nothing of it is told under another name."""
+    shares = []
+    for k, (both, _) in enumerate(formula.pairs):
+        if place in both:
+            other = both[1] if both[0] == place else both[0]
+            hidden, beside = (formula.bins[of].feature.column in sensitive for of in (place, other))
+            if hidden or not beside:
+                shares.append((k, HALF if hidden == beside else 1.0))
+    return tuple(shares)
+
+
+def _reason(
+    name: str, texts: Texts, sensitive: bool, terms: tuple[int, ...], pairs: tuple[tuple[int, float], ...]
+) -> Reason:
+    up, down = texts.get(name, ("", ""))
+    return Reason(name=name, up=up or f"{name} raises it", down=down or f"{name} lowers it", sensitive=sensitive,
+                  terms=terms, pairs=pairs, above=0.0, below=0.0)  # fmt: skip
+
+
+def _bases(parts: Floats, intercept: float, line: float) -> dict[str, tuple[Floats, Floats]]:
+    """Return by base the parts (m,) of a row at or above the line, and of one below it. parts : (n, m) of many rows.
+
+    The usual row at the line: the regression of each part on the score, at the line.
+    """
+    mean, score = parts.mean(axis=0), intercept + parts.sum(axis=1)
+    spread = float(((score - score.mean()) ** 2).sum())
+    along = (parts - mean).T @ (score - score.mean()) / spread if spread > 0 else np.zeros(mean.size)
+    at_line = mean + along * (line - float(score.mean()))
+    return {"average": (mean, mean), "best": (parts.min(axis=0), parts.max(axis=0)), "line": (at_line, at_line)}
+
+
+def parts_of(formula: Formula, reasons: Reasons, codes: Codes) -> Floats:
+    """Return the parts (n, m) of the scores of rows (p, n) that count to each reason."""
+    parts = np.zeros((codes.shape[1], len(reasons.each)))
+    for place, one in enumerate(reasons.each):
+        for k in one.terms:
+            feature, scores = formula.terms[k]
+            parts[:, place] += scores[codes[feature]]
+        for k, share in one.pairs:
+            (first, second), table = formula.pairs[k]
+            parts[:, place] += share * table[codes[first], codes[second]]
+    return parts
+
+
+def tell(formula: Formula, X: Any) -> pd.DataFrame:
+    """Return what is told to each row: score, decision (whether it is at or above the line), `reason_1` and on (None
+    where there are no more), `push_1` and on, and the sensitive features for review, joined by a comma, or None."""
+    reasons, frame, score, pushes = _pushed(formula, X)
+    chosen, review = reasons.choose(pushes)
+    above, rows = score >= reasons.line, np.arange(score.size)
+    sides = {side: np.array([*(reasons.text(k, side) for k in range(len(reasons.each))), None], object)
+             for side in (True, False)}  # fmt: skip
+    filled = np.hstack([pushes, np.full((score.size, 1), np.nan)])  # the last is that of no reason
+    columns: dict[str, Any] = {"score": score, "decision": above}
+    for k in range(reasons.most):
+        texts = sides[True][chosen[:, k]], sides[False][chosen[:, k]]
+        columns[f"reason_{k + 1}"] = pd.Series(np.where(above, *texts), frame.index, dtype=object)
+        columns[f"push_{k + 1}"] = filled[rows, chosen[:, k]]
+    listed = [", ".join(names) or None for names in _named(reasons, review)]
+    return pd.DataFrame(columns | {"review": pd.Series(listed, frame.index, dtype=object)}, index=frame.index)
+
+
+def for_review(formula: Formula, X: Any) -> list[list[str]]:
+    """Return for each row the sensitive features that weigh as much as a told reason."""
+    reasons, _, _, pushes = _pushed(formula, X)
+    return _named(reasons, reasons.choose(pushes)[1])
+
+
+def _named(reasons: Reasons, review: Bools) -> list[list[str]]:
+    names = [one.name for one in reasons.each]
+    return [[name for name, on in zip(names, line, strict=True) if on] for line in review]
+
+
+def _pushed(formula: Formula, X: Any) -> tuple[Reasons, pd.DataFrame, Floats, Floats]:
+    """Return what a formula may tell, the rows, their scores (n,) and the pushes (n, m) of each reason."""
+    if formula.reasons is None:
+        raise ScoringError("This model tells no reasons: make one that does by with_reasons.")
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
+    score, codes = formula.score(frame), encode_table(Table.of(frame), formula.bins)
+    return formula.reasons, frame, score, formula.reasons.pushes(parts_of(formula, formula.reasons, codes), score)

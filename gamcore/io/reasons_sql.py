@@ -1,0 +1,146 @@
+"""Reasons for decisions in ANSI SQL: a row per row and reason, ranked by a window, and joined to the scored rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import Template
+from typing import Final
+
+import numpy as np
+
+from gamcore.data.columns import Kind
+from gamcore.decide.rules_code import ROWS, free_name, name_of, number_of, text_of
+from gamcore.explain.reasons import Reason, Reasons
+from gamcore.io.formula import Formula, ScoringError
+from gamcore.io.sql_expressions import added, branch
+
+TABLES: Final = ("scored", "parts", "ranked", "chosen")
+COLUMNS: Final = ("reason", "push", "place", "apart", "hidden")
+
+PART: Final = Template("""\
+  SELECT t.$key, $number AS $reason,
+  CASE WHEN $above THEN $up
+  ELSE $down END AS $push
+  FROM $scored AS t""")
+
+QUERY: Final = Template("""\
+WITH $scored AS (
+$rows
+),
+$parts AS (
+$each
+),
+$ranked AS (
+  SELECT $key, $reason, $secret AS $hidden,
+  ROW_NUMBER() OVER (PARTITION BY $key ORDER BY $push DESC, $reason) AS $place,
+  ROW_NUMBER() OVER (PARTITION BY $key, $secret ORDER BY $push DESC, $reason) AS $apart
+  FROM $parts WHERE $push > 0
+),
+$chosen AS (
+  SELECT $key,
+  $numbers
+  FROM $ranked GROUP BY $key
+)
+SELECT
+  t.*,
+  $told,
+  $review AS $reviewed
+FROM $scored AS t LEFT JOIN $chosen AS c ON c.$key = t.$key""")
+"""The rows that are scored; the push of each reason; the pushes above 0 in order, those of sensitive features apart;
+per row the numbers of its reasons, and of sensitive features among the first."""
+
+NOTHING: Final = Template("""\
+SELECT
+  t.*,
+  $columns
+FROM (
+$rows
+) AS t""")
+NULL: Final = "CAST(NULL AS VARCHAR(1))"
+
+assert ROWS == "t"
+
+
+def with_reasons(
+    formula: Formula, scored: str, score: str, *, key: str, kinds: dict[str, Kind], taken: set[str], table: str
+) -> str:  # fmt: skip
+    """Return the query of scored rows with `reason_1` and on, and `review`.
+
+    scored : the query of the rows with the column `score`. key : a column that is filled, and different in every row.
+    table : the name of the table.
+    """
+    reasons = formula.reasons
+    assert reasons is not None
+    if not reasons.each:
+        return _nothing(reasons, scored, taken)
+    for one in reasons.each:
+        if "\0" in f"{one.name}{one.up}{one.down}":
+            raise ScoringError(f"The reason {one.name!r} has a character that SQL cannot write: change its text.")
+    names = {name: name_of(free_name({*taken, key}, name)) for name in COLUMNS} | {"key": name_of(key)}
+    names |= {name: name_of(free_name([table, "t", "c"], name)) for name in TABLES}
+    above = f"t.{score} >= {number_of(reasons.line)}"
+    parts = [PART.substitute(names, number=number, above=above, up=_push(formula, one, True, kinds),
+                             down=_push(formula, one, False, kinds))
+             for number, one in enumerate(reasons.each, 1)]  # fmt: skip
+    secret = [number for number, one in enumerate(reasons.each, 1) if one.sensitive]
+    texts = [f"CASE WHEN {above} THEN {_texts(reasons, k, True)}\n  ELSE {_texts(reasons, k, False)} END"
+            f" AS {name_of(free_name(taken, f'reason_{k}'))}" for k in range(1, reasons.most + 1)]  # fmt: skip
+    return QUERY.substitute(
+        names, rows=scored, each="\n  UNION ALL\n".join(parts), secret=_is_secret(secret, names["reason"]),
+        numbers=",\n  ".join(_numbers(reasons, secret, names)), told=",\n  ".join(texts),
+        review=_review(reasons, secret), reviewed=name_of(free_name(taken, "review")),
+    )  # fmt: skip
+
+
+def _nothing(reasons: Reasons, scored: str, taken: set[str]) -> str:
+    """Return the query where no feature moves the score, so that nothing is a reason."""
+    names = [*(f"reason_{k}" for k in range(1, reasons.most + 1)), "review"]
+    columns = ",\n  ".join(f"{NULL} AS {name_of(free_name(taken, name))}" for name in names)
+    return NOTHING.substitute(columns=columns, rows=scored)
+
+
+def _is_secret(secret: Sequence[int], reason: str) -> str:
+    """Return 1 for the numbers of sensitive features, and 0 for others."""
+    return f"CASE WHEN {reason} IN ({', '.join(map(str, secret))}) THEN 1 ELSE 0 END" if secret else "0"
+
+
+def _numbers(reasons: Reasons, secret: Sequence[int], names: dict[str, str]) -> list[str]:
+    """Return the columns of a row's reasons by number, and of sensitive features among the first."""
+    reason, hidden, apart, place = (names[name] for name in ("reason", "hidden", "apart", "place"))
+    chosen = [f"MAX(CASE WHEN {hidden} = 0 AND {apart} = {k} THEN {reason} END) AS chosen_{k}"
+              for k in range(1, reasons.most + 1)]  # fmt: skip
+    return chosen + [f"MAX(CASE WHEN {reason} = {k} AND {place} <= {reasons.most} THEN 1 END) AS secret_{k}"
+                     for k in secret]  # fmt: skip
+
+
+def _push(formula: Formula, one: Reason, above: bool, kinds: dict[str, Kind]) -> str:
+    """Return by how much a reason pushed a row: its parts less those of the base, or the other way round."""
+    sign, base = (1.0, one.above) if above else (-1.0, one.below)
+    parts: list[str] = []
+    for k in one.terms:
+        place, scores = formula.terms[k]
+        parts.append(branch(formula.bins[place], [number_of(float(value)) for value in sign * scores], kinds))
+    for k, share in one.pairs:
+        (first, second), table = formula.pairs[k]
+        inner = [branch(formula.bins[second], [number_of(float(value)) for value in row], kinds)
+                 for row in np.asarray(sign * (share * table))]  # fmt: skip
+        parts.append(branch(formula.bins[first], inner, kinds))
+    return f"({added([*parts, number_of(-sign * base)])})"
+
+
+def _texts(reasons: Reasons, k: int, above: bool) -> str:
+    """Return the text of a row's k-th reason."""
+    cases = " ".join(
+        f"WHEN {number} THEN {text_of(reasons.text(number - 1, above))}" for number in range(1, len(reasons.each) + 1)
+    )
+    return f"CASE c.chosen_{k} {cases} END"
+
+
+def _review(reasons: Reasons, secret: Sequence[int]) -> str:
+    """Return the names of sensitive features, joined by a comma."""
+    if not secret:
+        return NULL
+    joined = " || ".join(
+        f"CASE WHEN c.secret_{k} = 1 THEN {text_of(f', {reasons.each[k - 1].name}')} ELSE '' END" for k in secret
+    )
+    return f"NULLIF(SUBSTR({joined}, 3), '')"

@@ -1,0 +1,128 @@
+"""Parts of a model as ANSI SQL expressions: the value that a row's cell selects, NULL first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from gamcore.data.binning import Bins
+from gamcore.data.columns import LONGEST_LEVEL, Kind
+from gamcore.data.table import Feature
+from gamcore.decide.rules import numbers_of
+from gamcore.decide.rules_code import as_double, column_of, number_of, text_of
+from gamcore.io.formula import ScoringError, runs, stamp
+
+MOST_ADDED: Final = 50
+"""Most summands in one bracket: databases bound the depth of an expression."""
+
+
+def added(parts: Sequence[str]) -> str:
+    """Return a sum of parts, in brackets of at most `MOST_ADDED`."""
+    while len(parts) > MOST_ADDED:
+        parts = [
+            "(" + "\n  + ".join(parts[k : k + MOST_ADDED]) + ")" for k in range(0, len(parts), MOST_ADDED)
+        ]  # fmt: skip
+    return "\n  + ".join(parts)
+
+
+def branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
+    """Return an expression for the leaf that a row's value selects. leaves : one per code."""
+    if len(set(leaves)) == 1:
+        return leaves[0]
+    feature, column = bins.feature, column_of(bins.feature.column)
+    if "\0" in feature.column or any("\0" in level for level in (*bins.codes_of_levels, *feature.missing)):
+        raise ScoringError(f"Column {feature.column!r} or one of its levels has a character that SQL cannot write.")
+    if not feature.is_category:
+        if not bins.n_values:
+            return leaves[0]  # all cells were missing in training, so every cell counts as missing
+        stored = kinds.get(feature.column)
+        value = column
+        if stored == "boolean":
+            value = f"CASE WHEN {column} THEN 1 ELSE 0 END"
+        elif feature.kind == "number":
+            value = as_double(value, bins.cuts)
+        cuts = [number_of(float(cut)) for cut in bins.cuts]
+        if feature.kind == "date":
+            value, cuts = _text(column), [text_of(_shortest(stamp(float(cut)))) for cut in bins.cuts]
+        branch = _halves(value, cuts, leaves[1:-1])
+        return f"CASE WHEN {_missing(column, value, feature, 'number')} THEN {leaves[0]} ELSE {branch} END"
+    if feature.part != "value":
+        return _calendar(column, feature.part, leaves)
+    stored = kinds.get(feature.column, "boolean" if feature.kind == "boolean" else "category")
+    return _levels(bins, column, leaves, stored)
+
+
+def _missing(column: str, value: str, feature: Feature, stored: Kind) -> str:
+    """Return the condition that a cell is missing, or holds a code that means so."""
+    codes = _literals(feature.missing, stored)
+    return f"{column} IS NULL OR {value} IN ({', '.join(codes)})" if codes else f"{column} IS NULL"
+
+
+def _text(column: str) -> str:
+    """Return a date or timestamp as text that sorts by time, whatever its type in the database."""
+    return f"REPLACE(CAST({column} AS VARCHAR(30)), 'T', ' ')"
+
+
+def _shortest(moment: str) -> str:
+    """Return a moment without trailing zeros: the same moment written longer then sorts after it, as it should."""
+    if "." in moment:
+        return moment.rstrip("0")
+    return moment.removesuffix(":00").removesuffix(" 00:00")
+
+
+def _halves(column: str, cuts: Sequence[str], leaves: Sequence[str]) -> str:
+    """Return nested CASEs that bisect the bins, so that a row meets few cuts; equal neighbours are merged."""
+    spans = runs(leaves)
+    if len(spans) == 1:
+        return leaves[0]
+    middle = spans[len(spans) // 2][0]
+    left, right = _halves(column, cuts[: middle - 1], leaves[:middle]), _halves(column, cuts[middle:], leaves[middle:])
+    return f"CASE WHEN {column} < {cuts[middle - 1]} THEN {left} ELSE {right} END"
+
+
+def _levels(bins: Bins, column: str, leaves: Sequence[str], stored: Kind) -> str:
+    """Return a CASE over levels, those with equal scores together, unseen levels last."""
+    named = [(level, leaves[code]) for level, code in bins.codes_of_levels.items()]
+    by_leaf: dict[str, list[str]] = {}
+    for level, leaf in named:
+        if leaf != leaves[bins.unseen]:
+            by_leaf.setdefault(leaf, []).append(level)
+    value = column
+    if stored == "category" and any(len(level) == LONGEST_LEVEL for level, _ in named):
+        value = f"SUBSTR({column}, 1, {LONGEST_LEVEL})"  # longer levels were cut in training
+    cases = [f"WHEN {_missing(column, column, bins.feature, stored)} THEN {leaves[0]}"]
+    for leaf, names in by_leaf.items():
+        literals = _literals(names, stored)
+        if literals:
+            cases.append(f"WHEN {value} IN ({', '.join(literals)}) THEN {leaf}")
+    return f"CASE {' '.join(cases)} ELSE {leaves[bins.unseen]} END"
+
+
+def _literals(levels: Sequence[str], stored: Kind) -> list[str]:
+    if stored == "boolean":
+        return [level.upper() for level in levels if level in ("True", "False")]
+    if stored == "number":
+        return [number_of(value) for value in numbers_of(levels)]
+    return [text_of(level) for level in levels]
+
+
+def _calendar(column: str, part: str, leaves: Sequence[str]) -> str:
+    """Return a CASE over the month or weekday of a date in ISO text.
+
+    The weekday is computed by Zeller's congruence, since databases differ.
+    """
+    text = _text(column)
+    year, month, day = (f"CAST(SUBSTR({text}, {at}, {n}) AS INTEGER)" for at, n in ((1, 4), (6, 2), (9, 2)))
+    value = month
+    if part == "weekday":
+        late = f"CASE WHEN {month} < 3 THEN 1 ELSE 0 END"  # January and February count to the year before
+        y, m = f"({year} - {late})", f"({month} + 12 * {late})"
+        whole = [_whole(f"13 * ({m} + 1)", 5), _whole(y, 4), _whole(y, 400)]
+        value = f"(({day} + {whole[0]} + {y} + {whole[1]} - {_whole(y, 100)} + {whole[2]} + 5) % 7 + 1)"
+    branch = _halves(value, [f"{k}" for k in range(2, len(leaves) - 1)], leaves[1:-1])
+    return f"CASE WHEN {column} IS NULL THEN {leaves[0]} ELSE {branch} END"
+
+
+def _whole(value: str, by: int) -> str:
+    """Return an integer quotient that is correct even if the database divides into fractions."""
+    return f"(({value} - ({value}) % {by}) / {by})"

@@ -1,0 +1,85 @@
+"""Who is moved by a treatment, as an experiment measured it: the effect by tenth of the prediction, and the gain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from gamcore.decide.uplift import Uplift
+from gamcore.numbers import alike, count, number, percent
+from gamcore.types import Floats
+from gamcore.viz.plots.quality import HEIGHT, with_grid
+from gamcore.viz.plots.spec import Axis, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
+
+
+def effect_by_tenth(read: Uplift, unit: str = "", detail: str = "") -> Plot:
+    """Return the measured effect with its interval by tenth of the predicted effect, and what was predicted.
+
+    unit : of effects, such as points.
+    """
+    table, axis = read.frame(), f"effect, {unit}" if unit else "effect"
+    at = table["tenth"].to_numpy(np.float64)
+    values, lower, upper = (table[name].to_numpy(np.float64) for name in ("measured", "lower", "upper"))
+    written = [alike(three, signed=True) for three in zip(values, lower, upper, strict=True)]
+    hover = [
+        f"part {k}\n{value} ({low} to {high})\n{count(rows)} rows"
+        for k, rows, (value, low, high) in zip(table["tenth"], table["rows"], written, strict=True)
+    ]
+    said = table["predicted"].to_numpy(np.float64)
+    marks: list[Mark] = [
+        Line(0.0),
+        Line(read.average[0], role="muted", text="mean of all"),
+        Whiskers(at, lower, upper, role="primary", width=1.4, capped=True),
+        Points(at, values, name="measured", hover=hover),
+        Path(at, said, "accent", 1.8, "dash", name="predicted",
+             hover=[f"{number(value, signed=True)} predicted" for value in said]),
+    ]  # fmt: skip
+    ticks = tuple((float(k), str(k)) for k in table["tenth"])
+    x = Axis("part of the rows, the strongest predicted effect first", ticks=ticks)
+    return Plot(
+        "uplift", _by_tenth(read, unit),
+        detail=detail or "rows that the model has not seen, in parts by predicted effect, each with its 95% interval",
+        panels=single(Panel(x, with_grid(Axis(axis)), tuple(marks))),
+        words=f"Measured and predicted effect by part. {_by_tenth(read, unit)}.", numbers=table, height=HEIGHT + 20,
+    )  # fmt: skip
+
+
+def _by_tenth(read: Uplift, unit: str) -> str:
+    """Return what the first and the last part were moved by, in a sentence."""
+    if len(read.tenths) < 2:
+        return "The model puts no row before another"
+    first, last = alike([read.tenths[0].measured, read.tenths[-1].measured], signed=True)
+    of = f" {unit}" if unit else ""
+    return f"Measured effect: {first}{of} in the first part, {last}{of} in the last"
+
+
+def gain(read: Uplift, unit: str = "", detail: str = "") -> Plot:
+    """Return what is gained per row of all by treating a share of them in the model's order, beside any other order.
+
+    unit : of effects, such as points.
+    """
+    shares: Floats = np.array([0.0, *(share for share, _, _ in read.gain)])
+    gains: Floats = np.array([0.0, *(value for _, value, _ in read.gain)])
+    lower: Floats = np.array([0.0, *(ends[0] for _, _, ends in read.gain)])
+    upper: Floats = np.array([0.0, *(ends[1] for _, _, ends in read.gain)])
+    hover = [
+        f"{percent(share, 0)} treated\n{number(value, signed=True)} "
+        f"({number(low, signed=True)} to {number(high, signed=True)})"
+        for share, value, low, high in zip(shares, gains, lower, upper, strict=True)
+    ]
+    marks: tuple[Mark, ...] = (
+        Line(0.0),
+        Path(np.array([0.0, 1.0]), np.array([0.0, read.average[0]]), "zero", 1.0, "dot", name="in any order"),
+        Whiskers(shares[1:], lower[1:], upper[1:], role="primary", width=1.2, capped=True),
+        Path(shares, gains, name="in the model's order", hover=hover),
+    )
+    value, low, high = alike([read.qini[0], *read.qini[1]], signed=True)
+    x = Axis("share of the rows that is treated", limits=(0.0, 1.02), format="percent")
+    y = Axis(f"gain per row, {unit}" if unit else "gain per row")
+    numbers = pd.DataFrame({"share treated": shares, "gain per row": gains, "lower": lower, "upper": upper})
+    title = f"Qini {value}{f' {unit}' if unit else ''} (95%: {low} to {high})"
+    return Plot(
+        "gain", title, detail=detail or "rows that the model has not seen; 0 is as good as treating at random",
+        panels=single(Panel(x, with_grid(y), marks)), words=f"Gain by share treated. {title}.", numbers=numbers,
+        height=HEIGHT + 20,
+    )  # fmt: skip

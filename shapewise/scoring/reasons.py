@@ -1,0 +1,154 @@
+"""Reasons for the decisions of a stored model: how they are told, kept with the model, and what is told, kept with the
+names of its table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from gamcore.data.codes import code_of
+from gamcore.data.column_names import Names
+from gamcore.decide.fairness import sensitive
+from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.explain.counterfactuals import Possible
+from gamcore.explain.reasons import BASES, MOST, Base
+from gamcore.io.formula import Formula
+from gamcore.io.reasons import with_reasons
+from gamcore.numbers import exact
+from shapewise.store.names import known
+from shapewise.store.workspace import ModelAbout
+from shapewise.training.dataset import Data
+
+Answer = Literal["yes", "no"]
+ANSWERS: Final[tuple[Answer, ...]] = get_args(Answer)
+MOST_ROWS: Final = 20_000
+"""Training rows that the base is taken from."""
+
+FIELD: Final = re.compile(r"\{([^{}]*)\}")
+FACTS: Final = ("decision", "reasons", "prediction")
+LETTER: Final = """\
+Dear customer,
+
+we have looked at your case. The answer is: {decision}.
+
+The main reasons were:
+{reasons}
+
+Please write to us if one of these is wrong.
+"""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What is said of the decisions of a model. line : the prediction from which the answer is yes. letter : a template
+    with {decision}, {reasons}, {prediction} and names of columns. fixed : columns that may not change to flip a
+    decision; None for the sensitive ones. limits : by column, the least and the most that it may change to. helps : the
+    answer that people are to be helped to."""
+
+    line: float
+    base: Base = "average"
+    most: int = MOST
+    letter: str = LETTER
+    fixed: tuple[str, ...] | None = None
+    limits: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    helps: Answer = "yes"
+
+    def possible(self, columns: list[str], names: Names) -> Possible:
+        """Return what may change of some columns, as they are shown by names."""
+        hidden = tuple(name for name, on in is_sensitive(names, columns).items() if on)
+        return Possible(hidden if self.fixed is None else self.fixed, self.limits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        return asdict(self)
+
+
+def telling(model: ModelAbout, usual_line: float) -> Telling:
+    """Return how the reasons of a model are told. usual_line : the line where none has been chosen."""
+    kept: dict[str, Any] = {"line": usual_line} | model.reasons
+    if kept.get("base") not in BASES:
+        kept["base"] = BASES[0]
+    kept["fixed"] = None if kept.get("fixed") is None else tuple(kept["fixed"])
+    kept["limits"] = {name: (low, high) for name, (low, high) in kept.get("limits", {}).items()}
+    return known(Telling, kept)
+
+
+def usual_line(model: ModelAbout, estimator: AdditiveEstimator) -> float:
+    """Return the line where none has been chosen: the base rate or mean, and no effect for a model of an effect."""
+    if model.spec.get("treatment"):
+        return 0.0
+    inner = estimator.single
+    base = float(inner.loss.inverse_link(np.array(inner.base_score)))
+    return min(max(round(base, 2), 0.01), 0.99) if inner.loss.is_binary else base
+
+
+def is_sensitive(names: Names, columns: list[str]) -> dict[str, bool]:
+    """Return for each column whether it must not be a reason: as people have said, else by its name."""
+    by_name = sensitive(columns)
+    said = {name: names.of(name).sensitive for name in columns}
+    return {name: name in by_name if one is None else one for name, one in said.items()}
+
+
+def texts(names: Names, features: list[str]) -> dict[str, tuple[str, str]]:
+    """Return by feature what is told where it raised the score, and where it lowered it."""
+    made = {}
+    for name in features:
+        own, shown = names.of(name), names.term(name)
+        made[name] = own.up or f"{shown} raises it", own.down or f"{shown} lowers it"
+    return made
+
+
+def explained(estimator: AdditiveEstimator, data: Data, names: Names, how: Telling) -> Formula:
+    """Return a model that tells reasons. data : its rows; the base is taken from those of training."""
+    rows = np.flatnonzero(~data.held_out)
+    if rows.size > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
+    bins = estimator.model_.bins
+    columns = list(dict.fromkeys(of.feature.column for of in bins))
+    hidden = [name for name, on in is_sensitive(names, columns).items() if on]
+    most = min(how.most, len(bins))
+    return with_reasons(estimator, data.X.iloc[rows], how.line, base=how.base, most=most,
+                        texts=texts(names, [of.feature.name for of in bins]), sensitive=hidden)  # fmt: skip
+
+
+def cell_text(names: Names, column: str, cell: object) -> str:
+    """Return a cell as people read it: with the names of levels, the unit and the form of its column."""
+    if pd.isna(cell):
+        return "missing"
+    short = str(cell).removesuffix(" 00:00:00")
+    if isinstance(cell, int | float | np.number) and not isinstance(cell, bool):
+        level = names.of(column).levels.get(code_of(str(float(cell)), column, "number"))
+        written = exact(float(cell), 6) if isinstance(cell, float | np.floating) else short
+        short = level or names.of(column).measure.say(float(cell), written)
+    return names.level(column, short)
+
+
+def fields_of(names: Names, cells: Mapping[Any, object], facts: Mapping[str, str]) -> dict[str, str]:
+    """Return what the fields of a letter stand for: cells by their columns' own and shown names, and what is told of
+    the decision, which comes first. facts : texts of `FACTS`."""
+    made: dict[str, str] = {}
+    for column, cell in cells.items():
+        text = cell_text(names, str(column), cell)
+        made |= {str(column): text, names.column(str(column)): text}
+    return made | dict(facts)
+
+
+def unknown_fields(template: str, names: Names, columns: Iterable[str]) -> list[str]:
+    """Return the fields of a template that stand for nothing in a table."""
+    there = {*FACTS, *(name for column in columns for name in (column, names.column(column)))}
+    return [name for name in dict.fromkeys(FIELD.findall(template)) if name not in there]
+
+
+def letter(template: str, fields: Mapping[str, str]) -> str:
+    """Return a letter. fields : what each stands for, by name; what stands for nothing is left as it is."""
+    return FIELD.sub(lambda match: fields.get(match[1], match[0]), template)
+
+
+def listed(reasons: list[str]) -> str:
+    """Return reasons as lines of a letter."""
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(reasons, 1)) or "none"

@@ -1,0 +1,124 @@
+"""The strategy of treating those whose effect is clear, on a page: whom, and what that is worth in money."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from gamcore.decide.rules import EVERYBODY, Rule, either
+from gamcore.decide.rules_json import from_dict
+from gamcore.decide.segments import Evidence
+from gamcore.decide.strategies import StrategySet
+from gamcore.numbers import number
+from shapewise.decisions import arm_tests
+from shapewise.decisions import boards as stored
+from shapewise.decisions import effect_models as effects
+from shapewise.decisions.effect_models import Asked, Money
+from shapewise.places import PAGES
+from shapewise.store.workspace import ModelAbout
+from shapewise.ui.decide import board as deck
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, md, told_apart
+from shapewise.ui.widgets import boards, evidence, reach, settled
+
+
+def show(model: ModelAbout, asked: Asked) -> None:
+    """Show the segments whose effect stands out, and make a strategy of those that are chosen."""
+    names = state.names(asked.table)
+    up = {json.dumps(one.rule.to_dict()): one for one in reach.suggested(model) if one.up}
+    if not up:
+        st.caption("No part of a curve is clearly above the mean effect: treat all alike, or none.")
+    chosen = st.multiselect(
+        "Segments", list(up), list(up), key=f"moved-segments-{model.id}", placeholder="Everybody",
+        format_func=lambda text: up[text].rule.words(names),
+        help="Found on the curves, where the band of the whole curve is above the mean effect; their effect is then "
+        "measured in rows that the model has not seen. Several are joined by or.",
+    ) if up else []  # fmt: skip
+    parts: list[Rule] = [reach.rounded(asked.table, from_dict(json.loads(text))) for text in chosen]
+    rule = either(parts) if parts else EVERYBODY
+    mine = reach.evidence(model, rule, max(len(up), 1))
+    everybody = reach.evidence(model, EVERYBODY)
+    if mine is None or everybody is None:
+        return
+    money = _money(model)
+    listed = {rule.words(names): (rule, mine)} if chosen else {}
+    listed["Everybody"] = (EVERYBODY, everybody)
+    _table(model, listed, money)
+    _make(model, asked, rule=rule, measured=mine, money=money)
+
+
+def _money(model: ModelAbout) -> Money:
+    """Show what an outcome is worth, and what it costs to reach a customer. What the first outcome of the test is worth
+    is kept with it."""
+    test = next(iter(arm_tests.tests(state.workspace(), {model.table})), None)
+    first = test is not None and next(iter(test.metrics), None) == model.target
+    kept = test.money if test is not None and first else {}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        value = st.number_input(
+            "Worth of one more outcome", 0.0, 1e9, placeholder="Not given", help="Of one more yes, or one more unit.",
+            key=settled.begin(f"moved-value-{model.id}", kept.get("amount")) if first else f"moved-worth-{model.id}",
+            value=None,
+        )  # fmt: skip
+        cost = st.number_input("Cost per customer reached", 0.0, 1e9, 0.0, key=f"moved-cost-{model.id}")
+        key = settled.begin(f"moved-currency-{model.id}", kept.get("currency", ""))
+        currency = st.text_input("Currency", max_chars=12, placeholder="EUR", width=120, key=key).strip()
+    given = {"amount": value or None, "currency": currency}
+    if test and first and given != {"amount": None, "currency": ""} | kept and state.mine(arm_tests.KIND, test.id):
+        arm_tests.set_money(state.workspace(), test.id, given)
+    return Money(value or 0.0, cost, currency)
+
+
+def _table(model: ModelAbout, listed: dict[str, tuple[Rule, Evidence]], money: Money) -> None:
+    """Show reach, measured effect and worth of each choice, over the rows of the table."""
+    rows = []
+    for name, (rule, measured) in listed.items():
+        reached = int(reach.holds(model.table, rule).sum())
+        effect, ends = evidence.effect(measured.mean, measured.effect or ""), evidence.ends(measured.interval)
+        row = {"Who": name, "Customers": count(reached), "Effect": f"{effect} ({ends})"}
+        if money.value:
+            worth = effects.worth(measured, reached, money, model)
+            value, low, high = (number(end) for end in (worth.value, worth.low, worth.high))
+            row[f"Worth{f', {money.currency}' if money.currency else ''}"] = f"{value} ({low} to {high})"
+        rows.append(row)
+    st.dataframe(pd.DataFrame(rows), hide_index=True, alt="Reach, measured effect and worth of treating them.")
+    worth_of = "Say what an outcome is worth to see what each adds up to."
+    if money.value:
+        worth_of = (
+            "Worth: customers of this table times effect times worth, less the cost of reaching them; its interval is "
+            "that of the effect."
+        )
+    st.caption(f"Effects are differences of the arms in held-out rows, whatever the model says. {worth_of}")
+
+
+def _make(model: ModelAbout, asked: Asked, *, rule: Rule, measured: Evidence, money: Money) -> None:
+    """Show the button that makes the strategy, and on which board."""
+    if not state.workspace().may("create"):
+        return
+    names, every = state.names(asked.table), stored.boards(state.workspace(), asked.table)
+    there = {board.id: board for board in every if state.mine("boards", board.id)}
+    labels = {"": "a new board"} | told_apart({i: board.name for i, board in there.items()})
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        action = st.text_input("Action, in words", names.level(asked.arm, asked.level), max_chars=200,
+                               key=f"moved-action-{model.id}")  # fmt: skip
+        place = st.selectbox("On", list(labels), format_func=labels.__getitem__, key=f"moved-board-{model.id}")
+        pressed = st.button("Make the strategy", icon=":material/add:", key=f"moved-make-{model.id}")
+    if not pressed:
+        return
+    control = effects.control_mean(state.table(asked.table), asked, rule)
+    if not (control > 0 and all(map(math.isfinite, measured.interval))):
+        st.error("A strategy states lifts over the control, whose mean here is not above 0: write it on Strategies.")
+        return
+    board = there.get(place) or stored.add_board(state.workspace(), StrategySet(model.name), asked.table)
+    made = effects.strategy(
+        deck.next_name(board.read()), rule, measured, control, action=action.strip(), money=money, model=model
+    )
+    refused = deck.act(board.id, lambda now: replace(now, strategies=(*now.strategies, made)))
+    if refused:
+        st.error(md(refused), icon=":material/error:")
+        return
+    boards.open_board(board.id)
+    st.switch_page(PAGES / "strategies.py", query_params={"table": asked.table, "board": board.id})

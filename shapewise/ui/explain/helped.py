@@ -1,0 +1,76 @@
+"""How many rows could be helped to the other answer, and by which feature, on a page."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import numpy as np
+import streamlit as st
+
+from gamcore.data.column_names import Names
+from gamcore.estimators.recourse import recourse
+from gamcore.explain.recourse import Recourse
+from gamcore.numbers import percent
+from shapewise.scoring.reasons import ANSWERS, Telling
+from shapewise.ui.explain import line as lines
+from shapewise.ui.explain.row_model import RowModel
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count
+from shapewise.ui.widgets import settled
+from shapewise.ui.widgets.columns import PERCENT, hundredfold
+
+MOST_ROWS: Final = 2_000
+
+
+@state.kept(show_spinner="Looking for a change of each row", max_entries=16)
+def _recourse(identifier: str, bands: int, how: str, names: str) -> Recourse:
+    about, fitted = state.workspace().models.about(identifier), state.additive(identifier)
+    data, kept = state.data(about), json.loads(how)
+    assert data is not None
+    telling = Telling(**kept)
+    held = np.flatnonzero(data.held_out)
+    if held.size > MOST_ROWS:
+        held = np.sort(np.random.default_rng(0).choice(held, MOST_ROWS, replace=False))
+    border = float(fitted.loss.link(np.array([telling.line]))[0])
+    columns = [bins.feature.column for bins in fitted.single.bins]
+    return recourse(
+        fitted,
+        data.X.iloc[held],
+        border,
+        telling.possible(columns, Names.from_dict(json.loads(names))),
+        up=telling.helps == "yes",
+    )
+
+
+def show(of: RowModel, how: Telling) -> None:
+    """Show the share of the held-out rows in need that an allowed change would help, and by which feature."""
+    box = st.expander("How many could be helped", key=f"helped-{of.about.id}", on_change="rerun")
+    if not box.open:
+        return
+    with box:
+        helps = st.segmented_control("Help to a", list(ANSWERS), required=True,
+                                     key=settled.begin(f"helps-{of.about.id}", how.helps))  # fmt: skip
+        how = lines.keep(of, how, helps=helps)
+        asked = json.dumps(how.to_dict() | {"letter": ""})
+        made = _recourse(of.about.id, of.about.bands, asked, json.dumps(of.names.to_dict()))
+        n = int(made.needs.sum())
+        of_all = f"{count(n)} of {count(made.needs.size)} held-out rows"
+        if not n:
+            st.caption(f"None of {count(made.needs.size)} held-out rows needs help: all have the answer {helps}.")
+            return
+        st.markdown(
+            f"**{percent(made.helped, 0)}** of those with the other answer ({of_all}) could get a {helps} by an "
+            "allowed change of up to three features, counting only changes whose whole band is beyond the line."
+        )
+        table = made.by_feature()
+        named = table.assign(feature=[of.names.term(name) for name in table["feature"]])
+        shares = list(named.columns[1:])
+        st.dataframe(
+            hundredfold(named, shares), hide_index=True, alt="Features by the share of rows that they could help.",
+            column_config={name: st.column_config.NumberColumn(format=PERCENT) for name in shares},
+        )  # fmt: skip
+        st.caption(
+            "Could alone: rows that a change of this feature by itself would help. In the smallest: rows whose "
+            "smallest change includes it. Scored files (page Models) can have the smallest change of every row."
+        )

@@ -1,0 +1,44 @@
+"""The line of a model from which a row is decided on as yes: one for all that is said about its decisions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import streamlit as st
+
+from shapewise.scoring.reasons import Telling, telling, usual_line
+from shapewise.ui.explain.row_model import RowModel
+from shapewise.ui.session import state
+from shapewise.ui.widgets import settled
+from shapewise.ui.widgets.columns import WHOLE_PERCENT
+
+LEAST: Final = 1e-9
+"""Of predictions that are never 0."""
+
+
+def choose(of: RowModel) -> Telling:
+    """Show the line, and return how reasons are told with it; a change is kept with the model."""
+    how, key = telling(of.about, usual_line(of.about, of.estimator)), f"line-{of.about.id}"
+    if of.is_binary:
+        percent = st.slider(
+            "Decide yes from a chance of", 1, 99, format=WHOLE_PERCENT, key=settled.begin(key, _percent(how)),
+            help="Starts at the base rate: yes if a row is more likely than average.",
+        )  # fmt: skip
+        return keep(of, how, line=how.line if percent == _percent(how) else percent / 100)
+    least = LEAST if of.estimator.loss.has_log_link else None
+    line = st.number_input("Decide yes from a prediction of", least, key=settled.begin(key, how.line))
+    return keep(of, how, line=how.line if line is None else line)
+
+
+def _percent(how: Telling) -> int:
+    return min(max(round(100 * how.line), 1), 99)
+
+
+def keep(of: RowModel, how: Telling, **changes: Any) -> Telling:
+    """Return how reasons are told with some changes, which are kept with the model where they are new and may be."""
+    now = replace(how, **changes)
+    new = {name: value for name, value in now.to_dict().items() if value != how.to_dict()[name]}
+    if new and state.mine("models", of.about.id):
+        state.workspace().models.set_reasons(of.about.id, new)
+    return now

@@ -1,0 +1,59 @@
+"""What is told of each column as a reason, and which columns are sensitive, on a page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+from gamcore.data.column_names import ColumnNames, Names
+from gamcore.data.columns import TableError
+from shapewise.scoring.reasons import is_sensitive, texts
+from shapewise.store.workspace import StoreError
+from shapewise.ui.explain.row_model import RowModel
+from shapewise.ui.session import state
+from shapewise.ui.session.words import md
+
+MOST_TEXT: Final = 200
+RAISES, LOWERS = "Where it raises", "Where it lowers"
+
+
+def edit(of: RowModel) -> None:
+    """Show what is told of each feature, and which are sensitive; both are kept with the names of the table."""
+    columns = list(of.bins())
+    with st.expander("What is told, and what is sensitive"):
+        may = state.mine("tables", of.about.table)
+        st.caption("Written once for the table, for all of its models. A sensitive column is never told as a reason.")
+        usual, hidden = texts(of.names, columns), is_sensitive(of.names, columns)
+        start = pd.DataFrame({
+            "Column": [of.names.column(name) for name in columns], RAISES: [usual[name][0] for name in columns],
+            LOWERS: [usual[name][1] for name in columns], "Sensitive": [hidden[name] for name in columns],
+        })  # fmt: skip
+        edited = st.data_editor(
+            start, hide_index=True, disabled=["Column"] if may else list(start.columns),
+            alt="What is told of each column, and whether it is sensitive.",
+            key=f"reasons-texts-{of.about.id}-{st.session_state.get('reasons-stored', 0)}",
+            column_config={name: st.column_config.TextColumn(max_chars=MOST_TEXT) for name in (RAISES, LOWERS)},
+        )  # fmt: skip
+    made: dict[str, ColumnNames] = {}
+    for name, (_, line), (_, first) in zip(columns, edited.iterrows(), start.iterrows(), strict=True):
+        own = of.names.of(name)
+        if line[RAISES] != first[RAISES]:
+            own = replace(own, up=str(line[RAISES] or "").strip())
+        if line[LOWERS] != first[LOWERS]:
+            own = replace(own, down=str(line[LOWERS] or "").strip())
+        if bool(line["Sensitive"]) != hidden[name]:
+            own = replace(own, sensitive=bool(line["Sensitive"]))
+        made[name] = own
+    changed = Names({**of.names.columns, **made})
+    if changed.to_dict() == of.names.to_dict():
+        return
+    try:
+        state.set_names(of.about.table, changed)
+    except (TableError, StoreError) as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    st.session_state["reasons-stored"] = st.session_state.get("reasons-stored", 0) + 1
+    st.rerun()

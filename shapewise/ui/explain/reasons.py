@@ -1,0 +1,105 @@
+"""Why a row is decided on as it is, on a page: its reasons, what is for review, and its letter."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+from gamcore.data.column_names import Names
+from gamcore.explain.reasons import BASE_WORDS, BASES
+from gamcore.io.formula import Formula, ScoringError
+from gamcore.io.reasons import for_review, tell
+from gamcore.numbers import number
+from gamcore.viz import files as export
+from shapewise.scoring.reasons import Telling, explained, fields_of, letter, listed, unknown_fields
+from shapewise.ui.explain import line as lines
+from shapewise.ui.explain import reason_texts
+from shapewise.ui.explain.row_model import RowModel
+from shapewise.ui.session import state
+from shapewise.ui.session.words import md
+from shapewise.ui.widgets import downloads, settled
+
+BASE_NAMES: Final = {"average": "The average row", "best": "The best possible", "line": "A row at the line"}
+
+
+@state.kept(show_spinner=False, max_entries=32)
+def _formula(identifier: str, bands: int, how: str, names: str) -> Formula:
+    model = state.workspace().models.about(identifier)
+    data = state.data(model)
+    assert data is not None
+    shown = Names.from_dict(json.loads(names))
+    return explained(state.additive(identifier), data, shown, Telling(**json.loads(how)))
+
+
+def formula_of(of: RowModel, how: Telling) -> Formula:
+    """Return the model as one that tells reasons."""
+    kept = {name: value for name, value in how.to_dict().items() if name in ("line", "base", "most")}
+    return _formula(of.about.id, of.about.bands, json.dumps(kept), json.dumps(of.names.to_dict()))
+
+
+def show(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
+    """Show the reasons of a row (1, p) for its decision, and its letter; return how they are told."""
+    st.subheader("Why it is decided so", anchor=False)
+    how = _settings(of, how)
+    try:
+        formula = formula_of(of, how)
+    except ScoringError as error:
+        st.error(md(error), icon=":material/error:")
+        return how
+    assert formula.reasons is not None
+    facts, prediction = tell(formula, row).iloc[0], of.say(float(of.predict(row)[0]))
+    answer = "yes" if facts["decision"] else "no"
+    reasons = [facts[f"reason_{k}"] for k in range(1, formula.reasons.most + 1) if facts[f"reason_{k}"]]
+    pushes = [facts[f"push_{k}"] for k in range(1, len(reasons) + 1)]
+    st.markdown(f"The answer is **{answer}** ({md(prediction)}; yes from {md(of.say(how.line))}). What made it so:")
+    unit, each = md(formula_unit(of)), enumerate(zip(reasons, pushes, strict=True), 1)
+    listing = [f"{k}. {md(text)} :gray[({number(push)} {unit})]" for k, (text, push) in each]
+    st.markdown("\n".join(listing) or "No feature pushed it either way.")
+    half = " A pair counts half to each of its features." if of.estimator.single.pairs else ""
+    st.caption(f"Each part of the score compared with {BASE_WORDS[how.base]}.{half}")
+    if names := for_review(formula, row)[0]:
+        st.warning(
+            f"For review: **{md(', '.join(map(of.names.term, names)))}** weighs as much as a reason, and is sensitive. "
+            "It is not told.", icon=":material/visibility:",
+        )  # fmt: skip
+    reason_texts.edit(of)
+    return _letter(of, row, how, {"decision": answer, "reasons": listed(reasons), "prediction": prediction})
+
+
+def formula_unit(of: RowModel) -> str:
+    """Return the unit of a push: that of the score."""
+    return state.effect_unit(of.about) or of.estimator.loss.unit("link", "units")
+
+
+def _settings(of: RowModel, how: Telling) -> Telling:
+    """Show what reasons are compared with, and how many there are."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        base = st.selectbox("Compared with", list(BASES), format_func=BASE_NAMES.__getitem__, width=240,
+                            key=settled.begin(f"reasons-base-{of.about.id}", how.base))  # fmt: skip
+        most = st.number_input("At most", 1, 8, width=140,
+                               key=settled.begin(f"reasons-most-{of.about.id}", how.most))  # fmt: skip
+    return lines.keep(of, how, base=base, most=int(most))
+
+
+def _letter(of: RowModel, row: pd.DataFrame, how: Telling, facts: dict[str, str]) -> Telling:
+    """Show the template of a letter, kept with the model, and the letter to this row; return how reasons are told.
+
+    row : (1, p) features, which may be changed; the other columns are those of the table. facts : of the decision."""
+    with st.expander("Letter"):
+        template = st.text_area(
+            "Template", height=220, max_chars=4000, key=settled.begin(f"letter-{of.about.id}", how.letter),
+            help="{decision}, {reasons}, {prediction} and the name of any column stand for those of the row.",
+        )  # fmt: skip
+        how = lines.keep(of, how, letter=template)
+        cells = state.as_read(of.about).frame.loc[row.index[0]].to_dict() | row.iloc[0].to_dict()
+        if unknown := unknown_fields(template, of.names, list(map(str, cells))):
+            st.error(f"There is no {md(', '.join(f'{{{name}}}' for name in unknown))}: correct the template.",
+                     icon=":material/error:")  # fmt: skip
+        made = letter(template, fields_of(of.names, cells, facts))
+        st.code(made, language=None, wrap_lines=True)
+        name = export.file_name(of.about.name, "letter", "txt")
+        downloads.button("Download", made.encode, name, f"letter-file-{of.about.id}", ":material/download:")
+    return how

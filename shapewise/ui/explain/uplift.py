@@ -1,0 +1,38 @@
+"""What following an effect model is worth, on a page: the measured effect by predicted effect, and the gain."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from gamcore.decide.uplift import Uplift
+from gamcore.viz import plots
+from shapewise.store.workspace import ModelAbout
+from shapewise.training import effects
+from shapewise.training.task_dataset import predicted
+from shapewise.ui.session import state
+from shapewise.ui.widgets import cards, tabs
+
+
+@state.kept(show_spinner="Measuring the held-out rows", max_entries=8)
+def measured(model: str) -> Uplift:
+    """Return what following a stored effect model is worth in its held-out rows."""
+    data = state.data(state.workspace().models.about(model))
+    assert data is not None
+    return effects.uplift(data, predicted(state.estimator(model), data.X[data.held_out]))
+
+
+def show(model: ModelAbout) -> None:
+    """Show the effect by tenth, and the gain."""
+    unit, read = state.effect_unit(model) or "", measured(model.id)
+    drawn = {"By tenth": plots.effect_by_tenth(read, unit), "Gain": plots.gain(read, unit)}
+    tabs.show({name: partial(_draw, model, plot) for name, plot in drawn.items()}, f"worth-of-{model.id}")
+    st.caption(
+        "Outcomes of both arms in held-out rows, beside what was expected of each row whatever its arm; the model only "
+        "puts the rows in order."
+    )
+
+
+def _draw(model: ModelAbout, plot: plots.Plot) -> None:
+    cards.figure(plot, f"{plot.name}-{model.id}", model.name, state.card(model))

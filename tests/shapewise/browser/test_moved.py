@@ -1,0 +1,71 @@
+"""From the CSV of a test to effect curves, a strategy of those who are moved, and its letter of reasons."""
+
+from __future__ import annotations
+
+import pytest
+
+from sample_data.winback import effect
+from shapewise.decisions import boards
+from tests.support.places import ROOT
+from tests.support.prepared import winback
+from tests.support.serving import settle
+from tests.support.steps import press, upload
+
+pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.browser
+
+
+def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):
+    page.goto("/")
+    settle(page)
+    upload(page, ROOT / "sample_data" / "winback.csv")
+    page.wait_for_url("**/data?table=*")
+    settle(page)
+    page.goto(f"/experiment?table={page.url.split('table=')[1].split('&')[0]}")
+    page.get_by_text("email and letter work").wait_for()
+    settle(page)
+    press(page, "Find out who is moved")
+    page.get_by_text("What moves the effect:").wait_for()
+    page.get_by_text("Bands from 30 refits").wait_for()
+    settle(page)
+    main = page.get_by_test_id("stMain")
+    assert "Nothing known before the test tells the arms apart" in main.inner_text()
+    assert "days_away, app" in main.inner_text()
+
+    press(page, "Open on Shapes")
+    page.wait_for_url("**/shapes?*feature=days_away*")
+    page.get_by_text("added to the mean effect of email on returned (points)").wait_for()
+    settle(page)
+    [about] = [model for model in space.models.listed() if model.spec.get("treatment")]
+
+    page.goto(f"/experiment?model={about.id}")
+    page.get_by_text("Those whose effect is clearly above the mean").wait_for()
+    settle(page)
+    press(page, "Make the strategy")
+    page.wait_for_url("**/strategies?*")
+    page.get_by_text("Measured effect").first.wait_for()
+    settle(page)
+    [board] = boards.boards(space, about.table)
+    [strategy] = board.read().strategies
+    customers = winback()
+    inside = strategy.rule.holds(customers)
+    assert effect(customers[inside], "email").mean() > effect(customers, "email").mean() + 0.03
+
+    page.goto(f"/rows?model={about.id}")
+    page.get_by_text("Why it is decided so").wait_for()
+    settle(page)
+    page.get_by_text("Letter", exact=True).click()
+    template = page.get_by_role("textbox", name="Template")
+    template.wait_for()
+    template.fill("The answer is {decision}.\n{reasons}\nYou were away for {days_away} days.")
+    template.press("Control+Enter")
+    settle(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download", exact=True).last.click()
+    letter = waiting.value.path().read_text()
+    assert letter.startswith("The answer is ")
+    assert "1. " in letter
+    assert "You were away for " in letter
+    assert "{" not in letter
+    kept = space.models.about(about.id).reasons["letter"]
+    assert kept.startswith("The answer is {decision}")

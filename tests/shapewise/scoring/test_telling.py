@@ -1,0 +1,195 @@
+"""Reasons of stored models: texts and sensitive columns of the table, the line of the model, files and letters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore.data.column_names import ColumnNames, Names
+from gamcore.estimators.recourse import recourse
+from gamcore.estimators.saved import from_saved
+from gamcore.io.reasons import tell
+from shapewise.reports import file_jobs as packs
+from shapewise.scoring.reasons import (
+    LETTER,
+    Telling,
+    explained,
+    fields_of,
+    is_sensitive,
+    letter,
+    telling,
+    unknown_fields,
+    usual_line,
+)
+from shapewise.scoring.score_file import telling_formula
+from shapewise.store.workspace import StoreError
+from shapewise.training.spec import Spec
+from shapewise.training.train import read_all, train
+from tests.support.packs import wait
+from tests.support.pages import open_page
+
+
+def texts_for(space, table):
+    names = Names({
+        "age": ColumnNames(name="Age", sensitive=False, up="Your age speaks for it", down="Your age speaks against it"),
+        "plan": ColumnNames(sensitive=True),
+    })  # fmt: skip
+    space.tables.set_names(table.id, names)
+    return names
+
+
+def test_what_is_told_is_kept_with_the_table_and_how_with_the_model(sure):
+    space, table, model, other = sure
+    texts_for(space, table)
+    assert telling(space.models.about(model.id), 0.4) == Telling(0.4)
+    space.models.set_reasons(model.id, Telling(0.7, "best", 2, "Hello {Age}").to_dict())
+    kept = telling(space.models.about(model.id), 0.4)
+    assert kept == Telling(0.7, "best", 2, "Hello {Age}")
+    formula = telling_formula(space, model.id)
+    each = {one.name: one for one in formula.reasons.each}
+    assert (each["age"].up, each["age"].down) == ("Your age speaks for it", "Your age speaks against it")
+    assert each["plan"].sensitive
+    assert not each["age"].sensitive
+    assert each["balance"].up == "balance raises it"
+    assert formula.reasons.most == 2
+    assert telling_formula(space, other.id).reasons.most == 2  # it has two features alone
+    again = Names.from_dict(space.tables.names(table.id).to_dict())
+    assert again.of("plan").sensitive
+    assert again.of("age").up == "Your age speaks for it"
+
+
+def test_a_name_says_what_is_sensitive_until_people_do():
+    names = Names({"plan": ColumnNames(sensitive=True), "sex": ColumnNames(sensitive=False)})
+    assert is_sensitive(names, ["age", "sex", "plan", "balance"]) == {
+        "age": True, "sex": False, "plan": True, "balance": False,
+    }  # fmt: skip
+
+
+def test_the_usual_line_is_the_base_rate(sure):
+    space, _, model, _ = sure
+    data = read_all(space, Spec.from_dict(model.spec))
+    rate = data.y[~data.held_out].mean()
+    assert usual_line(model, from_saved(space.models.load(model.id))) == pytest.approx(rate, abs=0.006)
+
+
+def test_the_line_of_an_effect_is_none(moved):
+    space, _, about = moved
+    assert usual_line(about, from_saved(space.models.load(about.id))) == 0.0
+    made = tell(telling_formula(space, about.id), read_all(space, Spec.from_dict(about.spec)).X)
+    assert made["decision"].mean() > 0.5
+    assert set(made["reason_1"].dropna()) <= {f"{name} {way} it" for name in ("days_away", "app", "age")
+                                               for way in ("raises", "lowers")}  # fmt: skip
+
+
+def filled(column):
+    return ["" if pd.isna(cell) else cell for cell in column]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_scored_file_has_reasons_review_and_letters(sure, kind):
+    space, table, model, _ = sure
+    texts_for(space, table)
+    space.models.set_reasons(
+        model.id, Telling(0.6, letter=f"{LETTER}Age {{Age}} or {{age}}, since {{since}}, {{prediction}}").to_dict()
+    )
+    made = wait(space, packs.start_scores(space, model.id, table.id, kind, for_decision=True, letter=True))
+    file = pd.read_parquet(made.path) if kind == "parquet" else pd.read_csv(made.path, encoding="utf-8-sig")
+    wanted = tell(telling_formula(space, model.id), space.tables.read(table.id))
+    assert (file["decision"] == np.where(wanted["decision"], "yes", "no")).all()
+    assert ((file["prediction"] >= 0.6) == wanted["decision"].to_numpy()).all()
+    for k in range(1, 5):
+        assert filled(wanted[f"reason_{k}"]) == filled(file[f"reason {k}"])
+        np.testing.assert_allclose(file[f"push {k}"], wanted[f"push_{k}"], atol=1e-9)
+    assert filled(file["review"]) == filled(wanted["review"])
+    assert "plan" in set(file["review"].dropna())
+    first = file.iloc[0]
+    assert f"The answer is: {first['decision']}." in first["letter"]
+    assert f"1. {first['reason 1']}" in first["letter"]
+    since = str(pd.Timestamp(first["since"]).date())
+    assert first["letter"].endswith(f"Age {first['age']} or {first['age']}, since {since}, {first['prediction']:.1%}")
+    assert "effect 1" not in file
+
+
+def test_a_model_of_several_classes_tells_none(space):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=900), "y": rng.choice(["x", "y", "z"], 900)})
+    table = space.tables.add(frame, "three", [])
+    model = train(space, Spec(table.id, "y", "three", ["a"], goal="classes", preset="fast", changes={"max_rounds": 5}))
+    with pytest.raises(StoreError, match="several classes has no line"):
+        packs.start_scores(space, model.id, table.id, "csv", for_decision=True)
+
+
+def test_a_letter_names_the_fields_that_there_are_not():
+    template = "Dear {name}, {decision}: {decision} {odd, {Age}, {age}"
+    names = Names({"age": ColumnNames(name="Age", unit="years")})
+    fields = fields_of(names, {"age": 31, "decision": 5}, {"decision": "no"})  # a column cannot hide the answer
+    assert letter(template, fields) == "Dear {name}, no: no {odd, 31 years, 31 years"
+    assert unknown_fields(template, names, ["age"]) == ["name"]
+
+
+def test_a_letter_with_an_unknown_field_is_not_sent(sure):
+    space, table, model, _ = sure
+    space.models.set_reasons(model.id, {"letter": "Dear {customer}"})
+    with pytest.raises(StoreError, match=r"The letter names \{customer\}, which the table does not have"):
+        packs.start_scores(space, model.id, table.id, "csv", for_decision=True, letter=True)
+
+
+def test_what_people_call_sensitive_may_not_change_either():
+    names = Names({"plan": ColumnNames(sensitive=True), "age": ColumnNames(sensitive=False)})
+    assert Telling(0.5).possible(["age", "plan", "balance"], names).fixed == ("plan",)
+    assert Telling(0.5, fixed=("balance",)).possible(["age", "plan"], names).fixed == ("balance",)
+
+
+def test_one_setting_leaves_the_others(sure):
+    space, _, model, _ = sure
+    space.models.set_reasons(model.id, {"line": 0.7})
+    space.models.set_reasons(model.id, {"most": 2})
+    assert space.models.about(model.id).reasons == {"line": 0.7, "most": 2}
+
+
+def test_the_base_comes_from_training_rows(sure):
+    space, _, model, _ = sure
+    data = read_all(space, Spec.from_dict(model.spec))
+    how = Telling(0.5)
+    formula = explained(from_saved(space.models.load(model.id)), data, Names(), how)
+    spoilt = replace(data, X=data.X.assign(age=np.where(data.held_out, 18, data.X["age"])))
+    assert explained(from_saved(space.models.load(model.id)), spoilt, Names(), how).reasons == formula.reasons
+
+
+@pytest.mark.parametrize("kind", ["parquet", "xlsx"])
+def test_a_scored_file_has_the_smallest_change_of_each_row(sure, kind):
+    space, table, model, _ = sure
+    how = Telling(0.5, fixed=("plan",), limits={"age": (20, 60)}, helps="yes")
+    space.models.set_reasons(model.id, how.to_dict())
+    assert telling(space.models.about(model.id), 0.1) == how
+    few = space.tables.add(space.tables.read(table.id).head(120), "few", [])
+    made = wait(space, packs.start_scores(space, model.id, few.id, kind, top=1, changes=True))
+    file = pd.read_parquet(made.path) if kind == "parquet" else pd.read_excel(made.path, engine="openpyxl")
+    fitted = from_saved(space.models.load(model.id))
+    wanted = recourse(fitted, space.tables.read(few.id), 0.0, how.possible([], Names()))
+    assert filled(file["change"]) == ["" if one is None else one.words for one in wanted.changes]
+    assert (file.loc[file["change"].notna(), "prediction then"] > 0.5).all()
+    assert (file.loc[file["change"].notna(), "prediction"] < 0.5).all()
+    assert not file["change"].dropna().str.contains("plan").any()
+    assert {"reason 1", "effect 1", "how unusual"} <= set(file)
+
+
+def test_limits_are_kept_and_hold_for_many_rows(sure):
+    space, _, model, _ = sure
+    app = open_page("rows", model=model.id)
+    fixed = next(one for one in app.multiselect if one.label == "Hold fixed")
+    assert fixed.value == ["age"]  # by its name
+    fixed.set_value(["age", "plan"]).run()
+    assert space.models.about(model.id).reasons["fixed"] == ["age", "plan"]
+    app.session_state[f"helped-{model.id}"] = True
+    app.run()
+    assert not app.exception
+    text = " ".join(one.value for one in app.markdown)
+    assert "of those with the other answer" in text
+    table = next(one.value for one in app.dataframe if "could alone" in one.value.columns)
+    assert set(table["feature"]) <= {"balance", "member"}
+    again = open_page("rows", model=model.id)
+    assert next(one for one in again.multiselect if one.label == "Hold fixed").value == ["age", "plan"]

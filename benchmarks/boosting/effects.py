@@ -4,7 +4,8 @@
 An experiment draws customers, assigns them to arms, and moves some of them by a known effect, a sum of three curves;
 two features move the outcome alike in both arms, or not at all. `EffectGAM` is fitted with bands, and each curve
 compared with the known one at the quantiles of its feature, where a bin has 12 rows or more. Without an effect, a model
-in greedy order is to be constant. Qini is measured in as many fresh customers, beside that of two models, one per arm.
+in greedy order is to be constant, and to suggest no segment. Qini is measured in as many fresh customers, beside that
+of two models, one per arm.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from benchmarks.boosting.coverage import codes_at
 from benchmarks.harness.machine import describe
 from benchmarks.harness.page import markdown, put_between
 from gamcore import EffectGAM, GAMClassifier, GAMRegressor, warmup
+from gamcore.decide.segments import HeldOutRows, suggest_by
 from gamcore.decide.uplift import read_uplift, signals
 from gamcore.types import Floats
 
@@ -104,8 +106,10 @@ def experiment(scenario: Scenario, n: int, seed: int) -> dict[str, Any]:
         row[f"Qini, {name}"] = read_uplift(made, signal).qini[0]
         row[f"correlation, {name}"] = float(np.corrcoef(made, scenario.effect(fresh))[0, 1])
     treated, y = scenario.run(X, moved=False, rng=rng)
-    still = EffectGAM(random_state=seed, order="greedy", n_jobs=1).fit(X, y, treated, propensity=share)
+    still = EffectGAM(random_state=seed, order="greedy", bands=30, n_jobs=1).fit(X, y, treated, propensity=share)
     row["constant without an effect"] = bool((still.entries_["entered"] == 0).all())
+    rows = HeldOutRows(still.single, X, signals(y, treated, share, np.full(n, y.mean())), effect="")
+    row["segments without an effect"] = bool(suggest_by(rows, train_share=still.train_share))
     return row
 
 
@@ -144,7 +148,8 @@ def table(rows: pd.DataFrame) -> list[str]:
             "covered, %": f"{100 * of['covered'].mean():.1f} ± {error:.1f}",
         } | percent
         shown[name] |= {what: of[what].mean() for what in of if what.startswith(("Qini", "correlation"))}
-        shown[name] |= {"constant without an effect, %": 100 * of["constant without an effect"].mean()}
+        for what in ("constant without an effect", "segments without an effect"):
+            shown[name] |= {f"{what}, %": 100 * of[what].mean()}
         shown[name] |= {"seconds": of["seconds"].median()}
     return markdown(pd.DataFrame(shown).T.rename_axis("outcome, share"))
 

@@ -23,7 +23,7 @@ from shapewise.ui.explain import elsewhere
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import downloads, settled
-from shapewise.ui.widgets.columns import PERCENT, TENTHS, hundredfold
+from shapewise.ui.widgets.columns import COUNT, PERCENT, TENTHS, hundredfold
 
 Scale = tuple[float, float, float, int, bool]
 """Base points, odds there, points that double them, most bins per feature, and whether points rise with the target."""
@@ -58,7 +58,9 @@ def show(model: ModelAbout) -> Scale | None:
     st.dataframe(
         hundredfold(frame, there), hide_index=True, alt="The card: one row per bin, with its points.", height=420,
         column_config={name: st.column_config.NumberColumn(format=PERCENT) for name in there}
-        | {name: st.column_config.NumberColumn(format=TENTHS) for name in ("lower", "upper")},
+        | {name: st.column_config.NumberColumn(format=TENTHS) for name in ("lower", "upper")}
+        | {"bin": st.column_config.TextColumn(width="medium"),
+           "training rows": st.column_config.NumberColumn(format=COUNT)},
     )  # fmt: skip
     of_rows = " Population, rate and expected chance are of held-out rows." if there else ""
     st.caption(f"Lower and upper: the 95% band of the curve, in points.{of_rows}")

@@ -116,7 +116,12 @@ def card(space: Workspace, identifier: str) -> Card:
     rows.append(("Trained", f"{model.created[:16].replace('T', ' ')} UTC, in {fixed(model.seconds, 1)} s"))
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     rows.append(("Made with", f"Shapewise {__version__}, Python {platform.python_version()}, {versions}"))
-    return Card(model.name, tuple(rows), (MEASURED, *CAVEATS[1:]) if model.spec.get("treatment") else CAVEATS)
+    return Card(model.name, tuple(rows), caveats(model))
+
+
+def caveats(model: ModelAbout | None) -> tuple[str, ...]:
+    """Return what a model does not say; None for models in general."""
+    return (MEASURED, *CAVEATS[1:]) if model is not None and model.spec.get("treatment") else CAVEATS
 
 
 def _edits(model: ModelAbout, names: Names) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ from gamcore.stats.rates import lift_by_tenth
 from gamcore.viz import plots
 from gamcore.viz.files.parts import ReportPart
 from gamcore.viz.plots.segment import marked
-from shapewise.reports.card import CAVEATS, card, unit_of_effect
+from shapewise.reports.card import card, caveats, unit_of_effect
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.sources import ModelSource, Review
 from shapewise.store.workspace import StoreError
@@ -178,4 +178,5 @@ def cards(review: Review, item: ReportItem | None = None) -> Iterator[ReportPart
 def reading(review: Review, item: ReportItem | None = None) -> Iterator[ReportPart]:
     """Yield how figures and plots are read, and what they do not say."""
     figures = FIGURES if review.recipe.board or review.recipe.test else ()
-    yield ReportPart("How to read it", (*figures, *CAVEATS))
+    main = review.main.about if review.main is not None else None
+    yield ReportPart("How to read it", (*figures, *caveats(main)))

@@ -331,13 +331,17 @@ def test_the_mark_of_a_file_s_beginning_anywhere_breaks_nothing():
 
 def test_a_report_of_an_effect_shows_what_following_it_is_worth(moved):
     space, _, about = moved
-    items = [ReportItem(kind) for kind in ("importance", "uplift", "card")] + [ReportItem("curve", ("days_away",))]
+    items = [ReportItem(kind) for kind in ("reading", "importance", "uplift", "card")]
+    items.append(ReportItem("curve", ("days_away",)))
     assert recipes.quality_of(about) == ["uplift"]
     recipe = recipes.save(space, recipes.Recipe("", "Email", "", tuple(items)))
     report = review_of(space, recipe, about.id)
     titles = [part.plot.title for part in report.parts if part.plot is not None]
     assert any(title.startswith("Measured effect: +") for title in titles)
     assert any(title.startswith("Qini +") for title in titles)
+    reading = " ".join(next(part for part in report.parts if part.heading == "How to read it").text)
+    assert "Effects are those of the treatment" in reading
+    assert "associations in the training rows" not in reading
     details = " ".join(part.plot.detail for part in report.parts if part.plot is not None)
     assert "added to the mean effect of email on returned (points)" in details
     assert "Effects are those of the treatment" in card.card(space, about.id).text()

@@ -71,7 +71,7 @@ def _may_change(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
     """Show what may change and within which limits, which is kept with the model; sensitive features are held fixed
     from the start."""
     by_column = of.bins()
-    usual = [name for name in by_column if name in how.possible(list(by_column), of.names).fixed]
+    usual = [name for name in how.possible(list(by_column), of.names).fixed if name in by_column]
     with st.expander("What may change"):
         fixed = st.multiselect(
             "Hold fixed", list(by_column), format_func=of.names.column,
@@ -97,7 +97,7 @@ def _may_change(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
         for name, low, high in zip(numbers, edited["low"], edited["high"], strict=True)
         if not (np.isnan(low) and np.isnan(high))
     }
-    chosen = how.fixed if fixed == usual else tuple(fixed)
+    chosen = how.fixed if list(fixed) == usual else tuple(fixed)
     return lines.keep(of, how, fixed=chosen, limits=limits)
 
 

@@ -87,6 +87,23 @@ def test_an_idle_page_does_not_write_an_old_line_back(sure):
     assert field(idle, "slider", "Decide yes from a chance of").value == 60
 
 
+def test_changes_in_a_row_are_all_kept(sure):
+    space, _, model, _ = sure
+    app = open_page("rows", model=model.id)
+    for percent in (41, 42, 43, 44):
+        field(app, "slider", "Decide yes from a chance of").set_value(percent).run()
+        assert space.models.about(model.id).reasons["line"] == percent / 100
+    for template in ("A {decision}", "B {decision}", "C {decision}"):
+        field(app, "text_area", "Template").set_value(template).run()
+        assert space.models.about(model.id).reasons["letter"] == template
+        assert field(app, "text_area", "Template").value == template
+    for fixed in (["age", "plan"], ["age", "plan", "balance"], ["plan", "balance"], ["plan", "balance", "age"]):
+        field(app, "multiselect", "Hold fixed").set_value(fixed).run()
+        assert space.models.about(model.id).reasons["fixed"] == fixed
+        assert field(app, "multiselect", "Hold fixed").value == fixed
+    assert not app.exception
+
+
 def test_texts_and_sensitive_columns_are_kept_with_the_table(sure):
     space, table, model, _ = sure
     app = open_page("rows", model=model.id)

@@ -45,7 +45,9 @@ def test_the_card_is_shown_with_its_cost_and_its_settings_are_kept(sure):
     assert "in whole points 0." in said
     first = card_of(app)
     assert first["feature"][0] == "(start)"
-    field(app, "number_input", "Base points").set_value(500.0).run()
+    for base in (400.0, 450.0, 500.0):
+        field(app, "number_input", "Base points").set_value(base).run()
+        assert space.models.about(model.id).card["base"] == base
     field(app, "number_input", "Most bins per feature").set_value(3).run()
     field(app, "selectbox", "More points mean").set_value(False).run()
     assert not app.exception

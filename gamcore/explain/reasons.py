@@ -1,7 +1,8 @@
 """Reasons for a decision: what pushed a row's score across a line, or kept it from crossing, against a stated base.
 
 A row at or above the line is told what raised its score, a row below it what lowered it, the largest push first. A push
-is the difference of a part of the score from that of the base. A sensitive feature is never told as a reason; where it
+is the difference of a part of the score from that of the base; those under a hundredth of the row's largest are too
+small to be told. A sensitive feature is never told as a reason; where it
 would have been among them, it is named for review.
 """
 
@@ -22,6 +23,9 @@ BASE_WORDS: Final[dict[Base, str]] = {
     "line": "the usual row at the line",
 }
 MOST: Final = 4
+LEAST: Final = 0.01
+"""Least push that is told, as a share of the largest of the row."""
+
 NO_REASON: Final = -1
 """Where there are no more reasons."""
 
@@ -67,8 +71,9 @@ class Reasons:
         place = np.empty((n, m), np.int64)
         np.put_along_axis(place, order, np.broadcast_to(np.arange(m), (n, m)), axis=1)
         sensitive = np.array([one.sensitive for one in self.each], bool)
-        review = sensitive & (pushes > 0) & (place < self.most)
-        open_ones = np.where(sensitive, -np.inf, pushes)
+        large = (pushes > 0) & (pushes >= LEAST * pushes.max(axis=1, initial=0.0)[:, None])
+        review = sensitive & large & (place < self.most)
+        open_ones = np.where(sensitive | ~large, -np.inf, pushes)
         chosen = np.full((n, self.most), NO_REASON)
         best = np.argsort(-open_ones, axis=1, kind="stable")[:, : self.most]
         pushed = np.take_along_axis(open_ones, best, axis=1) > 0

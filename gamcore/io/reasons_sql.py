@@ -10,12 +10,12 @@ import numpy as np
 
 from gamcore.data.columns import Kind
 from gamcore.decide.rules_code import ROWS, free_name, name_of, number_of, text_of
-from gamcore.explain.reasons import Reason, Reasons
+from gamcore.explain.reasons import LEAST, Reason, Reasons
 from gamcore.io.formula import Formula, ScoringError
 from gamcore.io.sql_expressions import added, branch
 
 TABLES: Final = ("scored", "parts", "ranked", "chosen")
-COLUMNS: Final = ("reason", "push", "place", "apart", "hidden")
+COLUMNS: Final = ("reason", "push", "place", "apart", "hidden", "largest")
 
 PART: Final = Template("""\
   SELECT t.$key, $number AS $reason,
@@ -31,7 +31,7 @@ $parts AS (
 $each
 ),
 $ranked AS (
-  SELECT $key, $reason, $secret AS $hidden,
+  SELECT $key, $reason, $secret AS $hidden, $push, MAX($push) OVER (PARTITION BY $key) AS $largest,
   ROW_NUMBER() OVER (PARTITION BY $key ORDER BY $push DESC, $reason) AS $place,
   ROW_NUMBER() OVER (PARTITION BY $key, $secret ORDER BY $push DESC, $reason) AS $apart
   FROM $parts WHERE $push > 0
@@ -39,7 +39,7 @@ $ranked AS (
 $chosen AS (
   SELECT $key,
   $numbers
-  FROM $ranked GROUP BY $key
+  FROM $ranked WHERE $push >= $least * $largest GROUP BY $key
 )
 SELECT
   t.*,
@@ -47,7 +47,7 @@ SELECT
   $review AS $reviewed
 FROM $scored AS t LEFT JOIN $chosen AS c ON c.$key = t.$key""")
 """The rows that are scored; the push of each reason; the pushes above 0 in order, those of sensitive features apart;
-per row the numbers of its reasons, and of sensitive features among the first."""
+per row the numbers of its reasons that are large enough, and of sensitive features among the first."""
 
 NOTHING: Final = Template("""\
 SELECT
@@ -86,7 +86,8 @@ def with_reasons(
     texts = [f"CASE WHEN {above} THEN {_texts(reasons, k, True)}\n  ELSE {_texts(reasons, k, False)} END"
             f" AS {name_of(free_name(taken, f'reason_{k}'))}" for k in range(1, reasons.most + 1)]  # fmt: skip
     return QUERY.substitute(
-        names, rows=scored, each="\n  UNION ALL\n".join(parts), secret=_is_secret(secret, names["reason"]),
+        names, least=number_of(LEAST), rows=scored, each="\n  UNION ALL\n".join(parts),
+        secret=_is_secret(secret, names["reason"]),
         numbers=",\n  ".join(_numbers(reasons, secret, names)), told=",\n  ".join(texts),
         review=_review(reasons, secret), reviewed=name_of(free_name(taken, "review")),
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from string import Template
 from typing import Any, Final
 
+from gamcore.explain.reasons import LEAST
 from gamcore.io.formula import PREDICTIONS, AnyFormula, ClassFormula, Formula, TaskFormula, formula_of
 from gamcore.io.score_json import to_json
 from gamcore.model.losses import LOSSES
@@ -129,7 +130,9 @@ def score(row):
 '''
 )
 
-REASONS: Final = '''
+REASONS: Final = f'''
+LEAST = {LEAST}
+
 
 def reasons(row):
     """Why a row is decided on as it is: (whether it is at or above the line, the reasons, the features for review)."""
@@ -146,6 +149,7 @@ def reasons(row):
         if push > 0:
             pushes.append((-push, k))
     pushes.sort()
+    pushes = [one for one in pushes if -one[0] >= LEAST * -pushes[0][0]]
     said = [told["each"][k]["up" if above else "down"] for _, k in pushes if not told["each"][k]["sensitive"]]
     hidden = [k for _, k in pushes[: told["most"]] if told["each"][k]["sensitive"]]
     return above, said[: told["most"]], [told["each"][k]["name"] for k in sorted(hidden)]

@@ -138,10 +138,16 @@ def fields_of(names: Names, cells: Mapping[Any, object], facts: Mapping[str, str
     return made | dict(facts)
 
 
-def unknown_fields(template: str, names: Names, columns: Iterable[str]) -> list[str]:
-    """Return the fields of a template that stand for nothing in a table."""
+def wrong_in(template: str, names: Names, columns: Iterable[str]) -> str:
+    """Return what is wrong with a template of letters to the rows of a table; empty where nothing is."""
     there = {*FACTS, *(name for column in columns for name in (column, names.column(column)))}
-    return [name for name in dict.fromkeys(FIELD.findall(template)) if name not in there]
+    unknown = next((name for name in FIELD.findall(template) if name not in there), None)
+    if unknown is not None:
+        return (f"The letter names {{{unknown}}}, which is no column of the table: use {{decision}}, {{reasons}}, "
+                "{prediction} or a column.")  # fmt: skip
+    if {"{", "}"} & set(FIELD.sub("", template)):
+        return "A brace of the letter has no partner: write a field as {decision}."
+    return ""
 
 
 def letter(template: str, fields: Mapping[str, str]) -> str:

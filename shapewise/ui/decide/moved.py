@@ -33,7 +33,7 @@ def show(table: TableAbout, test: ArmsTest, arms: list[str]) -> None:
         if len(arms) > 1:
             level = st.selectbox("Effect of", arms, key=f"moved-arm-{table.id}",
                                  format_func=partial(names.level, test.arm))  # fmt: skip
-        outcome = st.selectbox("On", list(test.metrics), key=f"moved-outcome-{table.id}", format_func=names.column)
+        outcome = st.selectbox("Outcome", list(test.metrics), key=f"moved-outcome-{table.id}", format_func=names.column)
     taken = {test.arm, test.cluster, *test.metrics}
     possible = [name for name in rows.names if name not in taken and rows.usable_kind(name) is not None]
     roles = {report.name: table.roles.get(report.name, report.role) for report in state.reports(table.id)}

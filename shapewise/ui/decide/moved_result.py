@@ -72,7 +72,7 @@ def _ranking(model: ModelAbout, fitted: GAMRegressor) -> None:
     if entries is None:
         st.caption("Every feature has a curve, also where it is noise: look at the bands.")
         return
-    with st.expander(f"All {count(len(entries))} features beside chance"):
+    with st.expander(f"All {count(len(entries))} features, compared with chance"):
         table = pd.DataFrame({"Feature": entries["feature"].map(named.term), CHANCE: entries["chance"]})
         st.dataframe(
             hundredfold(table, [CHANCE]), hide_index=True, alt="Features by how well they tell who is moved.",

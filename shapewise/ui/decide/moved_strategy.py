@@ -31,12 +31,14 @@ def show(model: ModelAbout, asked: Asked) -> None:
     names = state.names(asked.table)
     up = {json.dumps(one.rule.to_dict()): one for one in reach.suggested(model) if one.up}
     if not up:
-        st.caption("No part of a curve is clearly above the mean effect: treat all alike, or none.")
+        st.caption(
+            "No range of a single feature is clearly above the mean effect, so the strategy below is for everybody."
+        )
     chosen = st.multiselect(
         "Segments", list(up), list(up), key=f"moved-segments-{model.id}", placeholder="Everybody",
         format_func=lambda text: up[text].rule.words(names),
-        help="Found on the curves, where the band of the whole curve is above the mean effect; their effect is then "
-        "measured in rows that the model has not seen. Several are joined by or.",
+        help="Found on the curves, where a few pieces with bands that hold together are above the mean effect; their "
+        "effect is then measured in rows that the model has not seen. Several are joined by or.",
     ) if up else []  # fmt: skip
     parts: list[Rule] = [reach.rounded(asked.table, from_dict(json.loads(text))) for text in chosen]
     rule = either(parts) if parts else EVERYBODY
@@ -104,7 +106,7 @@ def _make(model: ModelAbout, asked: Asked, *, rule: Rule, measured: Evidence, mo
     with st.container(horizontal=True, vertical_alignment="bottom"):
         action = st.text_input("Action, in words", names.level(asked.arm, asked.level), max_chars=200,
                                key=f"moved-action-{model.id}")  # fmt: skip
-        place = st.selectbox("On", list(labels), format_func=labels.__getitem__, key=f"moved-board-{model.id}")
+        place = st.selectbox("Board", list(labels), format_func=labels.__getitem__, key=f"moved-board-{model.id}")
         pressed = st.button("Make the strategy", icon=":material/add:", key=f"moved-make-{model.id}")
     if not pressed:
         return

@@ -14,7 +14,7 @@ from gamcore.io.formula import Formula, ScoringError
 from gamcore.io.reasons import for_review, tell
 from gamcore.numbers import number
 from gamcore.viz import files as export
-from shapewise.scoring.reasons import Telling, explained, fields_of, letter, listed, unknown_fields
+from shapewise.scoring.reasons import Telling, explained, fields_of, letter, listed, wrong_in
 from shapewise.ui.explain import line as lines
 from shapewise.ui.explain import reason_texts
 from shapewise.ui.explain.row_model import RowModel
@@ -61,10 +61,10 @@ def show(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
     half = " A pair counts half to each of its features." if of.estimator.single.pairs else ""
     st.caption(f"Each part of the score compared with {BASE_WORDS[how.base]}.{half}")
     if names := for_review(formula, row)[0]:
-        st.warning(
-            f"For review: **{md(', '.join(map(of.names.term, names)))}** weighs as much as a reason, and is sensitive. "
-            "It is not told.", icon=":material/visibility:",
-        )  # fmt: skip
+        said = md(", ".join(map(of.names.term, names)))
+        words = "weigh as much as a reason, and are sensitive. They are" if len(names) > 1 else \
+            "weighs as much as a reason, and is sensitive. It is"  # fmt: skip
+        st.warning(f"For review: **{said}** {words} not told.", icon=":material/visibility:")
     reason_texts.edit(of)
     return _letter(of, row, how, {"decision": answer, "reasons": listed(reasons), "prediction": prediction})
 
@@ -95,9 +95,9 @@ def _letter(of: RowModel, row: pd.DataFrame, how: Telling, facts: dict[str, str]
         )  # fmt: skip
         how = lines.keep(of, how, letter=template)
         cells = state.as_read(of.about).frame.loc[row.index[0]].to_dict() | row.iloc[0].to_dict()
-        if unknown := unknown_fields(template, of.names, list(map(str, cells))):
-            st.error(f"There is no {md(', '.join(f'{{{name}}}' for name in unknown))}: correct the template.",
-                     icon=":material/error:")  # fmt: skip
+        if wrong := wrong_in(template, of.names, list(map(str, cells))):
+            st.error(md(wrong), icon=":material/error:")
+            return how
         made = letter(template, fields_of(of.names, cells, facts))
         st.code(made, language=None, wrap_lines=True)
         name = export.file_name(of.about.name, "letter", "txt")

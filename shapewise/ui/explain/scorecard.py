@@ -85,7 +85,7 @@ def _scale(model: ModelAbout) -> Scale:
             st.number_input("Points that double the odds", 1.0, 1e5, key=keys["double"]),
             int(st.number_input("Most bins per feature", 2, 50, key=keys["bins"])),
             st.selectbox("More points mean", [True, False], key=keys["rising"],
-                         format_func=lambda up: goal if up else f"not {goal}"),
+                         format_func=lambda up: goal if up else f"anything but {goal}"),
         )  # fmt: skip
     new = {name: value for name, value in zip(SETTINGS, chosen, strict=True) if value != kept[name]}
     if new and state.mine("models", model.id):
@@ -116,7 +116,8 @@ def _cost(card: Scorecard) -> None:
     first = card.steps.iloc[0]
     parts = [f"{step['step']} {fixed(step['AUC'], 4)}" for _, step in card.steps.iterrows()]
     lost = first["AUC"] - card.steps["AUC"].iloc[-1]
-    st.markdown(f"**AUC in held-out rows:** {', '.join(parts)}. The card loses {fixed(lost, 4)}.")
+    words = f"The card loses {fixed(lost, 4)}." if lost >= 0 else f"The card's is {fixed(-lost, 4)} higher."
+    st.markdown(f"**AUC in held-out rows:** {', '.join(parts)}. {words}")
     losses = [f"{step['step']} {fixed(step['log-loss'], 4)}" for _, step in card.steps.iterrows()]
     st.caption(f"Log-loss: {', '.join(losses)}.")
 
@@ -130,7 +131,7 @@ def files(identifier: str, bands: int, names: str, *scale: Any) -> dict[str, byt
         "setting": ["model", "target", "base points", "odds at the base", "points that double the odds",
                     "most bins per feature", "more points mean"],
         "value": [model.name, goal, points.base, points.odds, points.double, scale[3],
-                  goal if points.rising else f"not {goal}"],
+                  goal if points.rising else f"anything but {goal}"],
     })  # fmt: skip
     columns, kinds = elsewhere.stored_columns(model, card.bins)
     sql = scoring.to_sql(card, model.table_name or "table", kinds=kinds, title=title, columns=columns)

@@ -21,8 +21,8 @@ from shapewise.scoring.reasons import (
     is_sensitive,
     letter,
     telling,
-    unknown_fields,
     usual_line,
+    wrong_in,
 )
 from shapewise.scoring.score_file import telling_formula
 from shapewise.store.workspace import StoreError
@@ -127,13 +127,16 @@ def test_a_letter_names_the_fields_that_there_are_not():
     names = Names({"age": ColumnNames(name="Age", unit="years")})
     fields = fields_of(names, {"age": 31, "decision": 5}, {"decision": "no"})  # a column cannot hide the answer
     assert letter(template, fields) == "Dear {name}, no: no {odd, 31 years, 31 years"
-    assert unknown_fields(template, names, ["age"]) == ["name"]
+    assert "The letter names {name}, which is no column" in wrong_in(template, names, ["age"])
+    assert "A brace of the letter has no partner" in wrong_in("{decision} {odd", names, ["age"])
+    assert "A brace of the letter has no partner" in wrong_in("{decision}}", names, ["age"])
+    assert wrong_in("{decision} {Age} {age}", names, ["age"]) == ""
 
 
 def test_a_letter_with_an_unknown_field_is_not_sent(sure):
     space, table, model, _ = sure
     space.models.set_reasons(model.id, {"letter": "Dear {customer}"})
-    with pytest.raises(StoreError, match=r"The letter names \{customer\}, which the table does not have"):
+    with pytest.raises(StoreError, match=r"The letter names \{customer\}, which is no column of the table"):
         packs.start_scores(space, model.id, table.id, "csv", for_decision=True, letter=True)
 
 

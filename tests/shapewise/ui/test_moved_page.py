@@ -98,7 +98,7 @@ def test_nobody_stands_out_where_all_are_moved_alike(space, customers):
     assert Spec.from_dict(about.spec).treatment.known_by == about.id
     app = open_page("experiment", table=table.id)
     assert "Nobody stands out" in said(app)
-    assert "treat all alike, or none" in captions(app)
+    assert "so the strategy below is for everybody" in captions(app)
     assert "The model puts no row before another" in headlines(app)
 
 

@@ -137,10 +137,11 @@ def test_texts_and_sensitive_columns_are_kept_with_the_table(sure):
 def test_a_letter_is_written_to_the_row(sure):
     _, _, model, _ = sure
     app = open_page("rows", model=model.id)
-    template = field(app, "text_area", "Template")
-    template.set_value("Answer {decision}, {prediction}; {reasons} {nothing}").run()
+    field(app, "text_area", "Template").set_value("Answer {decision}, {prediction}; {reasons} {nothing}").run()
     assert not app.exception
-    assert "There is no {nothing}" in re.sub(r"\\(.)", r"\1", app.error[0].value)
+    assert "The letter names {nothing}" in re.sub(r"\\(.)", r"\1", app.error[0].value)
+    assert not app.code  # a wrong letter is not written
+    field(app, "text_area", "Template").set_value("Answer {decision}, {prediction}; {reasons}").run()
     chance = next(m.value for m in app.metric if m.label == "Prediction")
     answer = "yes" if "answer is **yes**" in said(app) else "no"
     assert f"Answer {answer}, {chance}; 1. {listed(app)[0]}" in app.code[0].value

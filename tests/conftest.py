@@ -1,12 +1,18 @@
-"""Workspaces that several tests of pages begin with."""
+"""The gears of the suite, and workspaces that several tests of pages begin with.
+
+`pytest` runs what a change is likely to break; tests marked `slow` are left out, unless their file is named. `pytest
+--all` runs everything, `pytest --rest` what `pytest` leaves out.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from streamlit import config
 
 from shapewise.store.database import forget
@@ -16,12 +22,57 @@ from tests.support import prepared
 from tests.support.prepared import Made
 from tests.support.serving import browser_path, browsing
 
-LONGEST = ("test_main_flows.py", "test_project_in_view.py", "test_files.py", "test_team.py", "test_mutants.py")
+LONGEST = ("test_main_flows.py", "test_mutants.py", "test_conformance.py", "test_team.py", "test_project_in_view.py")
 """Files that take minutes: they begin first, so that no process waits for another at the end."""
 
+# A test that is slow on a busy machine has not failed: nothing here is judged by the clock.
+patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("dev", max_examples=30, **patient)
+settings.register_profile("ci", max_examples=200, derandomize=True, **patient)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")
 
-def pytest_collection_modifyitems(items):
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser):
+    gears = parser.getgroup("gears")
+    gears.addoption("--all", action="store_true", help="run every test, also those marked slow")
+    gears.addoption("--rest", action="store_true", help="run only the tests marked slow")
+
+
+def pytest_configure(config):
+    config.stash[LEFT_OUT] = 0
+
+
+def pytest_collection_modifyitems(config, items):
+    asked = {Path(str(name).partition("::")[0]).resolve() for name in config.invocation_params.args}
+    kept, left = [], []
+    for item in items:
+        slow = item.get_closest_marker("slow") is not None
+        wanted = slow if config.option.rest else not slow or item.path in asked
+        (kept if wanted or config.option.all else left).append(item)
+    config.stash[LEFT_OUT] = len(left)
+    config.hook.pytest_deselected(items=left)
+    items[:] = sorted(kept, key=lambda item: item.path.name not in LONGEST)
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left out"] = session.config.stash[LEFT_OUT]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Take over the count of a process of pytest-xdist: every one of them has collected all tests."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left out", 0)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    count = config.stash[LEFT_OUT]
+    if count and not config.option.rest:
+        terminalreporter.write_line(
+            f"{count:,} slow tests were left out: pytest --rest runs these, pytest --all everything."
+        )
 
 
 @pytest.fixture

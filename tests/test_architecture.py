@@ -18,7 +18,7 @@ APPLICATION = sorted((ROOT / "shapewise").rglob("*.py"))
 PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 UI = [path for path in APPLICATION if path.is_relative_to(ROOT / "shapewise" / "ui")]
 OURS = [*LIBRARY, *APPLICATION, *PAGES]
-BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
+BENCHMARKS = [path for path in sorted((ROOT / "benchmarks").rglob("*.py")) if path.parent.name != "tests"]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 FILE_MAKERS = {"matplotlib", "pptx", "xlsxwriter", "lxml", "fontTools"}
 ARRAYS_ONLY = ("kernels", "model", "boosting", "multitask")
@@ -202,6 +202,7 @@ def test_only_the_losses_know_one_loss_from_another(path):
 def test_no_test_imports_another(path):
     for name in imports(path):
         assert not name.startswith("tests.") or name.startswith("tests.support"), name
+        assert not name.startswith("benchmarks"), f"{name}: what both need is in tests/support"
 
 
 @each(BENCHMARKS)

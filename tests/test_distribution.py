@@ -14,6 +14,8 @@ from tests.support.places import ROOT
 from tests.support.serving import Server, settle, sound, window
 from tests.support.steps import press
 
+pytestmark = pytest.mark.slow
+
 PRIMARY = "rgb(31, 95, 168)"
 """The theme's primary colour on light pages: Streamlit's own is red."""
 

@@ -20,10 +20,10 @@ import pandas as pd
 
 from benchmarks.harness.cells import keep
 from benchmarks.harness.machine import describe
-from benchmarks.harness.tables import POSITIVE, REGRESSION
 from shapewise.store.workspace import ModelAbout, Workspace
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
+from tests.support.real_tables import POSITIVE, REGRESSION
 from tests.support.serving import browser_path, browsing, serving, settle, window
 
 THEMES = ("light", "dark")

@@ -24,7 +24,6 @@ from typing import Any
 import psutil
 
 from benchmarks.app.load_report import Level, Load, actions, by_page, errors, lines, memory, quantiles, ticks
-from benchmarks.app.sessions import Rerun, Session
 from benchmarks.app.users import BACKGROUND, look_around, use
 from benchmarks.harness.cells import Cell, keep
 from benchmarks.harness.machine import describe
@@ -36,6 +35,7 @@ from shapewise.training import runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from tests.support.serving import LOG, Server
+from tests.support.sessions import Rerun, Session
 
 TTL = 120.0
 """Seconds for which streamlit keeps a session whose browser has gone."""

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.app.sessions import Rerun
 from benchmarks.harness.cells import Cell
 from shapewise.training.runs import Run
+from tests.support.sessions import Rerun
 
 P95, MIB_A_SESSION, MIB_A_MINUTE = 2.0, 2.0, 1.0
 """Goals: seconds of a rerun, and growth in MiB; growth per minute is checked in a soak only."""

@@ -1,137 +1,19 @@
 """Open wrong model files by the thousand: `python -m benchmarks.app.mutants --count N --seed S [--level L] [--json
 FILE]`.
 
-Files are the golden ones of every schema and kind, changed at every level (`tests.support.mutants`), and opened by two
-child processes (`tests.support.opening`): every other file by one whose kernels check their indices
-(NUMBA_BOUNDSCHECK), since a compiled loop reads beyond an array in silence. A file may be refused in words, or open
-and behave: predict, explain, be written and read again to the same bits. All else is a finding: another error, a
-crash, more than 30 seconds, an event that no file needs, more than 64 MiB and eight times the file allocated. The exit
-code is 1 where there is one."""
+`tests.support.openers` says how, and what counts as a finding. The exit code is 1 where there is one."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import queue
-import subprocess
 import sys
-import tempfile
-import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
 
 from benchmarks.harness.machine import describe
+from tests.support import openers
 from tests.support.mutants import LEVELS
-
-ROOT = Path(__file__).parents[2]
-FINE = ("refused", "opened")
-SECONDS = 30.0  # a kernel may be compiled for what is computed, with another process on the same core
-SECONDS_TO_BEGIN = 300.0
-MOST, TIMES = 64 * 2**20, 8
-LANES = 2
-
-Outcome = dict[str, Any]
-
-
-def start(seed: int, first: int, levels: Sequence[str], checked: str, errors: IO[str]) -> subprocess.Popen[str]:
-    """Return a child that opens every other file from the first on; `checked`: where kernels that check indices are
-    kept."""
-    changes = {"NUMBA_BOUNDSCHECK": "1", "GAMCORE_CACHE_DIR": checked} if checked else {}
-    return subprocess.Popen(
-        [sys.executable, "-X", "faulthandler", "-m", "tests.support.opening",
-         str(seed), str(first), str(LANES), *levels],
-        cwd=ROOT, env=os.environ | changes, stdout=subprocess.PIPE, stderr=errors, text=True,
-    )  # fmt: skip
-
-
-@contextmanager
-def lines(child: subprocess.Popen[str]) -> Iterator[queue.Queue[str]]:
-    """Yield a queue of a child's lines, which an empty one ends, and kill the child on exit."""
-    coming: queue.Queue[str] = queue.Queue()
-
-    def read(stream: IO[str]) -> None:
-        for line in stream:
-            coming.put(line)
-        coming.put("")
-
-    reader = threading.Thread(target=read, args=(child.stdout,), daemon=True)
-    reader.start()
-    try:
-        yield coming
-    finally:
-        child.kill()
-        reader.join()  # before its stream is closed
-
-
-def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -> Iterator[Outcome]:
-    """Yield a child's results, file by file, and last the file at which it ended or hung."""
-    number, seconds = first, SECONDS_TO_BEGIN
-    while True:
-        try:
-            line = coming.get(timeout=seconds)
-        except queue.Empty:
-            yield {"number": number, "outcome": "stood still", "message": f"No answer within {seconds:g} s."}
-            return
-        seconds = SECONDS
-        if not line:
-            yield {"number": number, "outcome": "crashed", "message": f"The process ended with {child.wait()}."}
-            return
-        if line.startswith("{"):
-            yield json.loads(line)
-        else:
-            number = int(line)
-
-
-def judged(result: Outcome) -> Outcome:
-    """Return a child's result, with too much memory as a separate outcome."""
-    if result["outcome"] in FINE and result["peak"] > MOST + TIMES * result["bytes"]:
-        message = f"{result['peak']:,} bytes for a file of {result['bytes']:,}"
-        return result | {"outcome": "too much memory", "message": message}
-    return result
-
-
-def say(results: list[Outcome]) -> None:
-    """Print the progress of a lane."""
-    number = results[-1]["number"]
-    print(f"to {number:,} by {LANES}: {len(findings(results))} findings", file=sys.stderr, flush=True)
-
-
-def lane(seed: int, first: int, count: int, levels: Sequence[str], checked: str) -> list[Outcome]:
-    """Return every other file from the first on, by as many children as it takes."""
-    results: list[Outcome] = []
-    while first < count:
-        with tempfile.TemporaryFile("w+") as errors, start(seed, first, levels, checked, errors) as child:
-            with lines(child) as coming:
-                for result in follow(child, coming, first):
-                    results.append(judged(result))
-                    if findings(results[-1:]):
-                        print(results[-1], file=sys.stderr, flush=True)
-                    if len(results) % 500 == 0:
-                        say(results)
-                    first = result["number"] + LANES
-                    if first >= count:
-                        break
-            if results[-1]["outcome"] == "crashed":
-                errors.seek(0)
-                results[-1]["message"] += " " + errors.read()[-500:]
-    return results
-
-
-def run(count: int, seed: int, levels: Sequence[str] = ()) -> list[Outcome]:
-    """Return the outcomes of files 0 to count - 1."""
-    with tempfile.TemporaryDirectory() as checked, ThreadPoolExecutor(LANES) as pool:
-        lanes = [pool.submit(lane, seed, k, count, levels, checked if k else "") for k in range(LANES)]
-        return sorted((result for one in lanes for result in one.result()), key=lambda result: result["number"])
-
-
-def findings(results: list[Outcome]) -> list[Outcome]:
-    """Return the files that were neither refused nor fine."""
-    return [one for one in results if one["outcome"] not in FINE]
 
 
 def main() -> None:
@@ -142,19 +24,19 @@ def main() -> None:
     parser.add_argument("--level", nargs="*", default=[], choices=list(LEVELS), help="at which to change; any if none")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    results = run(asked.count, asked.seed, asked.level)
+    results = openers.run(asked.count, asked.seed, asked.level)
     counts = Counter((one.get("level", "?"), one["outcome"]) for one in results)
     for level, outcome in sorted(counts):
         print(f"{level:10} {outcome:16} {counts[level, outcome]:6,}")
     for outcome, number in Counter(one["outcome"] for one in results).most_common():
         print(f"{'all':10} {outcome:16} {number:6,}")
-    beyond = max(one.get("peak", 0) - TIMES * one.get("bytes", 0) for one in results)
-    print(f"most allocated beyond {TIMES} times the file: {beyond:,} bytes")
-    for one in findings(results):
+    beyond = max(one.get("peak", 0) - openers.TIMES * one.get("bytes", 0) for one in results)
+    print(f"most allocated beyond {openers.TIMES} times the file: {beyond:,} bytes")
+    for one in openers.findings(results):
         print(one)
     if asked.json:
         asked.json.write_text(json.dumps({"machine": describe(), "seed": asked.seed, "files": results}, indent=1))
-    sys.exit(bool(findings(results)))
+    sys.exit(bool(openers.findings(results)))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from streamlit.proto.ButtonGroup_pb2 import ButtonGroup
 from streamlit.proto.Slider_pb2 import Slider
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from benchmarks.app.sessions import Session
+from tests.support.sessions import Session
 
 PAGES = (
     "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies",

@@ -18,9 +18,10 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score, root_mean_squared_error
 from sklearn.model_selection import train_test_split
 
+from benchmarks.harness.arguments import parser
 from benchmarks.harness.machine import describe
-from benchmarks.harness.tables import BINARY, REGRESSION, RealTable, parser, read
 from gamcore import PRESETS, GAMClassifier, GAMRegressor, warmup
+from tests.support.real_tables import BINARY, REGRESSION, RealTable, read
 
 SEEDS = range(5)
 SLOW_TABLES = ("compact", "magic")  # learning rate .01 as well

@@ -18,11 +18,11 @@ import pandas as pd
 from benchmarks.boosting.peers import split
 from benchmarks.harness.machine import describe
 from benchmarks.harness.page import markdown, put_between
-from benchmarks.harness.tables import BINARY, REGRESSION, read
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.data.binning import Bins
 from gamcore.explain.room import room_of
 from gamcore.model.edits import IN_ORDER, OPERATIONS, WITH_VALUE, Edit, Where
+from tests.support.real_tables import BINARY, REGRESSION, read
 
 MARKS = ("<!-- editing -->", "<!-- /editing -->")
 SHARE, REDRAWN = 0.01, 8

@@ -21,8 +21,8 @@ from sklearn.metrics import roc_auc_score, root_mean_squared_error
 from benchmarks.boosting.peers import split
 from benchmarks.harness.machine import describe
 from benchmarks.harness.page import markdown, put_between
-from benchmarks.harness.tables import BINARY, REGRESSION, read
 from gamcore import GAMClassifier, GAMRegressor
+from tests.support.real_tables import BINARY, REGRESSION, read
 
 MARKS = ("<!-- entries -->", "<!-- /entries -->")
 N_FEATURES, N_TRUE, N_TEST = 100, 10, 4_000

@@ -20,8 +20,8 @@ from benchmarks.boosting.entries import N_TRUE, drawn
 from benchmarks.boosting.peers import split
 from benchmarks.harness.machine import describe
 from benchmarks.harness.page import markdown, put_between
-from benchmarks.harness.tables import BINARY, REGRESSION, read
 from gamcore import GAMClassifier, GAMRegressor, fewer_curves
+from tests.support.real_tables import BINARY, REGRESSION, read
 
 MARKS = ("<!-- fewer -->", "<!-- /fewer -->")
 WORDS = (

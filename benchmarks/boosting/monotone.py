@@ -17,9 +17,9 @@ import pandas as pd
 from sklearn.isotonic import IsotonicRegression
 
 from benchmarks.boosting.peers import split
-from benchmarks.harness.tables import BINARY, REGRESSION, read
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.model.additive import AdditiveModel
+from tests.support.real_tables import BINARY, REGRESSION, read
 
 
 def trends(model: AdditiveModel) -> dict[str, int]:

@@ -18,16 +18,17 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from benchmarks.boosting.peers import known, measure, up_to_date
+from benchmarks.harness.arguments import parser
 from benchmarks.harness.cells import TRIES, Cell, keep, load, load_all, noisy, run_module
 from benchmarks.harness.contenders import JOBS, Contender, with_pairs
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, put_between
-from benchmarks.harness.tables import BINARY, parser, read
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.boosting.pair_ranking import rank_without_pairs
 from gamcore.boosting.rows import Encoded
 from gamcore.data.binning import Binned, encode_table
 from gamcore.data.table import as_frame
+from tests.support.real_tables import BINARY, read
 
 TABLES = ("bike", "calhousing", "magic", "adult")
 SLOW_SECONDS: Final = 60.0

@@ -20,16 +20,17 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from benchmarks.boosting import paper_tables
+from benchmarks.harness.arguments import parser
 from benchmarks.harness.cells import keep
 from benchmarks.harness.machine import describe
 from benchmarks.harness.page import put_between
 from benchmarks.harness.synthetic import grouped, make_settings, make_table, make_workload, row_level, step_seconds
-from benchmarks.harness.tables import RealTable, parser, read
 from benchmarks.harness.watch import Watch
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.data.sampling import subsamples, tour
 from gamcore.kernels import SUM
 from gamcore.kernels.losses import LOGISTIC
+from tests.support.real_tables import RealTable, read
 
 TABLES = ("magic", "adult", "calhousing")
 ALPHAS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)

@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import log_loss
 
-from benchmarks.harness.tables import read
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.types import Floats, Ints
+from tests.support.real_tables import read
 
 START_ROWS: Final = 100_000
 LEAST_WEIGHT: Final = 0.01

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from benchmarks.boosting import standing
+from benchmarks.harness.arguments import parser
 from benchmarks.harness.cells import Cell, keep, load, load_all, quietest, run_module
 from benchmarks.harness.contenders import Contender, contenders
 from benchmarks.harness.machine import code, describe
-from benchmarks.harness.tables import BINARY, REGRESSION, parser, read
 from benchmarks.harness.watch import Watch
+from tests.support.real_tables import BINARY, REGRESSION, read
 
 WARM_ROWS = 300
 TEST_SHARE = 0.2

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness.machine import describe
-from benchmarks.harness.tables import read
 from gamcore import PRESETS, GAMClassifier, GAMRegressor, warmup
+from tests.support.real_tables import read
 
 SEEDS = range(5)
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchmarks.harness.cells import NOISE, noisy
 from benchmarks.harness.contenders import MOST_JOBS, contenders
-from benchmarks.harness.tables import BINARY, REGRESSION
+from tests.support.real_tables import BINARY, REGRESSION
 
 BASE = f"ours-balanced-{MOST_JOBS}"
 EBM = "ebm"

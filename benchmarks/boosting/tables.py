@@ -25,10 +25,10 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.harness.cells import keep
 from benchmarks.harness.machine import describe
-from benchmarks.harness.tables import REGRESSION, read
 from gamcore import GAMRegressor
 from gamcore.boosting import table_counts
 from gamcore.types import Floats
+from tests.support.real_tables import REGRESSION, read
 
 ENGINES: Final = {"rows": table_counts.ROW_GROUPS, "tables": table_counts.TABLE_GROUPS}
 WARM_ROWS: Final = 30_000

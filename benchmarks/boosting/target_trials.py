@@ -19,7 +19,7 @@ from sklearn.metrics import d2_log_loss_score, d2_pinball_score, d2_tweedie_scor
 
 from benchmarks.harness import outcomes
 from benchmarks.harness.outcomes import POWER, QUANTILE, Outcome
-from benchmarks.harness.tables import SCALE, read
+from tests.support.real_tables import SCALE, read
 
 EXPOSURE: Final = "exposure"
 LAST_LETTER: Final = "J"

@@ -25,8 +25,8 @@ from benchmarks.boosting.peers import split
 from benchmarks.harness.cells import keep
 from benchmarks.harness.contenders import Contender, make_ebm, make_lightgbm, make_ours
 from benchmarks.harness.machine import describe
-from benchmarks.harness.tables import BINARY, REGRESSION, read
 from gamcore.types import Floats
+from tests.support.real_tables import BINARY, REGRESSION, read
 
 CASES: Final = [  # rows, levels, spread of effects, how unequally frequent levels are
     (30_000, 3000, 1.0, 0.0), (100_000, 3000, 0.5, 0.0), (100_000, 3000, 0.5, 1.0), (300_000, 3000, 0.3, 0.8),

@@ -19,8 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from benchmarks.harness.tables import REGRESSION
 from gamcore import PRESETS, GAMRegressor
+from tests.support.real_tables import REGRESSION
 
 OURS = tuple(f"ours-{preset}" for preset in ("fast", "balanced", "accurate"))
 JOBS = (1, 2)

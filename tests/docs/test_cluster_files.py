@@ -17,6 +17,8 @@ from tests.support.pages_of_docs import DOCS
 from tests.support.places import ROOT
 from tests.support.serving import free_port
 
+pytestmark = pytest.mark.slow
+
 COMPOSE, KUBERNETES = (DOCS / "deploy" / name for name in ("compose.yaml", "kubernetes.yaml"))
 FILES = {path.name: path for path in (COMPOSE, KUBERNETES)}
 PARTS = ("scheduler", "worker")

@@ -14,6 +14,8 @@ import pytest
 from tests.support.pages_of_docs import DOCS, EXAMPLES, PAGES, blocks, name
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 ELSEWHERE = {"docker", "openssl", "uvx"}
 """Commands that are not ours, and need not be on this machine."""
 
@@ -66,7 +68,7 @@ def commands(code):
 
 def exists(words):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    own = project.get("scripts", {})
+    own = set(project.get("scripts", {}))
     command, *rest = words
     if command == "python" and rest[:1] == ["-m"]:
         return importlib.util.find_spec(rest[1]) is not None or rest[1] == "mkdocs"
@@ -75,7 +77,8 @@ def exists(words):
     if command == "pip":
         extras = re.findall(r"\[(.+?)\]", " ".join(rest))
         return all(extra in project["optional-dependencies"] for some in extras for extra in some.split(","))
-    return command in own or command in ELSEWHERE or shutil.which(command) is not None
+    ours = {re.match(r"[\w-]+", text)[0] for extra in project["optional-dependencies"].values() for text in extra}
+    return command in own | ours | ELSEWHERE or shutil.which(command) is not None
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh", "bash")], ids=name)

@@ -15,6 +15,8 @@ import gamcore
 from tests.support.pages_of_docs import DOCS, name
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 LOADED = re.compile(r"""<(?:script|img|iframe)[^>]*\bsrc="(?:https?:)?//|<link[^>]*\bhref="(?:https?:)?//""")
 FROM_STYLES = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")

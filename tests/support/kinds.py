@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import cache
 
 import numpy as np
@@ -18,12 +19,35 @@ from gamcore.explain.tasks import TaskImportance
 from gamcore.stats import metrics as quality
 from gamcore.stats import profiles
 from gamcore.viz import plots
+from gamcore.viz.plots.spec import Axis
 
 MARKUP = '<b>x</b><script>window.hacked=1</script><img src=x onerror="window.hacked=1"> $\\int$ %{y} &amp; "q"'
 FORMULA = '=HYPERLINK("http://evil.test","x")'
 LONG = "a long name " * 25
 FOREIGN = "שלום عربى 日本 😀\u202eabc"
 JOBS = ("nurse", MARKUP, "@SUM(1)", LONG, FOREIGN)
+
+FEW = ("marked", "profile of levels", "over time", "surface of numbers", "small", "curve of 3", "reach", "lifts",
+       "slices", "calibration", "costs", "pairs")  # fmt: skip
+"""Kinds that together draw all that any kind draws: each mark, axis and layout, in each of its ways."""
+
+WORDS = ("name", "role", "roles", "text", "title", "note")
+"""What differs from plot to plot in what it says, not in how it is drawn."""
+
+
+def drawn_by(plot: plots.Plot) -> set[str]:
+    """Return what a backend must be able to draw for a plot, by class, field and way."""
+    parts = [plot, *(panel for *_, panel in plot.each())]
+    parts += [part for *_, panel in plot.each() for part in (panel.x, panel.y, *panel.marks)]
+    found = {f"grid of {len(plot.panels) > 1} x {len(plot.panels[0]) > 1}"}
+    for part in parts:
+        kind = type(part).__name__
+        found |= {kind} | ({f"{kind} ticks {part.ticks is not None}"} if isinstance(part, Axis) else set())
+        for each in fields(part):
+            value = getattr(part, each.name)
+            if isinstance(value, bool | str) and each.name not in (*WORDS, "detail", "words"):
+                found.add(f"{kind} {each.name} {value}")
+    return found
 
 
 @cache

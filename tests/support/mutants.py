@@ -281,6 +281,12 @@ def header_of(rng: random.Random, array: np.ndarray) -> bytes:
     return b"\x93NUMPY" + version + length + head
 
 
+def number_for(dtype: np.dtype, value: float) -> np.generic:
+    """Return a number as an array of a type holds it: integers wrap, or end at their own limits."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(value).astype(dtype)[()]
+
+
 def change_numbers(rng: random.Random, array: np.ndarray) -> np.ndarray:
     """Change the numbers, their order or the shape."""
     found = array.copy()
@@ -303,9 +309,11 @@ def change_numbers(rng: random.Random, array: np.ndarray) -> np.ndarray:
         elif found.dtype == np.uint8:
             found.flat[at] = rng.randrange(256)
         elif kind == 6:
-            found[(*[slice(None)] * (found.ndim - 1), rng.randrange(found.shape[-1]))] = rng.choice(FLOATS)
+            found[(*[slice(None)] * (found.ndim - 1), rng.randrange(found.shape[-1]))] = number_for(
+                found.dtype, rng.choice(FLOATS)
+            )
         else:
-            found.flat[at] = rng.choice(FLOATS)
+            found.flat[at] = number_for(found.dtype, rng.choice(FLOATS))
     return found
 
 

@@ -67,6 +67,7 @@ def test_a_feature_without_effect_has_a_fair_chance(heavy):
     assert 0.005 < rare / 1500 < 0.065
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [0.0, 0.5])
 def test_ten_of_a_hundred_are_found_and_hardly_any_other(together):
     runs, right = 20, 0
@@ -86,6 +87,7 @@ def test_where_nothing_has_an_effect_nothing_enters():
     assert np.ptp(model.predict(X)) == 0
 
 
+@pytest.mark.slow
 def test_only_those_that_entered_have_curves_bands_and_pairs(tmp_path):
     X, effect, rng = ten_of(30, 1500, 5)
     y = effect + 8 * (X["x0"] - 0.5) * (X["x1"] - 0.5) + 0.5 * rng.normal(size=1500)

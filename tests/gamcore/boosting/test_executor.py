@@ -21,7 +21,7 @@ def test_results_come_in_the_order_of_the_items(n_workers, n_items):
 
 def test_the_caller_takes_part_and_each_worker_runs_at_once():
     executor = Threads(3)
-    meet = threading.Barrier(3, timeout=10)
+    meet = threading.Barrier(3, timeout=60)
     names = executor.map(lambda _: (meet.wait(), threading.current_thread().name)[1], range(3))
     executor.close()
     assert len(set(names)) == 3

@@ -72,6 +72,7 @@ class Dense:
         return np.log(variance) + (1 + trace / n) / (1 - (trace + 2) / n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_step_fit_and_aic_are_those_of_dense_algebra(weighted):
     X, y, rng = table(240, 0)

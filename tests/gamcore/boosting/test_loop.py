@@ -10,6 +10,7 @@ from gamcore import GAMClassifier, GAMRegressor
 from tests.support.fits import fit, friendly, problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize("mart", [False, True])
 def test_row_level_strategies_train_the_same_model(loss, mart):

@@ -255,6 +255,7 @@ def test_auto_keeps_what_helps_and_says_what_each_adds(seed):
     assert GAMRegressor(interactions="auto", **QUICK).fit(X, y).model_.pairs == ()
 
 
+@pytest.mark.slow
 def test_many_weak_pairs_are_found_where_few_beat_chance():
     """All 435 products of correlated columns, of which about 100 beat chance."""
 
@@ -315,6 +316,7 @@ def test_the_guard_keeps_the_frozen_stage(monkeypatch):
     assert interactions.fit_best(mains, *told).joint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_main_effects_of_a_joint_stage_are_plain_boosting(loss):
     """With a pair that cannot be cut, the joint stage equals the main stage without bags."""
@@ -417,6 +419,7 @@ def test_nothing_is_left_of_an_earlier_fit():
     np.testing.assert_array_equal(none.predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 def test_a_cell_may_hold_more_rows_than_float32_can_count():
     """Two flags and 300,000 rows: the interaction is recovered, although one cell sums most of the rows."""
     rng = np.random.default_rng(0)

@@ -73,6 +73,7 @@ def scores(models):
         yield name, model.explain_rows(X, task="a") if name == "tasks" else model.explain_rows(X)
 
 
+@pytest.mark.slow
 def test_refits_that_travel_are_the_same_to_the_bit(monkeypatch, executor):
     here = dict(scores(fits()))
     begun = []

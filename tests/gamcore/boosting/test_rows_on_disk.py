@@ -117,6 +117,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_where_all_rows_fit_the_model_is_that_of_memory_to_the_bit(case, tmp_path, small_batches):
     rows = frame()
@@ -391,6 +392,7 @@ print(peak[0] - base, counts["training"], counts["a_refit"], counts["learnt"])
 """
 
 
+@pytest.mark.slow
 def test_a_table_of_ten_times_the_memory_is_trained_on(tmp_path):
     rng = np.random.default_rng(0)
     most, n, group = 20 * 2**20, 320_000, 20_000

@@ -5,7 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks.boosting import threads
+import pytest
+
+from tests.support import concurrent_fits as threads
+
+pytestmark = pytest.mark.slow
 
 
 def test_eight_threads_make_what_one_makes():

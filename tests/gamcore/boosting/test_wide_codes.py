@@ -42,6 +42,7 @@ FITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", FITS, ids=lambda one: " ".join(map(str, one.values())))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_codes_of_two_bytes_give_the_same_model_to_the_bit(options, weighted, monkeypatch):
@@ -75,6 +76,7 @@ def test_threads_share_wide_features(monkeypatch):
     np.testing.assert_array_equal(GAMRegressor(**QUICK, n_jobs=2).fit(X, score).predict(X), alone.predict(X))
 
 
+@pytest.mark.slow
 def test_a_round_of_a_wide_and_a_narrow_feature_equals_its_twin():
     rng, n = np.random.default_rng(3), 2000
     narrow, wide = rng.integers(0, 9, (1, n)).astype(CODE), rng.integers(0, LAST + 1, (1, n)).astype(WIDE_CODE)
@@ -181,6 +183,7 @@ def test_many_levels_of_every_objective_beat_the_pooled(objective):
     assert loss[256] < 0.98 * loss[255]
 
 
+@pytest.mark.slow
 def test_pairs_of_two_wide_features_with_too_many_cells_are_left_out_or_refused():
     rng = np.random.default_rng(2)
     X = pd.DataFrame({name: rng.permutation(4000) for name in "ab"} | {"c": rng.normal(size=4000).round(1)})

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gamcore import GAMRegressor, load_model, load_tables, save_tables
@@ -38,7 +38,6 @@ def fitted(bins, seed=0, **changes):
 
 
 @given(VALUES, CUTS)
-@settings(max_examples=300, deadline=None)
 def test_a_value_is_in_the_bin_between_the_cuts_around_it(values, cuts):
     frame = pd.DataFrame({"x": values})
     features = learn_features(frame)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
@@ -65,7 +65,6 @@ def by_hand_newcombe(x, n, y, m):
     return p - q - math.hypot(p - l1, u2 - q), p - q + math.hypot(u1 - p, q - l2)
 
 
-@settings(max_examples=100, deadline=None)
 @given(n=st.integers(1, 500), m=st.integers(1, 500), a=st.floats(0, 1), b=st.floats(0, 1))
 def test_rates_by_hand(n, m, a, b):
     x, y = round(a * n), round(b * m)

@@ -72,6 +72,7 @@ def test_segments_hold_at_every_look_too():
         assert other.difference_interval[0] < one.difference_interval[0]
 
 
+@pytest.mark.slow
 def test_daily_looks_at_one_metric_seldom_alarm_without_an_effect():
     rng = np.random.default_rng(0)
     alarms = {"once": 0, "always": 0}

@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from benchmarks.boosting import selection
 from gamcore import GAMClassifier, GAMRegressor, suggest_segments
 from gamcore.data.binning import cut_of, encode_table
 from gamcore.decide.rules import All, Levels, Missing, Not, Range
@@ -21,9 +20,9 @@ from gamcore.decide.segments import HeldOutRows, axis_rule, largest_rectangle, r
 from gamcore.explain.piecewise import knee, partitions, simplify
 from gamcore.explain.surfaces import Rectangle
 from sample_data import generate
+from tests.support.chance_segments import shown
 
 
-@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 9), most=st.integers(1, 5))
 def test_pieces_are_the_best_partition(seed, size, most):
     rng = np.random.default_rng(seed)
@@ -49,7 +48,6 @@ def test_pieces_are_the_best_partition(seed, size, most):
             assert len(found) < k
 
 
-@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), m=st.integers(1, 5), n=st.integers(1, 5))
 def test_the_largest_rectangle(seed, m, n):
     gains = np.random.default_rng(seed).normal(size=(m, n))
@@ -203,6 +201,7 @@ def test_cuts_are_what_the_bins_do(scenarios):
         assert axis_rule(sides[0], surface.first, 0, surface.first.size) == Not(Missing(surface.first.feature))
 
 
+@pytest.mark.slow
 def test_the_knee_is_where_a_curve_bends():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.uniform(0, 10, 8000)})
@@ -226,8 +225,9 @@ def test_a_model_without_refits_suggests_nothing_of_numbers():
     assert suggest_segments(model, X, y) == []
 
 
+@pytest.mark.slow
 def test_suggestions_on_noise_are_honest():
     """Check with a few tables; `benchmarks.boosting.selection` uses hundreds."""
-    told = [one for seed in range(12) for binary in (True, False) for one in selection.shown(seed, binary)[-0.1]]
+    told = [one for seed in range(12) for binary in (True, False) for one in shown(seed, binary)[-0.1]]
     assert len(told) > 60
     assert np.mean([held for held, _ in told]) <= 0.07

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gamcore.data.table import Table
@@ -17,7 +17,6 @@ from gamcore.decide.rules import EVERYBODY, AnyOf, Levels, Missing, Not, Range, 
 from gamcore.decide.strategies import MOST_STRATEGIES, Matches, Strategy, StrategySet
 
 
-@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_everybody_is_reached_once_or_not_at_all(data):
     k, n = data.draw(st.integers(0, 6)), data.draw(st.integers(1, 60))

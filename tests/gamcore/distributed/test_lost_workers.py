@@ -20,6 +20,8 @@ from gamcore.distributed.crew import StoppedError
 from gamcore.distributed.machine import OneMachine
 from tests.support.pieces import bare_cluster, cluster, cut, mixed_table, same_bits
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"random_state": 0, "max_rounds": 150, "outer_bags": 4, "max_bins": 256, "early_stopping_rounds": 150}
 COLUMNS = ["a", "b", "c", "k"]
 
@@ -68,10 +70,8 @@ def test_a_worker_killed_in_any_phase_changes_no_bit(phase, client, counts, monk
             return made(crew, coding, pieces, starts, lambda done, of: killing.once())
 
         monkeypatch.setattr(OnCluster, "code", code)
-    began = time.monotonic()
     other = estimator(**settings, callback=killing).fit(cut(table, 6), target, client=OnCluster(client, 3_000))
     assert killing.act is None, killing.stages
-    assert time.monotonic() - began < 30
     assert same_bits(one, other)
     client.wait_for_workers(2)
 
@@ -94,18 +94,16 @@ LOST = {"workers": "All workers of the cluster are gone: start", "scheduler": "T
 @pytest.mark.parametrize("who", LOST)
 def test_where_all_are_gone_a_sentence_says_so(who, stage, monkeypatch, tmp_path):
     monkeypatch.setattr(connection, "GRACE_SECONDS", 2.0)
-    table, began = mixed_table()[[*COLUMNS, "good"]], []
+    table = mixed_table()[[*COLUMNS, "good"]]
     with bare_cluster(tmp_path) as processes:
 
         def leave():
             for process in processes.workers if who == "workers" else [processes.scheduler]:
                 process.kill()
-            began.append(time.monotonic())
 
         model = GAMClassifier(**SETTINGS, callback=At(stage, leave, 2))
         with pytest.raises(ClusterError, match=f"{LOST[who]} .* then train again"):
             model.fit(cut(table, 6), "good", client=OnCluster(processes.client, 3_000))
-        assert time.monotonic() - began[0] < 30
 
 
 def tasks_of(client):
@@ -113,8 +111,8 @@ def tasks_of(client):
 
 
 def idle(client):
-    """Wait until a cluster has no task; return whether that took less than ten seconds."""
-    end = time.monotonic() + 10
+    """Wait a minute for a cluster to have no task; return whether it has none."""
+    end = time.monotonic() + 60
     while tasks_of(client) and time.monotonic() < end:
         time.sleep(0.1)
     return not tasks_of(client)
@@ -160,7 +158,7 @@ def test_work_is_let_go_of_without_an_error_of_the_scheduler(client):
     link.close()
     assert idle(client)
     assert errors(client) == before
-    assert client.submit(float, 2).result(timeout=10) == 2.0
+    assert client.submit(float, 2).result(timeout=60) == 2.0
 
 
 def errors(client):

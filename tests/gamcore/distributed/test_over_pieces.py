@@ -73,6 +73,7 @@ def test_evidence_and_read_outs_of_pieces_are_those_of_the_whole_table(where, cl
     assert repr(made.effects) == repr(read_arms(table, test).effects)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["machine", "cluster"])
 def test_a_function_may_return_anything_and_fails_by_the_name_of_the_piece(where, client, table):
     pieces = cut(table, 3)

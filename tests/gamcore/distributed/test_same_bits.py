@@ -15,6 +15,8 @@ from gamcore.distributed.cluster import OnCluster
 from gamcore.distributed.machine import OneMachine
 from tests.support.pieces import cut, mixed_table, same_bits
 
+pytestmark = pytest.mark.slow
+
 FEATURES = ["a", "b", "c", "yes", "day", "k"]
 
 

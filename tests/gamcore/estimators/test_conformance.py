@@ -34,8 +34,8 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from benchmarks.boosting.conformance import NOT_DRAWN, QUICK, expected_failures, ours
 from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from tests.support.conformance import NOT_DRAWN, QUICK, expected_failures, ours
 from tests.support.fits import friendly
 
 ALL = [GAMRegressor, GAMClassifier, MultiTaskTreesRegressor, MultiTaskTreesClassifier]

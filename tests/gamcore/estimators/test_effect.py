@@ -63,6 +63,7 @@ def test_shares_that_differ_between_strata_do_not_bias_the_effect():
     assert model.predict(X) == pytest.approx(np.ones(n), abs=0.2)
 
 
+@pytest.mark.slow
 def test_the_expected_outcome_is_by_models_that_did_not_see_the_row_or_its_group():
     rng = np.random.default_rng(0)
     who = np.repeat(np.arange(300), 10)

@@ -44,6 +44,7 @@ def beyond(model, X, y, coverage):
     return np.array([np.mean(y < lower), np.mean(y > upper)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["even", "wide", "skewed", "gamma"])
 def test_either_end_is_missed_as_often_as_it_may_be(kind):
     """Over tables: how often a table's own intervals are missed has an error of about sqrt(a (1 - a) / m)."""

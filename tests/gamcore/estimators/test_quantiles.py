@@ -10,13 +10,13 @@ import pytest
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data, parametrize_with_checks
 
-from benchmarks.boosting.conformance import NOT_DRAWN, expected_failures
-from benchmarks.boosting.conformance import QUICK as SHORT
 from gamcore import GAMRegressor, load_model, rank_pairs
 from gamcore.explain.observed import observed
 from gamcore.io import from_json, to_json, to_python, to_sql
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
 from tests.support import naive
+from tests.support.conformance import NOT_DRAWN, expected_failures
+from tests.support.conformance import QUICK as SHORT
 from tests.support.fits import fit, problem
 from tests.support.model_files import put, rewrite
 
@@ -200,6 +200,7 @@ def test_odd_targets(target):
         assert np.mean(y <= model.predict(X) + 1e-9) >= tau - 0.01
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [GAMRegressor(objective="quantile", quantile=0.6, **SHORT)], expected_failed_checks=expected_failures
 )

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from importlib.metadata import version
 
 import numpy as np
 import pandas as pd
 import pytest
 from llvmlite.binding import get_host_cpu_name
 
-from benchmarks.harness.machine import describe
-from benchmarks.harness.tables import BINARY, REGRESSION, read
 from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from tests.support.places import DATA, ROOT
+from tests.support.real_tables import BINARY, REGRESSION, read
+
+pytestmark = pytest.mark.slow
 
 RECORDED = ROOT / "tests" / "support" / "golden" / "bits.json"
 ROWS = 1_500
@@ -43,8 +45,7 @@ CASES = [*((table, way) for table in (*REGRESSION, *BINARY) for way in WAYS), *(
 
 def machine() -> str:
     """Return what the numbers may depend on."""
-    known = describe()
-    return f"{get_host_cpu_name()}, numpy {known['numpy']}, numba {known['numba']}"
+    return f"{get_host_cpu_name()}, numpy {version('numpy')}, numba {version('numba')}"
 
 
 def recorded() -> dict[str, dict[str, str]]:

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import gamcore
-from benchmarks.boosting import updating
 from gamcore import GAMRegressor, ModelFileError, TableError, fewer_curves, load_tables, save_tables
 from gamcore.boosting import kept_origin, kept_tables, table_counts
 from gamcore.boosting.kept_tables import KeptTables
@@ -376,9 +375,3 @@ def test_one_feature_is_enough():
     X, y = rows(1_000)
     model = fitted(X[["a"]], y)
     assert model.update(X[["a"]], y).score(X[["a"]], y) > 0.2
-
-
-def test_the_benchmark_compares_with_counts_of_all_rows_at_once():
-    cell = updating.one(20_000, 4, n_jobs=2)
-    assert cell["equal"]
-    assert cell["counts, MiB"] > 1

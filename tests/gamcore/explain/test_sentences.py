@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gamcore.explain.curves import Curve
@@ -52,7 +52,6 @@ BANDS = st.lists(st.tuples(st.floats(-5, 5), st.floats(0.01, 3)), min_size=1, ma
 
 
 @given(BANDS)
-@settings(max_examples=300, deadline=None)
 def test_ways_are_what_the_band_cannot_do_without(band):
     centre, half = np.array(band).T
     lower, upper = centre - half, centre + half
@@ -66,7 +65,6 @@ def test_ways_are_what_the_band_cannot_do_without(band):
 
 
 @given(BANDS)
-@settings(max_examples=200, deadline=None)
 def test_a_mirrored_band_turns_the_other_way(band):
     centre, half = np.array(band).T
     found, mirrored = legs(centre - half, centre + half), legs(-centre - half, -centre + half)
@@ -131,7 +129,6 @@ def test_most_of_a_rise_is_where_the_rows_and_the_movement_are():
 
 
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=40), st.floats(0.01, 1.0))
-@settings(max_examples=200, deadline=None)
 def test_what_is_said_is_in_the_picture(scores, half):
     """Ends of a move are clear of each other by the band, and the sentence fits its place."""
     curve = line(scores, half)

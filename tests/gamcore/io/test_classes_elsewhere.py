@@ -27,6 +27,7 @@ def fitted():
     return model, on_edges(table(4000, 2, hostile=True), model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
 def test_sql_gives_the_chance_of_each_class(fitted, run):
     model, rows = fitted

@@ -17,6 +17,8 @@ from tests.support import golden
 from tests.support.golden.make import additive, multitask
 from tests.support.mutants import npy, pack, put_together, take_apart
 
+pytestmark = pytest.mark.slow
+
 NAME = "1.3-classifier-pairs"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import subprocess
 import sys
 import tracemalloc
@@ -12,15 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.app import mutants
 from gamcore import ModelFileError
 from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import _check_extent, from_bytes, to_bytes
-from tests.support import golden
-from tests.support.mutants import LEVELS, RAW, at_place, mutant, pack, put_together, take_apart
+from tests.support import golden, openers
+from tests.support.mutants import LEVELS, RAW, at_place, change_numbers, mutant, pack, put_together, take_apart
 
 CLASSIFIER, TASKS = "1.3-classifier", "1.3-multitask-classifier"
 
@@ -106,6 +106,7 @@ def test_display_values_of_dates_are_dates():
         from_bytes(put_together(manifest, members | {"arrays/display.npy": out.getvalue()}))
 
 
+@pytest.mark.slow
 def test_a_long_directory_is_refused_before_it_is_listed():
     """zipfile would create an object of half a kilobyte per entry."""
     data = pack([(f"{k}", b"") for k in range(60_000)])
@@ -122,7 +123,6 @@ def test_a_manifest_of_many_small_values_is_refused_before_it_is_parsed():
 TEXTS = st.text('"\\[]{},a', max_size=6)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.recursive(TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner)))
 def test_nesting_is_detectable_brackets_in_texts(value):
     """Whatever its texts hold, a value is read at its own depth limit, and refused at one level less."""
@@ -135,6 +135,7 @@ def test_nesting_is_detectable_brackets_in_texts(value):
             _check_extent(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", ["manifest.json", "arrays/scores.npy"])
 def test_a_file_that_unpacks_to_far_more_is_refused(member):
     """Even within the bound per member, 100 to 1, it would be 100 times the file."""
@@ -175,11 +176,12 @@ def test_a_message_does_not_quote_the_file():
 # The loop that opens them
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="what a process maps is told by Linux alone")
 def test_wrong_files_are_refused_or_behave(monkeypatch):
-    monkeypatch.setattr(mutants, "SECONDS", 60.0)  # long enough for a busy machine; endless files are still found
-    told = mutants.run(250, seed=0)
-    assert mutants.findings(told) == []
+    monkeypatch.setattr(openers, "SECONDS", 60.0)  # long enough for a busy machine; endless files are still found
+    told = openers.run(250, seed=0)
+    assert openers.findings(told) == []
     assert [one["number"] for one in told] == list(range(250))
     assert {one["level"] for one in told} == set(LEVELS)
     outcomes = [one["outcome"] for one in told]
@@ -187,6 +189,14 @@ def test_wrong_files_are_refused_or_behave(monkeypatch):
     refusals = {one["message"] for one in told if one["outcome"] == "refused"}
     assert len(refusals) > 50  # many checks are reached, not the first ones many times
     assert all("\n" not in text and text.endswith(".") and len(text) < 400 for text in refusals)
+
+
+@pytest.mark.parametrize("dtype", ["<f8", "<f4", "<i8", "<i4", "|u1", "|i1", "?"])
+def test_numbers_are_changed_whatever_an_array_holds(dtype):
+    """A number that the array's type cannot hold once ended the loop itself, as if the file had crashed the reader."""
+    array = np.arange(12).reshape(3, 4).astype(dtype)
+    for seed in range(300):
+        assert isinstance(change_numbers(random.Random(seed), array), np.ndarray)
 
 
 def test_a_mutant_is_told_by_its_number():
@@ -212,9 +222,9 @@ def test_crashes_stops_and_greed_are_findings(monkeypatch):
         command = [sys.executable, "-S", "-c", CHILD, str(first)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
 
-    monkeypatch.setattr(mutants, "start", start)
-    monkeypatch.setattr(mutants, "SECONDS", 1.0)
-    told = mutants.lane(0, 0, 12, (), "")
+    monkeypatch.setattr(openers, "start", start)
+    monkeypatch.setattr(openers, "SECONDS", 1.0)
+    told = openers.lane(0, 0, 12, (), "")
     assert [one["number"] for one in told] == [0, 2, 4, 6, 8, 10]
     assert [one["outcome"] for one in told] == [
         "opened", "too much memory", "crashed", "opened", "stood still", "opened",

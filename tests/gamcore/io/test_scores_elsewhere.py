@@ -133,6 +133,7 @@ def test_what_cannot_be_written_is_said(tasked, fitted):
         to_sql(fitted[0], "t", "other")
 
 
+@pytest.mark.slow
 def test_damaged_json_is_refused(fitted, tasked):
     for text in ("", "[]", "{}", '{"format": "shapewise-scoring", "version": 9}', "[" * 100_000):
         with pytest.raises(ScoringError):
@@ -225,6 +226,7 @@ def test_json_that_could_not_predict_is_refused(fitted, tasked):
             from_json(json.dumps({**of_tasks, **change}))
 
 
+@pytest.mark.slow
 def test_json_changed_anywhere_is_refused_or_predicts(tasked):
     """Any changed value is refused with a message or gives finite predictions; there is no other error."""
     rng, X = random.Random(0), table(400, 0)[[NAME, "level", "flag", "when"]]

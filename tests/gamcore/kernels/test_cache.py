@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 CODE = """
 import numpy as np
 from gamcore.kernels import histogram

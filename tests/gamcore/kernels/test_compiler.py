@@ -16,6 +16,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from gamcore.kernels import PLAIN, kernel, trait
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 FIT = """
 import hashlib, numpy as np
 from gamcore import GAMRegressor

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gamcore.boosting.rounds import first_cells, make_sets, weigh_groups
@@ -271,7 +271,6 @@ lines = st.integers(1, 30).flatmap(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(lines, st.integers(2, 6), st.sampled_from([LOGISTIC, SQUARED]))
 def test_line_cutting_equals_its_twin(line, max_leaves, loss):
     s = np.array(line[1])

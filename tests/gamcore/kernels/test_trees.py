@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gamcore.estimators.multitask_parameters import CRITERIA
@@ -125,7 +125,6 @@ def test_scores_far_off_give_finite_sums(name, score):
         assert np.inf > loss_of(y, score, FORMS[name]) > abs(loss_of(y, np.log(y), FORMS[name]))
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(CRITERIA)), st.booleans())
 def test_the_first_split_is_that_of_its_twin(seed, criterion, exact):
     codes, g, h, task = make_rows(seed, n=25, n_tasks=3, exact=exact)

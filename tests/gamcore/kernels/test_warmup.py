@@ -6,6 +6,8 @@ import pytest
 
 from gamcore.kernels import warmup
 
+pytestmark = pytest.mark.slow
+
 
 class Child:
     def __init__(self, name, events):

@@ -9,10 +9,10 @@ from sklearn.metrics import mean_tweedie_deviance
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gamcore
-from benchmarks.boosting.conformance import expected_failures
 from gamcore import MultiTaskTreesRegressor, TableError, io
 from gamcore.data.binning import encode_table
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
+from tests.support.conformance import expected_failures
 from tests.support.fits import QUICK, outcomes, two_tasks
 from tests.support.model_files import put, rewrite
 
@@ -207,6 +207,7 @@ def test_the_power_is_kept_and_checked():
         from_bytes(rewrite(written, put(["loss"], "logistic")))
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [MultiTaskTreesRegressor(objective=name, max_rounds=20, random_state=0) for name in POWERS],
     expected_failed_checks=expected_failures,

@@ -15,6 +15,8 @@ from gamcore.distributed.cluster import OnCluster
 from gamcore.distributed.machine import OneMachine
 from tests.support.pieces import cut, mixed_table
 
+pytestmark = pytest.mark.slow
+
 FEATURES = ["a", "b", "c", "yes", "day", "k"]
 SETTINGS = {"random_state": 0, "max_rounds": 60, "outer_bags": 3}
 KINDS = {

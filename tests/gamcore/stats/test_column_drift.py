@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from gamcore import GAMRegressor
@@ -68,7 +68,6 @@ def test_a_planted_move_is_found_and_ranked_first(name, change):
     assert found.words() == f"1 of 5 columns changed significantly: {name}."
 
 
-@settings(max_examples=40, deadline=None)
 @given(some.integers(0, 10_000), some.integers(2, 60), some.integers(2, 60), some.integers(1, 20))
 def test_the_distance_of_numbers_is_that_of_their_shares(seed, n, m, values):
     rng = np.random.default_rng(seed)
@@ -154,7 +153,6 @@ def test_dates_are_told_by_their_ranges(now, words):
 CELLS = some.one_of(some.none(), some.booleans(), some.floats(), some.text(max_size=5), some.dates())
 
 
-@settings(max_examples=30, deadline=None)
 @given(some.lists(CELLS, min_size=1, max_size=8), some.lists(CELLS, min_size=1, max_size=8))
 def test_any_column_is_compared_or_said_not_to_be(then, now):
     old, new = (pd.DataFrame({EVIL: pd.Series(cells, dtype=object), "x": 1.0}) for cells in (then, now))
@@ -175,7 +173,6 @@ def test_shares_of_bars_add_up_and_hold_every_row_but_the_tails():
         overlay(then["a"], now["a"] * np.nan, "number")
 
 
-@settings(max_examples=40, deadline=None)
 @given(some.lists(some.floats(-1e300, 1e300), min_size=1, max_size=9),
        some.lists(some.integers(-(2**60), 2**60), min_size=1))  # fmt: skip
 def test_bars_rise_for_any_numbers(then, now):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
@@ -34,7 +34,6 @@ def test_many_rows_are_interpolated_without_loss(power, phi):
     np.testing.assert_allclose(log_density(y, mean, phi, power)[few], alone, atol=2e-4)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.floats(1.15, 1.8), st.floats(0.3, 5.0), st.floats(0.3, 3.0))
 def test_the_density_adds_up_to_one(power, phi, mean):
     def density(log_y):

@@ -1,5 +1,5 @@
-"""Every kind of plot in every format, written and read back: the file says what the plot says, and data stay plain
-text."""
+"""Plots in every format, written and read back: the file says what the plot says, and data stay plain text. Pictures
+are of the kinds that draw each mark in each of its ways, numbers and words of every kind."""
 
 from __future__ import annotations
 
@@ -31,16 +31,10 @@ from gamcore.viz.files.spreadsheets import sheet_names
 from gamcore.viz.plots.palette import clean
 from gamcore.viz.plots.spec import Axis, Bars, Cells, Panel, Plot, Steps
 from tests.support import kinds
-from tests.support.kinds import FOREIGN, FORMULA, JOBS, LONG, MARKUP
+from tests.support.kinds import FEW, FOREIGN, FORMULA, JOBS, LONG, MARKUP
 
 ABOUT = f"Model churn · table customers {MARKUP}\nseed 0\n{LONG}"  # longer than a property of a document may be
-KINDS = [
-    *(f"curve of {k}" for k in range(6)), "ratio", "marked", "before", "small", "surface", "surface of numbers",
-    "slices", "importance", "task importance", "row, points", "row, link", "comparison", "comparison of levels",
-    "calibration", "ROC", "costs", "residuals", "actual", "over time", "profile", "profile of levels",
-    "alike", "progress", "pairs", "reach", "overlap", "lifts", "plan",
-]  # fmt: skip
-each_kind = pytest.mark.parametrize("kind", KINDS)
+each_kind = pytest.mark.parametrize("kind", FEW)
 
 
 def words_of(plot):
@@ -54,8 +48,12 @@ def squeezed(text):
     return re.sub(r"\s+", "", text)
 
 
-def test_these_are_all_kinds():
-    assert list(kinds.every()) == KINDS
+def test_few_kinds_draw_all_that_any_kind_draws():
+    drawn = {kind: kinds.drawn_by(plot) for kind, plot in kinds.every().items()}
+    assert set().union(*drawn.values()) == set().union(*(drawn[kind] for kind in FEW))
+    for kind in FEW:
+        others = set().union(*(drawn[other] for other in FEW if other != kind))
+        assert drawn[kind] - others, kind  # none of them is there for nothing
 
 
 @each_kind
@@ -148,30 +146,29 @@ def test_intervals_of_levels_are_error_bars():
     np.testing.assert_allclose(down, (curve.scores - curve.lower)[order], atol=1e-8)
 
 
-@each_kind
-def test_numbers_are_in_csv_and_xlsx_and_no_cell_is_a_formula(kind):
-    plot = kinds.every()[kind]
-    table = pd.read_csv(io.BytesIO(export.to_bytes(plot, "csv")), encoding="utf-8-sig")
-    assert table.shape == plot.numbers.shape
-    for cell in [*table.columns, *table.select_dtypes(exclude="number").to_numpy().ravel()]:
-        assert not (isinstance(cell, str) and cell.lstrip() and cell.lstrip()[0] in "=+-@"), cell
-    book = openpyxl.load_workbook(io.BytesIO(export.to_bytes(plot, "xlsx", ABOUT)))
-    sheet = book.worksheets[0]
-    assert (sheet.max_row, sheet.max_column) == (len(plot.numbers) + 1, plot.numbers.shape[1])
-    assert {cell.data_type for row in sheet.iter_rows() for cell in row} <= {"s", "n", "b", "d", "inlineStr"}
-    assert not sheet._hyperlinks
-    assert "seed 0" in [row[0].value for row in book.worksheets[1].iter_rows()]
+def test_numbers_are_in_csv_and_xlsx_and_no_cell_is_a_formula():
+    for kind, plot in kinds.every().items():
+        table = pd.read_csv(io.BytesIO(export.to_bytes(plot, "csv")), encoding="utf-8-sig")
+        assert table.shape == plot.numbers.shape, kind
+        for cell in [*table.columns, *table.select_dtypes(exclude="number").to_numpy().ravel()]:
+            assert not (isinstance(cell, str) and cell.lstrip() and cell.lstrip()[0] in "=+-@"), (kind, cell)
+        book = openpyxl.load_workbook(io.BytesIO(export.to_bytes(plot, "xlsx", ABOUT)))
+        sheet = book.worksheets[0]
+        assert (sheet.max_row, sheet.max_column) == (len(plot.numbers) + 1, plot.numbers.shape[1]), kind
+        assert {cell.data_type for row in sheet.iter_rows() for cell in row} <= {"s", "n", "b", "d", "inlineStr"}, kind
+        assert not sheet._hyperlinks, kind
+        assert "seed 0" in [row[0].value for row in book.worksheets[1].iter_rows()], kind
 
 
-@each_kind
-def test_the_alternative_text_is_a_file_too(kind):
-    plot = kinds.every()[kind]
-    assert clean(plot.words) in export.to_bytes(plot, "txt").decode()
-    assert len(plot.words) > 3
+def test_the_alternative_text_is_a_file_too():
+    for kind, plot in kinds.every().items():
+        assert clean(plot.words) in export.to_bytes(plot, "txt").decode(), kind
+        assert len(plot.words) > 3
 
 
+@pytest.mark.slow
 def test_eight_threads_get_each_their_own():
-    listed = [(kinds.every()[kind], form) for kind in KINDS[:8:4] for form in ("png", "svg", "pdf")]
+    listed = [(kinds.every()[kind], form) for kind in FEW[:8:4] for form in ("png", "svg", "pdf")]
     alone = [shown(export.to_bytes(plot, form), form) for plot, form in listed]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda each: export.to_bytes(*each), listed * 2))
@@ -284,6 +281,7 @@ def test_controls_and_turned_text_are_taken_out_of_names():
     assert titles[0] == "AB"
 
 
+@pytest.mark.slow
 def test_a_feature_without_values_is_a_file_too():
     X = pd.DataFrame({"none": pd.Series([None] * 60, dtype=object), "nan": [np.nan] * 60, "a": np.arange(60.0)})
     model = GAMRegressor(outer_bags=2, max_rounds=5, random_state=0).fit(X, X["a"])

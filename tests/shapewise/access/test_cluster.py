@@ -101,6 +101,7 @@ def asked(address, certificates):
     return made.stdout
 
 
+@pytest.mark.slow
 def test_certificates_are_those_of_dask(certificates, tmp_path):
     with bare_cluster(tmp_path, 1, certificates) as made:
         address = made.client.scheduler.address

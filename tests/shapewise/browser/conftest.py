@@ -1,4 +1,4 @@
-"""Servers, a fresh one for each test and one to read from, and pages that fail a test where the browser complains."""
+"""Two servers per process, one to work on and one to read from; pages fail a test where the browser complains."""
 
 from __future__ import annotations
 
@@ -9,36 +9,34 @@ import pytest
 from shapewise.decisions import guided_example as example
 from shapewise.store.workspace import Workspace
 from shapewise.training.train import add_bands, train
-from tests.support.serving import Server, opened, sound
+from tests.support.serving import LOG, Server, opened, sound
 
 
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory):
-    """Fresh servers, each on an empty workspace; the next one starts while a test is busy with its own."""
-
-    def fresh():
-        return Server(Workspace(tmp_path_factory.mktemp("space") / "space").root)
-
-    spare = [fresh()]
-
-    def take():
-        taken = spare.pop()
-        spare.append(fresh())
-        return taken
-
-    yield take
-    spare.pop().stop()
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory):
+    """A server for all tests of a process: a start takes as long as a short test."""
+    server = Server(Workspace(tmp_path_factory.mktemp("space") / "space").root)
+    yield server
+    server.stop()
 
 
 @pytest.fixture
-def server(servers):
-    with sound(servers()) as taken:
-        yield taken
+def space(shared):
+    """The workspace of the shared server, empty."""
+    space = Workspace(shared.space)
+    for kind, things in (("models", space.models), ("tables", space.tables)):
+        for about in things.listed():
+            space.delete(kind, about.id)
+    return space
 
 
 @pytest.fixture
-def space(server):
-    return Workspace(server.space)
+def server(shared, space):
+    """The shared server on an empty workspace; a traceback in its log fails the test that caused it."""
+    log = shared.space / LOG
+    before = log.stat().st_size
+    yield shared
+    assert b"Traceback" not in log.read_bytes()[before:]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.support.serving import settle
 from tests.support.steps import press, upload
 
 pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_an_email_test_of_three_arms_is_read_in_two_steps(page, tmp_path):

@@ -16,7 +16,7 @@ from tests.support.serving import settle
 from tests.support.steps import press, upload
 
 pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CLAIMS = ROOT / "sample_data" / "claims.csv"
 

@@ -11,7 +11,7 @@ from gamcore import load_model
 from tests.support.serving import settle
 from tests.support.steps import drag_along, press, small_model
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def drag_right(page):

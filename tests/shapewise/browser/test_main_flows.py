@@ -1,4 +1,5 @@
-"""The main flows in a real browser against a real server, and every page by a cold deep link on a fresh one."""
+"""The main flows in a real browser against a real server. Each walk asserts at its stations; the one from a CSV to a
+strategy is in `test_csv_to_strategy.py`."""
 
 from __future__ import annotations
 
@@ -20,30 +21,16 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
 from tests.support import kinds
 from tests.support.measuring import faults_at_rest
-from tests.support.places import DATA
 from tests.support.serving import LOG, Server, opened, settle, sound, window
 from tests.support.steps import drag_along, press, row, small_model, upload
 
 pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PAGES = [
     "home", "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies",
     "experiment", "report",
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize("path", ["", "data", "shapes", "report"])  # a page of each section of the menu
-def test_a_cold_deep_link_on_a_fresh_server(page, space, path):
-    small_model(space)
-    page.goto(f"/{path}")
-    settle(page)
-    heading = path.capitalize() or "Home"
-    page.get_by_role("heading", name=heading, exact=True).first.wait_for()
-    assert page.url.split("?")[0].endswith(f"/{path or 'home'}")
-    assert page.get_by_role("dialog").count() == 0
-    for link in PAGES:
-        assert page.get_by_role("link", name=link.capitalize(), exact=True).count() == 1
 
 
 SLOW_DISK = """
@@ -57,32 +44,46 @@ sys.meta_path.insert(0, SlowDisk)
 """
 
 
-def test_a_first_visitor_reads_that_libraries_load(chromium, tmp_path):
-    """From a fast disk they load before a browser has drawn the sentence, and nobody needs it."""
+def test_cold_links_and_the_menu_from_there(chromium, tmp_path):
+    """On a slow disk the first visitor reads that libraries load: from a fast one they load before a browser has drawn
+    the sentence, and nobody needs it. Then come links to a page of each section of the menu, each in a session of its
+    own. From the last one the menu leads on, and a reload stays."""
     (tmp_path / "sitecustomize.py").write_text(SLOW_DISK)
     space = Workspace(tmp_path / "space")
     small_model(space)
-    with sound(Server(space.root, {"PYTHONPATH": str(tmp_path)})) as server, opened(chromium, server) as page:
-        page.goto("/shapes", wait_until="commit")
-        page.get_by_text("Starting Shapewise").wait_for()
-        settle(page)
-        page.get_by_role("heading", name="Shapes", exact=True).first.wait_for()
+    with sound(Server(space.root, {"PYTHONPATH": str(tmp_path)})) as server:
+        with opened(chromium, server) as page:
+            page.goto("/shapes", wait_until="commit")
+            page.get_by_text("Starting Shapewise").wait_for()
+            leads_to(page, "shapes")
+        for path in ("", "data", "report"):
+            with opened(chromium, server) as page:
+                page.goto(f"/{path}")
+                leads_to(page, path)
+        with opened(chromium, server) as page:
+            page.goto("/train")
+            settle(page)
+            page.get_by_role("link", name="Models", exact=True).click()
+            page.get_by_role("button", name="Rename").wait_for()
+            page.get_by_role("link", name="Shapes", exact=True).click()
+            for _ in range(2):
+                page.get_by_text("Whole-curve band").or_(page.get_by_text("Observed")).first.wait_for()
+                page.reload()
+                settle(page)
 
 
-def test_the_menu_leads_on_from_a_cold_link_and_a_reload_stays(page, space):
-    small_model(space)
-    page.goto("/train")
+def leads_to(page, path):
+    """Check that a link shows its page, with the whole menu beside it."""
     settle(page)
-    page.get_by_role("link", name="Models", exact=True).click()
-    page.get_by_role("button", name="Rename").wait_for()
-    page.get_by_role("link", name="Shapes", exact=True).click()
-    page.get_by_text("Whole-curve band").or_(page.get_by_text("Observed")).first.wait_for()
-    page.reload()
-    settle(page)
-    page.get_by_text("Whole-curve band").or_(page.get_by_text("Observed")).first.wait_for()
+    page.get_by_role("heading", name=path.capitalize() or "Home", exact=True).first.wait_for()
+    assert page.url.split("?")[0].endswith(f"/{path or 'home'}")
+    assert page.get_by_role("dialog").count() == 0
+    for link in PAGES:
+        assert page.get_by_role("link", name=link.capitalize(), exact=True).count() == 1
 
 
-def test_from_nothing_to_a_shape_in_three_clicks(page):
+def test_three_clicks_to_a_shape_then_bands_on_every_scale(page, space):
+    """From nothing to a sentence that the band supports; bands come while the curve is already there."""
     page.goto("/")
     settle(page)
     press(page, "Load renewal")
@@ -100,42 +101,24 @@ def test_from_nothing_to_a_shape_in_three_clicks(page):
     page.locator("[class*=st-key-headline]", has_text="sex").first.wait_for()
     page.keyboard.press("ArrowDown")
     page.locator("[class*=st-key-headline]", has_text="coupon").first.wait_for()
-
-
-def test_an_uploaded_csv_becomes_shapes(page, tmp_path, space):
-    source = DATA / "adult.parquet"
-    if not source.exists():
-        pytest.skip("The adult table is not on this machine.")
-    adult = tmp_path / "adult.csv"
-    pd.read_parquet(source).to_csv(adult, index=False)
-    page.goto("/data")
-    settle(page)
-    upload(page, adult)
-    page.get_by_role("button", name="Train on this table").wait_for()
-    press(page, "Train on this table")
-    page.get_by_role("button", name="Train", exact=True).wait_for()
-    settle(page)
-    assert page.get_by_role("combobox", name=re.compile("Predict")).input_value() in ("", "income")
-    page.get_by_text("Fast", exact=True).click()
-    settle(page)
-    press(page, "Train")
-    page.get_by_role("button", name="Read the curves").wait_for()
+    page.get_by_text("Bands from 30 refits").wait_for()
     (model,) = space.models.listed()
-    assert model.metrics["auc"] > 0.92
-    press(page, "Read the curves")
-    page.get_by_text("Whole-curve band").or_(page.get_by_text("Observed")).first.wait_for()
+    assert model.bands == 30
+
+    page.goto(f"/shapes?model={model.id}&feature=position_clicks")
     settle(page)
-    page.locator(".js-plotly-plot").first.wait_for()
-    page.get_by_text("Bands from 30 refits").wait_for()  # the page is drawn anew when they come
+    page.locator("[class*=st-key-headline]", has_text=re.compile("position_clicks: .*(falls|up and down)")).wait_for()
+    legend = page.locator(".js-plotly-plot .legendtext")
+    legend.get_by_text("95% band, whole curve").wait_for()
+    page.get_by_text("What bands say").click()
+    page.get_by_text("What they do not say").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("radio", name="Odds ratio").click()
+    page.locator(".ytitle", has_text="odds ratio").wait_for()
+    page.get_by_role("link", name="Pairs", exact=True).click()
+    page.get_by_role("radio", name="Odds ratio").wait_for()
     settle(page)
-    press(page, "Download")
-    with page.expect_download() as waiting:
-        press(page, "CSV")
-    assert "score" in Path(waiting.value.path()).read_text(encoding="utf-8-sig").splitlines()[0]
-    with page.expect_download() as waiting:
-        press(page, "PPTX")
-    assert waiting.value.suggested_filename.endswith(".pptx")
-    assert Path(waiting.value.path()).read_bytes().startswith(b"PK")
+    assert page.get_by_role("radio", name="Odds ratio").is_checked()  # the same on every page
 
 
 def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
@@ -173,7 +156,8 @@ def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
 DRAWN = "document.querySelector('.js-plotly-plot').data.map(t => `${t.name} ${JSON.stringify(t.y)}`).join()"
 
 
-def test_a_setting_redraws_the_curve_and_the_full_model_follows(page, space):
+def test_a_setting_redraws_the_curve_and_a_feature_is_left_out(page, space):
+    """Both are tried on one refit, and both lead to the full model."""
     model = small_model(space, rounds=5000)
     page.goto("/shapes")
     settle(page)
@@ -194,16 +178,13 @@ def test_a_setting_redraws_the_curve_and_the_full_model_follows(page, space):
     assert newest.spec["changes"]["max_leaves"] == 3
     assert newest.name == model.name
 
-
-def test_a_feature_can_be_left_out(page, space):
-    model = small_model(space, rounds=5000)
     page.goto(f"/shapes?model={model.id}")
     settle(page)
     segment(page, "What if it were left out")
     page.get_by_text("the held-out RMSE").wait_for()
     press(page, "Train the model without it")
     page.get_by_role("button", name="Read the curves").wait_for()
-    (newest, _) = space.models.listed()
+    newest = space.models.listed()[0]
     assert len(newest.spec["features"]) == len(model.spec["features"]) - 1
     page.locator(".st-key-in-view", has_text="without").wait_for()
 
@@ -266,24 +247,9 @@ def test_rank_choose_refit_read_select_and_download(page, space):
     assert "heatmap" in Path(waiting.value.path()).read_text()
 
 
-def test_deleting_asks_once(page, space):
+def test_a_model_file_comes_back_and_what_is_ticked_is_deleted(page, space, tmp_path):
     model = small_model(space)
-    page.goto(f"/models?model={model.id}")
-    settle(page)
-    press(page, "Delete")
-    page.get_by_role("button", name="Delete model").click()
-    page.get_by_text("There is no model of housing yet").wait_for()
-    assert space.models.listed() == []
-    page.goto("/data")
-    settle(page)
-    press(page, "Delete")
-    page.get_by_role("button", name="Delete table").click()
-    page.get_by_text("Start with a sample").wait_for()
-    assert space.tables.listed() == []
-
-
-def test_a_model_file_goes_out_and_comes_back(page, space, tmp_path):
-    model = small_model(space)
+    space.models.rename(model.id, "the first")
     page.goto(f"/models?model={model.id}")
     settle(page)
     with page.expect_download() as waiting:
@@ -302,18 +268,24 @@ def test_a_model_file_goes_out_and_comes_back(page, space, tmp_path):
     page.get_by_text("not a complete .gamx model file").wait_for()
     assert len(space.models.listed()) == 2
 
-
-def test_models_act_on_the_row_that_is_ticked(page, space):
-    first, second = small_model(space), small_model(space, rounds=5)
-    space.models.rename(first.id, "the first")
-    space.models.rename(second.id, "the second")
-    page.goto(f"/models?model={first.id}")
+    page.goto(f"/models?model={model.id}")  # the older of the two
     settle(page)
     page.get_by_role("heading", name="the first").wait_for()
     press(page, "Delete")
     page.get_by_role("button", name="Delete model").click()
-    page.get_by_role("heading", name="the second").wait_for()
-    assert [model.id for model in space.models.listed()] == [second.id]
+    page.get_by_role("heading", name="brought").wait_for()
+    assert [one.name for one in space.models.listed()] == ["brought"]
+    settle(page)
+    press(page, "Delete")
+    page.get_by_role("button", name="Delete model").click()
+    page.get_by_text("There is no model of housing yet").wait_for()
+    assert space.models.listed() == []
+    page.goto("/data")
+    settle(page)
+    press(page, "Delete")
+    page.get_by_role("button", name="Delete table").click()
+    page.get_by_text("Start with a sample").wait_for()
+    assert space.tables.listed() == []
 
 
 def test_hostile_names_make_no_element(page, space):
@@ -367,35 +339,6 @@ def test_loans_of_two_kinds_from_three_clicks_to_one_row(page):
     page.reload()
     settle(page)
     page.get_by_role("heading", name="One feature over the tasks").wait_for()
-
-
-def test_bands_appear_and_the_curve_is_read_on_every_scale(page, space):
-    """From a click on Train to a sentence that the band supports; bands come while the curve is already there."""
-    page.goto("/")
-    settle(page)
-    press(page, "Load renewal")
-    press(page, "Train on this table")
-    page.get_by_role("button", name="Train", exact=True).wait_for()
-    settle(page)
-    press(page, "Train")
-    page.get_by_role("button", name="Read the curves").wait_for()
-    page.get_by_text("Bands from 30 refits").wait_for()
-    (model,) = space.models.listed()
-    assert model.bands == 30
-    page.goto(f"/shapes?model={model.id}&feature=position_clicks")
-    settle(page)
-    page.locator("[class*=st-key-headline]", has_text=re.compile("position_clicks: .*(falls|up and down)")).wait_for()
-    legend = page.locator(".js-plotly-plot .legendtext")
-    legend.get_by_text("95% band, whole curve").wait_for()
-    page.get_by_text("What bands say").click()
-    page.get_by_text("What they do not say").wait_for()
-    page.keyboard.press("Escape")
-    page.get_by_role("radio", name="Odds ratio").click()
-    page.locator(".ytitle", has_text="odds ratio").wait_for()
-    page.get_by_role("link", name="Pairs", exact=True).click()
-    page.get_by_role("radio", name="Odds ratio").wait_for()
-    settle(page)
-    assert page.get_by_role("radio", name="Odds ratio").is_checked()  # the same on every page
 
 
 def test_a_row_moves_with_its_sliders_and_two_models_are_compared(page, space):
@@ -561,46 +504,42 @@ def offline(chromium, file):
     context.close()
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_every_kind_of_plot_draws_itself_without_a_network(chromium, tmp_path, mode):
+def test_every_kind_of_plot_draws_itself_without_a_network(chromium, tmp_path):
     every = kinds.every()
-    file = tmp_path / "all.html"
-    file.write_bytes(to_html(kinds.MARKUP, [ReportPart(plot=plot) for plot in every.values()], kinds.MARKUP, mode))
-    with offline(chromium, file) as opened:
-        drawn = "document.querySelectorAll('.js-plotly-plot .main-svg').length"
-        opened.wait_for_function(f"{drawn} >= {len(every)}")
-        assert opened.locator(".js-plotly-plot").count() == len(every)
-        titles = opened.locator("section h2").all_text_contents()
-        assert len(titles) == len(every)
+    parts = [ReportPart(plot=plot) for plot in every.values()]
+    drawn = "document.querySelectorAll('.js-plotly-plot .main-svg').length"
+    for mode in ("light", "dark"):
+        file = tmp_path / f"{mode}.html"
+        file.write_bytes(to_html(kinds.MARKUP, parts, kinds.MARKUP, mode))
+        with offline(chromium, file) as opened:
+            opened.wait_for_function(f"{drawn} >= {len(every)}")
+            assert opened.locator(".js-plotly-plot").count() == len(every)
+            assert len(opened.locator("section h2").all_text_contents()) == len(every)
 
 
-def test_what_should_not_fail_has_a_number_that_only_the_log_explains(chromium, servers):
+def test_what_should_not_fail_has_a_number_that_only_the_log_explains(chromium, shared, space):
     """A page, and a callback that runs without it; what is refused is said in its own words."""
-    server = servers()
-    space = Workspace(server.space)
     table = space.tables.add(pd.DataFrame({"a": range(50), "b": list("xy") * 25}), "damaged")
     path = space.tables.path(table.id)
     whole = path.read_bytes()
     path.write_bytes(b"PAR1 no table")
-    try:
-        server.ready()
-        page = chromium.new_page()
-        page.goto(f"{server.address}/data?table={table.id}")
-        page.get_by_text("changed or damaged").wait_for()
-        path.unlink()
-        page.reload()
-        page.get_by_text("restore it from a backup").wait_for()
-        path.write_bytes(whole)
-        space.edit("tables", table.id, lambda about: about | {"roles": 5})  # what no code of ours writes
-        page.reload()
-        page.get_by_text("Something went wrong").wait_for()
-        told = page.inner_text("body")
-        number = re.search(r"error ([0-9a-f]{8})", told)[1]
-        assert "Traceback" not in told
-        assert "attribute" not in told.lower()
-        log = (server.space / LOG).read_text(encoding="utf-8")
-        assert f"error {number}" in log
-        assert "Traceback" in log
-        page.close()
-    finally:
-        server.stop()
+    context = window(chromium, base_url=shared.ready())
+    page = context.new_page()
+    page.goto(f"/data?table={table.id}")
+    page.get_by_text("changed or damaged").wait_for()
+    path.unlink()
+    page.reload()
+    page.get_by_text("restore it from a backup").wait_for()
+    path.write_bytes(whole)
+    space.edit("tables", table.id, lambda about: about | {"roles": 5})  # what no code of ours writes
+    page.reload()
+    page.get_by_text("Something went wrong").wait_for()
+    shown = page.inner_text("body")
+    number = re.search(r"error ([0-9a-f]{8})", shown)[1]
+    assert "Traceback" not in shown
+    assert "attribute" not in shown.lower()
+    log = (shared.space / LOG).read_text(encoding="utf-8")
+    assert f"error {number}" in log
+    assert "Traceback" in log
+    context.close()
+    space.edit("tables", table.id, lambda about: about | {"roles": {}})

@@ -12,7 +12,7 @@ from tests.support.serving import settle
 from tests.support.steps import press, upload
 
 pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):

@@ -14,7 +14,7 @@ from tests.support.spaces import until
 from tests.support.steps import press
 
 pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ROWS, FILES = 120_000, 6
 

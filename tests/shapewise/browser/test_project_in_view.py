@@ -12,10 +12,10 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from tests.support.serving import settle
 from tests.support.spaces import frame, spec_of
-from tests.support.steps import press, small_model
+from tests.support.steps import press, row, small_model
 
 pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def in_view(page):
@@ -64,7 +64,7 @@ def test_every_page_shows_the_project_in_view_and_every_link_carries_it(page, tw
 
 def test_a_trained_model_comes_into_view_whatever_page_is_open(page, two, space):
     prices, churn = two
-    many = space.tables.add(frame(100_000), "many customers")
+    many = space.tables.add(frame(60_000), "many customers")
     page.goto(f"/overview?model={prices.id}")
     settle(page)
     page.goto(f"/train?table={many.id}")
@@ -85,15 +85,24 @@ def test_a_trained_model_comes_into_view_whatever_page_is_open(page, two, space)
     assert "customers" in in_view(page)
 
 
-def test_a_deleted_model_is_said_to_be_deleted(page, two, space):
+def test_what_one_tab_deletes_the_other_says(page, two, space):
     prices, churn = two
     page.goto(f"/shapes?model={churn.id}")
     settle(page)
-    space.delete("models", churn.id)  # in another tab
-    page.get_by_role("radio", name="Odds ratio").click()
+    page.locator(".js-plotly-plot").first.wait_for()
+    other = page.context.new_page()
+    other.goto(f"/models?model={churn.id}")
+    settle(other)
+    press(other, "Delete")
+    other.get_by_role("button", name="Delete model").click()
+    other.locator(".st-key-in-view", has_text="churn").wait_for(state="detached")
+    other.close()
+    row(page, 1)  # the next feature, in a tab that is still open
     page.get_by_text("was deleted on").wait_for()
     assert "by you" in page.inner_text("body")
     assert page.locator(".js-plotly-plot").count() == 0
+    assert "prices" not in page.locator("[class*=st-key-headline]").all_inner_texts()
+    assert prices.id not in page.url
     page.goto(f"/overview?model={churn.id}")  # last month's link, in a new session
     page.get_by_text("was deleted on").wait_for()
     assert "churn" in page.get_by_text("was deleted on").inner_text()
@@ -102,17 +111,15 @@ def test_a_deleted_model_is_said_to_be_deleted(page, two, space):
     assert f"model={prices.id}" in page.url
 
 
-def test_a_link_to_what_never_was_opens_nothing(page, two):
+def test_links_and_tabs_open_their_own_and_nothing_else(page, two, space):
+    """What never was; a board, which opens its project; two tabs; and two models of one target."""
+    prices, churn = two
     for path in ("shapes?model=" + "e" * 16, "data?table=" + "e" * 16, "strategies?board=" + "e" * 16):
         page.goto(f"/{path}")
         page.get_by_text("There is no such").wait_for()
         assert page.locator(".js-plotly-plot").count() == 0
 
-
-def test_a_board_opens_its_project(page, two, space):
-    prices, churn = two
-    made = boards.StrategySet("first board")
-    board = boards.add_board(space, made, prices.table)
+    board = boards.add_board(space, boards.StrategySet("first board"), prices.table)
     page.goto(f"/overview?model={churn.id}")
     settle(page)
     page.goto(f"/experiment?board={board.id}")
@@ -120,9 +127,6 @@ def test_a_board_opens_its_project(page, two, space):
     menu(page, "Strategies")
     page.locator("[aria-label*='first board']").or_(page.locator("input[value*='first board']")).first.wait_for()
 
-
-def test_two_tabs_each_keep_their_own(page, two):
-    prices, churn = two
     other = page.context.new_page()
     page.goto(f"/shapes?model={prices.id}")
     other.goto(f"/shapes?model={churn.id}")
@@ -132,12 +136,9 @@ def test_two_tabs_each_keep_their_own(page, two):
     menu(other, "Rows")
     assert "prices" in in_view(page)
     assert "churn" in in_view(other)
+    other.close()
 
-
-def test_models_of_one_target_are_told_apart(page, space, two):
-    _, churn = two
-    spec = Spec.from_dict(churn.spec)
-    without = train(space, replace(spec, features=["a", "b"]))
+    without = train(space, replace(Spec.from_dict(churn.spec), features=["a", "b"]))
     page.goto(f"/shapes?model={without.id}")
     page.locator(".st-key-in-view", has_text="without c").wait_for()
     menu(page, "Compare")

@@ -8,7 +8,7 @@ from shapewise.store.workspace import Workspace
 from tests.support.serving import serving, settle, window
 
 pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PATHS = ("/", "/shapes", "/people")
 

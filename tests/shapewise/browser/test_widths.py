@@ -15,7 +15,7 @@ from tests.support.places import ROOT
 from tests.support.serving import settle, window
 
 pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 WIDTHS = (1440, 1024, 390)
 OF_MODEL = ("data", "train", "models", "compare", "overview", "shapes", "pairs", "rows", "strategies", "experiment",

@@ -6,7 +6,6 @@ import gzip
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -88,10 +87,8 @@ READY = (
 def test_a_child_that_fails_is_one_sentence_and_leaves_nothing(code, words, source, tmp_path, monkeypatch, caplog):
     written = f"open({str(tmp_path)!r} + '/into/half', 'w').write('x'); "
     monkeypatch.setattr(loader, "PROGRAM", written + code)
-    began = time.monotonic()
     with pytest.raises(ReaderError, match=words) as caught:
         load(source, "t.csv", tmp_path / "into", ReadLimits(memory=50 * MB, seconds=1.0))
-    assert time.monotonic() - began < 20
     assert not (tmp_path / "into").exists()
     assert "secret" not in str(caught.value)
     if words == "reader stopped":
@@ -323,15 +320,15 @@ def test_a_sample_is_spread_evenly():
 # --- bombs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_is_refused_without_unpacking(bomb):
     name, make = BOMBS[bomb]
     data = make()
     assert len(data) <= 5_000_002
-    seconds, growth, said = read(name, data)
+    _, growth, said = read(name, data)
     assert said.endswith(".")
     assert growth - tiny()[1] < 100_000_000
-    assert seconds < 30  # how fast it is, benchmarks say; here only that it is not unpacked
 
 
 def test_damaged_files_are_read_or_refused(tmp_path):
@@ -365,7 +362,7 @@ def test_a_reading_knows_what_it_took(source, tmp_path):
     reading = Reading(source, "t.csv", tmp_path / "into", ReadLimits(), nothing)
     reading.finish()
     assert reading.peak >= reading.base > 50 * MB
-    assert 0 < reading.seconds < 30
+    assert reading.seconds > 0
 
 
 @pytest.mark.parametrize(
@@ -384,10 +381,8 @@ def test_a_reading_knows_what_it_took(source, tmp_path):
 def test_a_child_that_a_file_has_taken_hold_of_cannot_block_or_mislead(code, source, tmp_path, monkeypatch):
     program = f"import os, pathlib, sys, time; folder = pathlib.Path(sys.argv[2]); {code}; time.sleep(60)"
     monkeypatch.setattr(loader, "PROGRAM", program)
-    began = time.monotonic()
     with pytest.raises(ReaderError, match="reader stopped"):
         load(source, "t.csv", tmp_path / "into", ReadLimits(seconds=1.0))
-    assert time.monotonic() - began < 10
     assert not (tmp_path / "into").exists()
 
 

@@ -49,6 +49,7 @@ def team(tmp_path):
             wait(one, identifier)
 
 
+@pytest.mark.slow
 def test_jobs_wait_for_a_slot_in_their_order(team):
     ann, bob, spec = team
     first = runs.start(ann, spec, 1)
@@ -66,6 +67,7 @@ def test_jobs_wait_for_a_slot_in_their_order(team):
     assert ann.models.listed()[0].id not in {model.id for model in bob.models.listed()}
 
 
+@pytest.mark.slow
 def test_the_page_tells_what_trains_from_what_waits(tmp_path, monkeypatch):
     monkeypatch.setenv("GAMCORE_WORKSPACE", str(tmp_path / "space"))
     monkeypatch.setenv("GAMCORE_SLOTS", "1")
@@ -81,6 +83,7 @@ def test_the_page_tells_what_trains_from_what_waits(tmp_path, monkeypatch):
         wait(space, run)
 
 
+@pytest.mark.slow
 def test_one_person_does_not_take_all_slots(team):
     ann, bob, spec = team
     keeper._keepers.pop(str(ann.root.resolve()), None)
@@ -159,6 +162,7 @@ def test_what_is_too_large_is_refused_before_it_begins(team):
         runs.start(viewer, spec, 1)
 
 
+@pytest.mark.slow
 def test_bands_of_a_model_are_for_those_who_may_change_it(team):
     ann, bob, spec = team
     quick = replace(spec, changes={"max_rounds": 5, "n_bags": 8})
@@ -232,6 +236,7 @@ def test_an_unexpected_failure_has_a_number_that_the_log_knows(tmp_path):
     assert f"error {number}" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_next_server_ends_what_was_going_on_and_starts_what_waits(team):
     """The server here is a child that queues two trainings on one slot and dies."""
     ann, _, spec = team
@@ -295,6 +300,7 @@ while own._thread is not None:
 """
 
 
+@pytest.mark.slow
 def test_two_servers_share_a_workspace_s_slots_and_start_each_job_once(team, monkeypatch):
     ann, _, spec = team
     ann.limits = replace(ONE, queue_each=0)
@@ -319,6 +325,7 @@ def test_two_servers_share_a_workspace_s_slots_and_start_each_job_once(team, mon
     assert max(int(going) for _, going in told) == 2
 
 
+@pytest.mark.slow
 def test_a_keeper_has_no_thread_when_there_is_nothing_to_keep(team):
     ann, _, spec = team
     run = wait(ann, runs.start(ann, replace(spec, changes={"max_rounds": 5, "n_bags": 8}), 1))

@@ -89,6 +89,7 @@ def test_a_page_runs_its_own_scripts_only(hostile):
     assert "&lt;script&gt;window.hacked=1" in page
 
 
+@pytest.mark.slow
 def test_an_archive_has_everything(hostile):
     found = zipfile.ZipFile(io.BytesIO(export.to_report(hostile, "zip")))
     names = found.namelist()
@@ -98,6 +99,7 @@ def test_an_archive_has_everything(hostile):
     assert not any(".." in name or name.startswith("/") for name in names)
 
 
+@pytest.mark.slow
 def test_steps_are_told_and_may_stop_a_report(hostile):
     told = []
     export.to_report(hostile, "zip", lambda share, words: told.append(share))
@@ -121,6 +123,7 @@ def everything(space, made):
     return model, recipes.save(space, recipes.Recipe("", "A review", "", tuple(items), "of step", made.id))
 
 
+@pytest.mark.slow
 def test_a_recipe_is_carried_out_and_says_what_it_left_out(acted):
     space, _, made = acted
     model, recipe = everything(space, made)
@@ -200,6 +203,7 @@ def test_a_worker_makes_a_report_and_a_scored_table(acted):
     assert [one.id for one in packs.packs(space, "report")] == [first]
 
 
+@pytest.mark.slow
 def test_a_pack_is_cancelled_and_a_failure_is_told(acted):
     space, _table, made = acted
     model, recipe = everything(space, made)
@@ -214,6 +218,7 @@ def test_a_pack_is_cancelled_and_a_failure_is_told(acted):
     assert "changed or damaged" in failed.message
 
 
+@pytest.mark.slow
 def test_only_so_many_packs_are_kept(acted, monkeypatch):
     space, table, made = acted
     monkeypatch.setattr(packs, "MOST_KEPT", 2)
@@ -225,6 +230,7 @@ def test_only_so_many_packs_are_kept(acted, monkeypatch):
     assert [one.id for one in packs.packs(space)] == listed[:0:-1]
 
 
+@pytest.mark.slow
 def test_files_count_as_what_their_owner_keeps_until_they_are_deleted(acted):
     space, table, made = acted
     before = kept(space)
@@ -311,6 +317,7 @@ def test_a_weighted_auc_is_as_sure_as_its_rows_are_many():
 MARKED = "a\ufefftext"
 
 
+@pytest.mark.slow
 def test_the_mark_of_a_file_s_beginning_anywhere_breaks_nothing():
     """It came out of a spreadsheet with the text: PDFs broke at it."""
     model = kinds.model()[0]

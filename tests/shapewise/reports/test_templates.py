@@ -155,6 +155,7 @@ def test_entities_are_not_expanded():
     assert len(made) < 200_000
 
 
+@pytest.mark.slow
 def test_a_template_is_kept_used_and_missed(acted):
     space, _, board = acted
     with pytest.raises(StoreError, match=r"choose a \.pptx or \.potx"):

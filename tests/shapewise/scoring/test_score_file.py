@@ -117,6 +117,7 @@ def test_only_columns_that_are_wanted_are_written(large, tmp_path):
         scored(space, model.id, table.id, tmp_path, keep=("gone",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_bytes_of_a_file_are_known_within_a_factor_before_it_is_made(kind, acted, tmp_path):
     space, table, made = acted
@@ -137,6 +138,7 @@ def test_what_no_sheet_or_browser_holds_is_refused_before_it_begins(large, monke
     assert packs.packs(space) == []
 
 
+@pytest.mark.slow
 def test_a_file_over_the_quota_is_refused_before_it_begins_and_never_kept(acted, monkeypatch):
     space, table, made = acted
     model = made.read().strategies[0].model

@@ -88,6 +88,7 @@ def filled(column):
     return ["" if pd.isna(cell) else cell for cell in column]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_a_scored_file_has_reasons_review_and_letters(sure, kind):
     space, table, model, _ = sure
@@ -162,6 +163,7 @@ def test_the_base_comes_from_training_rows(sure):
     assert explained(from_saved(space.models.load(model.id)), spoilt, Names(), how).reasons == formula.reasons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "xlsx"])
 def test_a_scored_file_has_the_smallest_change_of_each_row(sure, kind):
     space, table, model, _ = sure

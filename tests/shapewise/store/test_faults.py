@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.app import faults, lost_records
 from shapewise.errors import FULL, StoreError
 from shapewise.ingest import supervisor as loader
 from shapewise.ingest.common import ReaderError
@@ -21,11 +20,14 @@ from shapewise.store.cleanup import sweep
 from shapewise.store.database import forget
 from shapewise.store.workspace import Workspace
 from shapewise.training import runs
+from tests.support import kills, lost_records
 from tests.support.spaces import LONG, fill, frame, spec_of, until, wait
+
+pytestmark = pytest.mark.slow
 
 
 def test_kills_at_random_instants_leave_nothing_half():
-    assert faults.kill(10, seed=1) == 0
+    assert kills.kill(10, seed=1) == 0
 
 
 def test_records_lost_in_any_way_lose_nothing():
@@ -34,14 +36,14 @@ def test_records_lost_in_any_way_lose_nothing():
 
 def test_the_look_after_a_kill_sees_what_is_wrong(tmp_path):
     """The benchmark would find each of these: it is not content with everything."""
-    template = faults.make_template(tmp_path / "template")
+    template = kills.make_template(tmp_path / "template")
     model = sorted(template.models)[0]
 
     def spoil(name, harm):
         shutil.copytree(template.now, tmp_path / name)
         space = Workspace(tmp_path / name)
         harm(space)
-        found = list(faults.problems(space.root, template, "save"))
+        found = list(kills.problems(space.root, template, "save"))
         forget(space.root)
         return found
 

@@ -23,6 +23,8 @@ from shapewise.store.object_store import Folder
 from shapewise.store.workspace import Workspace
 from tests.support.spaces import frame
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import os, sys
 from pathlib import Path

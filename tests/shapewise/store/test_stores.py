@@ -27,6 +27,8 @@ from shapewise.training import runs
 from shapewise.training.train import train
 from tests.support.spaces import frame, spec_of, wait
 
+pytestmark = pytest.mark.slow
+
 POSTGRES, S3 = os.environ.get("GAMCORE_TEST_POSTGRES_URL", ""), os.environ.get("GAMCORE_TEST_S3_URL", "")
 ANN, BOB = Person("a", "Ann", "editor"), Person("b", "Bob", "editor")
 

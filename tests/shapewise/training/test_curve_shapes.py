@@ -46,6 +46,7 @@ def test_shapes_are_read_changed_and_told():
     assert freed.parameters()["shapes"] == "steps"
 
 
+@pytest.mark.slow
 def test_the_form_makes_a_model_of_these_shapes(space, waves):
     app = open_page("train", table=waves.id)
     fields = {field.label: field for field in app.multiselect}

@@ -38,6 +38,7 @@ def test_directions_are_read_changed_and_told():
     assert directions.turned(spec, "use", 1).changes["monotone"] == {"age": 1, "use": 1, "size": 1}
 
 
+@pytest.mark.slow
 def test_the_form_makes_a_model_that_keeps_the_order(space, waves):
     app = open_page("train", table=waves.id)
     fields = {field.label: field for field in app.multiselect}

@@ -26,6 +26,7 @@ def jumps(space):
     return space.tables.add(pd.DataFrame({"stamp": stamp, "b": rng.integers(0, 5, stamp.size), "y": y}), "jumps", [])
 
 
+@pytest.mark.slow
 def test_the_switch_makes_a_model_with_finer_bins(space, jumps):
     app = open_page("train", table=jumps.id)
     next(one for one in app.toggle if one.label == "More bins while they pay").set_value(True).run()

@@ -21,6 +21,8 @@ from shapewise.training.spec import Spec
 from tests.support.pieces import files_of, mixed_table, same_bits
 from tests.support.spaces import until, wait
 
+pytestmark = pytest.mark.slow
+
 FEATURES = ["a", "b", "c", "yes", "day", "k"]
 KINDS = {
     "a number": {"target": "number", "goal": "number"},

@@ -20,6 +20,8 @@ from tests.support.pages import button, open_page
 from tests.support.pieces import files_of, mixed_table
 from tests.support.spaces import wait
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def dataset(lake, space):

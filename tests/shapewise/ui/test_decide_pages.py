@@ -46,6 +46,7 @@ def on_experiment(acted, view):
 # Strategies
 
 
+@pytest.mark.slow
 def test_the_guide_leads_to_a_board(space):
     app = open_page("strategies")
     button(app, "Load renewal").click().run()

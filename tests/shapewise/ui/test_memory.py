@@ -10,9 +10,11 @@ import time
 import psutil
 import pytest
 
-from benchmarks.app import sessions as protocol
+from tests.support import sessions as protocol
 from tests.support.places import ROOT
 from tests.support.serving import Server, sound
+
+pytestmark = pytest.mark.slow
 
 ARRAYS = """
 for _ in range(3):  # the C library learns from what comes and goes

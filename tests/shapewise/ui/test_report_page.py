@@ -182,6 +182,7 @@ def test_a_report_without_a_board_or_a_table(full):
     assert not app.exception
 
 
+@pytest.mark.slow
 def test_a_table_is_scored_on_the_page(acted):
     space, table, made = acted
     app = open_page("models", model=made.read().strategies[0].model)

@@ -18,7 +18,7 @@ pytest.importorskip("playwright.sync_api")
 for needed in ("authlib", "httpx", "oidc_provider_mock"):
     if find_spec(needed) is None:  # not imported here: the provider has a process of its own, and warns
         pytest.skip(f"{needed} is not installed.", allow_module_level=True)
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SECRETS = """
 [auth]

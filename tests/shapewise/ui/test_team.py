@@ -19,7 +19,7 @@ from tests.support.serving import Server, settle, sound, window
 from tests.support.spaces import frame, spec_of
 
 pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SECRET = "p" * 40
 SHARED = {

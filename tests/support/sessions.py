@@ -24,6 +24,9 @@ WAIT = 60.0
 """Seconds after which a rerun counts as failed."""
 
 WIDGETS = ("button", "button_group", "checkbox", "number_input", "radio", "selectbox", "slider")
+ERROR_ICONS = ("", ":material/error:")
+"""Of what a page refuses or fails at. A red box with another icon is a finding: of a test that must be stopped, say."""
+
 Kind = Literal["open", "visit", "change", "tick"]
 Place = tuple[int, ...]
 
@@ -114,7 +117,7 @@ class Screen:
     def _note_error(self, kind: str, element: Element) -> None:
         if kind == "exception" and not element.exception.is_warning:
             self.errors.append(f"{element.exception.type}: {element.exception.message}")
-        elif kind == "alert" and element.alert.format == Alert.ERROR:
+        elif kind == "alert" and element.alert.format == Alert.ERROR and element.alert.icon in ERROR_ICONS:
             self.errors.append(element.alert.body)
 
     def _end(self, status: int) -> None:

@@ -21,6 +21,8 @@ from benchmarks.multitask import report as tasks_report
 from benchmarks.multitask import studies as tasks_studies
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def test_benchmarks_are_imported_without_the_libraries_they_compare():
     modules = sorted(f"{path.parent.name}.{path.stem}" for path in (ROOT / "benchmarks").glob("*/*.py"))

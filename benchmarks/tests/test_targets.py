@@ -27,6 +27,8 @@ from benchmarks.boosting.target_trials import EXPOSURE, KINDS, Trial
 from benchmarks.harness import available, outcomes
 from benchmarks.harness.outcomes import QUANTILE
 
+pytestmark = pytest.mark.slow
+
 MANY = 40_000
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from benchmarks.boosting import loss_steps, scale, steps
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_a_step_of_each_loss_is_timed(loss):

@@ -1,9 +1,7 @@
-"""The real tables that the benchmarks run on, as a features frame and a target."""
+"""The real tables that benchmarks and tests run on where they are at hand, as a features frame and a target."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,17 +16,6 @@ BINARY = ("magic", "letter", "bank", "adult")
 POSITIVE = {"magic": "g", "bank": "yes", "adult": "<=50K"}
 SCALE = {"bike": 100.0, "calhousing": 10_000.0}
 DROPPED = {"bike": ["instant", "dteday", "casual", "registered"]}
-
-
-def parser(doc: str | None, tables: Iterable[str], json: Path | None = None) -> argparse.ArgumentParser:
-    """Return a parser of the arguments that all measurements on these tables share; `doc` is the module's docstring,
-    `json` the default folder of its cells."""
-    made = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
-    made.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
-    keep = "folder of the cells; existing ones are kept"
-    made.add_argument("--json", type=Path, required=json is None, default=json, help=keep)
-    made.add_argument("--tables", nargs="*", default=list(tables))
-    return made
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.app import jobs
+
+pytestmark = pytest.mark.slow
 
 
 def test_clicks_are_counted_and_seconds_begin_with_the_first(monkeypatch):

@@ -10,6 +10,8 @@ from benchmarks.boosting import intervals
 from benchmarks.harness.families import imbalanced
 from benchmarks.multitask import amounts
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", intervals.SCENARIOS)
 def test_known_quantiles_hold_as_often_as_they_say(name):

@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks.boosting import cold
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_least_of_all_runs_counts():
     least = {}

@@ -12,7 +12,10 @@ from streamlit.proto.NumberInput_pb2 import NumberInput
 from streamlit.proto.Selectbox_pb2 import Selectbox
 
 from benchmarks.app import load, load_report, users
-from benchmarks.app.sessions import Rerun, Screen
+from shapewise.ui.decide.arms_result import ICONS
+from tests.support.sessions import Rerun, Screen
+
+pytestmark = pytest.mark.slow
 
 HANG = 30.0
 """Seconds of a rerun that nobody waits for on purpose: a hang, whatever else the machine does."""
@@ -65,9 +68,13 @@ def test_timers_of_fragments_end_with_the_page_or_by_word():
 def test_errors_are_seen_and_warnings_are_not():
     screen, error, warning, exception = Screen(), ForwardMsg(), ForwardMsg(), ForwardMsg()
     error.delta.new_element.alert.format, error.delta.new_element.alert.body = Alert.ERROR, "no"
+    error.delta.new_element.alert.icon = ":material/error:"
+    verdict = ForwardMsg()
+    verdict.delta.new_element.alert.format, verdict.delta.new_element.alert.body = Alert.ERROR, "**Stopped.**"
+    verdict.delta.new_element.alert.icon = ICONS["stop"]
     warning.delta.new_element.alert.format, warning.delta.new_element.alert.body = Alert.WARNING, "well"
     exception.delta.new_element.exception.type = "KeyError"
-    for message in (error, warning, exception):
+    for message in (error, warning, verdict, exception):
         screen.take(message)
     assert screen.errors == ["no", "KeyError: "]
 

@@ -4,6 +4,8 @@ import pytest
 
 from benchmarks.app import page_report
 
+pytestmark = pytest.mark.slow
+
 
 def look(page, seconds, first=0.1, words=()):
     return {"page": page, "seconds": seconds, "first": first, "words": words}

@@ -11,6 +11,8 @@ from sklearn.linear_model import Lasso
 from benchmarks.harness import families
 from benchmarks.multitask import linear
 
+pytestmark = pytest.mark.slow
+
 BOTH = pytest.mark.parametrize("which", linear.NORMS)
 LOSSES = pytest.mark.parametrize("loss", ["squared", "logistic"])
 NORMS = pytest.mark.parametrize("norm", [norm for pair in linear.NORMS.values() for norm in pair])

@@ -9,7 +9,7 @@ off by. With a gamma prior of mean 1 that is worth k events, the factor becomes
 
 (Bühlmann and Straub's credibility; as the posterior mean of a Poisson rate, Gelman et al., *Bayesian Data Analysis*,
 section 2.6). A step is weighed once, by all rows beyond it, so the result does not depend on how fine the bins are, and
-a curve that may only rise still does. Levels have no neighbours: each is weighed against the mean effect.
+a curve that may only rise still does. Levels have no neighbours: each is weighed against the mean effect, by events.
 
 Events are what a row says of the log of its mean, its Fisher information: the mean itself for Poisson counts, and
 w mu^(2 - p) / phi for a variance of phi mu^p. A constant factor of all weights cancels.
@@ -48,7 +48,8 @@ def credible(model: AdditiveModel, rows: Rows) -> AdditiveModel:
         moved = _moved(term, bins, each[first:last], 2.0 - model.loss.variance_power) if _is_free(model, term) else 0.0
         mean = float(np.average(moved, weights=term.counts)) if np.any(moved) else 0.0
         shift = np.where(term.counts > 0, moved - mean, 0.0)
-        terms.append(replace(term, scores=term.scores + shift, refits=term.refits + shift))
+        refits = term.refits + shift
+        terms.append(replace(term, scores=refits.mean(axis=0), refits=refits))
         intercepts += mean
         first = last
     return replace(model, terms=tuple(terms), refit_intercepts=intercepts)
@@ -90,8 +91,9 @@ def _moved(term: Term, bins: Bins, events: Floats, growth: float) -> Floats:
 
     events : (size,) expected under it. growth : 2 - p, of their logs as the log of the mean grows.
     """
-    curve, known = term.scores, term.counts > 0
-    flat = events * np.exp(-growth * curve)  # if the curve were 0
+    known = term.counts > 0
+    curve = term.scores - np.average(term.scores, weights=events)
+    flat = events * np.exp(-growth * curve)  # if the curve were at its mean
     moved = np.where(known, _weighed(curve, flat) - curve, 0.0)
     if bins.feature.is_category:
         return moved

@@ -17,6 +17,7 @@ from gamcore.boosting.balance import balanced
 from gamcore.boosting.class_fit import fit_class_halves, model_of
 from gamcore.boosting.class_pairs import ClassMains
 from gamcore.boosting.class_turns import ClassRefit, ClassTask
+from gamcore.boosting.credibility import credible
 from gamcore.boosting.entry import Entries, enter
 from gamcore.boosting.half_refits import HalfRecipe, fit_halves
 from gamcore.boosting.learners import shapes_of
@@ -168,6 +169,8 @@ def _model(
     model = replace(model, base=source.base(), given=source.given)
     if pairs:
         model = add_pairs(model, pairs.pairs, pairs.refits, [source.cells(pair) for pair in pairs.pairs], plan.purify)
+    if model.loss.has_log_link:
+        model = credible(model, source.parts)
     return balanced(model, source.parts) if model.loss.is_balanced else model
 
 

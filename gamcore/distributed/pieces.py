@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from gamcore.data.columns import TableError
-from gamcore.data.table import as_frame
+from gamcore.data.table import Table
 from gamcore.types import Ints
 
 PIECE_ROWS: Final = 2**19
@@ -128,14 +128,13 @@ def _is_piece(one: Any) -> bool:
 def pieces_of(X: Any, compute: Callable[[list[Any]], list[Any]] | None = None) -> list[Piece]:
     """Return the pieces of a table; of one that is not in pieces, itself.
 
-    compute : starts delayed frames where they are to be, and returns their futures. TableError where it has none, or needs a cluster and there is none.
+    compute : starts delayed frames where they are to be, and returns their futures. TableError where it has none, or
+    needs a cluster and there is none.
     """
     if isinstance(X, str | Path):
         return _of_dataset(str(X))
-    if hasattr(X, "to_delayed"):
-        frames = list(X.to_delayed())
-    else:
-        frames = list(X) if is_in_pieces(X) else [as_frame(X)]
+    parts = X.to_delayed() if hasattr(X, "to_delayed") else X
+    frames = list(parts) if is_in_pieces(X) else [Table.of(X).frame]
     if all(_is_piece(one) for one in frames):
         return frames
     if not all(isinstance(one, pd.DataFrame) for one in frames):

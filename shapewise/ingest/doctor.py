@@ -114,15 +114,20 @@ TARGETS: Final = re.compile(
 
 
 def likely_target(reports: list[ColumnReport]) -> str | None:
-    """Return the column that is most likely the target: by its name, or the last one with two values, or the last.
+    """Return the column that is most likely the target, None where no column can be."""
+    return next(iter(likely_targets(reports)), None)
 
-    Never an ID, a constant, a date or a column that cannot be used; None where nothing is left.
+
+def likely_targets(reports: list[ColumnReport]) -> list[str]:
+    """Return the columns that may be the target, the likeliest first: by name, then the last, those with two values.
+
+    Never an ID, a constant, a date or a column that cannot be used.
     """
     fit = [r for r in reports if r.kind not in (None, "date") and r.role != "ignore" and r.distinct > 1]
     named = [r for r in fit if TARGETS.fullmatch(r.name)]
     pairs = [r for r in fit if r.distinct == 2]
     last = fit[-1:] if fit and fit[-1] is reports[-1] else []
-    return next((r.name for group in (named[-1:], last, pairs[-1:], fit[-1:]) for r in group), None)
+    return list(dict.fromkeys(r.name for group in (named[::-1], last, pairs[::-1], fit[::-1]) for r in group))
 
 
 def _examine(table: Table, column: str, rows: int) -> ColumnReport:

@@ -63,8 +63,8 @@ def choose(table: TableAbout, chosen: Target) -> list[ColumnReport]:
         help="All other columns are features. Columns that look like an ID, copy another, or seem to be known only "
         f"after the outcome start here. {CANNOT_KNOW}",
     )  # fmt: skip
-    told = {name: reason for name, reason in reasons.items() if name in left or not out}
-    said = [f"**{md(chosen.names.column(name))}** {md(reason)}" for name, reason in told.items()]
+    shown = {name: reason for name, reason in reasons.items() if name in left or not out}
+    said = [f"**{md(chosen.names.column(name))}** {md(reason)}" for name, reason in shown.items()]
     if said:
         st.caption("; ".join(said) + ".")
     later = [r.name for r in usable if LATER_WORDS in r.warnings and r.name not in left]

@@ -280,6 +280,11 @@ def encode_table(frame: pd.DataFrame | Table, bins: tuple[Bins, ...], in_trainin
     return codes
 
 
+def columns_of(bins: Sequence[Bins]) -> list[str]:
+    """Return the columns that features are read from, each once."""
+    return list(dict.fromkeys(of_feature.feature.column for of_feature in bins))
+
+
 def merge_bins(count: Floats, line: NDArray[np.int64], most: int, offset: float) -> NDArray[np.uint8]:
     """Return the codes (V,) of about `most` (at most 254) bins of equal weight, merged from neighbouring codes.
 

@@ -5,7 +5,7 @@ Names are for reading only: tables, models, rules, SQL and Python keep the colum
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, get_args
 
@@ -24,9 +24,39 @@ PAIR: Final = " × "
 """Joins the names of the two features of a pair."""
 
 PARTS: Final = (" (month)", " (weekday)")
-"""Endings of features made from a date column."""
+"""Endings of features made from a date column: its month, then its weekday."""
 
 MOST_LETTERS: Final = 120
+
+
+def free_name(taken: Iterable[str], wanted: str) -> str:
+    """Return a name like the wanted one that none has, whatever its case."""
+    names, name = {one.lower() for one in taken}, wanted
+    while name.lower() in names:
+        name += "_"
+    return name
+
+
+def parts_of_date(column: str, columns: Iterable[str]) -> tuple[str, str]:
+    """Return the names of the features that are a date's month and its weekday. columns : all of the table, none of
+    which has such a name."""
+    month, weekday = (free_name(columns, column + part) for part in PARTS)
+    return month, weekday
+
+
+def pair_name(first: str, second: str, taken: Iterable[str]) -> str:
+    """Return the name of a pair of features. taken : the names of all features, and of other pairs."""
+    return free_name(taken, first + PAIR + second)
+
+
+def members(term: str, known: Container[str]) -> tuple[str, ...]:
+    """Return the features of a term by its name: itself, or two. known : names of features, which may hold the sign of
+    pairs themselves."""
+    if term in known:
+        return (term,)
+    signs = [k for k in range(len(term)) if term.startswith(PAIR, k)]
+    pairs = ((term[:k], term[k + len(PAIR) :]) for k in signs)
+    return next((both for both in pairs if both[0] in known and both[1] in known), tuple(term.split(PAIR)))
 
 
 @dataclass(frozen=True)
@@ -152,9 +182,7 @@ class Names:
 
     def term(self, name: str) -> str:
         """Return what a feature or a pair of features is called."""
-        return (
-            name if name in self.columns and not self.of(name).name else PAIR.join(map(self.column, name.split(PAIR)))
-        )
+        return PAIR.join(map(self.column, members(name, self.columns)))
 
     def level(self, column: str, level: str) -> str:
         """Return what a level is called."""

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from gamcore.data.dates import DAY
+from gamcore.data.dates import DAY, DAYS_AFTER, FIRST_DAY
 from gamcore.types import Ints
 
 Kind = Literal["number", "boolean", "date", "category"]
@@ -25,8 +25,7 @@ MISSING: Final = -1
 UNSEEN: Final = -2
 
 BOOLEANS = ("False", "True")
-_FIRST_DATE, _LAST_DATE = np.datetime64("0001-01-02", "us"), np.datetime64("9999-12-30", "us")
-LONGEST_LEVEL: Final = 1_000
+_BEGIN, _END = np.datetime64("0001-01-01", "s"), np.datetime64("10000-01-01", "s")
 TARGET: Final = "the target"
 """Name of the target's column while it is read."""
 
@@ -125,10 +124,26 @@ def read_numbers(series: pd.Series) -> NDArray[np.float64]:
     return np.asarray(values)
 
 
+def has_zone(series: pd.Series) -> bool | None:
+    """Return whether the times of a date column have a time zone, None if no cell tells; TableError where only some
+    have one."""
+    if not series.notna().any():
+        return None
+    if isinstance(series.dtype, pd.ArrowDtype):
+        return getattr(series.dtype.pyarrow_dtype, "tz", None) is not None
+    if not types.is_object_dtype(series.dtype):
+        return isinstance(series.dtype, pd.DatetimeTZDtype)
+    kinds = {getattr(cell, "tzinfo", None) is not None for cell in series[series.notna()]}
+    if len(kinds) > 1:
+        raise TableError(f"{_where(series)} mixes times with and without a time zone: give all of them one, or none.")
+    return kinds.pop()
+
+
 def _dates(series: pd.Series) -> pd.Series:
-    """Return a date column as naive datetime64: local time of its zone, or UTC where zones are mixed."""
+    """Return a date column as naive datetime64: times of a zone in UTC, others by their own clock."""
+    has_zone(series)
     if isinstance(series.dtype, pd.DatetimeTZDtype):
-        return series.dt.tz_localize(None)
+        return series.dt.tz_convert("UTC").dt.tz_localize(None)
     try:
         stamps = pd.to_datetime(series.astype(object) if isinstance(series.dtype, pd.ArrowDtype) else series, utc=True)
     except (TypeError, ValueError, OverflowError) as error:
@@ -137,20 +152,30 @@ def _dates(series: pd.Series) -> pd.Series:
 
 
 def read_dates(series: pd.Series) -> NDArray[np.float64]:
-    """Return a date column as days since 1970-01-01, with fractions; NaN is missing."""
-    stamps = _dates(series).astype("datetime64[us]").to_numpy()
-    if np.any((stamps < _FIRST_DATE) | (stamps > _LAST_DATE)):
+    """Return a date column as days since 1970-01-01, with fractions; NaN is missing.
+
+    Days from the year 1 to the end of 9999 are read. The last microseconds of 9999, which a double rounds up to the
+    year 10000, stay inside.
+    """
+    stamps = _dates(series).to_numpy()
+    seconds = stamps.astype("datetime64[s]")  # finer units would overflow
+    inside = (seconds >= _BEGIN) & (seconds < _END)
+    if not (inside | np.isnat(stamps)).all():
         raise TableError(f"{_where(series)} has dates outside the years 1 to 9999: fix or clear them.")
-    days = stamps.astype(np.int64).astype(np.float64) / DAY
+    days = stamps.astype("datetime64[us]").astype(np.int64).astype(np.float64) / DAY
     days[np.isnat(stamps)] = np.nan
-    return np.asarray(days)
+    return np.asarray(np.minimum(days, np.nextafter(DAYS_AFTER, FIRST_DAY)))
 
 
 def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
-    """Return a category column as codes (-1 missing) into a list of distinct level names."""
+    """Return a category column as codes (-1 missing) into the list of the distinct levels that occur, by name.
+
+    A categorical type may list others, of rows that are gone; the order of its list is kept.
+    """
     if isinstance(series.dtype, pd.SparseDtype):
         series = series.sparse.to_dense()
     if isinstance(series.dtype, pd.CategoricalDtype):
+        series = series.cat.remove_unused_categories()
         codes, levels = series.cat.codes.to_numpy(np.int64), list(series.cat.categories)
     else:
         codes, uniques = pd.factorize(series, use_na_sentinel=True)
@@ -183,7 +208,7 @@ def level_name(cell: Hashable) -> str:
         )
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))  # a missing value turns a column of whole numbers into 1.0, 2.0
-    return str(cell)[:LONGEST_LEVEL]
+    return str(cell)
 
 
 def codes_among(texts: tuple[Ints, list[str]], levels: Sequence[str]) -> NDArray[np.int32]:
@@ -223,7 +248,7 @@ def without_codes(series: pd.Series, codes: Sequence[str]) -> pd.Series:
     places, names = read_texts(series)
     coded = np.array([name in codes for name in names] + [False])[places]
     if isinstance(series.dtype, pd.CategoricalDtype):
-        gone = [level for level in series.cat.categories if str(level) in codes]
+        gone = [level for level in series.cat.categories if level_name(level) in codes]
         return series.cat.remove_categories(gone)
     return series.mask(coded)
 

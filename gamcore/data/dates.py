@@ -8,6 +8,8 @@ from typing import Final
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY: Final = 86_400_000_000
 """Microseconds in a day."""
+FIRST_DAY, DAYS_AFTER = -719_162.0, 2_932_897.0
+"""Days at which the year 1 begins, and at which the year 9999 is over, since 1970-01-01: Python has no others."""
 
 
 def as_date(days: float) -> datetime:

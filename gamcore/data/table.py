@@ -5,20 +5,23 @@ Every error message is one sentence that names the column and a remedy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from gamcore.data.column_names import parts_of_date
 from gamcore.data.columns import (
     BOOLEANS,
     DatePart,
     Kind,
     TableError,
     codes_among,
+    has_zone,
     kind_of,
     read_booleans,
     read_calendar,
@@ -41,7 +44,8 @@ class Feature:
     """Source of a model's feature: a column, or the month or weekday of a date column.
 
     `levels` are all levels seen in training, in order; empty for numbers and dates. Dates are days since 1970-01-01.
-    `missing` are codes in the column that mean a missing cell (`without_codes`).
+    `missing` are codes in the column that mean a missing cell (`without_codes`). `zoned`: whether the times of a date
+    column have a time zone, and so are moments, read in UTC; None where either will do.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Feature:
     part: DatePart = "value"
     levels: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    zoned: bool | None = False
 
     @property
     def is_category(self) -> bool:
@@ -57,8 +62,36 @@ class Feature:
         return self.kind in ("category", "boolean")
 
 
+def frame_of(X: Any) -> Any:
+    """Return a pandas frame of a table with names, whatever holds it; anything else as it is.
+
+    Arrow's stream interface is how polars, DuckDB, pyarrow and others hand over a table; a lazy one is collected, a
+    mapping has its columns by name.
+    """
+    if isinstance(X, pd.DataFrame | pd.Series | np.ndarray):
+        return X
+    if not hasattr(X, "__arrow_c_stream__") and callable(getattr(X, "collect", None)):
+        X = X.collect()
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # a sparse matrix may be one
+        try:
+            return pd.DataFrame(dict(X))
+        except (TypeError, ValueError) as error:
+            raise TableError(f"A dict has to hold a column of the table by each name ({error}): correct it.") from error
+    if hasattr(X, "__arrow_c_stream__"):
+        try:
+            return pa.table(X).to_pandas(date_as_object=False)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise TableError(
+                f"The {type(X).__name__} cannot be read as a table of columns ({error}): pass a frame with one column "
+                "per feature."
+            ) from error
+    return X.to_pandas() if hasattr(X, "to_pandas") else X
+
+
 def as_frame(X: Any) -> pd.DataFrame:
-    """Return a frame with unique text names from a frame or a two-dimensional array (named x0, x1, ...)."""
+    """Return a frame with unique text names from a table (see `frame_of`) or a two-dimensional array, whose columns are
+    named x0, x1, ..."""
+    X = frame_of(X)
     if not isinstance(X, pd.DataFrame):
         if hasattr(X, "toarray"):
             raise TableError("A sparse matrix is not supported: make it dense with X.toarray().")
@@ -101,9 +134,23 @@ class Table:
     _texts: dict[str, tuple[Ints, list[str]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, X: Any) -> Table:
-        """Return the table of a frame or two-dimensional array; TableError where it cannot be used."""
-        return X if isinstance(X, Table) else cls(as_frame(X))
+    def of(cls, X: Any, columns: Sequence[str] | None = None) -> Table:
+        """Return the table of anything that holds one (`frame_of`), or of a two-dimensional array; TableError where it
+        cannot be used.
+
+        columns : what the columns of an array are called, by position; x0, x1, ... if None.
+        """
+        if isinstance(X, Table):
+            return X
+        framed = frame_of(X)
+        table = cls(as_frame(framed))
+        if columns is None or isinstance(framed, pd.DataFrame):
+            return table
+        if len(columns) != len(table.names):
+            raise TableError(
+                f"X has {len(table.names)} features, but {len(columns)} are expected: {', '.join(columns)}."
+            )
+        return table.renamed(columns)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -147,9 +194,9 @@ class Table:
         return Table(self.frame.set_axis(list(names), axis=1), kinds)
 
 
-def as_table(frame: pd.DataFrame | Table) -> Table:
-    """Return an already valid frame as a table, unchecked."""
-    return frame if isinstance(frame, Table) else Table(frame)
+def as_table(X: Any) -> Table:
+    """Return a table as it is, an already valid frame unchecked, and anything else as `Table.of` reads it."""
+    return Table(X) if isinstance(X, pd.DataFrame) else Table.of(X)
 
 
 def place_among(names: Sequence[str], key: Any, parameter: str) -> int:
@@ -170,7 +217,8 @@ def learn_features(
     """
     table = as_table(frame)
     kinds = {name: table.kind(name) for name in table.names}
-    return features_of_kinds(kinds, lambda name: levels_of(table, name), categorical, date_parts)
+    zoned = {name for name, kind in kinds.items() if kind == "date" and has_zone(table.frame[name])}
+    return features_of_kinds(kinds, lambda name: levels_of(table, name), categorical, date_parts, zoned=zoned)
 
 
 def features_of_kinds(
@@ -178,8 +226,12 @@ def features_of_kinds(
     levels: Callable[[str], tuple[str, ...]],
     categorical: Sequence[Any] | Literal["infer"] = "infer",
     date_parts: bool = False,
+    zoned: Collection[str] = (),
 ) -> tuple[Feature, ...]:
-    """Return the features of columns of these kinds; `levels` returns those of a category. See `learn_features`."""
+    """Return the features of columns of these kinds. See `learn_features`.
+
+    levels : returns those of a category. zoned : the dates that have a time zone.
+    """
     chosen = set() if isinstance(categorical, str) else {str(name) for name in categorical}
     unknown = sorted(chosen - set(kinds))
     if unknown:
@@ -192,19 +244,19 @@ def features_of_kinds(
         elif kind == "category":
             features.append(Feature(name, name, kind, levels=levels(name)))
         else:
-            features.append(Feature(name, name, kind))
+            features.append(Feature(name, name, kind, zoned=name in zoned))
         if kind == "date" and date_parts:
-            features.append(Feature(f"{name} (month)", name, "category", "month", MONTHS))
-            features.append(Feature(f"{name} (weekday)", name, "category", "weekday", WEEKDAYS))
+            month, weekday = parts_of_date(name, kinds)
+            features.append(Feature(month, name, "category", "month", MONTHS, zoned=name in zoned))
+            features.append(Feature(weekday, name, "category", "weekday", WEEKDAYS, zoned=name in zoned))
     return tuple(features)
 
 
 def levels_of(table: Table, name: str) -> tuple[str, ...]:
     """Return the levels of a column that occur, in the order of a categorical type, else as numbers if all are so, else
     by name."""
-    codes, names = table.texts(name)
-    present = [names[i] for i in np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(names)))]
-    return tuple(present) if isinstance(table.frame[name].dtype, pd.CategoricalDtype) else in_order(present)
+    names = table.texts(name)[1]
+    return tuple(names) if isinstance(table.frame[name].dtype, pd.CategoricalDtype) else in_order(names)
 
 
 def in_order(levels: Iterable[str]) -> tuple[str, ...]:
@@ -223,6 +275,7 @@ def read_feature(frame: pd.DataFrame | Table, feature: Feature) -> Values:
         raise TableError(f"The table lacks column {feature.column!r}, which the model was trained on.")
     series = without_codes(table.frame[feature.column], feature.missing)
     if feature.part != "value":
+        _check_zone(series, feature)
         return read_calendar(series, feature.part)
     if feature.kind == "category":
         return codes_among(read_texts(series) if feature.missing else table.texts(feature.column), feature.levels)
@@ -233,4 +286,22 @@ def read_feature(frame: pd.DataFrame | Table, feature: Feature) -> Values:
         return np.full(len(series), np.nan)
     if kind not in (feature.kind, "boolean"):
         raise TableError(f"Column {feature.column!r} was a {feature.kind} in training and is a {kind} now: convert it.")
-    return read_dates(series) if feature.kind == "date" else read_numbers(series)
+    if feature.kind != "date":
+        return read_numbers(series)
+    _check_zone(series, feature)
+    return read_dates(series)
+
+
+def _check_zone(series: pd.Series, feature: Feature) -> None:
+    """Raise TableError where only the training, or only this table, has a time zone: the moments are not known then."""
+    if feature.zoned is None or (zoned := has_zone(series)) is None or zoned == feature.zoned:
+        return
+    if feature.zoned:
+        raise TableError(
+            f"Column {feature.column!r} has no time zone, and had one in training: say which it is of, as in "
+            ".dt.tz_localize('UTC')."
+        )
+    raise TableError(
+        f"Column {feature.column!r} has a time zone, and had none in training: turn it into times of the same clock "
+        "without one, as in .dt.tz_convert('UTC').dt.tz_localize(None)."
+    )

@@ -98,7 +98,7 @@ class Range(Rule):
 
     def holds(self, frame: pd.DataFrame | Table) -> Bools:
         table = _with(frame, self.column)
-        values = read_feature(table, Feature(self.column, self.column, "date" if self.date else "number"))
+        values = read_feature(table, Feature(self.column, self.column, "date" if self.date else "number", zoned=None))
         ends = [self.low, self.high]
         if self.date:  # in whole microseconds: rounding errors of days must not decide
             values = np.round(values.astype(np.float64) * DAY)

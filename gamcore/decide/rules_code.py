@@ -68,14 +68,6 @@ class Cascade:
 # SQL
 
 
-def free_name(columns: Iterable[str], wanted: str = COLUMN) -> str:
-    """Return a name for a new column that no existing column has, whatever its case."""
-    taken, name = {column.lower() for column in columns}, wanted
-    while name in taken:
-        name += "_"
-    return name
-
-
 def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind], column: str = COLUMN) -> str:
     """Return an ANSI SELECT of all columns of a table, with the strategy of each row as another `column`.
 
@@ -205,7 +197,8 @@ def _time(value):
         value = datetime.fromisoformat(value)
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
-    span = value.replace(tzinfo=timezone.utc) - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    value = value.astimezone(timezone.utc) if value.tzinfo else value.replace(tzinfo=timezone.utc)
+    span = value - datetime(1970, 1, 1, tzinfo=timezone.utc)
     return (span.days * 86400 + span.seconds) * 1000000 + span.microseconds
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from gamcore.data.columns import TableError
+from gamcore.data.table import Table
 from gamcore.types import Ints
 
 PIECE_ROWS: Final = 2**19
@@ -125,13 +126,15 @@ def _is_piece(one: Any) -> bool:
 
 
 def pieces_of(X: Any, compute: Callable[[list[Any]], list[Any]] | None = None) -> list[Piece]:
-    """Return the pieces of a table. compute : starts delayed frames where they are to be, and returns their futures.
+    """Return the pieces of a table; of one that is not in pieces, itself.
 
-    TableError where it has none, or needs a cluster and there is none.
+    compute : starts delayed frames where they are to be, and returns their futures. TableError where it has none, or
+    needs a cluster and there is none.
     """
     if isinstance(X, str | Path):
         return _of_dataset(str(X))
-    frames = list(X.to_delayed()) if hasattr(X, "to_delayed") else list(X)
+    parts = X.to_delayed() if hasattr(X, "to_delayed") else X
+    frames = list(parts) if is_in_pieces(X) else [Table.of(X).frame]
     if all(_is_piece(one) for one in frames):
         return frames
     if not all(isinstance(one, pd.DataFrame) for one in frames):

@@ -16,7 +16,7 @@ import pandas as pd
 
 from gamcore.boosting.rows import in_range
 from gamcore.data.binning import Bins, fit_bins, fit_levels
-from gamcore.data.columns import Kind, TableError, read_numbers
+from gamcore.data.columns import Kind, TableError, has_zone, level_name, read_numbers
 from gamcore.data.own_bins import OwnBins
 from gamcore.data.rows import read_log_exposure
 from gamcore.data.sampling import BUCKETS, buckets
@@ -87,13 +87,15 @@ class Sketch:
     """What some pieces say; `of_all` adds them up.
 
     kinds : of the columns, None where all cells are missing. order : the levels of a categorical type, where a column
-    has one. levels : rows of each level. bounds : of numbers and dates. sample : some rows. weights, targets : of the
-    rows with a positive weight. classes : those of the target. tasks : by label, where there are any.
+    has one. zoned : whether dates have a time zone. levels : rows of each level. bounds : of numbers and dates.
+    sample : some rows. weights, targets : of the rows with a positive weight. classes : those of the target. tasks : by
+    label, where there are any.
     """
 
     names: tuple[str, ...] = ()
     kinds: dict[str, Kind | None] = field(default_factory=dict)
     order: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    zoned: dict[str, bool] = field(default_factory=dict)
     levels: dict[str, Counter[str]] = field(default_factory=dict)
     bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
     sample: tuple[pd.DataFrame, ...] = ()
@@ -186,6 +188,7 @@ def _columns_of(frame: pd.DataFrame, categorical: frozenset[str]) -> dict[str, A
     table = Table.of(frame)
     kinds: dict[str, Kind | None] = {}
     order: dict[str, tuple[str, ...]] = {}
+    zoned: dict[str, bool] = {}
     levels: dict[str, Counter[str]] = {}
     bounds: dict[str, tuple[float, float]] = {}
     for name in table.names:
@@ -195,18 +198,20 @@ def _columns_of(frame: pd.DataFrame, categorical: frozenset[str]) -> dict[str, A
             continue
         kinds[name] = kind = "category" if name in categorical else table.kind(name)
         if kind in ("number", "date"):
-            values = read_feature(table, Feature(name, name, kind)).astype(np.float64)
+            values = read_feature(table, Feature(name, name, kind, zoned=None)).astype(np.float64)
             bounds[name] = float(np.nanmin(values)) + 0.0, float(np.nanmax(values)) + 0.0
+        if kind == "date":
+            zoned[name] = bool(has_zone(series))
         if isinstance(series.dtype, pd.CategoricalDtype):
-            order[name] = tuple(str(level) for level in series.cat.categories)
+            order[name] = tuple(map(level_name, series.cat.categories))
         levels[name] = _levels(table, name) if kind == "category" else Counter()
-    return {"kinds": kinds, "order": order, "levels": levels, "bounds": bounds}
+    return {"kinds": kinds, "order": order, "zoned": zoned, "levels": levels, "bounds": bounds}
 
 
 def _levels(table: Table, name: str) -> Counter[str]:
     codes, names = table.texts(name)
     rows = np.bincount(codes[codes >= 0], minlength=len(names))
-    return Counter({names[k]: int(rows[k]) for k in np.flatnonzero(rows)})
+    return Counter(dict(zip(names, rows.tolist(), strict=True)))
 
 
 def of_all(sketches: Sequence[Sketch]) -> Sketch:
@@ -234,6 +239,7 @@ def of_all(sketches: Sequence[Sketch]) -> Sketch:
         names,
         kinds={name: _kind(name, known) for name in names},
         order={name: one.pop() for name, one in orders.items() if len(one) == 1},
+        zoned={name: _zoned(name, known) for name in names},
         levels=levels,
         bounds=bounds,
         sample=tuple(frame for sketch in known for frame in sketch.sample if len(frame)),
@@ -254,6 +260,14 @@ def _kind(name: str, sketches: Sequence[Sketch]) -> Kind:
     return kinds.pop() if kinds else "category"
 
 
+def _zoned(name: str, sketches: Sequence[Sketch]) -> bool:
+    """Return whether a column has a time zone, in which all pieces that have cells agree."""
+    said = {sketch.zoned[name] for sketch in sketches if name in sketch.zoned}
+    if len(said) > 1:
+        raise TableError(f"Column {name!r} has a time zone in one piece and none in another: convert it.")
+    return said == {True}
+
+
 def share_of(n_rows: int, n_columns: int) -> float:
     """Return the share of all rows that is sampled."""
     wanted = max(FEWEST_SAMPLED, SAMPLE_CELLS // max(n_columns, 1))
@@ -269,7 +283,8 @@ def features_of(sketch: Sketch, categorical: Sequence[Any] | Literal["infer"], d
         return tuple(level for level in order if rows[level]) if order else in_order(rows)
 
     kinds = {name: kind for name, kind in sketch.kinds.items() if kind is not None}
-    return features_of_kinds(kinds, levels, categorical, date_parts)
+    zoned = {name for name, has in sketch.zoned.items() if has}
+    return features_of_kinds(kinds, levels, categorical, date_parts, zoned=zoned)
 
 
 def bins_of(

@@ -17,10 +17,10 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError, val
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from gamcore.boosting.rows import in_range
-from gamcore.data.binning import encode_table
+from gamcore.data.binning import columns_of, encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_clusters, read_init_score, read_log_exposure, read_weight
-from gamcore.data.table import Table
+from gamcore.data.table import Table, frame_of
 from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.parameters import constraints, document
 from gamcore.estimators.reading import Readable
@@ -90,12 +90,11 @@ class TableEstimator(Readable):
 
     def read_table(self, X: Any, reset: bool) -> Table:
         """Return the input as a table; scikit-learn records (`reset`) or checks the number and names of its columns."""
-        if not isinstance(X, pd.DataFrame | Table) and hasattr(X, "to_pandas"):
-            X = X.to_pandas()
+        X = X if isinstance(X, Table) else frame_of(X)
         table = Table.of(X)
         validate_data(self, X.frame if isinstance(X, Table) else X, reset=reset, skip_check_array=True)
         if not reset and not isinstance(X, pd.DataFrame | Table):  # an array after a frame: by position
-            return table.renamed(list(dict.fromkeys(bins.feature.column for bins in self.model_.bins)))
+            return table.renamed(columns_of(self.model_.bins))
         return table
 
     def read_rows(
@@ -223,7 +222,7 @@ def revive(cls: type[Revived], saved: Saved) -> Revived:
             stacklevel=3,
         )
     estimator = cls(**valid)
-    columns = list(dict.fromkeys(bins.feature.column for bins in saved.model.bins))
+    columns = columns_of(saved.model.bins)
     estimator.n_features_in_ = len(columns)
     if saved.about.get("named_columns", True):
         estimator.feature_names_in_ = np.array(columns, object)

@@ -88,7 +88,7 @@ def expected_outcomes(
     Given to `read_arms`, it narrows intervals by the share of the variance that it explains, without bias, as the arm
     is not among the columns (CUPED; Deng et al., WSDM 2013). y : a number, or 0 and 1; groups : as for `EffectGAM`.
     """
-    table = Table.of(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X))
+    table = Table.of(X)
     outcome = np.asarray(read_numeric_target(column(y)), np.float64)
     weight = np.ones(len(table)) if sample_weight is None else read_weight(sample_weight, outcome)
     return _expected(table, outcome, weight, groups, (check_random_state(random_state), n_jobs))
@@ -124,7 +124,7 @@ def arms_apart(
     Where arms were drawn at random, none beats chance but in 5% of experiments: if one does, the draw, or what was
     recorded, depended on it. Parameters are those of `EffectGAM.fit`.
     """
-    table = Table.of(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X))
+    table = Table.of(X)
     treated = _treated(treatment, len(table))
     model = GAMClassifier(order=GREEDY, random_state=random_state, n_jobs=n_jobs)
     model.fit(table.frame, treated, init_score=logit(_shares(propensity, treated)))

@@ -19,6 +19,7 @@ from gamcore.boosting.power_choice import choose_power
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Source
 from gamcore.data.columns import TableError
+from gamcore.data.table import Table
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.distributed.pieces import is_in_pieces
@@ -355,7 +356,8 @@ def rank_pairs(
     model = ESTIMATORS[kind](outer_bags=2, strength=strength, n_jobs=n_jobs, random_state=random_state)
     if isinstance(model, GAMRegressor):
         model.set_params(objective=loss, quantile=quantile)
-    return model.fit(X, y, sample_weight).rank_pairs(X, y, sample_weight, progress=progress)
+    table = Table.of(X)
+    return model.fit(table, y, sample_weight).rank_pairs(table, y, sample_weight, progress=progress)
 
 
 def _usual_objective(y: pd.Series) -> str:

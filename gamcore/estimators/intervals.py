@@ -65,8 +65,8 @@ class IntervalEstimator(EditableEstimator):
         rows = self.read_rows(table, np.arange(target.size), sample_weight, groups)
         model, kept = self.single, rows.y
         given = _given(exposure, init_score)
-        moved = self._moved(X, given)
-        errors = (target - self.predict(X, **given))[kept]
+        moved = self._moved(table, given)
+        errors = (target - self.predict(table, **given))[kept]
         data = Encoded(
             Binned(encode_table(rows.table, model.bins), model.bins), np.abs(errors), weight=rows.weight,
             loss=self._scale_estimator().loss, clusters=rows.clusters,
@@ -112,8 +112,9 @@ class IntervalEstimator(EditableEstimator):
         intervals = self._intervals()
         intervals.check(coverage)
         given = _given(exposure, init_score)
-        moved = self._moved(X, given)
-        predicted, codes = self.predict(X, **given), self._encode(X)
+        table = self.read_table(X, reset=False)
+        moved = self._moved(table, given)
+        predicted, codes = self.predict(table, **given), self._encode(table)
         ends = intervals.around(predicted, codes, coverage, 0.0 if moved is None else moved)
         return np.maximum(ends, 0.0) if self.model_.loss.has_log_link else ends
 

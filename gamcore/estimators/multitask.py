@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gamcore.data.columns import TableError
-from gamcore.data.table import Table, as_table
+from gamcore.data.table import Table, as_table, frame_of
 from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.distributed.pieces import is_in_pieces
 from gamcore.estimators.additive_parameters import place_of
@@ -150,9 +150,8 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
 
     def _read_part(self, X: Any) -> Table:
         """Return a table, which may lack the columns of tasks without rows in it."""
-        if isinstance(X, pd.DataFrame) or hasattr(X, "to_pandas"):
-            return Table.of(X if isinstance(X, pd.DataFrame) else X.to_pandas())
-        return self.read_table(X, reset=False)
+        framed = frame_of(X)
+        return Table.of(framed) if isinstance(framed, pd.DataFrame) else self.read_table(framed, reset=False)
 
     def _place(self, task: Any) -> int:
         """Return the index of a task by its label; None means the common model, or the only task."""

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
-from gamcore.data.table import Table
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.explain.counterfactuals import EVERYTHING, Possible
 from gamcore.explain.recourse import Recourse, recourse_of
@@ -30,6 +28,5 @@ def recourse(
     check_is_fitted(model, "model_")
     if not np.isfinite(line):
         raise TableError(f"The line is {line}: pass a finite score.")
-    table = Table.of(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X))
-    codes = encode_table(table, model.single.bins)
+    codes = encode_table(model.read_table(X, reset=False), model.single.bins)
     return recourse_of(model.single, codes, line, possible, up=up, train_share=model.train_share, step=step)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.binning import encode_table
+from gamcore.data.column_names import free_name
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.explain.curves import explain_shape
 from gamcore.explain.importance import term_names
@@ -38,11 +39,11 @@ def relativities(
         raise ScoringError("Only models of counts and amounts have relativities: their effects multiply.")
     rows = None if X is None else _rows(model, X, y, sample_weight, exposure)
     base = pd.DataFrame({
-        "part": ["base", *term_names(inner)],
+        "part": [BASE, *term_names(inner)],
         "smallest factor": [np.exp(inner.intercept), *_ends(inner, np.min)],
         "largest factor": [np.exp(inner.intercept), *_ends(inner, np.max)],
     })  # fmt: skip
-    tables = {BASE: base}
+    tables = {free_name(base["part"][1:], BASE): base}
     for place, bins in enumerate(inner.bins):
         frame = explain_shape(inner, place, model.train_share).on("ratio").frame()
         kept = frame[[name for name in frame.columns if "whole curve" not in name]].rename(columns={"score": "factor"})

@@ -11,8 +11,8 @@ import pandas as pd
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.data.binning import encode_table
-from gamcore.data.column_names import AS_THEY_ARE, Names
+from gamcore.data.binning import columns_of, encode_table
+from gamcore.data.column_names import AS_THEY_ARE, Names, free_name
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.estimators.base import column
@@ -60,7 +60,7 @@ def scorecard(
     card = replace(card, classes=tuple(model.classes_.tolist()))
     if X is None:
         return card
-    codes = encode_table(Table.of(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)), inner.bins)
+    codes = encode_table(model.read_table(X, reset=False), inner.bins)
     outcome = np.asarray(model.read_target(y), np.float64)
     weight = np.ones(outcome.size) if sample_weight is None else np.asarray(column(sample_weight), np.float64)
     return replace(
@@ -116,8 +116,7 @@ def _seen(card: Scorecard, codes: Codes, y: Floats, weight: Floats) -> pd.DataFr
 
 def total_points(card: Scorecard, X: Any) -> Floats:
     """Return the points (n,) of the rows of a table."""
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
-    return card.total(encode_table(Table.of(frame), card.bins)).astype(np.float64)
+    return card.total(encode_table(Table.of(X, columns_of(card.bins)), card.bins)).astype(np.float64)
 
 
 def monitor(card: Scorecard, then: Any, now: Any) -> pd.DataFrame:
@@ -127,13 +126,13 @@ def monitor(card: Scorecard, then: Any, now: Any) -> pd.DataFrame:
     of the first table for the points); by chance, its mean without drift; then the verdict, distance and p of
     `stats.column_drift`, whose test knows how many rows there are; mean points then and now.
     """
-    frames = [of if isinstance(of, pd.DataFrame) else pd.DataFrame(of) for of in (then, now)]
-    tables = [Table.of(frame) for frame in frames]
+    tables = [Table.of(of, columns_of(card.bins)) for of in (then, now)]
     codes = [encode_table(table, card.bins) for table in tables]
     totals = [card.total(of) for of in codes]
     edges = np.unique(np.quantile(totals[0], np.linspace(0, 1, SCORE_PARTS + 1)[1:-1]))
     places = [np.searchsorted(edges, of, side="right") for of in totals]
-    rows = [_line(SCORE, places, [float(of.mean()) for of in totals])]
+    total = free_name([of.feature.name for of in card.bins], SCORE)
+    rows = [_line(total, places, [float(of.mean()) for of in totals])]
     for part in card.parts:
         table = part.table(card.bins[part.place].size)
         lookup = np.zeros(table.size, np.int64)
@@ -142,8 +141,9 @@ def monitor(card: Scorecard, then: Any, now: Any) -> pd.DataFrame:
         own = [lookup[of[part.place]] for of in codes]
         rows.append(_line(part.feature, own, [float(table[of[part.place]].mean()) for of in codes]))
     used = {card.bins[part.place].feature.column: part.feature for part in card.parts}
-    moved = what_moved(*(frame[list(used)].assign(**{SCORE: of}) for frame, of in zip(frames, totals, strict=True)))
-    tested = {used.get(one.name, SCORE): one for one in moved.columns}
+    frames = [table.frame[list(used)].assign(**{total: of}) for table, of in zip(tables, totals, strict=True)]
+    moved = what_moved(*frames)
+    tested = {used.get(one.name, total): one for one in moved.columns}
     made = pd.DataFrame(rows)
     for name in ("verdict", "distance", "p"):
         made[name] = [getattr(tested[of], name) if of in tested else None for of in made["part"]]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.binning import Bins
-from gamcore.data.column_names import PAIR, PLAIN, Measure
+from gamcore.data.column_names import PAIR, PLAIN, Measure, free_name, members
 from gamcore.data.columns import Kind
 from gamcore.data.dates import as_date
 from gamcore.data.labels import in_words, labels_of
@@ -257,15 +257,15 @@ class Breakdown(Explanation):
     def frame(self) -> pd.DataFrame:
         """Return one row per prediction: intercept, one column per term, score."""
         table = pd.DataFrame(self.contributions, columns=list(self.features))
-        table.insert(0, "(intercept)", self.intercept)
-        table["(score)"] = self.scores
+        table.insert(0, free_name(self.features, "(intercept)"), self.intercept)
+        table[free_name(self.features, "(score)")] = self.scores
         return table
 
     def parts(self, row: int, cells: Mapping[str, str]) -> pd.DataFrame:
         """Return the parts of one row's score (term, cell, contribution), the largest first; a pair has both cells."""
         frame = pd.DataFrame({
             "term": self.features,
-            "cell": [PAIR.join(cells.get(part, "") for part in name.split(PAIR)) for name in self.features],
+            "cell": [PAIR.join(cells.get(part, "") for part in members(name, cells)) for name in self.features],
             "contribution": self.contributions[row],
         })  # fmt: skip
         return frame.sort_values("contribution", key=np.abs, ascending=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from gamcore.data.column_names import PAIR
+from gamcore.data.column_names import pair_name
 from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, PairTerm, Term
 from gamcore.model.scales import Scale, check_scale, no_effect
@@ -58,8 +58,10 @@ class Importance(Explanation):
 def term_names(model: AdditiveModel) -> tuple[str, ...]:
     """Return the names of the model's terms, pairs last."""
     names = [bins.feature.name for bins in model.bins]
-    pairs = [f"{names[i]}{PAIR}{names[j]}" for i, j in (pair.features for pair in model.pairs)]
-    return (*[names[term.feature] for term in model.terms], *pairs)
+    taken = list(names)
+    for first, second in (pair.features for pair in model.pairs):
+        taken.append(pair_name(names[first], names[second], taken))
+    return (*[names[term.feature] for term in model.terms], *taken[len(names) :])
 
 
 def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 from scipy.special import softmax
 
-from gamcore.data.binning import Bins, encode_table
+from gamcore.data.binning import Bins, columns_of, encode_table
 from gamcore.data.dates import DAY, stamp_of
 from gamcore.data.table import Table
 from gamcore.explain.reasons import Reasons
@@ -74,9 +73,13 @@ class Formula:
     points: Points | None = None
     reasons: Reasons | None = None
 
-    def score(self, X: pd.DataFrame) -> Floats:
+    def read(self, X: Any) -> Table:
+        """Return rows as a table; the columns of an array have the order of the features."""
+        return Table.of(X, columns_of(self.bins))
+
+    def score(self, X: Any) -> Floats:
         """Return the scores (n,) of rows, on the link scale."""
-        codes = encode_table(Table.of(X), self.bins)
+        codes = encode_table(self.read(X), self.bins)
         totals = np.full(codes.shape[1], self.intercept)
         for feature, scores in self.terms:
             totals += scores[codes[feature]]
@@ -84,7 +87,7 @@ class Formula:
             totals += table[codes[first], codes[second]]
         return totals
 
-    def predict(self, X: pd.DataFrame) -> Floats:
+    def predict(self, X: Any) -> Floats:
         """Return the predictions (n,): in the target's units, or chances of the second class."""
         score = self.score(X)
         return LOSSES[self.loss].inverse_link(score if self.points is None else self.points.score(score))
@@ -113,11 +116,12 @@ class ClassFormula:
         """The bins, the same for all classes."""
         return self.formulas[0].bins
 
-    def score(self, X: pd.DataFrame) -> Floats:
+    def score(self, X: Any) -> Floats:
         """Return the scores (n, K) of rows."""
-        return np.stack([formula.score(X) for formula in self.formulas], axis=1)
+        table = Table.of(X, columns_of(self.bins))
+        return np.stack([formula.score(table) for formula in self.formulas], axis=1)
 
-    def predict(self, X: pd.DataFrame) -> Floats:
+    def predict(self, X: Any) -> Floats:
         """Return the probabilities (n, K) of the classes."""
         return np.asarray(softmax(self.score(X), axis=1), np.float64)
 
@@ -134,13 +138,13 @@ class TaskFormula:
         """The name of the loss, as in `Formula`."""
         return self.model.loss.name
 
-    def score(self, X: pd.DataFrame, task: Any = None) -> Floats:
+    def score(self, X: Any, task: Any = None) -> Floats:
         """Return the scores (n,) of rows on the link scale.
 
         task : (n,) labels, or one label for all rows. Unknown labels get the common trees, and so does None if there
         are several tasks.
         """
-        table, model = Table.of(X), self.model
+        table, model = Table.of(X, columns_of(self.model.bins)), self.model
         place = np.full(len(table), UNKNOWN)
         if task is None and len(model.tasks) == 1:
             place = np.zeros(len(table), np.int64)
@@ -150,7 +154,7 @@ class TaskFormula:
         rows = TaskRows(table, place, model.tasks, model.aliases)
         return model.score(encode_rows(rows, model.bins, model.owned, model.task_codes), place)
 
-    def predict(self, X: pd.DataFrame, task: Any = None) -> Floats:
+    def predict(self, X: Any, task: Any = None) -> Floats:
         """Return the predictions (n,), as in `Formula`."""
         return self.model.loss.inverse_link(self.score(X, task))
 

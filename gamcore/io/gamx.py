@@ -32,7 +32,8 @@ Multi-task trees have, besides edges and display:
     ends.npy     where each tree begins, and the end (trees + 1,)      left.npy  codes that go left, bits (N, 32) bytes
     refits.npy   base score, first common tree, rounds kept, own trees and mean score by task, (K, 2 + 3 (T + 1))
 
-Codes of a column that mean a missing cell are the manifest's `missing_codes`, which such a file requires.
+Codes of a column that mean a missing cell are the manifest's `missing_codes`, which such a file requires. Columns of
+times with a time zone are its `zoned`, which such a file requires, too.
 
 A model of several classes has the arrays of an additive model, with the refits of each class below those of the one
 before, and `bases`, a base score per class, which such a file requires.
@@ -108,7 +109,7 @@ CONTENTS: Final = (*ADDITIVE, *[(*names, *INTERVAL_MEMBERS) for names in ADDITIV
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
-    "intervals", "evenness", "signs", "shapes", "merged_levels", "edits", "around", "required", "optional",
+    "intervals", "evenness", "signs", "shapes", "merged_levels", "zoned", "edits", "around", "required", "optional",
     *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""

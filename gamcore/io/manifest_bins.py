@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from gamcore.data.binning import MAX_VALUES, Bins
 from gamcore.data.codes import is_number
 from gamcore.data.columns import BOOLEANS
+from gamcore.data.dates import DAYS_AFTER, FIRST_DAY
 from gamcore.data.table import MONTHS, WEEKDAYS, Feature
 from gamcore.io.checks import require, with_required
 
 Arrays = dict[str, NDArray[np.float64]]
 
 MAX_FEATURES: Final = 100_000
-FIRST_DAY, LAST_DAY = -719_162, 2_932_896
-"""Days of the years 1 and 9999, since 1970-01-01: Python has no dates beyond them."""
 
 
 def bin_arrays(bins: tuple[Bins, ...]) -> Arrays:
@@ -46,9 +45,15 @@ def merged_levels(bins: Bins) -> dict[str, list[str]]:
     return {level: list(others) for level, others in bins.merged.items()}
 
 
+def zoned_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
+    """Return the manifest's entry for columns of times with a zone; readers that do not know it must refuse."""
+    zoned = list(dict.fromkeys(of.feature.column for of in bins if of.feature.zoned))
+    return {"zoned": zoned, "required": ["zoned"]} if zoned else {}
+
+
 def bins_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
     """Return the manifest's entries about values that are not as they seem."""
-    return with_required(codes_entry(bins), merged_entry(bins))
+    return with_required(codes_entry(bins), merged_entry(bins), zoned_entry(bins))
 
 
 def describe(bins: Bins) -> dict[str, Any]:
@@ -94,10 +99,12 @@ def read_feature(
     pooled: tuple[str, ...],
     merged: dict[str, tuple[str, ...]],
     missing: Any = None,
+    zoned: Any = False,
 ) -> Feature:
     """Return a checked feature.
 
     levels : those of its bins; pooled : those of the last; merged : as in `read_merged`; missing : codes that mean so.
+    zoned : whether it has times of a zone.
     """
     name, column, kind, part = (entry[key] for key in ("name", "column", "kind", "part"))
     require(isinstance(name, str) and isinstance(column, str), "a feature has no name")
@@ -112,7 +119,8 @@ def read_feature(
     require(not codes or (part == "value" and kind in ("number", "category")), "a kind without codes has some")
     require(kind != "number" or all(map(is_number, codes)), "a code of a number is not one")
     others = tuple(level for of in merged.values() for level in of)
-    feature = Feature(name, column, kind, part, levels + others + pooled, missing=codes)
+    require(zoned is False or (zoned is True and (kind == "date" or part != "value")), "what is no time has a zone")
+    feature = Feature(name, column, kind, part, levels + others + pooled, missing=codes, zoned=zoned)
     require(feature.is_category or not feature.levels, "a number has levels")
     return feature
 
@@ -123,12 +131,13 @@ def _read_bins(
     display: NDArray[np.float64],
     codes: dict[str, Any],
     joined: dict[str, Any],
+    zoned: tuple[str, ...],
 ) -> Bins:
     """Return one feature's checked bins: their codes never index beyond the scores of its term."""
     levels, pooled = read_texts(entry["levels"], "levels"), read_texts(entry["pooled"], "pooled levels")
     merged = read_merged(joined.get(entry["name"], {}), levels, pooled)
     missing = codes.get(entry["column"]) if entry["part"] == "value" else None
-    feature = read_feature(entry, levels, pooled, merged, missing)
+    feature = read_feature(entry, levels, pooled, merged, missing=missing, zoned=entry["column"] in zoned)
     require(display.size <= MAX_VALUES, "a feature has too many bins")
     if feature.is_category:
         require(edges.size == display.size == 0, "a category has cuts")
@@ -143,7 +152,7 @@ def _read_bins(
         within = np.concatenate([[low], edges, [high]])
         require(bool(np.all(np.diff(within) >= 0)), "a range does not contain its cuts")
         days = np.concatenate([within, display])
-        dates = (days >= FIRST_DAY) & (days < LAST_DAY + 1)
+        dates = (days >= FIRST_DAY) & (days < DAYS_AFTER)
         require(feature.kind != "date" or bool(np.all(dates)), "a date is out of range")
     return Bins(
         feature=feature, cuts=edges, display=display, levels=levels, pooled=pooled, low=float(low), high=float(high),
@@ -163,7 +172,10 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
     require(isinstance(codes, dict) and all(isinstance(of, list) for of in codes.values()), "its codes are not lists")
     joined = manifest.get("merged_levels", {})
     require(isinstance(joined, dict), "its merged levels are not by feature")
-    bins = tuple(_read_bins(f, c, d, codes, joined) for f, c, d in zip(features, cuts, displays, strict=True))
+    zoned = read_texts(manifest.get("zoned", []), "columns of a zone")
+    bins = tuple(
+        _read_bins(f, c, d, codes, joined, zoned=zoned) for f, c, d in zip(features, cuts, displays, strict=True)
+    )
     require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
     read_as: dict[str, set[str]] = {}
     for b in bins:  # a month or weekday is part of a date

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.binning import encode_table
-from gamcore.data.column_names import PAIR
-from gamcore.data.table import Table
+from gamcore.data.column_names import pair_name
 from gamcore.explain.reasons import BASES, MOST, Base, Reason, Reasons
 from gamcore.explain.scorecard import Scorecard
 from gamcore.io.formula import Formula, ScoringError, formula_of
@@ -50,7 +49,7 @@ def with_reasons(
     if unknown:
         raise ScoringError(f"sensitive names {unknown[0]!r}, which is not a feature of the model.")
     plan = Reasons(score_line, most, base, tuple(each))
-    codes = encode_table(Table.of(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)), formula.bins)
+    codes = encode_table(formula.read(X), formula.bins)
     parts = parts_of(formula, plan, codes)
     ends = _bases(parts, formula.intercept, score_line)[base]
     each = [replace(one, above=float(above), below=float(below)) for one, above, below in zip(each, *ends, strict=True)]
@@ -70,7 +69,7 @@ def _line(formula: Formula, line: float) -> float:
 
 def _each(formula: Formula, texts: Texts, sensitive: Collection[str], pairs_apart: bool) -> list[Reason]:
     """Return the features, and the pairs if these are apart, that may be reasons. Those without parts are left out."""
-    made = []
+    made: list[Reason] = []
     for place, of in enumerate(formula.bins):
         name = of.feature.name
         terms = tuple(k for k, (feature, scores) in enumerate(formula.terms) if feature == place and np.ptp(scores) > 0)
@@ -80,7 +79,9 @@ def _each(formula: Formula, texts: Texts, sensitive: Collection[str], pairs_apar
     for k, (both, _) in enumerate(formula.pairs if pairs_apart else ()):
         names = [formula.bins[place].feature for place in both]
         hidden = any(feature.column in sensitive for feature in names)
-        made.append(_reason(PAIR.join(feature.name for feature in names), texts, hidden, (), ((k, 1.0),)))
+        taken = [*(of.feature.name for of in formula.bins), *(reason.name for reason in made)]
+        name = pair_name(names[0].name, names[1].name, taken)
+        made.append(_reason(name, texts, hidden, (), ((k, 1.0),)))
     return made
 
 
@@ -163,6 +164,6 @@ def _pushed(formula: Formula, X: Any) -> tuple[Reasons, pd.DataFrame, Floats, Fl
     """Return what a formula may tell, the rows, their scores (n,) and the pushes (n, m) of each reason."""
     if formula.reasons is None:
         raise ScoringError("This model tells no reasons: make one that does by with_reasons.")
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
-    score, codes = formula.score(frame), encode_table(Table.of(frame), formula.bins)
-    return formula.reasons, frame, score, formula.reasons.pushes(parts_of(formula, formula.reasons, codes), score)
+    table = formula.read(X)
+    score, codes = formula.score(table), encode_table(table, formula.bins)
+    return formula.reasons, table.frame, score, formula.reasons.pushes(parts_of(formula, formula.reasons, codes), score)

@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.data.column_names import free_name
 from gamcore.data.columns import Kind
-from gamcore.decide.rules_code import ROWS, free_name, name_of, number_of, text_of
+from gamcore.decide.rules_code import ROWS, name_of, number_of, text_of
 from gamcore.explain.reasons import LEAST, Reason, Reasons
 from gamcore.io.formula import Formula, ScoringError
 from gamcore.io.sql_expressions import added, branch

@@ -26,9 +26,9 @@ from gamcore.multitask.trees import Forest
 from gamcore.types import Floats
 
 FORMAT: Final = "shapewise-scoring"
-VERSIONS: Final = (1, 2, 3, 4, 5, 6)
+VERSIONS: Final = (1, 2, 3, 4, 5, 6, 7)
 """The second has codes that mean missing, the third several classes or exposures, the fourth levels that share a bin by
-choice, the fifth scorecards, the sixth reasons; a model is written in the lowest."""
+choice, the fifth scorecards, the sixth reasons, the seventh times of a zone; a model is written in the lowest."""
 
 
 def to_json(model: Any, indent: int | None = None, computed: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -51,6 +51,7 @@ def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = ()) -> dict[str,
         any(of.merged for of in bins_of),
         isinstance(formula, Formula) and formula.points is not None,
         isinstance(formula, Formula) and formula.reasons is not None,
+        any(of.feature.zoned for of in bins_of),
     ]
     version = VERSIONS[max((place for place, needed in enumerate(needs, 1) if needed), default=0)]
     head = {"format": FORMAT, "version": version, "model": kind, "loss": formula.loss,
@@ -101,6 +102,7 @@ def _feature(bins: Bins) -> dict[str, Any]:
     return {
         "name": feature.name, "column": feature.column, "kind": feature.kind, "part": feature.part,
         "bins": bins.n_values, "cuts": bins.cuts.tolist(), "levels": list(bins.levels), "rare": list(bins.pooled),
+        **({"zoned": True} if feature.zoned else {}),
         **({"missing": list(feature.missing)} if feature.missing else {}),
         **({"merged": merged_levels(bins)} if bins.merged else {}),
     }  # fmt: skip
@@ -137,7 +139,7 @@ def _place(entry: Any, n: int) -> int:
 def _bins(entry: dict[str, Any]) -> Bins:
     levels, rare = read_texts(entry["levels"], "levels"), read_texts(entry["rare"], "rare levels")
     merged = read_merged(entry.get("merged", {}), levels, rare)
-    feature = read_feature(entry, levels, rare, merged, entry.get("missing"))
+    feature = read_feature(entry, levels, rare, merged, missing=entry.get("missing"), zoned=entry.get("zoned", False))
     cuts = _table(entry["cuts"], (len(entry["cuts"]),), f"cuts of {feature.name!r}")
     if (np.diff(cuts) <= 0).any() or not np.isfinite(cuts).all():
         raise ScoringError(f"The cuts of {entry['name']!r} do not ascend: the JSON is damaged.")

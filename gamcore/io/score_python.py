@@ -25,7 +25,6 @@ from datetime import date, datetime, timezone
 
 MODEL = json.loads($model)
 DAY = 86400 * 1000000
-LONGEST = 1000
 
 
 def _value(row, column):
@@ -41,20 +40,23 @@ def _number(value, column):
     return number
 
 
-def _moment(value):
-    """A date or time, or its ISO 8601 text, as a datetime by its own clock."""
+def _moment(value, feature):
+    """A date or time, or its ISO 8601 text: in UTC where it has a zone, as all or none did in training."""
     if not isinstance(value, date):
         value = datetime.fromisoformat(value)
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
-    return value.replace(tzinfo=timezone.utc)
+    if bool(value.tzinfo) != feature.get("zoned", False):
+        trained = "none" if value.tzinfo else "one"
+        raise ValueError(f"{feature['column']!r} is {value}: give it a time zone, or none, as in training: {trained}.")
+    return value.astimezone(timezone.utc) if value.tzinfo else value.replace(tzinfo=timezone.utc)
 
 
 def _level(value):
     """The level name of a cell."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return str(value)[:LONGEST]
+    return str(value)
 
 
 def _is_code(value, feature):
@@ -72,10 +74,10 @@ def _code(value, feature):
     if feature["kind"] == "number":
         return bisect_right(feature["cuts"], _number(value, feature["column"])) + 1 if feature["bins"] else 0
     if feature["part"] != "value":
-        moment = _moment(value)
+        moment = _moment(value, feature)
         return moment.month if feature["part"] == "month" else moment.weekday() + 1
     if feature["kind"] == "date":
-        span = _moment(value) - datetime(1970, 1, 1, tzinfo=timezone.utc)
+        span = _moment(value, feature) - datetime(1970, 1, 1, tzinfo=timezone.utc)
         days = float((span.days * 86400 + span.seconds) * 1000000 + span.microseconds) / DAY
         return bisect_right(feature["cuts"], days) + 1 if feature["bins"] else 0
     if feature["kind"] == "boolean" and not isinstance(value, str):

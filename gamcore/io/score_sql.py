@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
+from gamcore.data.column_names import free_name
 from gamcore.data.columns import Kind
-from gamcore.decide.rules_code import ROWS, column_of, comment, free_name, name_of, number_of, text_of
+from gamcore.decide.rules_code import ROWS, column_of, comment, name_of, number_of, text_of
 from gamcore.io.formula import PREDICTIONS, ClassFormula, Formula, ScoringError, TaskFormula, formula_of
 from gamcore.io.reasons_sql import with_reasons
 from gamcore.io.sql_expressions import added, branch

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from gamcore.data.binning import Bins
-from gamcore.data.columns import LONGEST_LEVEL, Kind
+from gamcore.data.columns import Kind
 from gamcore.data.table import Feature
 from gamcore.decide.rules import numbers_of
 from gamcore.decide.rules_code import as_double, column_of, number_of, text_of
@@ -43,11 +43,11 @@ def branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
             value = as_double(value, bins.cuts)
         cuts = [number_of(float(cut)) for cut in bins.cuts]
         if feature.kind == "date":
-            value, cuts = _text(column), [text_of(_shortest(stamp(float(cut)))) for cut in bins.cuts]
+            value, cuts = _text(column, feature.zoned), [text_of(_shortest(stamp(float(cut)))) for cut in bins.cuts]
         branch = _halves(value, cuts, leaves[1:-1])
         return f"CASE WHEN {_missing(column, value, feature, 'number')} THEN {leaves[0]} ELSE {branch} END"
     if feature.part != "value":
-        return _calendar(column, feature.part, leaves)
+        return _calendar(column, _text(column, feature.zoned), feature.part, leaves)
     stored = kinds.get(feature.column, "boolean" if feature.kind == "boolean" else "category")
     return _levels(bins, column, leaves, stored)
 
@@ -58,8 +58,9 @@ def _missing(column: str, value: str, feature: Feature, stored: Kind) -> str:
     return f"{column} IS NULL OR {value} IN ({', '.join(codes)})" if codes else f"{column} IS NULL"
 
 
-def _text(column: str) -> str:
-    """Return a date or timestamp as text that sorts by time, whatever its type in the database."""
+def _text(column: str, zoned: bool | None) -> str:
+    """Return a date or timestamp as text that sorts by time, whatever its type in the database; in UTC if zoned."""
+    column = f"({column} AT TIME ZONE 'UTC')" if zoned else column
     return f"REPLACE(CAST({column} AS VARCHAR(30)), 'T', ' ')"
 
 
@@ -87,14 +88,11 @@ def _levels(bins: Bins, column: str, leaves: Sequence[str], stored: Kind) -> str
     for level, leaf in named:
         if leaf != leaves[bins.unseen]:
             by_leaf.setdefault(leaf, []).append(level)
-    value = column
-    if stored == "category" and any(len(level) == LONGEST_LEVEL for level, _ in named):
-        value = f"SUBSTR({column}, 1, {LONGEST_LEVEL})"  # longer levels were cut in training
     cases = [f"WHEN {_missing(column, column, bins.feature, stored)} THEN {leaves[0]}"]
     for leaf, names in by_leaf.items():
         literals = _literals(names, stored)
         if literals:
-            cases.append(f"WHEN {value} IN ({', '.join(literals)}) THEN {leaf}")
+            cases.append(f"WHEN {column} IN ({', '.join(literals)}) THEN {leaf}")
     return f"CASE {' '.join(cases)} ELSE {leaves[bins.unseen]} END"
 
 
@@ -106,12 +104,11 @@ def _literals(levels: Sequence[str], stored: Kind) -> list[str]:
     return [text_of(level) for level in levels]
 
 
-def _calendar(column: str, part: str, leaves: Sequence[str]) -> str:
-    """Return a CASE over the month or weekday of a date in ISO text.
+def _calendar(column: str, text: str, part: str, leaves: Sequence[str]) -> str:
+    """Return a CASE over the month or weekday of a date. text : the date in ISO 8601.
 
     The weekday is computed by Zeller's congruence, since databases differ.
     """
-    text = _text(column)
     year, month, day = (f"CAST(SUBSTR({text}, {at}, {n}) AS INTEGER)" for at, n in ((1, 4), (6, 2), (9, 2)))
     value = month
     if part == "weekday":

@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Binned, Bins, fit_bins
+from gamcore.data.column_names import free_name
 from gamcore.data.columns import TableError, read_texts
 from gamcore.data.table import Feature, Table, as_frame, as_table, read_feature
 from gamcore.kernels import CODE
@@ -63,7 +64,7 @@ def join_tables(tables: Mapping[Any, pd.DataFrame]) -> tuple[pd.DataFrame, Ints,
     aliases: dict[str, str] = {}
     renamed = []
     for table in plain:
-        names = {c: _free(f"{c} ({table.kind(c)})", taken) for c in table.names if c in mixed & filled(table.frame)}
+        names = {c: free_name(taken, f"{c} ({table.kind(c)})") for c in table.names if c in mixed & filled(table.frame)}
         aliases |= {new: old for old, new in names.items()}
         renamed.append(table.frame.rename(columns=names))
     sizes = [len(frame) for frame in renamed]
@@ -78,7 +79,7 @@ def join_tables(tables: Mapping[Any, pd.DataFrame]) -> tuple[pd.DataFrame, Ints,
 
 def _plain_frame(table: Any) -> pd.DataFrame:
     """Return a task's table as a frame; categories become text, since those of several tables need not match."""
-    frame = as_frame(table if isinstance(table, pd.DataFrame) or not hasattr(table, "to_pandas") else table.to_pandas())
+    frame = as_frame(table)
     categories = {c: frame[c] for c in frame.columns if isinstance(frame[c].dtype, pd.CategoricalDtype)}
     return frame.assign(**{c: _as_text(series) for c, series in categories.items()})
 
@@ -87,13 +88,6 @@ def _as_text(series: pd.Series) -> pd.Series:
     """Return a categorical column as the names of its levels."""
     codes, names = read_texts(series)
     return pd.Series(np.array([*names, None], object)[codes], series.index)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """Return `name`, changed if needed to one that is not taken."""
-    while name in taken:
-        name += "'"
-    return name
 
 
 def filled(frame: pd.DataFrame) -> set[str]:

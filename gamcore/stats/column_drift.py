@@ -231,8 +231,7 @@ def _counts(then: pd.Series, now: pd.Series) -> tuple[list[str], Floats, Floats]
         counts = np.zeros(len(place))
         counts[[place[name] for name in names]] = np.bincount(codes[codes >= 0], minlength=len(names))
         made.append(counts)
-    seen = made[0] + made[1] > 0  # a categorical type may have levels that no row has
-    return [name for name, known in zip(place, seen, strict=True) if known], made[0][seen], made[1][seen]
+    return list(place), made[0], made[1]
 
 
 def _p_of_levels(old: Floats, new: Floats) -> float:

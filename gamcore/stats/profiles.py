@@ -152,7 +152,6 @@ def _levels(series: pd.Series) -> tuple[Ints, tuple[str, ...], int]:
     codes, names = read_texts(series)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     order = np.argsort(-counts, kind="stable")
-    order = order[counts[order] > 0]
     shown = order if order.size <= MOST_LEVELS + 1 else order[:MOST_LEVELS]
     place = np.full(len(names) + 1, shown.size, np.int64)
     place[shown], place[-1] = np.arange(shown.size), -1

@@ -17,9 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.codes import NO_CODES, MissingCodes, clear_codes
+from gamcore.data.column_names import free_name
 from gamcore.data.columns import Kind, read_dates, read_numbers, read_texts
 from gamcore.data.dates import DAY
-from gamcore.decide.rules_code import NOBODY, NOT_ELIGIBLE, Cascade, free_name, kinds_of, to_python, to_sql
+from gamcore.decide.rules_code import COLUMN, NOBODY, NOT_ELIGIBLE, Cascade, kinds_of, to_python, to_sql
 from gamcore.decide.strategies import StrategySet
 from gamcore.numbers import count
 
@@ -72,7 +73,7 @@ def _stored(series: pd.Series, kind: Kind) -> Any:
 def by_sql(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> Labels:
     """Return the strategy (n,) of each row by the SQL export, in SQLite."""
     rows = rows if len(rows.columns) else pd.DataFrame({"row": np.arange(len(rows))})
-    alias = free_name(rows.columns)
+    alias = free_name(rows.columns, COLUMN)
     with tempfile.TemporaryDirectory() as folder:
         base = sqlite3.connect(Path(folder) / "rows.sqlite")
         try:

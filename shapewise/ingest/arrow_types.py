@@ -47,6 +47,8 @@ def plain_kind(kind: pa.DataType) -> pa.DataType | None:
     """Return the plain type of a column; None if its cells do not each hold one number, text, date or boolean."""
     types = pa.types
     if types.is_dictionary(kind):
+        if types.is_string_view(kind.value_type):
+            return pa.dictionary(kind.index_type, pa.string(), kind.ordered)
         return plain_kind(kind.value_type) and kind
     if types.is_decimal(kind) or types.is_null(kind) or types.is_float16(kind):
         return pa.float64()
@@ -54,6 +56,8 @@ def plain_kind(kind: pa.DataType) -> pa.DataType | None:
         return pa.timestamp("ms")
     if types.is_timestamp(kind):
         return pa.timestamp(kind.unit)
+    if types.is_string_view(kind):
+        return pa.string()
     text = types.is_string(kind) or types.is_large_string(kind)
     return kind if text or types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) else None
 

@@ -81,8 +81,9 @@ def find_task(frame: pd.DataFrame, candidates: list[str]) -> str | None:
     partly = [name for name in frame.columns if 0 < filled[name].mean() < 1]
     counts = {}
     for name in candidates:
-        levels = part[name].dropna()
-        if not 2 <= levels.nunique() <= MOST_TASK_LEVELS or levels.value_counts().iloc[-1] < FEWEST_TASK_ROWS:
+        levels = part[name].dropna().astype(object)  # a categorical type may list levels without rows
+        rows = levels.value_counts()
+        if not 2 <= rows.size <= MOST_TASK_LEVELS or rows.iloc[-1] < FEWEST_TASK_ROWS:
             continue
         shares = filled.loc[levels.index, [other for other in partly if other != name]].groupby(levels).mean()
         counts[name] = int(((shares.min() == 0) & (shares.max() > MOSTLY)).sum())
@@ -113,15 +114,20 @@ TARGETS: Final = re.compile(
 
 
 def likely_target(reports: list[ColumnReport]) -> str | None:
-    """Return the column that is most likely the target: by its name, or the last one with two values, or the last.
+    """Return the column that is most likely the target, None where no column can be."""
+    return next(iter(likely_targets(reports)), None)
 
-    Never an ID, a constant, a date or a column that cannot be used; None where nothing is left.
+
+def likely_targets(reports: list[ColumnReport]) -> list[str]:
+    """Return the columns that may be the target, the likeliest first: by name, then the last, those with two values.
+
+    Never an ID, a constant, a date or a column that cannot be used.
     """
     fit = [r for r in reports if r.kind not in (None, "date") and r.role != "ignore" and r.distinct > 1]
     named = [r for r in fit if TARGETS.fullmatch(r.name)]
     pairs = [r for r in fit if r.distinct == 2]
     last = fit[-1:] if fit and fit[-1] is reports[-1] else []
-    return next((r.name for group in (named[-1:], last, pairs[-1:], fit[-1:]) for r in group), None)
+    return list(dict.fromkeys(r.name for group in (named[::-1], last, pairs[::-1], fit[::-1]) for r in group))
 
 
 def _examine(table: Table, column: str, rows: int) -> ColumnReport:
@@ -131,8 +137,7 @@ def _examine(table: Table, column: str, rows: int) -> ColumnReport:
     example = ", ".join(_shown(value) for value in present.iloc[:3])
     try:
         kind = table.kind(column)
-        if kind == "number":
-            numbers = read_numbers(series)
+        histogram = _histogram(series, kind)
     except TableError as error:
         return ColumnReport(
             name=str(series.name),
@@ -164,7 +169,7 @@ def _examine(table: Table, column: str, rows: int) -> ColumnReport:
         warnings.append(f"{count(distinct)} levels{of}: all but the 253 most frequent are pooled")
     if LATER.fullmatch(column) and role == "feature":
         warnings.append(LATER_WORDS)
-    if kind == "number" and np.nanmax(np.abs(numbers), initial=0) > 2**53:
+    if kind == "number" and np.nanmax(np.abs(read_numbers(series)), initial=0) > 2**53:
         warnings.append("numbers above 9 quadrillion lose their last digits")
     return ColumnReport(
         name=str(series.name),
@@ -172,7 +177,7 @@ def _examine(table: Table, column: str, rows: int) -> ColumnReport:
         why=_why(series, kind),
         missing=missing,
         distinct=distinct,
-        histogram=_histogram(series, kind),
+        histogram=histogram,
         example=example,
         role=role,
         warnings=warnings,

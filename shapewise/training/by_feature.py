@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
+from gamcore.data.column_names import parts_of_date
+
 MONOTONE: Final = "monotone"
 BINS: Final = "bins"
 SHAPES: Final = "shapes"
@@ -24,15 +26,16 @@ def with_values(changes: dict[str, Any], setting: str, values: dict[str, Any]) -
     return others | ({setting: kept} if kept else {})
 
 
-def column_of(feature: str) -> str:
-    """Return the column of a feature, which may be the month or the weekday of a date."""
-    return feature.removesuffix(" (month)").removesuffix(" (weekday)")
+def features_among(columns: Collection[str]) -> set[str]:
+    """Return the names of all features of some columns, any of which may be a date with its month and weekday."""
+    return {name for column in columns for name in (column, *parts_of_date(column, columns))}
 
 
 def among(changes: dict[str, Any], columns: Collection[str]) -> dict[str, Any]:
     """Return the changes without values of features of other columns."""
+    known = features_among(columns)
     for setting in SETTINGS:
         if values := values_of(changes, setting):
-            kept = {feature: value for feature, value in values.items() if column_of(feature) in columns}
+            kept = {feature: value for feature, value in values.items() if feature in known}
             changes = with_values(changes, setting, kept)
     return changes

@@ -14,6 +14,7 @@ from gamcore.data.table import Table, as_table
 from gamcore.decide.rules import All
 from gamcore.numbers import count, percent
 from gamcore.types import Bools, Floats, Ints
+from shapewise.training.goals import GoalKind
 from shapewise.training.spec import Spec, Treatment, labels_as, labels_of
 
 HELD_OUT = 0.2
@@ -47,6 +48,11 @@ def held_out_rows(frame: pd.DataFrame, table: str, group: str | None = None, whe
     held = np.zeros(n, bool)
     held[rng.permutation(n)[:size]] = True
     return held
+
+
+def basis_of(group: str | None, when: str | None) -> dict[str, str]:
+    """Return the column by which rows are held out, where there is one."""
+    return {"time": when} if when else {"group": group} if group else {}
 
 
 def learnt_from(counts: dict[str, int]) -> str:
@@ -133,7 +139,7 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
     table = Table.of(frame)
     frame = table.frame
     if held_out_by is None:
-        held_out_by = {"time": spec.time} if spec.time else {"group": spec.group} if spec.group else {}
+        held_out_by = basis_of(spec.group, spec.time)
     for column in columns_of(spec, held_out_by):
         if column not in frame.columns:
             raise TableError(f"The table has no column {column!r}: choose another on the Train page.")
@@ -143,7 +149,7 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
     inside, belongs, values = choose(table, spec)
     dropped = int((inside & ~belongs).sum())
     rows = inside & belongs
-    _check_rows(values[rows], held[rows], spec)
+    check_rows(values[rows], held[rows], spec.kind_of_target)
     weight = _read_weight(table.take(rows, [spec.weight]), spec.weight, held[rows]) if spec.weight else None
     groups = read_groups(frame.loc[rows, spec.group]) if spec.group else None
     exposure = read_exposure(table.take(rows, [spec.exposure]), spec.exposure) if spec.exposure else None
@@ -240,16 +246,18 @@ def read_exposure(table: Table, name: str) -> NDArray[np.float64]:
     return exposure
 
 
-def _check_rows(y: pd.Series, held: Bools, spec: Spec) -> None:
+def check_rows(y: pd.Series, held: Bools, kind: GoalKind) -> None:
+    """Raise TableError where rows (n,) of a target cannot be trained on and measured: either part needs some, of every
+    class."""
     if y.empty:
         raise TableError("No row is left after the row filter and the choice of levels: loosen them.")
     for name, part in (("training", y[~held]), ("held-out", y[held])):
         if part.empty:
             raise TableError(f"No {name} row is left: the table or the row filter is too small.")
-        if spec.kind_of_target == "classes" and part.nunique() < y.nunique():
+        if kind == "classes" and part.nunique() < y.nunique():
             lacking = sorted(set(y) - set(part))
             raise TableError(f"No {name} row is {lacking[0]!r}: leave that class out, or add rows.")
-        if spec.kind_of_target == "binary" and part.nunique() < 2:
+        if kind == "binary" and part.nunique() < 2:
             raise TableError(
                 f"All {name} rows are {'positive' if part.iloc[0] else 'negative'}: choose other levels or more rows."
             )

@@ -43,7 +43,7 @@ def frequent_levels(series: pd.Series, most: int) -> list[str]:
     """Return the most frequent levels of a column, named as in rules."""
     codes, names = read_texts(series)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
-    return [names[k] for k in np.argsort(-counts, kind="stable")[:most] if counts[k]]
+    return [names[k] for k in np.argsort(-counts, kind="stable")[:most]]
 
 
 def periods(table: Table, column: str, most: int = 24) -> tuple[NDArray[np.int64], list[str]]:

@@ -7,8 +7,11 @@ import sqlite3
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from gamcore.io.formula import stamp
+from gamcore.io.score_python import to_python
+from gamcore.io.score_sql import to_sql
 from tests.support.hostile import EVIL
 
 LEVELS = ["a", "b'c", EVIL, "d", *(f"rare {k}" for k in range(30))]
@@ -84,3 +87,18 @@ def loaded(code):
     space = {"__name__": "written"}
     exec(compile(code, "written.py", "exec"), space)  # the written code is under test
     return space
+
+
+def run_python(model, rows):
+    """Predict rows, dicts by column, by the Python module of a model."""
+    predict = loaded(to_python(model))["predict"]
+    return [predict(row) for row in rows]
+
+
+def run_sql(model, frame, zone="UTC"):
+    """Predict the rows of a frame by the SQL of a model, in DuckDB with a session in a time zone."""
+    with duckdb.connect() as base:
+        base.execute(f"SET TimeZone = '{zone}'")
+        base.register("given", pa.Table.from_pandas(frame, preserve_index=False))
+        base.execute("CREATE TABLE t AS SELECT * FROM given")
+        return base.execute(to_sql(model, "t")).fetchnumpy()["prediction"]

@@ -9,11 +9,11 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from gamcore.data.column_names import Names
+from gamcore.data.column_names import Names, free_name
 from gamcore.data.columns import TableError
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, ROWS, parity, sensitive
 from gamcore.decide.rules import RuleError
-from gamcore.decide.rules_code import free_name, kinds_of, to_python, to_sql
+from gamcore.decide.rules_code import COLUMN, kinds_of, to_python, to_sql
 from gamcore.decide.strategies import StrategySet
 from gamcore.numbers import exact, fixed
 from gamcore.viz import files as export
@@ -111,7 +111,7 @@ def files(board: Board, made: StrategySet) -> None:
     )
     try:
         kinds = kinds_of(state.frame(board.table), cascade.columns)
-        alias = free_name(state.columns(board.table))
+        alias = free_name(state.columns(board.table), COLUMN)
         sql, python = to_sql(cascade, table.name, kinds, alias), to_python(cascade, kinds)
     except (RuleError, KeyError) as error:
         st.error(f"These strategies cannot be exported for this table: {md(error)}", icon=":material/error:")

@@ -56,13 +56,15 @@ def choose(table: TableAbout, chosen: Target) -> list[ColumnReport]:
     reasons = {r.name: r.warnings[0] for r in usable if roles[r.name] == "ignore" and r.warnings}
     reasons |= suspects
     out = [r.name for r in usable if roles[r.name] == "ignore" or r.name in suspects]
+    out = [] if len(out) == len(usable) else out  # something has to be learnt from: the reasons are told below
     left = st.multiselect(
         "Leave out", [r.name for r in usable], default=out, key=_key(table, chosen),
         format_func=chosen.names.column,
         help="All other columns are features. Columns that look like an ID, copy another, or seem to be known only "
         f"after the outcome start here. {CANNOT_KNOW}",
     )  # fmt: skip
-    said = [f"**{md(chosen.names.column(name))}** {md(reason)}" for name, reason in reasons.items() if name in left]
+    shown = {name: reason for name, reason in reasons.items() if name in left or not out}
+    said = [f"**{md(chosen.names.column(name))}** {md(reason)}" for name, reason in shown.items()]
     if said:
         st.caption("; ".join(said) + ".")
     later = [r.name for r in usable if LATER_WORDS in r.warnings and r.name not in left]

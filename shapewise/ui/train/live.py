@@ -22,7 +22,7 @@ from shapewise.places import PAGES
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, clean_name
 from shapewise.training import live, runs
-from shapewise.training.by_feature import among
+from shapewise.training.by_feature import among, features_among
 from shapewise.training.dataset import HELD_OUT
 from shapewise.training.live import LIVE_SECONDS, Draft
 from shapewise.training.main_metric import main_metric
@@ -135,7 +135,7 @@ def without(spec: Spec, off: set[str]) -> Spec:
     kept, pairs = [name for name in spec.features if name not in off], spec.parameters().get("interactions")
     changes = spec.changes
     if isinstance(pairs, list):
-        gone = {part for name in off for part in (name, f"{name} (month)", f"{name} (weekday)")}
+        gone = features_among(spec.features) - features_among(kept)
         changes = {**changes, "interactions": [pair for pair in pairs if not gone & set(pair)]}
     return replace(spec, features=kept, changes=among(changes, kept))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from pandas.api.types import is_datetime64_any_dtype
@@ -15,12 +16,15 @@ from gamcore.data.table import Table
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.decide.rules import Levels, Range, Rule, RuleError
 from gamcore.numbers import exact, percent
-from shapewise.ingest.doctor import likely_target
+from gamcore.types import Bools
+from shapewise.ingest.doctor import likely_targets
 from shapewise.store.workspace import TableAbout
 from shapewise.training import goals
+from shapewise.training.dataset import basis_of, held_out_rows
 from shapewise.training.goals import GoalKind
 from shapewise.training.partitions import frequent_levels
-from shapewise.training.spec import labels_of, target_levels
+from shapewise.training.proposals import classes_first, first_kind, first_target, is_exposure, positive_first
+from shapewise.training.spec import target_levels
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.train import task_settings as tasking
@@ -77,7 +81,29 @@ def usual(table: TableAbout) -> str | None:
     reports = state.reports(table.id)
     marked = next((r.name for r in reports if table.roles.get(r.name) == "target"), None)
     computed = {step["column"] for step in table.steps if "formula" in step}
-    return marked or likely_target([r for r in reports if r.name not in computed])
+    likely = likely_targets([r for r in reports if r.name not in computed])
+    return marked or _first(table.id, tuple(likely), tuple(_basis(table).items()))
+
+
+def _basis(table: TableAbout) -> dict[str, str]:
+    """Return the column by which rows of a table are held out, as its roles say before the first training."""
+    roles = {role: name for name, role in table.roles.items()}
+    return basis_of(roles.get("group"), roles.get("time")) if table.held_out_by is None else table.held_out_by
+
+
+def _held(table: TableAbout, rows: Table) -> Bools:
+    """Return which rows (n,) are held out; none where the roles allow no choice, which is said elsewhere."""
+    basis = _basis(table)
+    try:
+        return held_out_rows(rows.frame, table.id, basis.get("group"), basis.get("time"))
+    except TableError:
+        return np.zeros(len(rows), bool)
+
+
+@state.kept(show_spinner=False, max_entries=64)
+def _first(table: str, likely: tuple[str, ...], basis: tuple[tuple[str, str], ...]) -> str | None:
+    """Return the first of likely targets that can be trained. basis : see `_basis`."""
+    return first_target(state.table(table), likely, _held(state.workspace().tables.about(table), state.table(table)))
 
 
 def choose(table: TableAbout, rows: Table) -> Target | None:
@@ -89,17 +115,18 @@ def choose(table: TableAbout, rows: Table) -> Target | None:
         help="The column to predict and explain.",
     )  # fmt: skip
     try:
-        kind = _kind(table, rows, target)
+        held = _held(table, rows)
+        kind = _kind(table, rows, target, held)
         levels = target_levels(frame[target]) if kind in ("binary", "classes") else []
         tasks = tasking.choose(table, frame, target, levels) if kind in ("binary", "number") else Tasks()
         chosen = Target(target, kind, [], tasks=tasks, levels=levels, names=names)
         if tasks.outcomes:
             chosen = replace(chosen, positive=tasks.outcomes[0].positive, negative=tasks.outcomes[0].negative)
         elif kind == "binary":
-            positive, negative = _levels(table, frame[target], levels)
+            positive, negative = _levels(table, frame[target], levels, held)
             chosen = replace(chosen, positive=positive, negative=negative)
         elif kind == "classes":
-            chosen = replace(chosen, classes=_classes(table, target, levels))
+            chosen = replace(chosen, classes=_classes(table, frame[target], levels, held))
         elif kind == "quantile":
             chosen = replace(chosen, quantile=_quantile(table, target))
         elif goals.GOALS[kind].rated:
@@ -113,10 +140,10 @@ def choose(table: TableAbout, rows: Table) -> Target | None:
     return replace(chosen, conditions=conditions)
 
 
-def _kind(table: TableAbout, rows: Table, target: str) -> GoalKind:
+def _kind(table: TableAbout, rows: Table, target: str, held: Bools) -> GoalKind:
     """Show the choice of the kind of target, with the reason for the suggested one, and return it."""
     possible = goals.possible(rows, target)
-    suggested, why = goals.suggest(rows, target)
+    suggested, why = first_kind(rows, target, held)
     if table.name in SUGGESTED and "binary" in possible:
         suggested = "binary"
     if len(possible) == 1:
@@ -131,10 +158,11 @@ def _kind(table: TableAbout, rows: Table, target: str) -> GoalKind:
     return kind
 
 
-def _classes(table: TableAbout, target: str, levels: list[str]) -> list[str] | None:
-    """Show the choice of the levels that are classes, and return it; None for all."""
+def _classes(table: TableAbout, series: pd.Series, levels: list[str], held: Bools) -> list[str] | None:
+    """Show the choice of the levels that are classes, None for all. Those that a part lacks start out."""
+    target = str(series.name)
     classes = st.multiselect(
-        "Classes", levels, default=levels, key=f"classes-{table.id}-{target}",
+        "Classes", levels, default=classes_first(series, held), key=f"classes-{table.id}-{target}",
         format_func=partial(state.names(table.id).level, target), help="Rows of other levels are left out.",
     )  # fmt: skip
     if len(classes) < 3:
@@ -157,7 +185,7 @@ def _exposure(table: TableAbout, rows: Table, target: str) -> str | None:
     """Show the choice of the column that the target is divided by, and return it; None for none."""
     numbers = [name for name in rows.names if name != target and rows.kind(name) == "number"]
     usual = next((name for name in numbers if table.roles.get(name) == "exposure"), None)
-    usual = usual or next((name for name in numbers if goals.exposure_like(name)), None)
+    usual = usual or next((name for name in numbers if goals.exposure_like(name) and is_exposure(rows, name)), None)
     return st.selectbox(
         "Per unit of", [None, *numbers], 0 if usual is None else numbers.index(usual) + 1,
         format_func=lambda name: "nothing: per row" if name is None else state.names(table.id).column(name),
@@ -166,21 +194,28 @@ def _exposure(table: TableAbout, rows: Table, target: str) -> str | None:
     )  # fmt: skip
 
 
-def usual_sides(table: TableAbout, target: pd.Series, levels: list[str]) -> tuple[list[str], list[str]]:
-    """Return the levels that are positive unless somebody says otherwise, and those they are held against ([]: all)."""
+def usual_sides(
+    table: TableAbout, target: pd.Series, levels: list[str], held: Bools | None = None
+) -> tuple[list[str], list[str]]:
+    """Return the levels that are positive unless somebody says otherwise, and those they are held against ([]: all).
+
+    held : (n,) the rows that are held out, where the levels are to be trained: both parts have rows of those.
+    """
     suggested, against = SUGGESTED.get(table.name, ([], []))
     if suggested and set(suggested) | set(against) <= set(levels):
         return suggested, against
     yes = [level for level in levels if level.lower() in YES] if len(levels) == 2 else []
-    rarest = str(labels_of(target.dropna()).value_counts().index[-1])
+    rarest = positive_first(target, np.zeros(len(target), bool) if held is None else held, levels)
     return (yes or [rarest])[:1], []
 
 
-def _levels(table: TableAbout, target: pd.Series, levels: list[str]) -> tuple[list[str] | None, list[str] | None]:
+def _levels(
+    table: TableAbout, target: pd.Series, levels: list[str], held: Bools
+) -> tuple[list[str] | None, list[str] | None]:
     """Show the choice of positive and negative levels, and return both."""
     if len(levels) < 2:
         raise TableError(f"{target.name!r} has {len(levels)} level: choose a target with at least two.")
-    suggested, against = usual_sides(table, target, levels)
+    suggested, against = usual_sides(table, target, levels, held)
     shown = partial(state.names(table.id).level, str(target.name))
     sides = st.container(horizontal=True)  # below one another where it is narrow
     positive = sides.multiselect(

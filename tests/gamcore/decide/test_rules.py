@@ -15,13 +15,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gamcore.data.column_names import free_name
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError, both, either, rounded
 from gamcore.decide.rules_code import (
+    COLUMN,
     NOBODY,
     NOT_ELIGIBLE,
     Cascade,
-    free_name,
     kinds_of,
     python_of,
     sql_of,
@@ -305,10 +306,10 @@ def test_rounding_for_a_table_moves_hardly_anybody():
 def test_a_table_with_a_column_of_the_same_name():
     frame = pd.DataFrame({"strategy": ["x", "y"], "Strategy_": [1, 2]})
     made = Cascade("t", EVERYBODY, (("A", Levels("strategy", ("y",))),))
-    assert free_name(frame.columns) == "strategy__"
+    assert free_name(frame.columns, COLUMN) == "strategy__"
     with duckdb.connect() as base:
         base.register("t", frame)
-        found = base.execute(to_sql(made, "t", kinds_of(frame, made.columns), free_name(frame.columns)))
+        found = base.execute(to_sql(made, "t", kinds_of(frame, made.columns), free_name(frame.columns, COLUMN)))
         assert [row[-1] for row in found.fetchall()] == [NOBODY, "A"]
 
 

@@ -1,0 +1,90 @@
+"""What Train proposes before anybody has chosen: a target, its kind and its levels, all of which can be trained.
+
+The rows are checked as at training (`dataset.check_rows`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from gamcore.data.columns import TableError, read_numbers
+from gamcore.data.table import Table
+from gamcore.data.targets import MOST_CLASSES
+from gamcore.model.losses import LOSSES
+from gamcore.types import Bools
+from shapewise.training.dataset import check_rows, read_exposure
+from shapewise.training.goals import GOALS, GoalKind, possible, suggest
+from shapewise.training.spec import labels_of, target_levels
+
+FEWEST_CLASSES = 3
+
+
+def first_target(rows: Table, likely: Sequence[str], held: Bools) -> str | None:
+    """Return the likeliest target that can be trained, the likeliest of all if none can, None without any.
+
+    likely : columns, the likeliest first. held : (n,) the rows that are held out.
+    """
+    fine = (name for name in likely if is_trainable(rows, name, first_kind(rows, name, held)[0], held))
+    return next(fine, likely[0] if likely else None)
+
+
+def first_kind(rows: Table, target: str, held: Bools) -> tuple[GoalKind, str]:
+    """Return the kind that a target seems to be, or else the first that it can be trained as, and why."""
+    kind, why = suggest(rows, target)
+    if is_trainable(rows, target, kind, held):
+        return kind, why
+    others = (other for other in possible(rows, target) if is_trainable(rows, target, other, held))
+    other = next(others, None)
+    return (kind, why) if other is None else (other, f"too few rows make it {GOALS[kind].label.lower()}")
+
+
+def is_trainable(rows: Table, target: str, kind: GoalKind, held: Bools) -> bool:
+    """Return whether a target can be trained and measured as a kind, with the levels that are proposed first."""
+    series = rows.frame[target]
+    try:
+        if kind == "binary":
+            levels = target_levels(series)
+            return len(levels) > 1 and _is_positive(series, [positive_first(series, held, levels)], held)
+        if kind == "classes":
+            return FEWEST_CLASSES <= len(classes_first(series, held)) <= MOST_CLASSES
+        known = series.notna().to_numpy(bool)
+        values = read_numbers(series[known].astype(float))
+        check_rows(pd.Series(values), held[known], kind)
+    except TableError:
+        return False
+    return not LOSSES[GOALS[kind].objective or "squared"].refusal(values[~held[known]])
+
+
+def positive_first(series: pd.Series, held: Bools, levels: Sequence[str]) -> str:
+    """Return the rarest level of which both parts have rows; the rarest of all if there is none."""
+    counts = labels_of(series.dropna()).value_counts()
+    rarest = [str(level) for level in counts.index[::-1] if counts[level] and level in levels]
+    return next((level for level in rarest if _is_positive(series, [level], held)), rarest[0])
+
+
+def classes_first(series: pd.Series, held: Bools) -> list[str]:
+    """Return the levels of which both parts have rows, in their order."""
+    labels, known = labels_of(series), series.notna().to_numpy(bool)
+    learnt, measured = (set(labels[known & part]) for part in (~held, held))
+    return [level for level in target_levels(series) if level in learnt & measured]
+
+
+def _is_positive(series: pd.Series, positive: list[str], held: Bools) -> bool:
+    """Return whether levels can be held against all others."""
+    known = series.notna().to_numpy(bool)
+    try:
+        check_rows(labels_of(series[known]).isin(positive).astype(np.int64), held[known], "binary")
+    except TableError:
+        return False
+    return True
+
+
+def is_exposure(rows: Table, name: str) -> bool:
+    """Return whether a column can be what a target is divided by."""
+    try:
+        read_exposure(rows, name)
+    except TableError:
+        return False
+    return True

@@ -85,7 +85,7 @@ def _taken(
         curve, edges=curve.edges if edges is None else edges, display=display, labels=labels, counts=counts,
         scores=curve.scores[pick], lower=curve.lower[pick], upper=curve.upper[pick],
         whole=curve.whole[:, pick] if curve.has_whole else curve.whole, refits=curve.refits[:, pick],
-        by_hand=curve.by_hand[pick] if curve.by_hand.size else curve.by_hand,
+        by_hand=curve.by_hand[pick] if curve.by_hand.size else curve.by_hand, beside=np.empty((2, 0)), is_counted=False,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamcore.explain.curves import Curve
-from gamcore.explain.sentences import LONGEST, NO_CLEAR_EFFECT, _most, legs, read_curve, read_surface
+from gamcore.explain.sentences import LONGEST, NO_CLEAR_EFFECT, legs, most_of, read_curve, read_surface
 from gamcore.explain.surfaces import Surface, SurfaceAxis
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import no_effect, say
@@ -137,14 +137,11 @@ def test_what_is_said_is_in_the_picture(scores, half):
     curve = line(scores, half)
     said = read_curve(curve)
     assert len(said) <= LONGEST
-    places = np.arange(len(scores))
-    for leg in legs(*curve.whole, curve.scores):
-        most = _most(curve, places, leg)
-        assert leg.start <= most.leg.start <= most.leg.end <= leg.end
-        assert 0 < most.rows <= 1
-        if most.leg.start < most.leg.end and most.leg != leg:
-            a, b = (curve.whole[:, k] for k in (most.leg.start, most.leg.end))
-            assert (a[1] < b[0]) if leg.up else (a[0] > b[1])
+    for leg in legs(*curve.whole):
+        most = most_of(leg, curve.scores, *curve.whole)
+        assert leg.start <= most.start < most.end <= leg.end
+        a, b = (curve.whole[:, k] for k in (most.start, most.end))
+        assert (a[1] < b[0]) if leg.up else (a[0] > b[1])
 
 
 def test_small_movements_beside_a_large_one_are_not_said():

@@ -17,7 +17,7 @@ from gamcore.data.labels import cut
 from gamcore.explain.places import Place
 from gamcore.model.scales import Scale, no_effect
 from gamcore.numbers import decimals_of, fixed, percent, within
-from gamcore.types import Floats
+from gamcore.types import Bools, Floats
 
 Kind = Literal["rises", "falls", "lowest", "highest", "steepest", "above", "below", "differs", "no clear effect"]
 """A rise or fall; the ends of a curve of many; its largest step; neighbours clearly above or below the average; a level
@@ -37,8 +37,8 @@ class Claim:
 
     where : the place, as printed; None for all. value : how far a curve moves (a factor on the ratio scale), or an
     effect; NaN where none is said. interval : its ends, by the band of the whole curve. decimals : most that are
-    written. rows : training rows in the place; NaN where they were not counted. share : of all training rows, where it
-    is said. ends : where a rise or fall begins and ends.
+    written. rows, n_rows : training rows in the place, and all; NaN where they were not counted. says_share : whether
+    the share of rows is said. ends : where a rise or fall begins and ends.
     """
 
     kind: Kind
@@ -47,18 +47,24 @@ class Claim:
     interval: tuple[float, float]
     scale: Scale
     rows: float = math.nan
-    share: float | None = None
+    n_rows: float = math.nan
+    says_share: bool = False
     decimals: int = 1
     ends: tuple[Place, Place] | None = None
 
     def without_share(self) -> Claim:
         """Return the claim without the share of rows."""
-        return replace(self, share=None)
+        return replace(self, says_share=False)
+
+    @property
+    def share(self) -> float:
+        """Share of the training rows that are in the place; NaN where they were not counted."""
+        return self.rows / self.n_rows
 
     def words(self) -> str:
         """Return the claim as a part of a sentence."""
         place = "" if self.where is None else self.where.words
-        share = "" if self.share is None else f", where {percent(self.share, 0)} of rows are"
+        share = f", where {percent(self.share, 0)} of rows are" if self.says_share else ""
         match self.kind:
             case "rises" | "falls":
                 return f"{self.kind} {self._size()} {self._from()}{share}"
@@ -96,11 +102,11 @@ class Claim:
             return f"under ×{1 / LARGEST_FACTOR:g}"
         return f"×{within(self.value, self.interval, self.decimals)}"
 
-    def holds(self, cells: Any, effects: Floats) -> bool:
+    def holds(self, cells: Any, effects: Floats, weight: Floats | None = None) -> bool:
         """Return whether training rows bear the claim out.
 
         cells : (n,) the feature's values: numbers, days since 1970-01-01, or texts; NaN, or an empty text, where
-        missing. effects : (n,) of the feature on each row, on the claim's scale.
+        missing. effects : (n,) of the feature on each row, on the claim's scale. weight : (n,) where rows have some.
         """
         zero = no_effect(self.scale)
         low, high = self.interval
@@ -109,21 +115,21 @@ class Claim:
         if self.kind == "steepest" or self.where is None:
             return self.where is not None and bool(self.where.holds(cells).any())
         inside = self.where.holds(cells)
-        if not math.isnan(self.rows) and inside.sum() != self.rows:
-            return False
-        if self.share is not None and percent(float(inside.mean()), 0) != percent(self.share, 0):
+        if not math.isnan(self.share) and not math.isclose(inside.mean(), self.share, abs_tol=1e-9):
             return False
         if self.ends is not None:
-            start, end = (self._mean(effects[place.holds(cells)]) for place in self.ends)
+            start, end = (self._mean(effects, place.holds(cells), weight) for place in self.ends)
             moved = math.log(end / start) if self.scale == "ratio" else end - start
             moved = moved if self.kind == "rises" else -moved
             size = math.log(self.value) if self.scale == "ratio" else self.value
             return math.isclose(moved, size, rel_tol=CLOSE, abs_tol=CLOSE) and size > 0
         if self.kind in ("lowest", "highest") and not inside.any():
             return True  # a typical value that is rounded, between the rows
-        mean = self._mean(effects[inside])
+        mean = self._mean(effects, inside, weight)
         sides = {"above": mean > zero, "below": mean < zero, "differs": not low <= zero <= high}
         return math.isclose(mean, self.value, rel_tol=CLOSE, abs_tol=CLOSE) and sides.get(self.kind, True)
 
-    def _mean(self, effects: Floats) -> float:
-        return float(np.exp(np.log(effects).mean()) if self.scale == "ratio" else effects.mean())
+    def _mean(self, effects: Floats, inside: Bools, weight: Floats | None) -> float:
+        heights = np.log(effects[inside]) if self.scale == "ratio" else effects[inside]
+        mean = float(np.average(heights, weights=None if weight is None else weight[inside]))
+        return math.exp(mean) if self.scale == "ratio" else mean

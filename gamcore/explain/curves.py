@@ -72,7 +72,8 @@ class Curve(Explanation):
     by_hand : (K,) whether a bin's score was set by hand, so that it has no band; empty where none was.
     values : what the one value of each bin is called, for a number whose values have names; empty where they have none.
     beside : (2, K - 1) the training values next to each inner border, below and above; empty where it is not known.
-    is_counted : whether `counts` are rows that were counted in these bins; else shares of those of wider ones.
+    is_counted : whether `counts` are in proportion to rows in these bins; else they are sums of weights, or shares of
+        the rows of wider bins.
     """
 
     feature: str
@@ -370,7 +371,8 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
         shape=model.shapes[feature] if model.shapes else "steps",
     )
     marks = by_hand(model, feature)[1:-1]
-    return replace(made, by_hand=marks) if marks.any() else made
+    is_counted = model.halves is None or model.halves.evenness == 1  # else counts are sums of weights
+    return replace(made, by_hand=marks if marks.any() else made.by_hand, is_counted=is_counted)
 
 
 def quick_spread(refits: Floats, train_share: float) -> Spread | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FINEST: Final = 200
 """An end is rounded by at most this part of the axis where no value is near."""
 
+PARTS_OF_DAY: Final = (24, 1440, 86_400)
 MOST_DIGITS: Final = 20
 CLOSE: Final = 1e-6
 """Relative distance at which a border is written where the values beside it are not known: six digits."""
@@ -160,6 +161,10 @@ def _day(low: float, high: float, upper: bool) -> _End:
     """Return a border between two moments as a day, or as a moment where both are on one day."""
     own, other = (low, high) if upper else (high, low)
     if math.isfinite(other) and math.floor(own) == math.floor(other):
+        for parts in PARTS_OF_DAY:
+            moment = (math.ceil(own * parts) if upper else math.floor(own * parts)) / parts
+            if low <= moment < high if upper else low < moment <= high:
+                return _End(stamp(moment), moment)
         return _End(stamp(own), own)
     day = math.floor(own)
     return _End(str(as_date(day).date()), float(np.nextafter(day + 1.0, day)) if upper else float(day))

@@ -44,6 +44,8 @@ LONGEST: Final = 110
 LONGEST_NAME: Final = 40
 MOST_LEGS: Final = 3
 MOST_LEVELS: Final = 4
+UNKNOWN: Final = (float("nan"), float("nan"))
+"""Rows that were not counted."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,8 @@ def _missing(curve: Curve) -> Claim | None:
     if low <= curve.zero <= high:
         return None
     value, rows = curve.missing[0], curve.missing[3]
-    return Claim("differs", MISSING, value, (low, high), curve.scale, rows, decimals=_decimals(curve, [value]))
+    counted = (rows, _n_rows(curve)) if curve.is_counted else UNKNOWN
+    return Claim("differs", MISSING, value, (low, high), curve.scale, *counted, decimals=_decimals(curve, [value]))
 
 
 def legs(lower: Floats, upper: Floats) -> list[Leg]:
@@ -212,21 +215,19 @@ def _apart(read: Reading) -> Claim:
 def _at(read: Reading, k: int, kind: Kind, decimals: int | None = None) -> Claim:
     """Return the effect of a run as a claim."""
     curve, value = read.curve, float(read.scores[k])
-    rows, share = _counted(curve, read.runs[k])
     band = float(read.lower[k]), float(read.upper[k])
     most = _decimals(curve, [value]) if decimals is None else decimals
-    where = place_of(curve, read.runs[k])
     if kind in ("lowest", "highest"):
-        where, rows, share = typical_of(curve, read.runs[k]), float("nan"), None
-    return Claim(kind, where, value, band, curve.scale, rows, share, most)
+        return Claim(kind, typical_of(curve, read.runs[k]), value, band, curve.scale, decimals=most)
+    return Claim(
+        kind, place_of(curve, read.runs[k]), value, band, curve.scale, *_counted(curve, read.runs[k]),
+        says_share=curve.is_counted and kind in ("above", "below"), decimals=most,
+    )  # fmt: skip
 
 
-def _counted(curve: Curve, bins: Ints) -> tuple[float, float | None]:
-    """Return the training rows of some bins, and their share of all; not known where they were not counted."""
-    if not curve.is_counted:
-        return float("nan"), None
-    rows = float(curve.counts[bins].sum())
-    return rows, rows / _n_rows(curve)
+def _counted(curve: Curve, bins: Ints) -> tuple[float, float]:
+    """Return the training rows of some bins, and all."""
+    return (float(curve.counts[bins].sum()), _n_rows(curve)) if curve.is_counted else UNKNOWN
 
 
 def _moved(read: Reading, move: Leg, low: Floats, high: Floats) -> Claim:
@@ -240,11 +241,11 @@ def _moved(read: Reading, move: Leg, low: Floats, high: Floats) -> Claim:
         size, ends = float(np.exp(size)), (float(np.exp(ends[0])), float(np.exp(ends[1])))
     outer = place_of(curve, read.runs[start]), place_of(curve, read.runs[end])
     bins = read.bins(start, end)
-    rows, share = _counted(curve, bins)
-    where = place_of(curve, bins)
+    where, counted = place_of(curve, bins), _counted(curve, bins)
     if end == start + 1 and all(one.low < one.high for one in outer) and not curve.values:  # at the border of two
-        where, rows, share = border_of(curve, int(read.runs[end].min())), float("nan"), None
-    return Claim("rises" if move.up else "falls", where, size, ends, curve.scale, rows, share, ends=outer)
+        where, counted = border_of(curve, int(read.runs[end].min())), UNKNOWN
+    says_share = curve.is_counted and counted != UNKNOWN
+    return Claim("rises" if move.up else "falls", where, size, ends, curve.scale, *counted, says_share, ends=outer)
 
 
 def _steepest(read: Reading) -> Claim | None:

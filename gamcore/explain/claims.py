@@ -69,13 +69,13 @@ class Claim:
             case "rises" | "falls":
                 return f"{self.kind} {self._size()} {self._from()}{share}"
             case "lowest" | "highest":
-                return f"{self.kind} {self._from().replace('around', 'at')} ({self._effect()})"
+                return f"{self.kind} {self._from().replace('around', 'at')} ({self.effect()})"
             case "steepest":
                 return f"steepest at {place}"
             case "above" | "below":
-                return f"{self.kind} average ({self._effect()}) {self._from()}{share}"
+                return f"{self.kind} average ({self.effect()}) {self._from()}{share}"
             case "differs":
-                return f"{cut(place, LONGEST_LEVEL)} {self._effect()}"
+                return f"{cut(place, LONGEST_LEVEL)} {self.effect()}"
         return NO_CLEAR_EFFECT
 
     def _from(self) -> str:
@@ -93,7 +93,8 @@ class Claim:
             return f"{within(self.value, self.interval, 0 if self.value >= 10 else 1)} points"
         return f"by {within(self.value, self.interval, decimals_of([self.value]))}"
 
-    def _effect(self) -> str:
+    def effect(self) -> str:
+        """Return the effect as it is written, with the digits that its interval leaves."""
         if self.scale != "ratio":
             return within(self.value, self.interval, self.decimals, signed=True)
         if self.value > LARGEST_FACTOR:

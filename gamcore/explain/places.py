@@ -19,6 +19,7 @@ from gamcore.types import Bools, Ints
 
 if TYPE_CHECKING:
     from gamcore.explain.curves import Curve
+    from gamcore.explain.surfaces import SurfaceAxis
 
 FINEST: Final = 200
 """An end is rounded by at most this part of the axis where no value is near."""
@@ -84,7 +85,7 @@ class _End:
     value: float
 
 
-def place_of(curve: Curve, bins: Ints) -> Place:
+def place_of(curve: Curve | SurfaceAxis, bins: Ints) -> Place:
     """Return some neighbouring bins of a curve as they are printed; levels by their names."""
     first, last = int(bins.min()), int(bins.max())
     if curve.labels:
@@ -97,7 +98,7 @@ def place_of(curve: Curve, bins: Ints) -> Place:
     return Place(words if curve.values else curve.measure.dress(words), low.value, high.value)
 
 
-def border_of(curve: Curve, k: int) -> Place:
+def border_of(curve: Curve | SurfaceAxis, k: int) -> Place:
     """Return where bin k begins, as it is printed: all that is at least there."""
     end = _end(curve, k, upper=False)
     return Place(curve.values[k] if curve.values else curve.measure.dress(end.text), end.value)
@@ -115,18 +116,18 @@ def typical_of(curve: Curve, bins: Ints) -> Place:
     return Place(curve.measure.dress(text), _number(text) / by, _number(text) / by)
 
 
-def _slack(curve: Curve) -> float:
+def _slack(curve: Curve | SurfaceAxis) -> float:
     """Return by how much a number may be rounded where no other value is near."""
     span = float(np.ptp(np.quantile(curve.display, [0.05, 0.95]))) or float(np.ptp(curve.edges))
     return span / FINEST
 
 
-def _by(curve: Curve) -> float:
+def _by(curve: Curve | SurfaceAxis) -> float:
     """Return what numbers are multiplied by when they are written."""
     return 100.0 if curve.measure.form == "percent" else 1.0
 
 
-def _end(curve: Curve, border: int, upper: bool) -> _End:
+def _end(curve: Curve | SurfaceAxis, border: int, upper: bool) -> _End:
     """Return border `border` (K + 1) as the first number after it, or (upper) as the last before it."""
     low, high = _between(curve, border)
     if curve.kind == "date":
@@ -146,7 +147,7 @@ def _end(curve: Curve, border: int, upper: bool) -> _End:
     return _End(text, _number(text) / by)
 
 
-def _between(curve: Curve, border: int) -> tuple[float, float]:
+def _between(curve: Curve | SurfaceAxis, border: int) -> tuple[float, float]:
     """Return the training values next to a border, below and above; at an outer one, nothing is beyond."""
     if border == 0:
         return -np.inf, float(curve.edges[0])

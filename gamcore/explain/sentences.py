@@ -22,8 +22,7 @@ from gamcore.explain.places import MISSING, border_of, place_of, typical_of
 from gamcore.explain.readings import Reading, reading
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Surface, SurfaceAxis
-from gamcore.model.scales import say
-from gamcore.numbers import decimals_of, exact, place
+from gamcore.numbers import decimals_of
 from gamcore.types import Floats, Ints
 
 STEP: Final = 0.2
@@ -105,7 +104,7 @@ def _sentence(claims: Sequence[Claim], curve: Curve) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _unit(curve: Curve) -> str:
+def _unit(curve: Curve | Surface) -> str:
     return " points" if curve.scale == "points" else ""
 
 
@@ -114,7 +113,7 @@ def _n_levels(curve: Curve) -> int:
     return sum(len(levels) for levels, rows in zip(curve.members, curve.counts, strict=True) if rows > 0)
 
 
-def _decimals(curve: Curve, values: Sequence[float]) -> int:
+def _decimals(curve: Curve | Surface, values: Sequence[float]) -> int:
     """Return the most decimals of effects that stand together."""
     return 1 if curve.scale == "points" else decimals_of(values)
 
@@ -296,18 +295,18 @@ def read_surface(surface: Surface) -> str:
         return f"{together}: {NO_CLEAR_EFFECT}{' beyond each alone' if surface.pure else ''}"
     size = np.abs(np.log(surface.scores) if surface.scale == "ratio" else surface.scores)
     i, j = np.unravel_index(int(np.where(clear, size, -1.0).argmax()), clear.shape)
-    most = say(float(surface.scores[i, j]), surface.scale)
-    return f"{together}: {most} where {_cell(surface.first, int(i))} and {_cell(surface.second, int(j))}"
+    ends = float(surface.whole[0, i, j]), float(surface.whole[1, i, j])
+    value = float(surface.scores[i, j])
+    both = Claim("differs", None, value, ends, surface.scale, decimals=_decimals(surface, [value]))
+    cells = " and ".join(_cell(*at) for at in ((surface.first, int(i)), (surface.second, int(j))))
+    return f"{together}: {both.effect()}{_unit(surface)} where {cells}"
 
 
 def _cell(axis: SurfaceAxis, k: int) -> str:
-    """Return a bin of an axis in words, with meaningful digits."""
-    if axis.labels or axis.kind == "date":
-        return f"{axis.feature} is {axis.place(k)}"
-    low, high = float(axis.edges[k]), float(axis.edges[k + 1])
-    if low == high:
-        return f"{axis.feature} is {axis.measure.say(low, exact(low))}"
-    first, last = (axis.measure.number(end, place(end, high - low)) for end in (low, high))
+    """Return a bin of an axis in words; the outer ones of numbers are open."""
+    where = place_of(axis, np.array([k]))
+    if axis.labels or axis.values or axis.kind == "date" or axis.size < 2 or where.low == where.high:
+        return f"{axis.feature} is {where.words}"
     if k == axis.size - 1:
-        return f"{axis.feature} is over {axis.measure.dress(first)}"
-    return f"{axis.feature} is {axis.measure.dress(f'{first} to {last}')}"
+        return f"{axis.feature} is at least {border_of(axis, k).words}"
+    return f"{axis.feature} is {where.words}"

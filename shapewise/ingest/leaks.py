@@ -170,10 +170,12 @@ def _always(event: Bools, side: Bools, rest: Bools) -> bool:
 def _summed(numbers: pd.DataFrame, outcome: Outcome) -> dict[str, str]:
     """Return the columns of which the target is a sum, with weights, in every row."""
     names = list(numbers.columns)[:MOST_SUMMED]
+    if not names:
+        return {}
     columns = np.array([read_numbers(numbers[name]) for name in names]).reshape(len(names), -1)
     known = np.isfinite(outcome.y) & np.isfinite(columns).all(axis=0)
     spread = float(np.std(outcome.y[known])) if known.any() else 0.0
-    if known.sum() < max(FEWEST_ROWS, 5 * len(names)) or not names or spread == 0:
+    if known.sum() < max(FEWEST_ROWS, 5 * len(names)) or spread == 0:
         return {}
     center, scale = columns[:, known].mean(axis=1), columns[:, known].std(axis=1)
     varied = scale > 0

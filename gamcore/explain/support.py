@@ -45,11 +45,13 @@ def _joined(bins: Ints, amount: Floats, from_right: bool) -> list[Ints]:
     order = bins[::-1] if from_right else bins
     made: list[list[int]] = []
     run: list[int] = []
+    held = 0.0
     for place in order.tolist():
         run.append(place)
-        if amount[run].sum() >= 1:
+        held += float(amount[place])
+        if held >= 1:
             made.append(run)
-            run = []
+            run, held = [], 0.0
     if made:
         made[-1] += run
     found = [np.sort(np.array(one)) for one in made]

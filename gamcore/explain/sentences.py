@@ -82,7 +82,7 @@ def _told(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
     if missing:
         if said[0][0].kind == "no clear effect":
             return f"{name}: only {missing.words()}{_unit(curve)}", (missing,)
-        said = [(*said[0], missing), *((*claims, missing) for claims in said), *said]
+        said = [*((*claims, missing) for claims in said), *said]
     every = [(f"{name}: {_sentence(claims, curve)}", claims) for claims in said]
     return next((told for told in every if len(told[0]) <= LONGEST), every[-1])
 
@@ -186,7 +186,8 @@ def _line(curve: Curve) -> list[tuple[Claim, ...]]:
     moves = [most_of(leg, read.heights, low, high) for leg in parts]
     sizes = [abs(float(read.heights[move.end] - read.heights[move.start])) for move in moves]
     if len(parts) > MOST_LEGS:
-        return [(_at(read, int(read.scores.argmin()), "lowest"), _at(read, int(read.scores.argmax()), "highest"))]
+        ends = _at(read, int(read.scores.argmin()), "lowest"), _at(read, int(read.scores.argmax()), "highest")
+        return [ends, ends[1:] if read.heights.max() > -read.heights.min() else ends[:1]]
     made = [_moved(read, move, low, high) for move in moves]
     largest = made[int(np.argmax(sizes))]
     kept = [move for move, size in zip(made, sizes, strict=True) if size >= WORTH_SAYING * max(sizes)]

@@ -41,7 +41,8 @@ def simplify(curve: Curve, most: int = MOST_PIECES) -> list[Piece]:
     """Return a curve of a number or date (on the link scale) as constant pieces, from left to right.
 
     For each k, dynamic programming finds the best k pieces (least sum of n_v (f_v - mean)^2, at least 1% of the rows in
-    each, and `FEW_ROWS`). The largest k is taken whose jumps all exceed 2 standard errors of the difference over refits.
+    each, and `FEW_ROWS`). The largest k is taken whose jumps all exceed 2 standard errors of the difference over
+    refits.
     """
     if curve.labels or not curve.scores.size or curve.counts.sum() <= 0:
         return []

@@ -5,6 +5,7 @@ Each kind of number has one way to be written:
     count     things that were counted, exactly                  19,482
     number    a measured quantity, to three significant digits   0.0124   1.20   16,424
     estimate  the same, rounded before the point, too            16,400
+    within    the same, to what its interval leaves of it        +4.5   12
     exact     a number that somebody chose, as it is             0.05   2,500
     fixed     a metric, to as many decimals as its neighbours    0.699
     percent   a share or a relative change                       28.4%   +7.1%
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Final
 
 UNKNOWN: Final = "not known"
@@ -30,6 +32,7 @@ SMALL: Final = 1e-6
 """Below, a number has an exponent: nobody counts so many zeros."""
 
 EXACT_DIGITS: Final = 10
+MOST_DECIMALS: Final = 15
 MINUTE, HOUR = 60, 3600
 
 
@@ -68,6 +71,20 @@ def estimate(value: float, signed: bool = False) -> str:
     return count(round(value, 2 - math.floor(math.log10(abs(value)))), signed)
 
 
+def within(value: float, interval: tuple[float, float], decimals: int, signed: bool = False) -> str:
+    """Return an estimate with at most that many decimals, and no more than its interval leaves of it: the last digit is
+    a fifth of the width, or somewhat finer. One that is clear of 0 is not written as 0."""
+    if not math.isfinite(value):
+        return fixed(value, 0, signed)
+    low, high = interval
+    if math.isfinite(high - low) and high > low:
+        decimals = min(decimals, -math.floor(math.log10((high - low) / 5)))
+    if value and not low <= 0 <= high:
+        decimals = max(decimals, min(-math.floor(math.log10(abs(value))), MOST_DECIMALS))
+    text = f"{Decimal(repr(round(value, decimals))):{'+' if signed else ''},.{max(decimals, 0)}f}"
+    return text if any(digit in text for digit in "123456789") else "0"
+
+
 def decimals_of(values: Iterable[float], digits: int = 3) -> int:
     """Return the decimals that show the largest of some values to its significant digits."""
     sizes = [abs(value) for value in values if math.isfinite(value) and value]
@@ -97,7 +114,7 @@ def place(value: float, span: float) -> str:
     """Return a place on an axis, to about a hundredth of a span of it."""
     if not (math.isfinite(span) and span > 0):
         return exact(value, 6)
-    return bare(fixed(value, min(max(2 - math.floor(math.log10(span)), 0), 15)))
+    return bare(fixed(value, min(max(2 - math.floor(math.log10(span)), 0), MOST_DECIMALS)))
 
 
 def percent(share: float, decimals: int = 1, signed: bool = False) -> str:

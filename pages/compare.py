@@ -181,10 +181,12 @@ def said(minus: Curve, first: str, second: str) -> str:
     """Return the difference in a sentence."""
     if not minus.has_whole:
         return f"{second} minus {first}: no band yet"
+    if minus.by_hand.any():
+        return f"{second} minus {first}: partly set by hand, so no band says what is clear"
     words = read_curve(minus).removeprefix(f"{minus.feature}: ")
     if words == NO_CLEAR_EFFECT:
         return f"no clear difference between {first} and {second}"
-    return f"{second} minus {first} {words}"
+    return f"{second} {'relative to' if minus.scale == 'ratio' else 'minus'} {first}: {words}"
 
 
 def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:

@@ -13,7 +13,7 @@ import streamlit as st
 from gamcore.data.binning import encode_table
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.classes import ClassCurves
-from gamcore.explain.curves import FEW_ROWS, Curve
+from gamcore.explain.curves import Curve
 from gamcore.explain.observed import Observed, observed
 from gamcore.explain.sentences import read_curve
 from gamcore.explain.shown import shown, shown_chances
@@ -45,7 +45,7 @@ scale: Scale = state.scale(estimator.model_.loss.name)
 
 def notes(curve: Curve) -> str:
     """Return what the plot alone does not say."""
-    few = int((curve.counts < FEW_ROWS).sum())
+    few = int(curve.thin.sum())
     nothing = f"as average ({say(curve.zero, curve.scale).lstrip('+')})"
     value = "levels" if curve.labels else "values"
     missing = (
@@ -58,7 +58,7 @@ def notes(curve: Curve) -> str:
         missing += f" {count(len(curve.rare))} levels with few rows share one bar and one effect: (rare)."
     cut = " The axis opens on the middle 99% of rows: drag it to see the rest." if plots.is_cut(curve) else ""
     of = f"{count(curve.scores.size)} {'levels' if curve.labels else 'bins'}"
-    thin = f" {count(few)} of {of} have under {FEW_ROWS} rows and are grey." if few else ""
+    thin = f" {count(few)} of {of} have {curve.few}, neighbours included, and are grey." if few else ""
     return missing + cut + thin
 
 

@@ -64,8 +64,9 @@ class KeptTables:
         weight_by : what their weights were divided by. keys : (n,) of clusters, whose rows stay together.
         """
         targets = data.parts.sum(targets_left)
+        bins = tuple(replace(of, beside=np.empty((2, 0))) for of in data.bins)  # rows to come may lie beside any cut
         empty = Origin(
-            data.bins, Scale(1.0, 1.0, is_weighted=False), centre=targets.mean,
+            bins, Scale(1.0, 1.0, is_weighted=False), centre=targets.mean,
             spread=spread_about(data.parts, targets),
             weight_by=weight_by, seed=seed, n_groups=n_groups, given=data.given,
         )  # fmt: skip

@@ -50,6 +50,8 @@ class Bins:
     pooled : names of the levels in the last bin.
     merged : by the level of a bin, the others that share it by choice (`data.own_bins`).
     low, high : range of the values seen, numbers and dates.
+    beside : (2, K - 1) for each cut, the training values next to it below and above: any number between them, or the
+        upper one, cuts the same rows. Empty where it is not known.
     """
 
     feature: Feature
@@ -60,6 +62,7 @@ class Bins:
     low: float = np.nan
     high: float = np.nan
     merged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    beside: Floats = field(default_factory=lambda: np.empty((2, 0)))
 
     @property
     def members(self) -> tuple[tuple[str, ...], ...]:
@@ -181,7 +184,8 @@ def _bin_numbers(feature: Feature, values: Floats, weights: Floats | None, max_v
     edges = np.concatenate([[low], cuts, [high]])
     has_rows = running[ends + 1] > before
     display = np.where(has_rows, distinct[median.clip(max=distinct.size - 1)], edges[:-1] / 2 + edges[1:] / 2)
-    return Bins(feature, cuts, display, low=low, high=high)
+    beside = np.stack([distinct[ends[:-1]], distinct[ends[:-1] + 1]])
+    return Bins(feature, cuts, display, low=low, high=high, beside=beside)
 
 
 def _bin_levels(

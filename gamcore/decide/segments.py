@@ -20,7 +20,7 @@ from gamcore.data.binning import Bins, cut_of, encode_table
 from gamcore.data.table import Table, as_table
 from gamcore.decide.clusters import interval_by_clusters
 from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, both
-from gamcore.explain.curves import FEW_ROWS, Curve, explain_shape
+from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.piecewise import LEAST_SHARE, simplify
 from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis, explain_pair
 from gamcore.model.additive import AdditiveModel
@@ -281,7 +281,7 @@ def _levels(bins: Bins, curve: Curve, threshold: float, up: bool, total: float) 
     if not curve.has_whole:
         return []
     clear = curve.whole[0] > threshold if up else curve.whole[1] < -threshold
-    chosen = np.flatnonzero(clear & (curve.counts >= FEW_ROWS))
+    chosen = np.flatnonzero(clear & ~curve.thin)
     if not chosen.size or curve.counts[chosen].sum() < LEAST_SHARE * total:
         return []
     names = level_names(bins, chosen)

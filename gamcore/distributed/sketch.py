@@ -304,7 +304,9 @@ def bins_of(
             continue
         known = feature.column in table and feature.column in sketch.bounds
         values = read_feature(table, feature).astype(np.float64) if known else np.full(len(table), np.nan)
-        made.append(_of_numbers(feature, values, weight, max_bins, chosen, bounds=sketch.bounds.get(feature.column)))
+        bins = _of_numbers(feature, values, weight, max_bins, chosen, bounds=sketch.bounds.get(feature.column))
+        # Rows outside the sample may lie anywhere beside a cut.
+        made.append(bins if len(sample) == sketch.n_rows else replace(bins, beside=np.empty((2, 0))))
     return tuple(made)
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.special import softmax
 
 from gamcore.explain.curves import NO_BAND, Curve, explain_shape
+from gamcore.explain.places import typical_of
 from gamcore.explanation import Explanation
 from gamcore.model.classes import ClassesModel
 from gamcore.numbers import percent
@@ -49,16 +50,15 @@ class ClassCurves(Explanation):
         return np.asarray(np.ptp(seen, axis=1)) if seen.size else np.zeros(len(self.classes))
 
     def words(self) -> str:
-        """Return the largest movement in a sentence."""
+        """Return the largest movement in a sentence, between places with rows enough to be read."""
         if not self.chances.size:
             return f"{self.feature} has no values in training, so no effect."
-        k = int(self.spans.argmax())
-        low, high = int(self.chances[k].argmin()), int(self.chances[k].argmax())
-        lowest, highest = (percent(float(self.chances[k, place])) for place in (low, high))
-        return (
-            f"{self.feature} moves {self.classes[k]} most: {lowest} at {self.shape.place(low)}, {highest} at "
-            f"{self.shape.place(high)}."
-        )
+        runs, rows = self.shape.runs or tuple(np.arange(self.shape.scores.size)[:, None]), self.shape.counts + 1e-9
+        read = np.stack([np.average(self.chances[:, run], axis=1, weights=rows[run]) for run in runs], axis=1)
+        k = int(np.ptp(read, axis=1).argmax())
+        low, high = int(read[k].argmin()), int(read[k].argmax())
+        ends = [f"{percent(float(read[k, at]))} at {typical_of(self.shape, runs[at]).words}" for at in (low, high)]
+        return f"{self.feature} moves {self.classes[k]} most: {', '.join(ends)}."
 
     def frame(self) -> pd.DataFrame:
         """Return the numbers: a row per bin, missing last, and the chance of each class with its band."""

@@ -85,7 +85,7 @@ def _taken(
         curve, edges=curve.edges if edges is None else edges, display=display, labels=labels, counts=counts,
         scores=curve.scores[pick], lower=curve.lower[pick], upper=curve.upper[pick],
         whole=curve.whole[:, pick] if curve.has_whole else curve.whole, refits=curve.refits[:, pick],
-        by_hand=curve.by_hand[pick] if curve.by_hand.size else curve.by_hand,
+        by_hand=curve.by_hand[pick] if curve.by_hand.size else curve.by_hand, beside=np.empty((2, 0)), is_counted=False,
     )  # fmt: skip
 
 
@@ -127,8 +127,12 @@ def difference(first: Curve, second: Curve, scale: Scale = "link") -> Curve:
         whole = np.stack([scores - reach * error, scores + reach * error])
     of_missing = (second.missing[0] - first.missing[0],) * 3 + (min(first.missing[3], second.missing[3]),)
     nothing = (0.0, 0.0, 0.0, 0.0)
+    by_hand = np.zeros(scores.size, bool)
+    for curve in (first, second):
+        by_hand |= curve.by_hand if curve.by_hand.size else False
     minus = replace(
-        first, scores=scores, lower=lower, upper=upper, counts=counts, whole=whole, reach=reach, refits=refits,
+        first, by_hand=by_hand if by_hand.any() else np.zeros(0, bool),
+        scores=scores, lower=lower, upper=upper, counts=counts, whole=whole, reach=reach, refits=refits,
         missing=of_missing, unseen=nothing, missing_whole=None, band=DIFFERENCE if n_refits else NO_BAND,
     )  # fmt: skip
     return minus.on(scale) if scale == "ratio" else minus

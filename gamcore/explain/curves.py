@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,11 @@ from gamcore.data.column_names import PAIR, PLAIN, Measure, free_name, members
 from gamcore.data.columns import Kind
 from gamcore.data.dates import as_date
 from gamcore.data.labels import in_words, labels_of
+from gamcore.data.table import MONTHS, WEEKDAYS
+from gamcore.explain import support
 from gamcore.explain.importance import term_names
+from gamcore.explain.places import typical_of
+from gamcore.explain.support import FEW_ROWS
 from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, Given
 from gamcore.model.edited import by_hand
@@ -28,8 +33,6 @@ from gamcore.types import Bools, Codes, Floats, Ints
 NO_BAND = "no band yet"
 POINTWISE = "95% band, point by point"
 WHOLE = "95% band, whole curve"
-FEW_ROWS = 30
-"""A bin with fewer training rows is too thin to be read, and is drawn grey."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,9 @@ class Curve(Explanation):
         asked for. room_words : at which.
     by_hand : (K,) whether a bin's score was set by hand, so that it has no band; empty where none was.
     values : what the one value of each bin is called, for a number whose values have names; empty where they have none.
+    beside : (2, K - 1) the training values next to each inner border, below and above; empty where it is not known.
+    is_counted : whether `counts` are in proportion to rows in these bins; else they are sums of weights, or shares of
+        the rows of wider bins.
     """
 
     feature: str
@@ -99,6 +105,8 @@ class Curve(Explanation):
     by_hand: Bools = field(default_factory=lambda: np.zeros(0, bool))
     room: Floats = field(default_factory=lambda: np.empty((2, 0)))
     room_words: str = ""
+    beside: Floats = field(default_factory=lambda: np.empty((2, 0)))
+    is_counted: bool = True
 
     def on(self, scale: Scale) -> Curve:
         """Return the curve on another scale; a target in its own units has only one."""
@@ -146,17 +154,85 @@ class Curve(Explanation):
     @property
     def is_two_valued(self) -> bool:
         """Whether it is of a number that has only two values in training: those at both ends of its axis."""
-        ends = self.edges[[0, -1]] if self.edges.size == 3 and self.kind == "number" else np.empty(0)
-        return bool(ends.size) and np.array_equal(self.display, ends)
+        return self.edges.size == 3 and self.has_single_values
 
     @property
     def has_single_values(self) -> bool:
-        """Whether it is of a number, and each bin holds one value: cuts are halfway between neighbours."""
+        """Whether it is of a number, and each bin holds one value: the values beside all borders are those of the bins;
+        where these are not known, cuts are halfway between neighbours."""
         values, edges = self.display, self.edges
         if self.kind != "number" or values.size < 2 or edges.size != values.size + 1:
             return False
+        if self.beside.size:
+            known = np.array_equal(self.beside, [values[:-1], values[1:]])
+            return known and np.array_equal(edges[[0, -1]], values[[0, -1]])
         halfway = np.concatenate([values[:1], values[:-1] / 2 + values[1:] / 2, values[-1:]])
         return bool(np.allclose(edges, halfway, rtol=1e-9))
+
+    @property
+    def between(self) -> Floats:
+        """The values next to each inner border (2, K - 1), below and above; empty where they are not known."""
+        if not self.beside.size and self.has_single_values:
+            return np.stack([self.display[:-1], self.display[1:]])
+        return self.beside
+
+    @cached_property
+    def runs(self) -> tuple[Ints, ...]:
+        """The bins that are read together, left to right; levels in order of effect, which the calendar has its own.
+
+        See `explain.support`. Where no neighbourhood has enough rows, each bin with rows is one.
+        """
+        order, amount = self._order, self._evidence
+        found = tuple(order[run] for run in support.runs(amount[order]))
+        return found or tuple(np.array([k]) for k in order if self.counts[k] > 0)
+
+    @property
+    def thin(self) -> Bools:
+        """Which bins (K,) have too few rows, also with their neighbours: they are drawn grey, and not read."""
+        thin = np.zeros(self.scores.size, bool)
+        thin[self._order] = support.thin(self._evidence[self._order])
+        return thin
+
+    @property
+    def missing_is_thin(self) -> bool:
+        """Whether too few cells are missing to read their effect."""
+        return self.missing[3] < FEW_ROWS
+
+    @property
+    def _order(self) -> Ints:
+        by_effect = bool(self.labels) and self.labels not in (MONTHS, WEEKDAYS)
+        return np.argsort(self.scores, kind="stable") if by_effect else np.arange(self.scores.size)
+
+    @property
+    def few(self) -> str:
+        """What thin bins lack, in words."""
+        return f"under {FEW_ROWS} rows" + (f" or {support.FEW_EVENTS:.0f} events" if self._knows_events else "")
+
+    @property
+    def _knows_events(self) -> bool:
+        """Whether rows have expected events: not known of a score given beside the model's, or of an exposure."""
+        loss = LOSSES[self.loss]
+        return not (self.given or loss.is_partial) and (loss.is_binary or loss.outcome_kind == "count")
+
+    @property
+    def _evidence(self) -> Floats:
+        """How much of what a reading needs each bin has (K,). Events are expected by the mean or by the curve,
+        whichever are more."""
+        if not self._knows_events:
+            return support.evidence(self.counts)
+        loss = LOSSES[self.loss]
+        base = float(loss.inverse_link(np.array(self.base)))
+        match self.scale:
+            case "points" | "units":
+                rates = base + self.scores / (100.0 if self.scale == "points" else 1.0)
+            case "ratio":
+                rates = loss.inverse_link(self.base + np.log(np.maximum(self.scores, 1e-300)))
+            case _:
+                rates = loss.inverse_link(self.base + self.scores)
+        events = np.maximum(rates, base)
+        if loss.is_binary:
+            events = np.minimum(events, np.maximum(1.0 - rates, 1.0 - base))
+        return support.evidence(self.counts, events)
 
     def as_levels(self) -> Curve:
         """Return the curve of a number of two values as that of two levels; any other as it is."""
@@ -212,11 +288,13 @@ class Curve(Explanation):
         """Return the curve in a sentence, for those who cannot see it."""
         if not self.scores.size:
             return f"{self.feature} has no values in training, so no effect."
-        low, high = int(self.scores.argmin()), int(self.scores.argmax())
-        lowest, highest, missing = (say(v, self.scale) for v in (self.scores[low], self.scores[high], self.missing[0]))
+        runs = self.runs or tuple(np.array([k]) for k in range(self.scores.size))
+        means = [float(np.average(self.scores[run], weights=self.counts[run] + 1e-9)) for run in runs]
+        low, high = (runs[int(find(means))] for find in (np.argmin, np.argmax))
+        lowest, highest, missing = (say(v, self.scale) for v in (min(means), max(means), self.missing[0]))
         return (
-            f"Effect of {self.feature}: lowest {lowest} at {self.place(low)}, highest {highest} at "
-            f"{self.place(high)}; missing {missing}."
+            f"Effect of {self.feature}: lowest {lowest} at {typical_of(self, low).words}, highest {highest} at "
+            f"{typical_of(self, high).words}; missing {missing}."
         )
 
     def frame(self) -> pd.DataFrame:
@@ -293,7 +371,8 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
         shape=model.shapes[feature] if model.shapes else "steps",
     )
     marks = by_hand(model, feature)[1:-1]
-    return replace(made, by_hand=marks) if marks.any() else made
+    is_counted = model.halves is None or model.halves.evenness == 1  # else counts are sums of weights
+    return replace(made, by_hand=marks if marks.any() else made.by_hand, is_counted=is_counted)
 
 
 def quick_spread(refits: Floats, train_share: float) -> Spread | None:
@@ -356,6 +435,7 @@ def make_curve(
         missing_whole=of_missing,
         given=given,
         shape=shape,
+        beside=bins.beside,
     )
 
 

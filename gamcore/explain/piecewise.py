@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.explain.curves import Curve
+from gamcore.explain.support import FEW_ROWS
 from gamcore.stats.bands import deviation, pointwise, simultaneous
 from gamcore.types import Floats
 
@@ -40,11 +41,13 @@ def simplify(curve: Curve, most: int = MOST_PIECES) -> list[Piece]:
     """Return a curve of a number or date (on the link scale) as constant pieces, from left to right.
 
     For each k, dynamic programming finds the best k pieces (least sum of n_v (f_v - mean)^2, at least 1% of the rows in
-    each). The largest k is taken whose jumps all exceed 2 standard errors of the difference over refits.
+    each, and `FEW_ROWS`). The largest k is taken whose jumps all exceed 2 standard errors of the difference over
+    refits.
     """
     if curve.labels or not curve.scores.size or curve.counts.sum() <= 0:
         return []
-    starts = partitions(curve.scores, curve.counts, most)
+    least = max(LEAST_SHARE, FEW_ROWS / float(curve.counts.sum()))
+    starts = partitions(curve.scores, curve.counts, most, min(least, 1.0))
     clear = [start for start in starts if _is_clear(curve, start)]
     return _pieces(curve, clear[-1])
 

@@ -1,29 +1,29 @@
 """Sentences read off curves and heat maps by rule: only what the simultaneous band supports.
 
 A curve is said to rise from one place to another where its band at the second lies above its band at the first. Of each
-rise and fall, the sentence names the part with the fewest rows that has most of the movement. So the words hold for all
-places at once with the confidence of the band, and say where the picture moves. Where a constant fits everywhere, there
-is no clear effect.
+rise and fall, the sentence names the part that has most of the movement. So the words hold for all places at
+once with the confidence of the band, and say where the picture moves. Where the band has no effect everywhere, there is
+no clear effect. Places are runs of bins with rows enough (`explain.support`), and sentences are made of claims
+(`explain.claims`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gamcore.data.dates import as_date
 from gamcore.data.labels import cut
-from gamcore.explain.curves import FEW_ROWS, Curve
+from gamcore.explain.claims import NO_CLEAR_EFFECT, Claim, Kind
+from gamcore.explain.curves import Curve
+from gamcore.explain.places import MISSING, border_of, place_of, typical_of
+from gamcore.explain.readings import Reading, reading
+from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Surface, SurfaceAxis
-from gamcore.model.scales import Scale, say, say_all
-from gamcore.numbers import count, exact, fixed, number, percent, place
-from gamcore.types import Floats
-
-FLAT: Final = 0.1
-"""Share of the height of a rise or fall that a flat part may move by."""
+from gamcore.numbers import decimals_of
+from gamcore.types import Floats, Ints
 
 STEP: Final = 0.2
 """Least share of a curve's height that a single step needs to be mentioned."""
@@ -31,21 +31,25 @@ STEP: Final = 0.2
 MOST: Final = 0.8
 """Share of a rise or fall that is most of it."""
 
+LEAST_SLOPE: Final = 0.5
+"""Slope at the ends of a rise or fall that is still a part of it, as a share of its mean slope."""
+
 WORTH_SAYING: Final = 1 / 3
 """Size of a rise or fall, as a share of the largest, that makes it worth saying."""
 
 LONGEST: Final = 110
 """Characters of a headline: two lines of a slide or of a narrow page."""
 
-LONGEST_NAME, LONGEST_LEVEL = 40, 24
+LONGEST_NAME: Final = 40
 MOST_LEGS: Final = 3
 MOST_LEVELS: Final = 4
-NO_CLEAR_EFFECT: Final = "no clear effect"
+UNKNOWN: Final = (float("nan"), float("nan"))
+"""Rows that were not counted."""
 
 
 @dataclass(frozen=True)
 class Leg:
-    """A rise or fall, from the end of bin `start` to the beginning of bin `end`."""
+    """A rise or fall, from place `start` to place `end`."""
 
     up: bool
     start: int
@@ -55,42 +59,87 @@ class Leg:
 def read_curve(curve: Curve) -> str:
     """Return where most of the movement of a curve is, in a sentence; only its name where it has no simultaneous band
     yet, or was set by hand, so that no band says what is clear."""
+    return _told(curve)[0]
+
+
+def claims_of(curve: Curve) -> tuple[Claim, ...]:
+    """Return what `read_curve` says, as claims; empty where it claims nothing."""
+    return _told(curve)[1]
+
+
+def _told(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
+    """Return the fullest sentence that fits its place, and its claims."""
     name = cut(curve.feature, LONGEST_NAME)
     if curve.by_hand.any():
-        return f"Effect of {name}, {'' if curve.by_hand.all() else 'partly '}set by hand"
+        return f"Effect of {name}, {'' if curve.by_hand.all() else 'partly '}set by hand", ()
     if not curve.scores.size:
-        return f"{name}: no values in training, so no effect"
+        return f"{name}: no values in training, so no effect", ()
     if not curve.has_whole:
-        return f"Effect of {name}"
+        return f"Effect of {name}", ()
     curve = curve.as_levels()
     said = _levels(curve) if curve.labels else _line(curve)
     missing = _missing(curve)
-    if missing and said == [NO_CLEAR_EFFECT]:
-        return f"{name}: only {missing}"
-    sentences = [f"{name}: {text}" for text in said]
-    fuller = [f"{sentences[0]}; {missing}", *(f"{text}; {missing}" for text in sentences)] if missing else []
-    return next((text for text in (*fuller, *sentences) if len(text) <= LONGEST), sentences[-1])
+    if missing:
+        if said[0][0].kind == "no clear effect":
+            return f"{name}: only {missing.words()}{_unit(curve)}", (missing,)
+        said = [*((*claims, missing) for claims in said), *said]
+    every = [(f"{name}: {_sentence(claims, curve)}", claims) for claims in said]
+    return next((told for told in every if len(told[0]) <= LONGEST), every[-1])
 
 
-def _missing(curve: Curve) -> str:
+def _sentence(claims: Sequence[Claim], curve: Curve) -> str:
+    """Return claims about one curve as one sentence."""
+    moves = [claim.words() for claim in claims if claim.kind in ("rises", "falls")]
+    levels = [claim for claim in claims if claim.kind == "differs" and claim.where is not MISSING]
+    ends = [claim.words() for claim in claims if claim.kind in ("lowest", "highest")]
+    rest = [claim.words() for claim in claims if claim.kind in ("above", "below", "no clear effect", "steepest")]
+    parts = [", then ".join(moves), ", ".join(claim.words() for claim in levels) + _unit(curve) * bool(levels)]
+    if ends:
+        parts.append(f"goes up and down: {', '.join(ends)}")
+    parts += rest
+    n_named = sum(len(claim.where.levels) for claim in levels if claim.where is not None)
+    if levels and (n_others := _n_levels(curve) - n_named):
+        parts.append(f"{n_others} more level{'s' * (n_others > 1)}")
+    parts += [claim.words() + _unit(curve) for claim in claims if claim.where is MISSING]
+    return "; ".join(part for part in parts if part)
+
+
+def _unit(curve: Curve | Surface) -> str:
+    return " points" if curve.scale == "points" else ""
+
+
+def _n_levels(curve: Curve) -> int:
+    """Return the number of levels with training rows."""
+    return sum(len(levels) for levels, rows in zip(curve.members, curve.counts, strict=True) if rows > 0)
+
+
+def _decimals(curve: Curve | Surface, values: Sequence[float]) -> int:
+    """Return the most decimals of effects that stand together."""
+    return 1 if curve.scale == "points" else decimals_of(values)
+
+
+def _n_rows(curve: Curve) -> float:
+    """Return all training rows, also those without a value."""
+    return float(curve.counts.sum() + curve.missing[3] + curve.unseen[3])
+
+
+def _missing(curve: Curve) -> Claim | None:
     """Return the effect of a missing cell, where it clearly differs from the average."""
-    if curve.missing_whole is None or curve.missing[3] < FEW_ROWS:
-        return ""
+    if curve.missing_whole is None or curve.missing_is_thin:
+        return None
     low, high = curve.missing_whole
-    return f"missing {say(curve.missing[0], curve.scale)}" if low > curve.zero or high < curve.zero else ""
+    if low <= curve.zero <= high:
+        return None
+    value, rows = curve.missing[0], curve.missing[3]
+    counted = (rows, _n_rows(curve)) if curve.is_counted else UNKNOWN
+    return Claim("differs", MISSING, value, (low, high), curve.scale, *counted, decimals=_decimals(curve, [value]))
 
 
-def thick(curve: Curve) -> NDArray[np.intp]:
-    """Return the bins with enough rows to be read; where none has, all bins with rows."""
-    places = np.flatnonzero(curve.counts >= FEW_ROWS)
-    return places if places.size else np.flatnonzero(curve.counts > 0)
-
-
-def legs(lower: Floats, upper: Floats, centre: Floats | None = None) -> list[Leg]:
+def legs(lower: Floats, upper: Floats) -> list[Leg]:
     """Return the rises and falls of every curve that fits into a band, from left to right; none where a constant fits.
 
     A walk along the band (n,) keeps the highest lower end on a rise, or the lowest upper end on a fall; once the band
-    lies wholly beyond it, the curve must have turned there. centre : (n,) the curve; where it moves is not flat.
+    lies wholly beyond it, the curve must have turned there.
     """
     turns: list[tuple[int, bool]] = []  # where a leg begins, and whether it goes up
     up: bool | None = None
@@ -108,179 +157,128 @@ def legs(lower: Floats, upper: Floats, centre: Floats | None = None) -> list[Leg
             bottom = k
     starts = [0, *[place for place, _ in turns[1:]]]
     ends = [*starts[1:], lower.size - 1]
-    made = []
-    for (_, way_up), start, end in zip(turns, starts, ends, strict=False):
-        part = slice(start, end + 1)
-        still = np.zeros(end - start + 1) if centre is None else centre[part]
-        calm = _calm(still if way_up else -still)
-        until = _flat_until(lower[part], upper[part], calm[0])
-        back = _flat_until(lower[part][::-1], upper[part][::-1], calm[1][::-1])
-        made.append(Leg(way_up, start + until, end - back))
-    return made
+    return [Leg(way_up, start, end) for (_, way_up), start, end in zip(turns, starts, ends, strict=False)]
 
 
-def _calm(centre: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return where a rising curve (n,) is still near its lowest place, and where already near its highest. All before
-    the lowest and all after the highest counts too: what it does there, the band does not support."""
-    low, high, near = int(centre.argmin()), int(centre.argmax()), FLAT * float(np.ptp(centre))
-    k = np.arange(centre.size)
-    if low > high:
-        return np.ones(k.size, bool), np.ones(k.size, bool)
-    return (k <= low) | (centre - centre[low] <= near), (k >= high) | (centre[high] - centre <= near)
+def most_of(leg: Leg, heights: Floats, lower: Floats, upper: Floats) -> Leg:
+    """Return the part of a rise or fall that has most of its movement, and no flat or long ends: whatever moves less
+    than half as much as the whole, place by place, is left out. Its ends are clear of each other.
+
+    heights, lower, upper : (n,) a curve and its band, on a scale on which movements add up.
+    """
+    sign, inside = 1.0 if leg.up else -1.0, np.arange(leg.start, leg.end + 1)
+    low, high = (lower, upper) if leg.up else (-upper, -lower)
+    moved = sign * (heights[inside][None, :] - heights[inside][:, None])  # from row to column
+    clear = np.triu(low[inside][None, :] > high[inside][:, None], 1)
+    most = float(moved[clear].max())
+    worth = moved / most - LEAST_SLOPE * (inside[None, :] - inside[:, None]) / inside.size
+    start, end = np.unravel_index(np.where(clear & (moved >= MOST * most), worth, -np.inf).argmax(), moved.shape)
+    return Leg(leg.up, int(inside[start]), int(inside[end]))
 
 
-def _flat_until(lower: Floats, upper: Floats, calm: NDArray[np.bool_]) -> int:
-    """Return the last place up to which a constant fits into a band (n,) and every place is calm (n,)."""
-    fits = (np.maximum.accumulate(lower) <= np.minimum.accumulate(upper)) & np.logical_and.accumulate(calm)
-    return int(np.flatnonzero(fits)[-1])
-
-
-@dataclass(frozen=True)
-class _Move:
-    """Most of a rise or fall: from place `start` to place `end`, by how much, and the share of rows between."""
-
-    leg: Leg
-    size: float
-    rows: float
-
-
-def _line(curve: Curve) -> list[str]:
-    """Return a line in words, from the fullest to the shortest way to say it."""
-    places = thick(curve)
-    lower, upper = curve.whole[:, places]
-    parts = legs(lower, upper, curve.scores[places]) if places.size else []
+def _line(curve: Curve) -> list[tuple[Claim, ...]]:
+    """Return the claims about a line, from the fullest to the shortest way to say it."""
+    read = reading(curve)
+    parts = legs(read.lower, read.upper) if read.runs else []
     if not parts:
-        return [NO_CLEAR_EFFECT]
-    moves = [_most(curve, places, leg) for leg in parts]
-    largest = max(moves, key=lambda move: move.size)
+        return [(_apart(read) if read.clear.any() else _nothing(read),)]
+    low, high = (np.log(end) if curve.scale == "ratio" else end for end in (read.lower, read.upper))
+    moves = [most_of(leg, read.heights, low, high) for leg in parts]
+    sizes = [abs(float(read.heights[move.end] - read.heights[move.start])) for move in moves]
     if len(parts) > MOST_LEGS:
-        ends = [int(places[int(find(curve.scores[places]))]) for find in (np.argmin, np.argmax)]
-        low, high = (f"{_value(curve, k)} ({say(float(curve.scores[k]), curve.scale)})" for k in ends)
-        return [f"goes up and down: lowest at {low}, highest at {high}"]
-    kept = [move for move in moves if move.size >= WORTH_SAYING * largest.size]
-    step = _steepest(curve, places)
-    at = "" if step is None else f"; steepest at {(_value if _single_values(curve) else _edge)(curve, step)}"
-    every = ", then ".join(_moved(curve, places, move, move is largest) for move in kept)
-    plain = ", then ".join(_moved(curve, places, move, False) for move in kept)
-    return [every + at, every, plain, _moved(curve, places, largest, True), _moved(curve, places, largest, False)]
+        ends = _at(read, int(read.scores.argmin()), "lowest"), _at(read, int(read.scores.argmax()), "highest")
+        return [ends, ends[1:] if read.heights.max() > -read.heights.min() else ends[:1]]
+    made = [_moved(read, move, low, high) for move in moves]
+    largest = made[int(np.argmax(sizes))]
+    kept = [move for move, size in zip(made, sizes, strict=True) if size >= WORTH_SAYING * max(sizes)]
+    every = tuple(move if move is largest else move.without_share() for move in kept)
+    step = _steepest(read)
+    return [
+        *([(*every, step)] if step else []), every, tuple(move.without_share() for move in kept), (largest,),
+        (largest.without_share(),),
+    ]  # fmt: skip
 
 
-def _most(curve: Curve, places: NDArray[np.intp], leg: Leg) -> _Move:
-    """Return the part of a rise or fall with the fewest rows that has most of its movement, by the band."""
-    sign = 1.0 if leg.up else -1.0
-    inside = np.arange(leg.start, leg.end + 1)
-    scores = np.log(curve.scores[places]) if curve.scale == "ratio" else curve.scores[places]
-    lower, upper = curve.whole[:, places]
-    moved = sign * (scores[inside][None, :] - scores[inside][:, None])  # from row to column
-    clear = (
-        lower[inside][None, :] > upper[inside][:, None] if leg.up else upper[inside][None, :] < lower[inside][:, None]
-    )
-    moved = np.where(np.triu(np.ones(moved.shape, bool), 1) & clear, moved, -np.inf)
-    total, counts = float(curve.counts.sum()), np.concatenate([[0.0], np.cumsum(curve.counts[places])])
-    if not np.isfinite(moved).any():
-        start, end = leg.start, leg.end
-    else:
-        rows = counts[inside + 1][None, :] - counts[inside][:, None]
-        enough = moved >= MOST * moved.max()
-        start, end = (int(inside[k]) for k in np.unravel_index(np.where(enough, rows, np.inf).argmin(), rows.shape))
-    size = abs(float(scores[end] - scores[start]))
-    return _Move(Leg(leg.up, start, end), size, float(counts[end + 1] - counts[start]) / total)
+def _nothing(read: Reading) -> Claim:
+    """Return that no effect is clear."""
+    ends = (float(read.lower.max()), float(read.upper.min())) if read.runs else (read.curve.zero, read.curve.zero)
+    return Claim("no clear effect", None, float("nan"), ends, read.curve.scale)
 
 
-def _moved(curve: Curve, places: NDArray[np.intp], move: _Move, rows: bool) -> str:
-    """Return a rise or fall in words. rows : whether the share of rows there is said."""
-    share = f", where {percent(move.rows, 0)} of rows are" if rows else ""
-    way = "rises" if move.leg.up else "falls"
-    return f"{way} {_size(move.size, curve.scale)} {_where(curve, places, move.leg)}{share}"
+def _apart(read: Reading) -> Claim:
+    """Return the run that is clearly on one side of the average, where all that are clear are on the same side: the one
+    that moves the most rows furthest."""
+    k = int((np.abs(read.heights) * read.rows * read.clear).argmax())
+    return _at(read, k, "above" if read.lower[k] > read.curve.zero else "below")
 
 
-def _size(size: float, scale: Scale) -> str:
-    """Return how far an effect moves; `size` is a log on the ratio scale."""
-    if scale == "ratio":
-        return f"by a factor of {number(np.exp(size), 2)}"
-    if scale == "points":
-        return f"{count(size)} points" if size >= 10 else f"{fixed(size, 1)} points"
-    return f"by {number(size)}"
+def _at(read: Reading, k: int, kind: Kind, decimals: int | None = None) -> Claim:
+    """Return the effect of a run as a claim."""
+    curve, value = read.curve, float(read.scores[k])
+    band = float(read.lower[k]), float(read.upper[k])
+    most = _decimals(curve, [value]) if decimals is None else decimals
+    if kind in ("lowest", "highest"):
+        return Claim(kind, typical_of(curve, read.runs[k]), value, band, curve.scale, decimals=most)
+    return Claim(
+        kind, place_of(curve, read.runs[k]), value, band, curve.scale, *_counted(curve, read.runs[k]),
+        says_share=curve.is_counted and kind in ("above", "below"), decimals=most,
+    )  # fmt: skip
 
 
-def _where(curve: Curve, places: NDArray[np.intp], leg: Leg) -> str:
-    """Return where a leg is, in words: from one flat part to the next, or around the place where they meet."""
-    start, end = int(places[leg.start]), int(places[leg.end])
-    if leg.start >= leg.end:
-        return f"around {_value(curve, (start + end) // 2)}"
-    if curve.values:
-        return f"from {curve.values[start]} to {curve.values[end]}"
-    single = _single_values(curve)
-    first = float(curve.display[start] if single or not leg.start else curve.edges[start + 1])
-    last = float(curve.display[end] if single or leg.end == places.size - 1 else curve.edges[end])
-    if _number(curve, first) == _number(curve, last):
-        return f"around {_number(curve, first)}"
-    return f"from {curve.measure.dress(f'{_bare(curve, first)} to {_bare(curve, last)}')}"
+def _counted(curve: Curve, bins: Ints) -> tuple[float, float]:
+    """Return the training rows of some bins, and all."""
+    return (float(curve.counts[bins].sum()), _n_rows(curve)) if curve.is_counted else UNKNOWN
 
 
-def _single_values(curve: Curve) -> bool:
-    """Return whether each bin holds a single value: its borders are then halfway between neighbours."""
-    middles = (curve.display[:-1] + curve.display[1:]) / 2
-    return bool(np.allclose(curve.edges[1:-1], middles, rtol=1e-9))
+def _moved(read: Reading, move: Leg, low: Floats, high: Floats) -> Claim:
+    """Return a rise or fall as a claim. low, high : (m,) the band on a scale on which movements add up."""
+    curve, (start, end) = read.curve, (move.start, move.end)
+    size = float(read.heights[end] - read.heights[start])
+    ends = float(low[end] - high[start]), float(high[end] - low[start])
+    if not move.up:
+        size, ends = -size, (-ends[1], -ends[0])
+    if curve.scale == "ratio":
+        size, ends = float(np.exp(size)), (float(np.exp(ends[0])), float(np.exp(ends[1])))
+    outer = place_of(curve, read.runs[start]), place_of(curve, read.runs[end])
+    bins = read.bins(start, end)
+    where, counted = place_of(curve, bins), _counted(curve, bins)
+    if end == start + 1 and all(one.low < one.high for one in outer) and not curve.values:  # at the border of two
+        where, counted = border_of(curve, int(read.runs[end].min())), UNKNOWN
+    says_share = curve.is_counted and counted != UNKNOWN
+    return Claim("rises" if move.up else "falls", where, size, ends, curve.scale, *counted, says_share, ends=outer)
 
 
-def _value(curve: Curve, k: int) -> str:
-    """Return the typical value of bin k in words."""
-    return curve.values[k] if curve.values else _number(curve, float(curve.display[k]))
-
-
-def _edge(curve: Curve, k: int) -> str:
-    """Return where bin k begins, in words."""
-    return _number(curve, float(curve.edges[k]))
-
-
-def _number(curve: Curve, value: float) -> str:
-    return curve.measure.dress(_bare(curve, value))
-
-
-def _bare(curve: Curve, value: float) -> str:
-    """Return a number without its unit, or a date."""
-    if curve.kind == "date":
-        return str(as_date(value).date())
-    low, high = np.quantile(curve.display, [0.05, 0.95])  # a long tail must not cost the rest its digits
-    return curve.measure.number(value, place(value, float(high - low) or float(np.ptp(curve.edges))))
-
-
-def _steepest(curve: Curve, places: NDArray[np.intp]) -> int | None:
-    """Return the bin that the largest step leads to, where the refits agree on it and it is large enough to
-    mention."""
-    if places.size < 3 or len(curve.refits) < 2:
+def _steepest(read: Reading) -> Claim | None:
+    """Return where the largest step is, where the refits agree on it and it is large enough to mention."""
+    if len(read.runs) < 3 or len(read.refits) < 2:
         return None
-    scores = curve.refits[:, places].mean(axis=0)
-    steps = np.diff(curve.refits[:, places], axis=1)
+    scores = read.refits.mean(axis=0)
+    steps = np.diff(read.refits, axis=1)
     size, error = np.abs(steps.mean(axis=0)), steps.std(axis=0, ddof=1)
     k = int(size.argmax())
-    clear = size[k] > curve.reach * error[k]
-    return int(places[k + 1]) if clear and size[k] >= STEP * np.ptp(scores) else None
+    if not (size[k] > read.curve.reach * error[k] and size[k] >= STEP * np.ptp(scores)):
+        return None
+    where = border_of(read.curve, int(read.runs[k + 1].min()))
+    return Claim("steepest", where, float("nan"), (float("nan"), float("nan")), read.curve.scale)
 
 
-def _levels(curve: Curve) -> list[str]:
-    """Return the levels that move the most rows furthest, in order of effect, from the fullest to the shortest way to
-    say it."""
-    places = thick(curve)
-    lower, upper = curve.whole[:, places]
-    if not places.size or lower.max() <= upper.min():
-        return [NO_CLEAR_EFFECT]
-    effects = np.log(curve.scores) if curve.scale == "ratio" else curve.scores
-    weighty = places[np.argsort(-np.abs(effects[places]) * curve.counts[places], kind="stable")]
+def _levels(curve: Curve) -> list[tuple[Claim, ...]]:
+    """Return the levels that clearly differ from the average and move the most rows furthest, in order of effect, from
+    the fullest to the shortest way to say it."""
+    read = reading(curve)
+    clear = np.flatnonzero(read.clear)
+    if not clear.size:
+        return [(_nothing(read),)]
+    far = clear[int(np.abs(read.heights[clear]).argmax())]
+    weights, firsts = np.abs(read.heights) * read.rows, np.array([run.min() for run in read.runs])
+    weighty = clear[np.lexsort((firsts[clear], -weights[clear]))]
     made = []
-    for most in range(min(MOST_LEVELS, places.size), 0, -1):
+    for most in range(min(MOST_LEVELS, clear.size), 0, -1):
         # The level that stands out most is always among them, however few rows it has.
-        far = places[int(np.abs(effects[places]).argmax())]
         chosen = list(dict.fromkeys([*weighty[: most - 1], far, *weighty]))[:most]
-        listed = sorted(chosen, key=lambda k: -effects[k])
-        effects_said = say_all([float(curve.scores[k]) for k in listed], curve.scale)
-        words = ", ".join(
-            f"{cut(curve.labels[k], LONGEST_LEVEL)} {said}" for k, said in zip(listed, effects_said, strict=True)
-        )
-        more = places.size - most
-        unit = " points" if curve.scale == "points" else ""
-        made.append(f"{words}{unit}" + (f"; {more} more level{'s' * (more > 1)}" if more else ""))
+        listed = sorted(chosen, key=lambda k: -read.heights[k])
+        decimals = _decimals(curve, [float(read.scores[k]) for k in listed])
+        made.append(tuple(_at(read, k, "differs", decimals) for k in listed))
     return made
 
 
@@ -298,18 +296,18 @@ def read_surface(surface: Surface) -> str:
         return f"{together}: {NO_CLEAR_EFFECT}{' beyond each alone' if surface.pure else ''}"
     size = np.abs(np.log(surface.scores) if surface.scale == "ratio" else surface.scores)
     i, j = np.unravel_index(int(np.where(clear, size, -1.0).argmax()), clear.shape)
-    most = say(float(surface.scores[i, j]), surface.scale)
-    return f"{together}: {most} where {_cell(surface.first, int(i))} and {_cell(surface.second, int(j))}"
+    ends = float(surface.whole[0, i, j]), float(surface.whole[1, i, j])
+    value = float(surface.scores[i, j])
+    both = Claim("differs", None, value, ends, surface.scale, decimals=_decimals(surface, [value]))
+    cells = " and ".join(_cell(*at) for at in ((surface.first, int(i)), (surface.second, int(j))))
+    return f"{together}: {both.effect()}{_unit(surface)} where {cells}"
 
 
 def _cell(axis: SurfaceAxis, k: int) -> str:
-    """Return a bin of an axis in words, with meaningful digits."""
-    if axis.labels or axis.kind == "date":
-        return f"{axis.feature} is {axis.place(k)}"
-    low, high = float(axis.edges[k]), float(axis.edges[k + 1])
-    if low == high:
-        return f"{axis.feature} is {axis.measure.say(low, exact(low))}"
-    first, last = (axis.measure.number(end, place(end, high - low)) for end in (low, high))
+    """Return a bin of an axis in words; the outer ones of numbers are open."""
+    where = place_of(axis, np.array([k]))
+    if axis.labels or axis.values or axis.kind == "date" or axis.size < 2 or where.low == where.high:
+        return f"{axis.feature} is {where.words}"
     if k == axis.size - 1:
-        return f"{axis.feature} is over {axis.measure.dress(first)}"
-    return f"{axis.feature} is {axis.measure.dress(f'{first} to {last}')}"
+        return f"{axis.feature} is at least {border_of(axis, k).words}"
+    return f"{axis.feature} is {where.words}"

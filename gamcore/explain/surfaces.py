@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,8 @@ class SurfaceAxis:
 
     merge : (size,) for each code of the feature, 1 + its bin; 0 for missing and unseen. members : the levels of each
     bin. measure : unit and form of its values. values : what the values in each bin are called, for a number whose
-    values have names; empty where they have none.
+    values have names; empty where they have none. between : (2, K - 1) the training values next to each inner border;
+    empty where they are not known.
     """
 
     feature: str
@@ -43,6 +44,12 @@ class SurfaceAxis:
     members: tuple[tuple[str, ...], ...] = ()
     measure: Measure = PLAIN
     values: tuple[str, ...] = ()
+    between: Floats = field(default_factory=lambda: np.empty((2, 0)))
+
+    @property
+    def display(self) -> Floats:
+        """The middle of each bin of numbers or dates."""
+        return (self.edges[:-1] + self.edges[1:]) / 2
 
     def place(self, k: int) -> str:
         """Return bin k in words: its level, or its range."""
@@ -312,7 +319,8 @@ def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> SurfaceAxis:
     last = int(merge.max(initial=0))
     ends = np.flatnonzero(np.diff(merge[1:-1]))  # the last code of each bin but the last
     edges = np.concatenate([[bins.low], bins.cuts[ends], [bins.high]]) if last else np.empty(0)
-    return SurfaceAxis(feature.name, feature.kind, edges, (), merge)
+    between = bins.beside[:, ends] if bins.beside.size else bins.beside
+    return SurfaceAxis(feature.name, feature.kind, edges, (), merge, between=between)
 
 
 def several_levels(names: Sequence[str]) -> str:

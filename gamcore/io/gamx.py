@@ -8,6 +8,7 @@ kernel, and every fault raises `ModelFileError`. Arrays of features and terms ar
     scores.npy   refit scores of all terms, (K, sum of sizes)
     counts.npy   training rows per bin, (sum of sizes,)
     intercepts.npy  (K,)
+    beside.npy   the training values below and above each cut, (2, sum of n_cuts); not in files of older versions
 
 and, if the model has pairs, concatenated by pair:
 
@@ -72,6 +73,7 @@ from gamcore.io.manifest import (
     build,
     manifest_of,
 )
+from gamcore.io.manifest_bins import BESIDE
 from gamcore.io.manifest_classes import build_classes, class_arrays, class_manifest
 from gamcore.io.manifest_intervals import INTERVAL_MEMBERS, interval_arrays, interval_manifest, with_intervals
 from gamcore.io.manifest_tasks import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest
@@ -110,7 +112,7 @@ UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
     "intervals", "evenness", "signs", "shapes", "merged_levels", "zoned", "edits", "around", "required", "optional",
-    *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
+    *[f"arrays/{name}.npy" for content in CONTENTS for name in (*content, BESIDE)],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""
 
@@ -220,7 +222,7 @@ def _said(error: Exception) -> str:
 def _build(manifest: dict[str, Any], names: tuple[str, ...], arrays: dict[str, NDArray[Any]]) -> Saved:
     """Return the model; if a newer schema fails the checks, the error asks for a newer version."""
     try:
-        if names == TASK_MEMBERS:
+        if set(TASK_MEMBERS) <= set(names):
             return build_tasks(manifest, arrays)
         saved = (build_classes if "bases" in manifest else build)(manifest, arrays)
         return with_intervals(saved, manifest, arrays) if INTERVAL_MEMBERS[0] in names else saved
@@ -288,9 +290,10 @@ def _contents(manifest: dict[str, Any], members: set[str]) -> tuple[str, ...]:
     if unknown:
         raise _newer(manifest, f"{unknown[0][:80]!r}, which has to be read")
     kept = {name for name in members if name in UNDERSTOOD or name not in optional or name == "manifest.json"}
+    beside = (BESIDE,) if _files((BESIDE,)) <= kept else ()
     for names in CONTENTS:
-        if _files(names) == kept:
-            return names
+        if _files((*names, *beside)) == kept:
+            return (*names, *beside)
     if manifest["schema"] > list(SCHEMA):
         raise _newer(manifest, "other members")
     raise ModelFileError("The model file is damaged: its members are not those of a model.")

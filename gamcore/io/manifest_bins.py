@@ -20,7 +20,20 @@ Arrays = dict[str, NDArray[np.float64]]
 MAX_FEATURES: Final = 100_000
 
 
+BESIDE: Final = "beside"
+"""The array of the values beside all cuts, (2, sum of cuts); where they are not known, the cut itself, twice."""
+
+
 def bin_arrays(bins: tuple[Bins, ...]) -> Arrays:
+    """Return the cuts and display values of all features, concatenated, and the values beside the cuts where known."""
+    arrays = edge_arrays(bins)
+    if not any(of_feature.beside.size for of_feature in bins):
+        return arrays
+    each = [of.beside if of.beside.size else np.stack([of.cuts, of.cuts]) for of in bins]
+    return arrays | {BESIDE: np.concatenate(each, axis=1)}
+
+
+def edge_arrays(bins: tuple[Bins, ...]) -> Arrays:
     """Return the cuts and display values of all features, concatenated."""
     return {
         "edges": np.concatenate([np.empty(0), *[of_feature.cuts for of_feature in bins]]),
@@ -129,6 +142,7 @@ def _read_bins(
     entry: dict[str, Any],
     edges: NDArray[np.float64],
     display: NDArray[np.float64],
+    beside: NDArray[np.float64],
     codes: dict[str, Any],
     joined: dict[str, Any],
     zoned: tuple[str, ...],
@@ -145,6 +159,8 @@ def _read_bins(
         require(edges.size == max(display.size - 1, 0), "cuts and bins do not match")
     require(bool(np.all(np.isfinite(edges)) and np.all(np.diff(edges) > 0)), "cuts do not ascend")
     require(bool(np.all(np.isfinite(display))), "display values are not finite")
+    if beside.size:
+        require(bool(np.all((beside[0] <= edges) & (edges <= beside[1]))), "cuts are not between their values")
     low, high = entry["range"] or (np.nan, np.nan)
     require(bool(entry["range"]) == (display.size > 0), "a range is missing")
     if entry["range"]:
@@ -156,8 +172,16 @@ def _read_bins(
         require(feature.kind != "date" or bool(np.all(dates)), "a date is out of range")
     return Bins(
         feature=feature, cuts=edges, display=display, levels=levels, pooled=pooled, low=float(low), high=float(high),
-        merged=merged,
+        merged=merged, beside=beside,
     )  # fmt: skip
+
+
+def _besides(array: NDArray[Any] | None, cut_ends: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    """Return the values beside the cuts of each feature; empty where a file has none."""
+    if array is None:
+        return [np.empty((2, 0)) for _ in cut_ends]
+    require(array.shape == (2, cut_ends[-1]), "values beside cuts are missing")
+    return np.split(array, cut_ends[:-1], axis=1)
 
 
 def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tuple[Bins, ...]:
@@ -168,14 +192,14 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
     display_ends = np.cumsum([count_of(f["n_display"], MAX_VALUES, "a number of bins") for f in features])
     require(cut_ends[-1] == arrays["edges"].size and display_ends[-1] == arrays["display"].size, "bins are missing")
     cuts, displays = np.split(arrays["edges"], cut_ends[:-1]), np.split(arrays["display"], display_ends[:-1])
+    besides = _besides(arrays.get(BESIDE), cut_ends)
     codes = manifest.get("missing_codes", {})
     require(isinstance(codes, dict) and all(isinstance(of, list) for of in codes.values()), "its codes are not lists")
     joined = manifest.get("merged_levels", {})
     require(isinstance(joined, dict), "its merged levels are not by feature")
     zoned = read_texts(manifest.get("zoned", []), "columns of a zone")
-    bins = tuple(
-        _read_bins(f, c, d, codes, joined, zoned=zoned) for f, c, d in zip(features, cuts, displays, strict=True)
-    )
+    each = zip(features, cuts, displays, besides, strict=True)
+    bins = tuple(_read_bins(f, c, d, b, codes, joined, zoned=zoned) for f, c, d, b in each)
     require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
     read_as: dict[str, set[str]] = {}
     for b in bins:  # a month or weekday is part of a date

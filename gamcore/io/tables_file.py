@@ -27,7 +27,7 @@ from gamcore.boosting.table_counts import MOST_COUNTED, block, empty_tables
 from gamcore.boosting.whole_numbers import EXACT_BITS, Scale
 from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest import read_given
-from gamcore.io.manifest_bins import bin_arrays, bins_entry, count_of, describe, read_bins
+from gamcore.io.manifest_bins import bins_entry, count_of, describe, edge_arrays, read_bins
 from gamcore.io.whole_files import written_whole
 from gamcore.kernels.tables import Tables
 from gamcore.types import Floats
@@ -50,7 +50,7 @@ def save_tables(tables: KeptTables, path: str | os.PathLike[str]) -> None:
     }  # fmt: skip
     arrays: dict[str, NDArray[Any]] = {
         "about": np.frombuffer(json.dumps(about, allow_nan=False).encode(), np.uint8),
-        **bin_arrays(origin.bins),
+        **edge_arrays(origin.bins),
         "weight": _by_code(origin, whole, whole.weight),
         "target": _by_code(origin, whole, whole.target),
         "group": whole.group,

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from gamcore.data.column_names import Measure
 from gamcore.data.labels import cut
 from gamcore.data.table import MONTHS, WEEKDAYS
-from gamcore.explain.curves import FEW_ROWS, WHOLE, Curve
+from gamcore.explain.curves import WHOLE, Curve
 from gamcore.explain.observed import Observed
 from gamcore.explain.sentences import read_curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.numbers import count, number
-from gamcore.types import Floats
+from gamcore.types import Bools, Floats
 from gamcore.viz.plots.fine_bins import as_line
 from gamcore.viz.plots.palette import shorten
 from gamcore.viz.plots.spec import (
@@ -150,7 +150,7 @@ def small(
         drawn, edges, hover = as_line(shape, visible_edges(shape), _told(shape))
         marks.append(Ribbon(edges, drawn.lower, drawn.upper))
         marks.append(Steps(edges, drawn.scores, width=1.8, hover=hover))
-        marks += [*_pale(drawn, edges, 1.8, ""), *_by_hand(drawn, edges, 1.8)]
+        marks += [*_pale(drawn, shape.thin, edges, 1.8, ""), *_by_hand(drawn, edges, 1.8)]
         if other is not None:
             marks.append(Steps(visible_edges(shape), other.scores, "muted", 1.4, True, name=before))
         axis = replace(value_axis(shape), title="")
@@ -213,7 +213,7 @@ def _told(curve: Curve) -> list[str]:
 def _line(curve: Curve) -> list[Mark]:
     drawn, edges, hover = as_line(curve, visible_edges(curve), _told(curve))
     line = Steps(edges, drawn.scores, name="effect", hover=hover)
-    return [*ribbons(curve), line, *_pale(drawn, edges, 2.4, f"under {FEW_ROWS} rows"), *_by_hand(drawn, edges, 2.6)]
+    return [*ribbons(curve), line, *_pale(drawn, curve.thin, edges, 2.4, curve.few), *_by_hand(drawn, edges, 2.6)]
 
 
 def ribbons(curve: Curve, role: ColorRole = "primary") -> list[Mark]:
@@ -229,9 +229,9 @@ def ribbons(curve: Curve, role: ColorRole = "primary") -> list[Mark]:
     return marks
 
 
-def _pale(curve: Curve, edges: Floats, width: float, name: str) -> list[Mark]:
-    """Return bins with few rows, drawn pale over the line."""
-    few = curve.counts < FEW_ROWS
+def _pale(curve: Curve, thin: Bools, edges: Floats, width: float, name: str) -> list[Mark]:
+    """Return bins with few rows, drawn pale over the line. thin : (K,), each of equally many of the drawn bins."""
+    few = np.repeat(thin, curve.scores.size // thin.size)
     return [Steps(edges, np.where(few, curve.scores, np.nan), "few", width, name=name)] if few.any() else []
 
 
@@ -246,7 +246,7 @@ def level_marks(curve: Curve) -> list[Mark]:
     """Return a bar per level, sorted by effect, with the bands as whiskers."""
     order = level_order(curve)
     at, scores = np.arange(order.size, dtype=np.float64), curve.scores[order]
-    roles: list[ColorRole] = ["few" if n < FEW_ROWS else "primary" for n in curve.counts[order]]
+    roles: list[ColorRole] = ["few" if thin else "primary" for thin in curve.thin[order]]
     if curve.by_hand.size:
         roles = ["accent" if by_hand else role for by_hand, role in zip(curve.by_hand[order], roles, strict=True)]
     hover = _told(curve)
@@ -281,7 +281,7 @@ def _special(curve: Curve) -> list[Mark]:
     """Return the missing bin, as a bar on the curve's y axis."""
     scores, lower, upper, counts = np.array([curve.missing]).T
     at = np.zeros(1)
-    roles: list[ColorRole] = ["primary" if n >= FEW_ROWS else "few" for n in counts]
+    roles: list[ColorRole] = ["few" if curve.missing_is_thin else "primary"]
     hover = [f"missing\n{say(score, curve.scale)}\n{count(n)} rows" for score, n in zip(scores, counts, strict=True)]
     marks: list[Mark] = [
         Bars(at, scores - curve.zero, curve.zero, 0.5, roles, hover=hover),
@@ -334,11 +334,12 @@ def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[fl
     """Return the lowest and highest effect that a plot shows: all scores, and bands up to `MOST_ROOM` beyond them.
 
     The band of a bin with few rows can be many times as high as the curve, which would then look flat.
-    thin : whether the scores and bands of bins with few rows count.
+    thin : whether single bins with few rows count; else their runs do, as far as these have enough.
     """
     special = np.array(curve.missing[:3]) if curve.missing[3] else np.empty(0)
-    thick = curve.counts >= FEW_ROWS
-    scores = curve.scores if thin or not thick.any() else curve.scores[thick]
+    thick = ~curve.thin
+    read = np.array([np.average(curve.scores[run], weights=curve.counts[run]) for run in curve.runs])
+    scores = curve.scores if thin or not read.size else read
     parts = [scores, special, np.array([curve.zero]), before.scores if before is not None else np.empty(0)]
     centre = np.concatenate(parts)
     ends = curve.whole if curve.has_whole and thin else np.stack([curve.lower, curve.upper])

@@ -292,7 +292,7 @@ def add(board: Board) -> None:
     for model in state.workspace().models.listed():
         if model.table == board.table and not model.of_tasks:
             for one in reach.suggested(model)[:12]:
-                word = "above" if one.up else "below"
+                word = "above" if one.evidence.opportunity > 0 else "below"  # as its rate, which stands beside it
                 rule = reach.rounded(board.table, one.rule)
                 label = f"{rule.words(state.names(board.table))} ({word} average in {model.name})"
                 about = Strategy(next_name(made), rule, scenario=model.name, model=model.id)

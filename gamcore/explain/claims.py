@@ -1,0 +1,136 @@
+"""What is said of a curve, as data: sentences are made from claims, and rows can refute a claim.
+
+A claim has what is said (a rise, a level that differs, no clear effect), where (a printed place), how much with its
+interval, and of how many of the training rows. Its words are a function of it. `holds` checks it by brute force: the
+rows in the place as printed, and the effects of those rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from gamcore.data.labels import cut
+from gamcore.explain.places import Place
+from gamcore.model.scales import Scale, no_effect
+from gamcore.numbers import decimals_of, fixed, percent, within
+from gamcore.types import Bools, Floats
+
+Kind = Literal["rises", "falls", "lowest", "highest", "steepest", "above", "below", "differs", "no clear effect"]
+"""A rise or fall; the ends of a curve of many; its largest step; neighbours clearly above or below the average; a level
+or missing cells that differ from it; or nothing of this."""
+
+LARGEST_FACTOR: Final = 100.0
+"""A factor beyond is said to be beyond: how much more, no table shows."""
+
+NO_CLEAR_EFFECT: Final = "no clear effect"
+LONGEST_LEVEL: Final = 24
+CLOSE: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One thing that is said of a feature, from the training rows.
+
+    where : the place, as printed; None for all. value : how far a curve moves (a factor on the ratio scale), or an
+    effect; NaN where none is said. interval : its ends, by the band of the whole curve. decimals : most that are
+    written. rows, n_rows : training rows in the place, and all; NaN where they were not counted. says_share : whether
+    the share of rows is said. ends : where a rise or fall begins and ends.
+    """
+
+    kind: Kind
+    where: Place | None
+    value: float
+    interval: tuple[float, float]
+    scale: Scale
+    rows: float = math.nan
+    n_rows: float = math.nan
+    says_share: bool = False
+    decimals: int = 1
+    ends: tuple[Place, Place] | None = None
+
+    def without_share(self) -> Claim:
+        """Return the claim without the share of rows."""
+        return replace(self, says_share=False)
+
+    @property
+    def share(self) -> float:
+        """Share of the training rows that are in the place; NaN where they were not counted."""
+        return self.rows / self.n_rows
+
+    def words(self) -> str:
+        """Return the claim as a part of a sentence."""
+        place = "" if self.where is None else self.where.words
+        share = f", where {percent(self.share, 0)} of rows are" if self.says_share else ""
+        match self.kind:
+            case "rises" | "falls":
+                return f"{self.kind} {self._size()} {self._from()}{share}"
+            case "lowest" | "highest":
+                return f"{self.kind} {self._from().replace('around', 'at')} ({self.effect()})"
+            case "steepest":
+                return f"steepest at {place}"
+            case "above" | "below":
+                return f"{self.kind} average ({self.effect()}) {self._from()}{share}"
+            case "differs":
+                return f"{cut(place, LONGEST_LEVEL)} {self.effect()}"
+        return NO_CLEAR_EFFECT
+
+    def _from(self) -> str:
+        assert self.where is not None
+        words = self.where.words
+        single = self.where.low == self.where.high or not math.isfinite(self.where.high - self.where.low)
+        return f"{'around' if single or ' to ' not in words else 'from'} {words}"
+
+    def _size(self) -> str:
+        if self.scale == "ratio":
+            if self.value > LARGEST_FACTOR:
+                return f"by a factor of over {fixed(LARGEST_FACTOR, 0)}"
+            return f"by a factor of {within(self.value, self.interval, decimals_of([self.value], 2))}"
+        if self.scale == "points":
+            return f"{within(self.value, self.interval, 0 if self.value >= 10 else 1)} points"
+        return f"by {within(self.value, self.interval, decimals_of([self.value]))}"
+
+    def effect(self) -> str:
+        """Return the effect as it is written, with the digits that its interval leaves."""
+        if self.scale != "ratio":
+            return within(self.value, self.interval, self.decimals, signed=True)
+        if self.value > LARGEST_FACTOR:
+            return f"over ×{fixed(LARGEST_FACTOR, 0)}"
+        if self.value < 1 / LARGEST_FACTOR:
+            return f"under ×{1 / LARGEST_FACTOR:g}"
+        return f"×{within(self.value, self.interval, self.decimals)}"
+
+    def holds(self, cells: Any, effects: Floats, weight: Floats | None = None) -> bool:
+        """Return whether training rows bear the claim out.
+
+        cells : (n,) the feature's values: numbers, days since 1970-01-01, or texts; NaN, or an empty text, where
+        missing. effects : (n,) of the feature on each row, on the claim's scale. weight : (n,) where rows have some.
+        """
+        zero = no_effect(self.scale)
+        low, high = self.interval
+        if self.kind == "no clear effect":
+            return low <= zero <= high
+        if self.kind == "steepest" or self.where is None:
+            return self.where is not None and bool(self.where.holds(cells).any())
+        inside = self.where.holds(cells)
+        if not math.isnan(self.share) and not math.isclose(inside.mean(), self.share, abs_tol=1e-9):
+            return False
+        if self.ends is not None:
+            start, end = (self._mean(effects, place.holds(cells), weight) for place in self.ends)
+            moved = math.log(end / start) if self.scale == "ratio" else end - start
+            moved = moved if self.kind == "rises" else -moved
+            size = math.log(self.value) if self.scale == "ratio" else self.value
+            return math.isclose(moved, size, rel_tol=CLOSE, abs_tol=CLOSE) and size > 0
+        if self.kind in ("lowest", "highest") and not inside.any():
+            return True  # a typical value that is rounded, between the rows
+        mean = self._mean(effects, inside, weight)
+        sides = {"above": mean > zero, "below": mean < zero, "differs": not low <= zero <= high}
+        return math.isclose(mean, self.value, rel_tol=CLOSE, abs_tol=CLOSE) and sides.get(self.kind, True)
+
+    def _mean(self, effects: Floats, inside: Bools, weight: Floats | None) -> float:
+        heights = np.log(effects[inside]) if self.scale == "ratio" else effects[inside]
+        mean = float(np.average(heights, weights=None if weight is None else weight[inside]))
+        return math.exp(mean) if self.scale == "ratio" else mean

@@ -1,0 +1,171 @@
+"""Places on a feature's axis as they are printed: a range that has the same rows as the bins that it names.
+
+An end is written as the roundest number that cuts the same training rows as the border of the bins: anything above the
+last value before it, up to the first value behind it. So a share of rows is true of the printed range.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gamcore.data.dates import as_date, stamp
+from gamcore.numbers import exact
+from gamcore.types import Bools, Ints
+
+if TYPE_CHECKING:
+    from gamcore.explain.curves import Curve
+    from gamcore.explain.surfaces import SurfaceAxis
+
+FINEST: Final = 200
+"""An end is rounded by at most this part of the axis where no value is near."""
+
+PARTS_OF_DAY: Final = (24, 1440, 86_400)
+MOST_DIGITS: Final = 20
+CLOSE: Final = 1e-6
+"""Relative distance at which a border is written where the values beside it are not known: six digits."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Cells of a column that are named together.
+
+    words : as printed. low, high : the printed range, both ends included, in the column's units or in days. levels :
+    those of a category.
+    """
+
+    words: str
+    low: float = -math.inf
+    high: float = math.inf
+    levels: tuple[str, ...] = ()
+
+    def holds(self, cells: Any) -> Bools:
+        """Return which cells (n,) are here: numbers, days since 1970-01-01, or levels."""
+        column = np.asarray(cells)
+        if not self.levels:
+            return (column >= self.low) & (column <= self.high)
+        named = [exact(value) for value in column.tolist()] if column.dtype.kind in "fiu" else column
+        return np.isin(np.asarray(named, object).astype(str), self.levels)
+
+
+MISSING: Final = Place("missing", levels=("",))
+
+
+def roundest(low: float, high: float, near: float) -> str:
+    """Return the number from `low` to `high` with the fewest digits, the nearest of those to `near`; without an
+    exponent."""
+    size = max(abs(low), abs(high))
+    power = math.floor(math.log10(size)) + 1 if size else 0
+    for exponent in range(power, power - MOST_DIGITS, -1):
+        unit = Decimal(1).scaleb(exponent)
+        first = (Decimal(low) / unit).to_integral_value(ROUND_CEILING)
+        last = (Decimal(high) / unit).to_integral_value(ROUND_FLOOR)
+        if first <= last:
+            steps = min(max((Decimal(near) / unit).to_integral_value(ROUND_HALF_EVEN), first), last)
+            text = f"{abs(steps * unit):,f}"
+            text = f"-{text}" if steps < 0 else text
+            if low <= _number(text) <= high:
+                return text
+    return f"{Decimal(repr(near)):,f}"
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+@dataclass(frozen=True)
+class _End:
+    """One end of a printed range: as text, and the number that it says."""
+
+    text: str
+    value: float
+
+
+def place_of(curve: Curve | SurfaceAxis, bins: Ints) -> Place:
+    """Return some neighbouring bins of a curve as they are printed; levels by their names."""
+    first, last = int(bins.min()), int(bins.max())
+    if curve.labels:
+        levels = tuple(level for k in bins for level in curve.members[k])
+        label = curve.labels[bins[0]]
+        return Place(label if bins.size == 1 else f"{label}, … ({len(levels)} levels)", levels=levels)
+    low, high = _end(curve, first, upper=False), _end(curve, last + 1, upper=True)
+    texts = (curve.values[first], curve.values[last]) if curve.values else (low.text, high.text)
+    words = " to ".join(dict.fromkeys(texts))
+    return Place(words if curve.values else curve.measure.dress(words), low.value, high.value)
+
+
+def border_of(curve: Curve | SurfaceAxis, k: int) -> Place:
+    """Return where bin k begins, as it is printed: all that is at least there."""
+    end = _end(curve, k, upper=False)
+    return Place(curve.values[k] if curve.values else curve.measure.dress(end.text), end.value)
+
+
+def typical_of(curve: Curve, bins: Ints) -> Place:
+    """Return a run of bins by the typical value of its only bin; else by its range."""
+    whole = place_of(curve, bins)
+    if bins.size > 1 or curve.labels or curve.values or curve.kind == "date":
+        return whole
+    near, slack = float(curve.display[bins[0]]), _slack(curve)
+    low, high = max(whole.low, near - slack), min(whole.high, near + slack)
+    by = _by(curve)
+    text = roundest(by * low, by * high, by * near)
+    return Place(curve.measure.dress(text), _number(text) / by, _number(text) / by)
+
+
+def _slack(curve: Curve | SurfaceAxis) -> float:
+    """Return by how much a number may be rounded where no other value is near."""
+    span = float(np.ptp(np.quantile(curve.display, [0.05, 0.95]))) or float(np.ptp(curve.edges))
+    return span / FINEST
+
+
+def _by(curve: Curve | SurfaceAxis) -> float:
+    """Return what numbers are multiplied by when they are written."""
+    return 100.0 if curve.measure.form == "percent" else 1.0
+
+
+def _end(curve: Curve | SurfaceAxis, border: int, upper: bool) -> _End:
+    """Return border `border` (K + 1) as the first number after it, or (upper) as the last before it."""
+    low, high = _between(curve, border)
+    if curve.kind == "date":
+        return _day(low, high, upper)
+    slack, by = _slack(curve), _by(curve)
+    if upper:  # from the last value before it to below the next
+        near, (low, high) = low, (low, min(float(np.nextafter(high, -np.inf)), low + slack))
+    else:
+        near, (low, high) = high, (max(float(np.nextafter(low, np.inf)), high - slack), high)
+    if low > high:  # the values beside are not known
+        edge = float(curve.edges[border])
+        near, low, high = edge, edge - CLOSE * abs(edge), edge + CLOSE * abs(edge)
+    text = roundest(by * low, by * high, by * near)
+    if curve.measure.form in ("whole number", "two decimals", "money"):  # as chosen, where that cuts the same rows
+        chosen = curve.measure.number(_number(text), text)
+        text = chosen if low <= _number(chosen) <= high else text
+    return _End(text, _number(text) / by)
+
+
+def _between(curve: Curve | SurfaceAxis, border: int) -> tuple[float, float]:
+    """Return the training values next to a border, below and above; at an outer one, nothing is beyond."""
+    if border == 0:
+        return -np.inf, float(curve.edges[0])
+    if border == curve.edges.size - 1:
+        return float(curve.edges[-1]), np.inf
+    known = curve.between
+    edge = float(curve.edges[border])
+    return (float(known[0, border - 1]), float(known[1, border - 1])) if known.size else (edge, edge)
+
+
+def _day(low: float, high: float, upper: bool) -> _End:
+    """Return a border between two moments as a day, or as a moment where both are on one day."""
+    own, other = (low, high) if upper else (high, low)
+    if math.isfinite(other) and math.floor(own) == math.floor(other):
+        for parts in PARTS_OF_DAY:
+            moment = (math.ceil(own * parts) if upper else math.floor(own * parts)) / parts
+            if low <= moment < high if upper else low < moment <= high:
+                return _End(stamp(moment), moment)
+        return _End(stamp(own), own)
+    day = math.floor(own)
+    return _End(str(as_date(day).date()), float(np.nextafter(day + 1.0, day)) if upper else float(day))

@@ -1,0 +1,79 @@
+"""A curve as it is read: one value per run of bins that has rows enough, with the band of the whole curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gamcore.explain.curves import Curve
+from gamcore.stats.bands import deviation
+from gamcore.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The runs of a curve (see `Curve.runs`), from left to right; levels in order of effect.
+
+    runs : bins of each. rows, scores, lower, upper : (m,) training rows, mean effect over them, and the simultaneous
+    band, on the curve's scale; means of ratios are geometric. refits : (R, m) means of the refits behind the band.
+    """
+
+    curve: Curve
+    runs: tuple[Ints, ...]
+    rows: Floats
+    scores: Floats
+    lower: Floats
+    upper: Floats
+    refits: Floats
+
+    @property
+    def clear(self) -> Bools:
+        """Which runs (m,) differ from the average: a curve is centred, so one that did nothing would be there."""
+        return (self.lower > self.curve.zero) | (self.upper < self.curve.zero)
+
+    @property
+    def heights(self) -> Floats:
+        """Effects (m,) on a scale on which they add up: logs of ratios."""
+        return np.log(self.scores) if self.curve.scale == "ratio" else self.scores
+
+    def bins(self, start: int, end: int) -> Ints:
+        """Return the bins of runs `start` to `end` (inclusive), with thin ones between."""
+        first, last = int(self.runs[start].min()), int(self.runs[end].max())
+        return np.arange(first, last + 1)
+
+
+def reading(curve: Curve) -> Reading:
+    """Return a curve with a simultaneous band, as it is read.
+
+    The band of a mean over some bins is as much narrower than the mean of their bands as the spread of its refits is.
+    """
+    runs = curve.runs
+    logs = curve.scale == "ratio"
+    lines = np.stack([curve.scores, *curve.whole])
+    lines = np.log(lines) if logs else lines
+    middle, low, high = (np.array([_mean(line, curve, run) for run in runs]) for line in lines)
+    has_refits = len(curve.refits) > 1
+    refits = (
+        np.stack([_mean(curve.refits, curve, run) for run in runs], axis=1)
+        if has_refits and runs
+        else np.empty((len(curve.refits), len(runs)))
+    )
+    if has_refits and runs:
+        apart = np.array([_mean(deviation(curve.refits[:, run]), curve, run, within=True) for run in runs])
+        narrow = np.where(apart > 0, np.minimum(deviation(refits) / np.where(apart > 0, apart, 1.0), 1.0), 1.0)
+        several = np.array([run.size > 1 for run in runs])
+        low = np.where(several, middle - narrow * (middle - low), low)
+        high = np.where(several, middle + narrow * (high - middle), high)
+    rows = np.array([float(curve.counts[run].sum()) for run in runs])
+    back = np.exp if logs else np.asarray
+    return Reading(curve, runs, rows, back(middle), back(low), back(high), refits)
+
+
+def _mean(values: Floats, curve: Curve, run: Ints, within: bool = False) -> Floats:
+    """Return the mean over the rows of a run of values (..., K), or (within) of those of the run alone."""
+    own = values if within else values[..., run]
+    weight = curve.counts[run]
+    if run.size == 1:
+        return np.asarray(own[..., 0])
+    return np.asarray(np.average(own, axis=-1, weights=weight if weight.sum() > 0 else None))

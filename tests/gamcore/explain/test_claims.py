@@ -1,0 +1,159 @@
+"""Sentences about curves are true of the rows, as printed: checked by brute force over random models."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gamcore import GAMClassifier, GAMRegressor, load_model
+from gamcore.data.binning import Bins, bin_table, encode_table
+from gamcore.data.column_names import Measure
+from gamcore.data.dates import days_of
+from gamcore.data.table import Table, learn_features, read_feature
+from gamcore.explain.claims import NO_CLEAR_EFFECT, Claim
+from gamcore.explain.curves import Curve
+from gamcore.explain.places import MISSING, place_of, roundest
+from gamcore.explain.sentences import LONGEST, claims_of, read_curve
+from gamcore.model.losses import LOSSES
+from gamcore.numbers import within
+from tests.gamcore.explain.random_models import OBJECTIVES, fitted
+
+MOMENT = r"[-\d.,]+(?: \d\d:\d\d:\d\d(?:\.\d+)?)?"
+SHARE = re.compile(rf"(?:from|around) ({MOMENT})(?: to ({MOMENT}))?, where (\S+)% of rows are")
+N_FITS = 8 * len(OBJECTIVES)
+
+
+def cells_of(X: pd.DataFrame, bins: Bins) -> Any:
+    """Return a feature's cells (n,): numbers, days or texts."""
+    values = read_feature(Table(X), bins.feature)
+    return np.array([*bins.feature.levels, ""], object)[values] if bins.feature.is_category else values
+
+
+def end_of(text: str, kind: str, upper: bool) -> float:
+    """Return the number that a printed end means; a day ends with its last moment."""
+    if kind != "date":
+        return float(text.replace(",", ""))
+    return days_of(text) + (1 - 1e-9 if upper and len(text) == 10 else 0)
+
+
+def check(curve: Curve, cells: Any, effects: Any, weight: Any) -> None:
+    """Check a sentence by its claims, and by its own numbers alone."""
+    said = read_curve(curve)
+    assert len(said) <= LONGEST
+    assert not re.search(r"\de[-+]?\d|nan|inf\b", said)
+    for claim in claims_of(curve):
+        missing = claim.where is MISSING
+        of = np.where(pd.isna(pd.Series(cells)), "", "a value") if missing else cells
+        assert claim.holds(of, effects, weight), (said, claim)
+    if (found := SHARE.search(said)) and not curve.labels:
+        low, high = end_of(found[1], curve.kind, False), end_of(found[2] or found[1], curve.kind, True)
+        true = 100 * np.mean((cells >= low) & (cells <= high))
+        assert abs(true - float(found[3])) <= 0.5 + 1e-9, said
+    if NO_CLEAR_EFFECT in said:
+        single = [run[0] for run in curve.runs if run.size == 1]
+        assert (curve.whole[0, single] <= curve.zero).all()
+        assert (curve.whole[1, single] >= curve.zero).all()
+
+
+@pytest.mark.parametrize("seed", range(N_FITS))
+def test_what_is_said_holds_on_the_rows(seed):
+    model, X, weight = fitted(seed)
+    codes = encode_table(X, model.model_.bins, in_training=True)
+    for j, bins in enumerate(model.model_.bins):
+        link = model.explain_shape(bins.feature.name)
+        for scale in LOSSES[link.loss].scales:
+            effects = LOSSES[link.loss].effect(model.model_.terms[j].scores[codes[j]], scale, link.base)
+            check(link.on(scale), cells_of(X, bins), effects, weight)
+
+
+def test_rows_refute_what_is_false():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=800)})
+    model = GAMRegressor(random_state=0, outer_bags=4, bands=12).fit(X, 3 * X["a"])
+    curve = model.explain_shape("a")
+    effects = model.model_.terms[0].scores[encode_table(X, model.model_.bins)[0]]
+    (claim, *_) = claims_of(curve)
+    assert claim.kind == "rises"
+    assert claim.holds(X["a"], effects)
+    for false in (
+        replace(claim, kind="falls"),
+        replace(claim, rows=claim.rows + 9),
+        replace(claim, value=2 * claim.value),
+        replace(claim, where=replace(claim.where, high=claim.where.high - 0.5)),
+    ):
+        assert not false.holds(X["a"], effects)
+    assert not Claim("no clear effect", None, float("nan"), (1.0, 2.0), "link").holds(X["a"], effects)
+
+
+def test_a_column_of_zeros_and_amounts_is_read_from_its_neighbourhoods():
+    """Hundreds of bins of a few rows each have 1,000 rows together."""
+    rng = np.random.default_rng(0)
+    spend = np.where(rng.random(3000) < 0.7, 0.0, rng.gamma(1, 20, 3000))
+    bought = rng.random(3000) < np.where(spend > 0, 0.3 + 0.6 * (spend > 10), 0.04)
+    curve = GAMClassifier(random_state=0, bands=12).fit(pd.DataFrame({"spend": spend}), bought).explain_shape("spend")
+    assert (curve.counts >= 30).sum() < 3
+    assert not curve.thin.any()
+    said = read_curve(curve.on("points"))
+    assert re.match(r"spend: rises [678]\d points from 0 to \d", said), said
+
+
+def test_a_file_keeps_what_is_said(tmp_path):
+    model, X, _ = fitted(0)
+    model.save(tmp_path / "a.gamx")
+    again = load_model(tmp_path / "a.gamx")
+    for name in X:
+        assert read_curve(again.explain_shape(name)) == read_curve(model.explain_shape(name))
+
+
+NUMBERS = st.floats(-1e9, 1e9).map(lambda value: round(value, 3))
+
+
+@given(NUMBERS, NUMBERS)
+def test_the_roundest_number_lies_between(one, other):
+    low, high = min(one, other), max(one, other)
+    text = roundest(low, high, high)
+    assert low <= float(text.replace(",", "")) <= high
+    assert "e" not in text
+    digits = len(text.replace(",", "").replace("-", "").replace(".", "").strip("0"))
+    assert digits <= len(f"{high:.3f}".replace("-", "").replace(".", "").strip("0")) + 1
+
+
+@given(
+    st.lists(st.integers(-50, 50), min_size=2, max_size=60), st.sampled_from(["", "whole number", "money", "percent"])
+)
+def test_a_printed_range_has_the_rows_of_its_bins(values, form):
+    x = np.array(values, float) / 4
+    X = pd.DataFrame({"a": x})
+    binned = bin_table(X, learn_features(Table(X)), max_bins=7)
+    bins, codes = binned.bins[0], binned.codes[0]
+    edges = np.concatenate([[bins.low], bins.cuts, [bins.high]])
+    size = bins.n_values
+    nothing = (0.0, 0.0, 0.0, 0.0)
+    curve = Curve(
+        "a", "number", edges, bins.display, (), np.zeros(size), np.zeros(size), np.zeros(size),
+        np.bincount(codes, minlength=size + 2)[1:-1].astype(float), nothing, nothing, "b", 0.0, "squared",
+        beside=bins.beside, measure=Measure("€", form or "automatic"),
+    )  # fmt: skip
+    for first in range(size):
+        for last in range(first, size):
+            place = place_of(curve, np.arange(first, last + 1))
+            assert (place.holds(x) == ((codes > first) & (codes <= last + 1))).all(), place
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "said"),
+    [
+        (45.31, (41.0, 49.0), "45"), (4.53, (3.9, 5.2), "4.5"), (0.01237, (0.007, 0.017), "0.012"),
+        (-812.0, (-1100, -500), "-800"),        (3e-9, (1e-9, 5e-9), "0.000000003"), (7e-200, (-1.0, 1.0), "0"),
+        (1.39e9, (1e9, 2e9), "1,400,000,000"),
+    ],
+)  # fmt: skip
+def test_digits_are_those_that_the_interval_leaves(value, interval, said):
+    assert within(value, interval, 3) == said

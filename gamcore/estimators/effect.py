@@ -44,7 +44,8 @@ class EffectGAM(GAMRegressor):
     expected_ : (n,)
         Outcome that was expected of each row whatever its arm, by models that did not see it.
     average_effect_ :
-        Mean effect over the rows.
+        Mean effect over the rows by their sample weights, in units of the outcome, whatever their propensities: the
+        mean of `decide.uplift.signals` (augmented inverse propensity weights).
     """
 
     def fit(  # type: ignore[override]
@@ -74,8 +75,7 @@ class EffectGAM(GAMRegressor):
         self.expected_ = _expected(table, outcome, weight, groups, (seed, self.n_jobs))
         share = _shares(propensity, treated)
         signal, precision = signals(outcome, treated, share, self.expected_), share * (1 - share)
-        weight = weight * precision / precision.mean()
-        super().fit(table.frame, signal, sample_weight=weight, groups=groups)
+        super().fit(table.frame, signal, sample_weight=weight * precision / precision.mean(), groups=groups)
         self.average_effect_ = float(np.average(signal, weights=weight))
         return self
 

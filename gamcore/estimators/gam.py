@@ -101,7 +101,7 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         delayed frames. y, sample_weight, groups and exposure are then names of its columns. Pieces are read where
         `client` is, a Dask client, else by this machine; the model is the same (docs/guides/cluster.md).
 
-        sample_weight : (n,) non-negative; a weight of 0 leaves the row out.
+        sample_weight : (n,) non-negative; only their ratios matter, and a weight of 0 leaves the row out.
         groups : (n,) labels; rows that share one stay together in every split.
         exposure : (n,) above 0, such as years insured: the mean is modelled per unit of it. Needs a log link.
         init_score : (n,) given scores on the link scale, such as those of a model in use: curves are what is added.
@@ -274,6 +274,11 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, EditableEstimator):  
         predicted = self.predict(X, init_score)
         warn_of_missing(self.model_.given, {"init_score": init_score})
         return share_right(column(y), predicted, self.classes_, sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = not self.for_one_score
+        return tags
 
 
 class ClassView(GAMClassifier):

@@ -80,7 +80,7 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
 
         X : table (n, p), cells empty where a task lacks the column; or {task: (X, y)}, each with columns of its own.
         y : (n,) targets; task : (n,) labels, None for a single task. Neither with a dict.
-        sample_weight : (n,) non-negative; a weight of 0 leaves the row out. groups : (n,) labels; rows that share one
+        sample_weight : (n,) non-negative; only their ratios matter, and 0 leaves the row out. groups : (n,) labels; rows that share one
         stay together in every split. With a dict, n counts the rows of its tables in their order.
         With a table in pieces (see `GAMRegressor.fit`), all of these are names of columns. client : a Dask client
         whose workers learn from the pieces; None for this machine.
@@ -209,6 +209,13 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
     def importance(self) -> explain.TaskImportance:
         """Return the gain of every feature, common and specific."""
         return explain.task_importance(self._fitted())
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share (n_features_in_,) of each column of the table in the gain of all splits, common and of all tasks
+        (`importance`), for scikit-learn's selectors. The shares add up to 1, beside that of splits on the task."""
+        gains = self.importance()
+        return self._shares_of_columns((gains.common + gains.specific.sum(axis=0))[:-1])
 
     def agreement(self, feature: str | int) -> explain.Agreement:
         """Return how well a feature's curve in each task agrees with the common one."""

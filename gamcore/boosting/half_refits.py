@@ -43,6 +43,8 @@ class HalfRecipe:
 
 def check_halves(data: Encoded) -> None:
     """Raise TableError if there are too few rows to halve."""
+    if data.y.size == 1:
+        raise TableError(f"Bands need at least {FEWEST} rows and there is 1 sample: set bands=0, or add rows.")
     parts = [("rows", data.y.size)]
     if data.clusters is not None:
         parts.append(("groups", np.unique(data.clusters).size))

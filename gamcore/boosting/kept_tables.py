@@ -38,6 +38,15 @@ from gamcore.types import Floats
 
 Made = TypeVar("Made")
 
+MOST_PARTS: Final = 12
+"""Parts of the smallest weight that are tried as the unit of all."""
+
+MOST_UNITS: Final = 1000.0
+"""Units of the mean weight: sums of more would leave too few bits for rows."""
+
+FEW: Final = 1000
+"""Weights that tell most units from others."""
+
 SPARE: Final = {False: 10, True: 4}
 """Doublings of the rows that the scale leaves room for, without weights and with them."""
 
@@ -57,12 +66,14 @@ class KeptTables:
     fixed: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, data: Encoded, seed: int, n_groups: int, weight_by: float = 1.0, keys: NDArray[np.uint64] | None = None,
+    def of(cls, data: Encoded, seed: int, n_groups: int, keys: NDArray[np.uint64] | None = None,
            n_threads: int = 1) -> KeptTables:  # fmt: skip
-        """Count the rows of a fit, which sets the scale.
+        """Count the rows of a fit, which sets the scale. Weights are as they were given: whole ones stay whole.
 
-        weight_by : what their weights were divided by. keys : (n,) of clusters, whose rows stay together.
+        keys : (n,) of clusters, whose rows stay together.
         """
+        weight_by = 1.0 if data.weight is None else unit_of_weights(data.weight)
+        data = data if data.weight is None else replace(data, weight=data.weight / weight_by)
         targets = data.parts.sum(targets_left)
         bins = tuple(replace(of, beside=np.empty((2, 0))) for of in data.bins)  # rows to come may lie beside any cut
         empty = Origin(
@@ -73,8 +84,7 @@ class KeptTables:
         refuse_size(empty.last, n_groups, data.weight is not None)
         return _count(empty, data, first=0, keys=keys, n_threads=n_threads, is_first=True)
 
-    def count(self, data: Encoded, weight_by: float = 1.0, keys: NDArray[np.uint64] | None = None,
-              n_threads: int = 1) -> KeptTables:  # fmt: skip
+    def count(self, data: Encoded, keys: NDArray[np.uint64] | None = None, n_threads: int = 1) -> KeptTables:
         """Return the counts of more rows, to be added to these; their numbers go on from those of these.
 
         The arguments are those of `of`. TableError where rows are of another kind than those of the first fit.
@@ -84,7 +94,7 @@ class KeptTables:
         if data.weight is not None and not self.origin.scale.is_weighted:
             raise TableError("The rows counted so far have no weights: leave sample_weight out, or fit anew.")
         if data.weight is not None:
-            data = replace(data, weight=data.weight * weight_by / self.origin.weight_by)
+            data = replace(data, weight=data.weight / self.origin.weight_by)
         elif self.origin.scale.is_weighted:
             data = replace(data, weight=np.full(data.y.size, 1.0 / self.origin.weight_by))
         return _count(self.origin, data, first=self.n_rows, keys=keys, n_threads=n_threads)
@@ -155,6 +165,11 @@ class KeptTables:
         total = float(self.tables.group[:, 0].sum())
         return min(total * total / (self.squared_weight * self.n_rows), 1.0) if self.squared_weight else 1.0
 
+    @property
+    def mean_weight(self) -> float:
+        """The mean weight of a row, as it was counted."""
+        return float(self.tables.group[:, 0].sum()) / self.n_rows if self.n_rows else 1.0
+
     def counted(self, dealing: Dealing, ensemble: str) -> Shares | None:
         """Return None: all shares are boosted from the counts."""
         return None
@@ -221,6 +236,25 @@ class KeptTables:
         return self
 
 
+def unit_of_weights(weight: Floats) -> float:
+    """Return what weights (n,) are divided by before they are counted: what all are whole multiples of, else the mean.
+
+    So whole weights are counted without rounding, whatever they are measured in.
+    """
+    least, mean = float(weight.min()), float(weight.mean())
+    for parts in range(1, MOST_PARTS + 1):
+        unit = least / parts
+        if mean / unit > MOST_UNITS:
+            break
+        if all(_are_whole(some / unit) for some in (weight[:FEW], weight)):
+            return unit
+    return mean
+
+
+def _are_whole(numbers: Floats) -> bool:
+    return bool((np.abs(numbers - np.rint(numbers)) < 1e-9 * numbers).all())
+
+
 def _by_code(kept: KeptTables, sums: Floats, j: int) -> Floats:
     """Return the sums (size,) of a feature by code, over all groups."""
     out = np.zeros(kept.bins[j].size)
@@ -239,6 +273,11 @@ class CountedRows(Problem):
     def on_tables(self, parameters: Parameters) -> bool:
         """Return True: there are no rows."""
         return True
+
+    def least_node(self, parameters: Parameters) -> float:
+        """Return the weight that a node needs to be cut, in the unit in which weights were counted."""
+        assert self.kept is not None
+        return super().least_node(parameters) * self.kept.mean_weight
 
     @cached_property
     def _counting(self) -> Counting:

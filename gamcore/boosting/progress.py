@@ -66,7 +66,8 @@ Loop = Generator[Progress, bool | None, Made]
 
 
 class Watcher:
-    """Passes the progress of all parts of a training to a callback, and remembers a stop: no part begins after it."""
+    """Passes the progress of all parts of a training to a callback until it says stop: no part begins after that, and
+    it is not called again."""
 
     def __init__(self, callback: Callback | None = None) -> None:
         self._callback, self.stopped, self._parts = callback, False, 0
@@ -78,12 +79,13 @@ class Watcher:
         return self._parts - 1
 
     def _pass_on(self, progress: Progress) -> bool:
-        self.stopped = bool(self._callback and self._callback(progress)) or self.stopped
+        if self._callback is not None and not self.stopped:
+            self.stopped = bool(self._callback(progress))
         return self.stopped
 
 
 class Relay:
-    """Passes the progress of concurrent refits to one callback, one call at a time, and remembers a stop.
+    """Passes the progress of concurrent refits to one callback, one call at a time, until it says stop.
 
     about : fields of every `Progress`.
     """
@@ -99,6 +101,8 @@ class Relay:
         """Report a round of a refit; return whether to stop."""
         if self._callback is not None:
             with self._lock:
+                if self.stopped:  # rounds of a batch, and of other refits, may be done already
+                    return True
                 seconds = time.monotonic() - self._started
                 passed_on = replace(progress, refit=refit, seconds=seconds, **self._about)
                 if self._callback(passed_on):

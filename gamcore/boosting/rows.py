@@ -29,6 +29,9 @@ from gamcore.types import Floats, Ints
 
 MOST_DRAWS: Final = 50
 
+WEIGHT_BITS: Final = 24
+"""Bits of a relative weight: those of float32."""
+
 Made = TypeVar("Made")
 
 
@@ -256,12 +259,15 @@ def alike(problem: Problem, n_groups: int, dealing: Dealing) -> Shares:
     return [Share(problem, split) for split in chosen]
 
 
-def in_range(weight: Floats, mean: float) -> Floats:
-    """Return weights whose mean is far from 1 (shares, amounts) divided by it; return others as they are.
+def relative_weight(weight: Floats, mean: float) -> Floats:
+    """Return weights in units of their mean, of as many bits as float32 has.
 
-    Only ratios of weights matter, and float32 sums have limits. A weight of 2 normally stays equal to a doubled row.
+    Only ratios of weights matter: whatever counts rows, such as the floors of nodes and the penalty of leaves, counts a
+    row of the mean weight as one. Without the last bits, a constant factor of all weights changes nothing at all; the
+    rounding of the division would break ties otherwise, and a tie that is broken may change a tree.
     """
-    return weight if 0.1 <= mean <= 1000.0 else weight / mean
+    size, power = np.frexp(weight / mean)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(size, WEIGHT_BITS)), power - WEIGHT_BITS), np.float64)
 
 
 def group_order(binned: Binned, dealt: Deal) -> CodedTable:

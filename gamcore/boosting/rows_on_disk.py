@@ -18,7 +18,7 @@ from gamcore.boosting.loop import run_all
 from gamcore.boosting.part_sums import Part, PartInMemory
 from gamcore.boosting.progress import Callback
 from gamcore.boosting.row_files import Files
-from gamcore.boosting.rows import in_range
+from gamcore.boosting.rows import relative_weight
 from gamcore.boosting.table_counts import Counting, CountPlan, Tell
 from gamcore.boosting.whole_numbers import Piece
 from gamcore.kernels.tables import Tables
@@ -110,7 +110,7 @@ class PartOnDisk:
 
     @property
     def weight(self) -> Floats | None:
-        return in_range(self._read("weight", np.float64), self.of.mean_weight) if self.of.weighted else None
+        return relative_weight(self._read("weight", np.float64), self.of.mean_weight) if self.of.weighted else None
 
     @property
     def log_exposure(self) -> Floats | None:

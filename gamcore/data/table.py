@@ -202,9 +202,20 @@ def as_table(X: Any) -> Table:
 def place_among(names: Sequence[str], key: Any, parameter: str) -> int:
     """Return the place of a feature given by name or place; TableError names the parameter that asks for it."""
     place = names.index(key) if key in names else key
-    if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(names):
+    if isinstance(place, bool | np.bool_) or not isinstance(place, int | np.integer) or not 0 <= place < len(names):
         raise TableError(f"{parameter} names {key!r}, which is no feature: {', '.join(names)}.")
-    return place
+    return int(place)
+
+
+def names_among(names: Sequence[str], wanted: Iterable[Any], parameter: str) -> list[str]:
+    """Return the names that are given by names, by places from 0 on, or by a mask with an entry per name."""
+    keys = list(wanted)
+    if keys and all(isinstance(key, bool | np.bool_) for key in keys):
+        if len(keys) != len(names):
+            raise TableError(f"{parameter} is a mask of {len(keys)} entries, not {len(names)}: give one per column.")
+        return [name for name, is_wanted in zip(names, keys, strict=True) if is_wanted]
+    named = [str(key) if str(key) in names else key for key in keys]
+    return [names[place_among(names, key, parameter)] for key in named]
 
 
 def learn_features(
@@ -212,7 +223,7 @@ def learn_features(
 ) -> tuple[Feature, ...]:
     """Return the features of a training table.
 
-    categorical : names of columns to treat as categories whatever their type; "infer" goes by type alone.
+    categorical : columns to treat as categories whatever their type, see `names_among`; "infer" goes by type alone.
     date_parts : whether each date column also gives its month and its weekday.
     """
     table = as_table(frame)
@@ -232,10 +243,7 @@ def features_of_kinds(
 
     levels : returns those of a category. zoned : the dates that have a time zone.
     """
-    chosen = set() if isinstance(categorical, str) else {str(name) for name in categorical}
-    unknown = sorted(chosen - set(kinds))
-    if unknown:
-        raise TableError(f"categorical_features names {unknown[0]!r}, which is not a column of the table.")
+    chosen = [] if isinstance(categorical, str) else names_among(list(kinds), categorical, "categorical_features")
     features: list[Feature] = []
     for name, own in kinds.items():
         kind = "category" if name in chosen else own

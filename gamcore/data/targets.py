@@ -67,11 +67,15 @@ def read_class_target(y: Any, most: int = MOST_CLASSES) -> tuple[NDArray[np.int6
     return codes.astype(np.int64), classes
 
 
+def places_of(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place (n,) of each row's class among known ones, -1 for another."""
+    return np.asarray(pd.Index(classes).get_indexer(pd.Index(_target(y).to_numpy())), np.int64)
+
+
 def codes_of(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
     """Return the codes (n,) of a target among known classes, some of which it may lack."""
-    series = _target(y)
-    codes = np.asarray(pd.Index(classes).get_indexer(pd.Index(series.to_numpy())), np.int64)
-    if series.size and (codes < 0).any():
-        strange = list(pd.unique(series[codes < 0]))[:3]
+    codes = places_of(y, classes)
+    if (codes < 0).any():
+        strange = list(pd.unique(_target(y)[codes < 0]))[:3]
         raise TableError(f"The target has the classes {strange}; the model knows {list(classes)}.")
     return codes

@@ -19,7 +19,7 @@ from scipy.stats import chi2, chisquare, dunnett, norm
 from gamcore.data.column_names import Measure
 from gamcore.data.columns import read_texts
 from gamcore.data.table import Table, as_table
-from gamcore.decide.clusters import by_clusters, read_assigned
+from gamcore.decide.clusters import by_clusters, interval_of_level, read_assigned
 from gamcore.decide.experiment_effects import (
     Arm,
     Effect,
@@ -33,7 +33,7 @@ from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
 from gamcore.decide.experiment_readout import outcome_of, whenever
 from gamcore.decide.fairness import groups_of
 from gamcore.explanation import Explanation
-from gamcore.stats.intervals import Interval, student, wilson
+from gamcore.stats.intervals import UNKNOWN, Interval, student, wilson
 from gamcore.types import Floats, Ints
 
 Adjustment = Literal["Holm", "Dunnett"]
@@ -79,7 +79,8 @@ class ArmSizes:
 @dataclass(frozen=True)
 class ArmsReadOut(Explanation):
     """What a test measured. sizes : first of all rows, then of the rows with each metric. effects : one per arm and
-    metric, `strategy` being the arm. levels : by (arm, metric) the rate or mean with its 95% interval. measures : unit
+    metric, `strategy` being the arm. levels : by (arm, metric) the rate or mean with its 95% interval, by clusters
+    where these were assigned. measures : unit
     and form of means, by metric."""
 
     test: ArmsTest
@@ -142,7 +143,8 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
         is_rate = metric not in (test.before or {}) and bool(np.isin(values[known], (0.0, 1.0)).all())
         rates |= {metric} if is_rate else set()
         for k, name in enumerate(arms):
-            levels[name, metric] = _level(values[known & (arm == k)], is_rate)
+            mine = known & (arm == k)
+            levels[name, metric] = _level(values[mine], None if clusters is None else clusters[mine], is_rate)
             if k:
                 rows = known & (arm == k), known & (arm == 0)
                 past = columns[test.before[metric]] if test.before and metric in test.before else None
@@ -191,11 +193,13 @@ def _sizes(arm: NDArray[np.int64], arms: tuple[str, ...], shares: Mapping[str, f
     return ArmSizes(names, dict(zip(arms, planned.tolist(), strict=True)), p)
 
 
-def _level(values: Floats, is_rate: bool) -> tuple[float, Interval]:
-    """Return a rate with Wilson's interval, or a mean with Student's."""
+def _level(values: Floats, clusters: Ints | None, is_rate: bool) -> tuple[float, Interval]:
+    """Return a rate with Wilson's interval, or a mean with Student's; by clusters (n,) where these were assigned."""
     if not values.size:
-        return math.nan, (math.nan, math.nan)
+        return math.nan, UNKNOWN
     mean = float(values.mean())
+    if clusters is not None:
+        return mean, interval_of_level(values, clusters, is_rate)
     return mean, wilson(mean, values.size) if is_rate else student(values)
 
 

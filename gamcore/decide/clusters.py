@@ -18,7 +18,7 @@ from gamcore.data.columns import read_texts
 from gamcore.data.table import Table
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import ExperimentError
-from gamcore.stats.intervals import ALPHA, Interval
+from gamcore.stats.intervals import ALPHA, UNKNOWN, Interval, Z, freedom_of_both, ratio_around, wilson
 from gamcore.types import Floats, Ints
 
 FEWEST_CLUSTERS: Final = 2
@@ -55,14 +55,12 @@ def by_clusters(effect: Effect, arms: tuple[Floats, Floats], clusters: tuple[Int
     sides = [_error(values, of) for values, of in zip(arms, clusters, strict=True)]
     (mean, square, n), (other, other_square, m) = sides
     if min(n, m) < FEWEST_CLUSTERS or not square + other_square > 0:
-        unknown = (math.nan, math.nan)
-        return replace(effect, difference_interval=unknown, ratio_interval=unknown, p=math.nan)
-    freedom = (square + other_square) ** 2 / (square**2 / (n - 1) + other_square**2 / (m - 1))
+        return replace(effect, difference_interval=UNKNOWN, ratio_interval=UNKNOWN, p=math.nan)
+    freedom = freedom_of_both(square, n, other_square, m)
     beyond, error = float(stdtrit(freedom, 1 - ALPHA / 2)), math.sqrt(square + other_square)
-    difference, ratio_interval = mean - other, (math.nan, math.nan)
+    difference, ratio_interval = mean - other, UNKNOWN
     if mean > 0 and other > 0:
-        reach = beyond * math.sqrt(square / mean**2 + other_square / other**2)
-        ratio_interval = mean / other * math.exp(-reach), mean / other * math.exp(reach)
+        ratio_interval = ratio_around((mean, other), (math.sqrt(square), math.sqrt(other_square)), beyond)
     return replace(
         effect,
         difference=difference,
@@ -70,6 +68,24 @@ def by_clusters(effect: Effect, arms: tuple[Floats, Floats], clusters: tuple[Int
         ratio_interval=ratio_interval,
         p=float(2 * stdtr(freedom, -abs(difference) / error)),
     )
+
+
+def interval_of_level(values: Floats, clusters: Ints, is_rate: bool) -> Interval:
+    """Return the 95% interval of an arm's own mean or rate, by its clusters (n,).
+
+    That of a mean is Student's. That of a rate is Wilson's for the number of rows by themselves that would have the
+    error of these, so that it stays between 0 and 1; t stands in for z (Korn and Graubard 1998). Where a rate does not
+    vary, its clusters count as rows. NaN below `FEWEST_CLUSTERS`.
+    """
+    mean, square, n = _error(values, clusters)
+    if n < FEWEST_CLUSTERS:
+        return UNKNOWN
+    beyond = float(stdtrit(n - 1, 1 - ALPHA / 2))
+    if not is_rate:
+        reach = beyond * math.sqrt(square)
+        return mean - reach, mean + reach
+    alone = min(mean * (1 - mean) / square, values.size) if square > 0 else n
+    return wilson(mean, alone * (Z / beyond) ** 2)
 
 
 def _error(values: Floats, clusters: NDArray[np.integer]) -> tuple[float, float, int]:

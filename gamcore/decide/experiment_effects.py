@@ -29,6 +29,7 @@ from gamcore.stats.intervals import (
     p_of_rates,
     ratio_of_means,
     ratio_of_rates,
+    ratio_within,
 )
 from gamcore.stats.sequences import anytime_interval, anytime_p
 from gamcore.types import Floats
@@ -223,7 +224,7 @@ def anytime(effect: Effect, planned: float) -> Effect:
     low, high = effect.ratio_interval
     if effect.ratio > 0 and low > 0:
         logs = math.log(low), math.log(high)
-        low, high = (math.exp(end) for end in anytime_interval(math.log(effect.ratio), logs, n, planned))
+        low, high = ratio_within(*anytime_interval(math.log(effect.ratio), logs, n, planned))
     return replace(
         effect,
         difference_interval=anytime_interval(effect.difference, effect.difference_interval, n, planned),

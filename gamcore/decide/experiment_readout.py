@@ -99,10 +99,16 @@ def outcome_of(table: Table, name: str) -> Floats:
     if table.kind(name) not in ("number", "boolean"):
         raise ExperimentError(f"Column {name!r} is not a number: a metric is 0 and 1, boolean, or a number.")
     try:
-        return read_numbers(table.frame[name])
+        values = read_numbers(table.frame[name])
     except TableError as error:
         raise ExperimentError(str(error)) from error
+    if np.nanmax(np.abs(values), initial=0.0) > LARGEST_OUTCOME:
+        raise ExperimentError(f"Column {name!r} has values beyond {LARGEST_OUTCOME:g}: divide it by a constant first.")
+    return values
 
+
+LARGEST_OUTCOME: Final = 1e75
+"""Largest size of a metric: tests take squares of variances."""
 
 COUNTS: Final = ("strategy", "metric", "treated", "treated successes", "control", "control successes")
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.boosting.part_sums import Part, PartInMemory
-from gamcore.boosting.rows import in_range
+from gamcore.boosting.rows import relative_weight
 from gamcore.data.binning import Bins, encode_table, type_of_all
 from gamcore.data.columns import hash_labels
 from gamcore.data.rows import read_log_exposure
@@ -73,7 +73,7 @@ def code_piece(coding: Coding, first: int, piece: Piece) -> PartInMemory:
         return PartInMemory(
             coding.codes(rows),
             coding.target(rows[roles.target]),
-            weight=None if weight is None else in_range(weight[kept], coding.mean_weight),
+            weight=None if weight is None else relative_weight(weight[kept], coding.mean_weight),
             log_exposure=read_log_exposure(rows[roles.exposure], len(rows)) if roles.exposure else None,
             cluster=cluster,
             bucket=buckets(keys if cluster is None else cluster, coding.seed),

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 
-from gamcore.boosting.rows import in_range
+from gamcore.boosting.rows import relative_weight
 from gamcore.data.binning import Bins, fit_bins, fit_levels
 from gamcore.data.columns import Kind, TableError, has_zone, level_name, read_numbers
 from gamcore.data.own_bins import OwnBins
@@ -294,7 +294,7 @@ def bins_of(
     sample = pd.concat(sketch.sample, ignore_index=True) if sketch.sample else pd.DataFrame(index=[0])
     weight = None
     if roles.weight is not None:
-        weight = in_range(read_numbers(sample[roles.weight]), sketch.weights.mean)
+        weight = relative_weight(read_numbers(sample[roles.weight]), sketch.weights.mean)
     table, made = Table(sample), []
     for feature, chosen in zip(features, own, strict=True):
         if feature.is_category:

@@ -75,8 +75,6 @@ class AdditiveEstimator(AdditiveParameters, Explained):
 
     def _signs(self, source: Source) -> tuple[int, ...]:
         """Return the signs of the features of a source, see `signs_of`."""
-        if self.monotone and self.n_scores > 1:
-            raise TableError("monotone needs one score per row, and several classes have one each: leave it out.")
         return signs_of(self.monotone, source.bins)
 
     def _pair_options(self, source: Source) -> Options:
@@ -85,10 +83,11 @@ class AdditiveEstimator(AdditiveParameters, Explained):
 
     def _main_parameters(self, source: Source) -> Parameters:
         """Return the parameters of main effects: with the signs and learners of the source's features."""
-        self._check_order(self.n_scores)
+        self._check_classes(self.n_scores)
+        self._check_order()
         learners = learners_of(self.shapes, source.bins)
         if learners:
-            self._check_shapes(self.n_scores)
+            self._check_shapes()
         return replace(self.boosting_parameters(source.n_rows), signs=self._signs(source), learners=learners)
 
     def _encoded(self, rows: TrainingRows, binned: Binned, strata: Ints | None) -> Encoded:

@@ -212,10 +212,24 @@ class AdditiveParameters(CommonParameters):
             return source.usual_groups(self.ensemble, halves)
         return int(self.n_groups)
 
-    def _check_shapes(self, n_scores: int) -> None:
+    @property
+    def for_one_score(self) -> tuple[str, ...]:
+        """The settings in use that need one score per row, where several classes have one each."""
+        wanted = {"shapes": self.shapes, "monotone": self.monotone, 'order="greedy"': self.order == GREEDY}
+        return tuple(name for name, is_wanted in wanted.items() if is_wanted)
+
+    def _check_classes(self, n_scores: int) -> None:
+        """Raise TableError where settings rule out several classes."""
+        if n_scores > 1 and (wanted := self.for_one_score):
+            names, need = " and ".join(wanted), "needs" if len(wanted) == 1 else "need"
+            raise TableError(
+                f"Only binary classification is supported with {names}, which {need} one score per row: several "
+                f"classes have one each, so leave {'it' if len(wanted) == 1 else 'them'} out."
+            )
+
+    def _check_shapes(self) -> None:
         """Raise TableError where other settings rule out how curves are to be learnt."""
         wrong = {
-            "one score per row, and several classes have one each": n_scores > 1,
             "joint=False, since curves that are boosted again become steps": self.joint,
             "max_bins as a number": self.max_bins == AUTO,
             'ensemble="grouped"': self.ensemble != "grouped",
@@ -223,10 +237,9 @@ class AdditiveParameters(CommonParameters):
         if needed := [what for what, is_wrong in wrong.items() if is_wrong]:
             raise TableError(f"shapes needs {' and '.join(needed)}: set it, or leave out shapes.")
 
-    def _check_order(self, n_scores: int) -> None:
+    def _check_order(self) -> None:
         """Raise TableError where other settings rule out a greedy order."""
         wrong = {
-            "one score per row, and several classes have one each": n_scores > 1,
             "joint=False, since curves that are boosted again go around": self.joint,
             'ensemble="grouped"': self.ensemble != "grouped",
             "keep_tables=False, since counts of new rows cannot tell who enters": getattr(self, "keep_tables", False),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from gamcore.boosting.rows import in_range
+from gamcore.boosting.rows import relative_weight
 from gamcore.data.binning import columns_of, encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_clusters, read_init_score, read_log_exposure, read_weight
@@ -40,8 +40,8 @@ FEW_THREADS: Final = 16
 class TrainingRows:
     """The rows of a fit: table, target (n,), and, where given, weights, clusters and the two parts of an offset.
 
-    log_exposure : (n,). init_score : (n,), or (n, K) for K classes. labels : (n,) those of the clusters. weight_by :
-    what the weights were divided by.
+    log_exposure : (n,). init_score : (n,), or (n, K) for K classes. labels : (n,) those of the clusters. given_weight :
+    the weights as they were given, where `weight` has them in units of their mean, and None where all are alike.
     """
 
     table: Table
@@ -51,10 +51,10 @@ class TrainingRows:
     log_exposure: Floats | None = None
     init_score: Floats | None = None
     labels: NDArray[Any] | None = None
-    weight_by: float = 1.0
+    given_weight: Floats | None = None
 
     def weighed(self) -> TrainingRows:
-        """Return the rows whose weight is above 0, in a range that float32 sums can hold."""
+        """Return the rows whose weight is above 0, weighed in units of the mean weight."""
         assert self.weight is not None
         kept = self.weight > 0
         weight = self.weight[kept]
@@ -62,16 +62,16 @@ class TrainingRows:
         log_exposure, init_score, labels = (
             None if values is None else values[kept] for values in (self.log_exposure, self.init_score, self.labels)
         )
-        scaled = in_range(weight, float(weight.mean()))
+        relative = relative_weight(weight, float(weight.mean()))
         return TrainingRows(
             self.table.take(kept),
             self.y[kept],
-            weight=scaled,
+            weight=relative if np.ptp(relative) > 0 else None,
             clusters=clusters,
             log_exposure=log_exposure,
             init_score=init_score,
             labels=labels,
-            weight_by=float(weight[0] / scaled[0]),
+            given_weight=weight,
         )
 
 
@@ -148,6 +148,17 @@ class TableEstimator(Readable):
     def _feature_index(self, feature: str | int) -> int:
         check_is_fitted(self, "model_")
         return place_of(feature, [bins.feature.name for bins in self.model_.bins])
+
+    def _shares_of_columns(self, sizes: Floats) -> Floats:
+        """Return the share (n_features_in_,) of each column of the table in sizes (p,) by feature; 0 if all are 0.
+
+        A date column may give several features.
+        """
+        columns = [bins.feature.column for bins in self.model_.bins]
+        names = list(getattr(self, "feature_names_in_", dict.fromkeys(columns)))
+        place = np.array([names.index(column) for column in columns], np.int64)
+        sums = np.bincount(place, sizes, self.n_features_in_)
+        return np.asarray(sums / (sums.sum() or 1.0), np.float64)
 
     def _about(self) -> dict[str, Any]:
         """Return the parameters, columns and versions, as plain JSON."""

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import UNUSED
 
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_weight
@@ -18,10 +19,18 @@ from gamcore.decide.uplift import signals
 from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.base import check_parameters, column
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.estimators.scores import GIVEN
+from gamcore.numbers import count, percent
 from gamcore.types import Floats, Ints
+from gamcore.viz.html.model import Fact
+from gamcore.viz.plots.spec import Plot
 
 FOLDS: Final = 5
 """Parts of the rows; the expected outcome of each part is learnt from the others."""
+
+
+ARMS: Final = {"treatment": True, "propensity": True, **dict.fromkeys(GIVEN, UNUSED)}
+"""What metadata routing passes on without being asked."""
 
 
 class EffectGAM(GAMRegressor):
@@ -44,8 +53,12 @@ class EffectGAM(GAMRegressor):
     expected_ : (n,)
         Outcome that was expected of each row whatever its arm, by models that did not see it.
     average_effect_ :
-        Mean effect over the rows.
+        Mean effect over the rows by their sample weights, in units of the outcome, whatever their propensities: the
+        mean of `decide.uplift.signals` (augmented inverse propensity weights).
     """
+
+    __metadata_request__fit = ARMS
+    __metadata_request__score = ARMS
 
     def fit(  # type: ignore[override]
         self,
@@ -74,10 +87,40 @@ class EffectGAM(GAMRegressor):
         self.expected_ = _expected(table, outcome, weight, groups, (seed, self.n_jobs))
         share = _shares(propensity, treated)
         signal, precision = signals(outcome, treated, share, self.expected_), share * (1 - share)
-        weight = weight * precision / precision.mean()
-        super().fit(table.frame, signal, sample_weight=weight, groups=groups)
+        super().fit(table.frame, signal, sample_weight=weight * precision / precision.mean(), groups=groups)
         self.average_effect_ = float(np.average(signal, weights=weight))
         return self
+
+    def score(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        treatment: Any = None,
+        propensity: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> float:
+        """Return the share of the R-loss that the effects explain beyond the best constant effect on these rows.
+
+        The R-loss, the mean of ((y - m) - (t - e) effect)^2, has its least at the true effects (Nie and Wager 2021);
+        m is learnt from these rows by cross-fitting, as in `fit`, so the rows should be held out. Most of the loss is
+        noise: .01 may be all there is to explain, and 0 is what a constant effect has. Parameters are those of `fit`;
+        searches pass them by metadata routing (`set_score_request(treatment=True)`).
+        """
+        if treatment is None:
+            raise TableError("Effects are rated by the arms, not by outcomes alone: pass treatment= to score.")
+        table, outcome = self.read_table(X, reset=False), self.read_target(y)
+        treated = _treated(treatment, len(table))
+        weight = np.ones(len(table)) if sample_weight is None else read_weight(sample_weight, outcome)
+        expected = _expected(table, outcome, weight, groups, (check_random_state(self.random_state), self.n_jobs))
+        left, drawn = outcome - expected, treated - _shares(propensity, treated)
+        constant = np.sum(weight * drawn * left) / np.sum(weight * drawn * drawn)
+        ours, least = (np.sum(weight * np.square(left - drawn * effect)) for effect in (self.predict(X), constant))
+        return float(1 - ours / least) if least > 0 else float(ours == 0)
+
+    def _quality(self, X: Any, y: Any, target: str, rows: dict[str, Any]) -> tuple[list[Fact], list[Plot]]:
+        """Return how well effects are told apart: they cannot be drawn beside outcomes."""
+        return [("R-loss explained", percent(self.score(X, y, **rows))), ("Rows", count(len(column(y))))], []
 
 
 def expected_outcomes(

@@ -18,6 +18,7 @@ from gamcore.explain.surfaces import Rectangle, Surface, explain_pair
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.classes import ClassesModel
 from gamcore.model.scales import Scale
+from gamcore.types import Floats
 
 
 class Explained(TableEstimator):
@@ -40,6 +41,23 @@ class Explained(TableEstimator):
     def importance(self, scale: Scale = "link") -> Importance:
         """Return the importance of every term."""
         return importance(self.single, scale)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share (n_features_in_,) of each column of the table in the effects, for scikit-learn's selectors.
+
+        An effect's size is its mean |score| over the training rows, on the link scale (`importance`); that of a pair
+        counts half for each of its columns, and of several classes the sizes of all are added. The shares add up to 1.
+        """
+        check_is_fitted(self, "model_")
+        models = self.model_.models if isinstance(self.model_, ClassesModel) else (self.model_,)
+        sizes = np.zeros(len(self.model_.bins))
+        for model in models:
+            means = importance(model).mean_abs
+            sizes += means[: sizes.size]
+            for pair, mean in zip(model.pairs, means[sizes.size :], strict=True):
+                sizes[list(pair.features)] += mean / 2
+        return self._shares_of_columns(sizes)
 
     def explain_pair(self, first: str | int, second: str | int) -> Surface:
         """Return the interaction of two features that the model has as a pair, by names or places."""

@@ -28,11 +28,15 @@ from gamcore.estimators.base import check_parameters, column
 from gamcore.estimators.editing import EditableEstimator
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.estimators.pieces import check_alone, fit_pieces, roles_of
+from gamcore.estimators.scores import GIVEN, share_explained, share_right, warn_of_missing
 from gamcore.estimators.updating import UpdatableEstimator
 from gamcore.explain.classes import ClassCurves, explain_classes
 from gamcore.model.classes import ClassesModel, against_rest
 from gamcore.model.losses import LOSSES, Loss, default_loss
 from gamcore.types import Floats
+
+OFFSET: Final = {"init_score": True}
+"""What a classifier's methods take of `GIVEN`."""
 
 
 class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
@@ -70,6 +74,10 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         With `keep_tables`: counts of the rows, and how those added last differ.
     """
 
+    __metadata_request__fit = GIVEN
+    __metadata_request__predict = GIVEN
+    __metadata_request__score = GIVEN
+
     @property
     def loss(self) -> Loss:
         """The loss that boosting minimises."""
@@ -94,7 +102,7 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         delayed frames. y, sample_weight, groups and exposure are then names of its columns. Pieces are read where
         `client` is, a Dask client, else by this machine; the model is the same (docs/guides/cluster.md).
 
-        sample_weight : (n,) non-negative; a weight of 0 leaves the row out.
+        sample_weight : (n,) non-negative; only their ratios matter, and a weight of 0 leaves the row out.
         groups : (n,) labels; rows that share one stay together in every split.
         exposure : (n,) above 0, such as years insured: the mean is modelled per unit of it. Needs a log link.
         init_score : (n,) given scores on the link scale, such as those of a model in use: curves are what is added.
@@ -138,6 +146,16 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         """
         return self.loss.inverse_link(self._score(X, exposure, init_score))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None, init_score: Any = None) -> float:
+        """Return the share of the objective's loss that `predict` explains beyond the best constant on these rows.
+
+        R^2 for squared loss, else D^2: the deviance explained, or of quantiles the pinball loss (`scores.explained`).
+        exposure, init_score : as for `predict`; y is what was counted, not a rate.
+        """
+        predicted = self.predict(X, exposure, init_score)
+        warn_of_missing(self.model_.given, {"exposure": exposure, "init_score": init_score})
+        return share_explained(self.loss, column(y), predicted, sample_weight)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self.loss.has_log_link
@@ -163,6 +181,12 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, EditableEstimator):  
     validation_losses_ : (outer_bags,)
         Mean log-loss on each refit's validation rows.
     """
+
+    __metadata_request__fit = OFFSET
+    __metadata_request__predict = OFFSET
+    __metadata_request__predict_proba = OFFSET
+    __metadata_request__decision_function = OFFSET
+    __metadata_request__score = OFFSET
 
     @property
     def loss(self) -> Loss:
@@ -245,6 +269,17 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, EditableEstimator):  
         scores = self.decision_function(X, init_score)
         best = scores.argmax(axis=1) if self.n_scores > 1 else (scores > 0).astype(np.int64)
         return np.asarray(self.classes_[best])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, init_score: Any = None) -> float:
+        """Return the share of rows whose class is the likeliest one (accuracy); init_score as for `predict`."""
+        predicted = self.predict(X, init_score)
+        warn_of_missing(self.model_.given, {"init_score": init_score})
+        return share_right(column(y), predicted, self.classes_, sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = not self.for_one_score
+        return tags
 
 
 class ClassView(GAMClassifier):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from gamcore.estimators.base import TableEstimator, check_parameters, column, n_
 from gamcore.estimators.multitask_parameters import MultiTaskParameters, MultiTaskRegressorParameters
 from gamcore.estimators.pieces import check_alone
 from gamcore.estimators.progress_bar import listening
+from gamcore.estimators.scores import share_explained, share_right, warn_of_missing
 from gamcore.estimators.task_pieces import fit_task_pieces, keep
 from gamcore.explain import tasks as explain
 from gamcore.explain.curves import Breakdown, Curve
@@ -44,16 +45,33 @@ from gamcore.multitask.tables import (
 )
 from gamcore.types import Floats, Ints
 
+TASK: Final = {"task": True}
+"""Metadata routing passes tasks on without being asked: they can mean one thing only."""
+
 
 def _by_task(X: Any) -> bool:
     """Return whether rows are given as a table per task. A sparse matrix may be a mapping too."""
     return isinstance(X, Mapping) and not hasattr(X, "shape")
 
 
+def _check_dict(X: Mapping[Any, Any], y: Any, task: Any) -> None:
+    """Raise TableError unless rows are given as a table and its targets per task."""
+    if y is not None or task is not None:
+        raise TableError("A dict of tasks holds its own targets: leave y and task out.")
+    if not (X and all(isinstance(part, tuple) and len(part) == 2 for part in X.values())):
+        raise TableError("A dict of tasks has an (X, y) for each task: give at least one.")
+
+
 class MultiTaskTrees(MultiTaskParameters, TableEstimator):
     """Base class of the regressor and the classifier."""
 
     model_: TaskModel
+
+    __metadata_request__fit = TASK
+    __metadata_request__predict = TASK
+    __metadata_request__predict_proba = TASK
+    __metadata_request__decision_function = TASK
+    __metadata_request__score = TASK
 
     def fit(
         self, X: Any, y: Any = None, task: Any = None, sample_weight: Any = None, groups: Any = None, client: Any = None
@@ -62,8 +80,8 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
 
         X : table (n, p), cells empty where a task lacks the column; or {task: (X, y)}, each with columns of its own.
         y : (n,) targets; task : (n,) labels, None for a single task. Neither with a dict.
-        sample_weight : (n,) non-negative; a weight of 0 leaves the row out. groups : (n,) labels; rows that share one
-        stay together in every split. With a dict, n counts the rows of its tables in their order.
+        sample_weight : (n,) non-negative; only their ratios matter, and 0 leaves the row out. groups : (n,) labels;
+        rows that share one stay together in every split. With a dict, n counts the rows of its tables in their order.
         With a table in pieces (see `GAMRegressor.fit`), all of these are names of columns. client : a Dask client
         whose workers learn from the pieces; None for this machine.
         """
@@ -95,11 +113,7 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
     def _read_dict(
         self, X: Mapping[Any, Any], y: Any, task: Any
     ) -> tuple[Table, NDArray[Any], NDArray[Any], dict[str, str]]:
-        if y is not None or task is not None:
-            raise TableError("A dict of tasks holds its own targets: leave y and task out.")
-        fine = X and all(isinstance(part, tuple) and len(part) == 2 for part in X.values())
-        if not fine:
-            raise TableError("A dict of tasks has an (X, y) for each task: give at least one.")
+        _check_dict(X, y, task)
         frame, place, aliases = join_tables({name: part[0] for name, part in X.items()})
         validate_data(self, frame, reset=True, skip_check_array=True)
         targets = [pd.Series(column(part[1])).reset_index(drop=True) for part in X.values()]
@@ -167,6 +181,17 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
             return {name: self._predicted(part, name, answer) for name, part in X.items()}
         return answer(*self._known_rows(X, task))
 
+    def _observed(self, X: Any, y: Any, task: Any) -> tuple[Any, NDArray[Any]]:
+        """Return the targets (n,) of rows, given as for `fit`, and what is predicted of them."""
+        if not _by_task(X):
+            predicted = self.predict(X, task)
+            warn_of_missing(["task"] if len(self.model_.tasks) > 1 else [], {"task": task}, stacklevel=4)
+            return column(y), predicted
+        _check_dict(X, y, task)
+        targets = [pd.Series(column(part[1])) for part in X.values()]
+        predicted = [self.predict(part[0], name) for name, part in X.items()]
+        return pd.concat(targets, ignore_index=True), np.concatenate(predicted)
+
     def explain_shape(self, feature: str | int, task: Any = None, part: TreePart = "whole") -> Curve:
         """Return the mean effect of a feature on the score of a task, over its other features; exact where
         `additive`.
@@ -183,6 +208,13 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
     def importance(self) -> explain.TaskImportance:
         """Return the gain of every feature, common and specific."""
         return explain.task_importance(self._fitted())
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share (n_features_in_,) of each column of the table in the gain of all splits, common and of all tasks
+        (`importance`), for scikit-learn's selectors. The shares add up to 1, beside that of splits on the task."""
+        gains = self.importance()
+        return self._shares_of_columns((gains.common + gains.specific.sum(axis=0))[:-1])
 
     def agreement(self, feature: str | int) -> explain.Agreement:
         """Return how well a feature's curve in each task agrees with the common one."""
@@ -274,6 +306,15 @@ class MultiTaskTreesRegressor(RegressorMixin, MultiTaskRegressorParameters, Mult
         """
         return self._predicted(X, task, self._fitted().predict)
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, task: Any = None) -> float:
+        """Return the share of the objective's loss that `predict` explains beyond the best constant over all rows.
+
+        R^2 for squared loss, else D^2, the deviance explained (`scores.explained`). task : as for `predict`; without
+        it, rows are rated by the common trees. X may also be {task: (X, y)}, as for `fit`.
+        """
+        observed, predicted = self._observed(X, y, task)
+        return share_explained(self.loss, observed, predicted, sample_weight)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self.loss.has_log_link
@@ -331,6 +372,12 @@ class MultiTaskTreesClassifier(ClassifierMixin, MultiTaskTrees):  # type: ignore
             return np.asarray(self.classes_[(self._fitted().score(codes, place) > 0).astype(np.int64)])
 
         return self._predicted(X, task, answer)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, task: Any = None) -> float:
+        """Return the share of rows whose class is the likelier one (accuracy); X and task as for the regressor's
+        `score`."""
+        observed, predicted = self._observed(X, y, task)
+        return share_right(observed, predicted, self.classes_, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -96,8 +96,10 @@ def real(low: float, high: float, closed: str) -> list[Any]:
 class CommonParameters:
     """Settings of all estimators."""
 
-    categorical_features: Sequence[str] | Literal["infer"] = parameter(
-        "infer", [StrOptions({"infer"}), "array-like"], "Columns to treat as categories whatever their type."
+    categorical_features: Sequence[Any] | Literal["infer"] = parameter(
+        "infer",
+        [StrOptions({"infer"}), "array-like"],
+        "Columns to treat as categories whatever their type: their names or places, or a mask of all columns.",
     )
     date_parts: bool = parameter(False, ["boolean"], "Whether a date column also gives its month and its weekday.")
     n_jobs: int | None = parameter(None, THREADS, "Threads. The model is bit-identical for any number of them.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -46,15 +46,26 @@ def roles_of(model: AdditiveEstimator, y: Any, columns: dict[str, Any], init_sco
         )
     if getattr(model, "keep_tables", False):
         raise TableError("Counts of rows are kept of tables in memory: leave keep_tables out.")
-    chosen = model.categorical_features
     return Roles(
         y,
         None if model.loss.is_binary else model.loss,
         weight=columns.get("sample_weight"),
         groups=columns.get("groups"),
         exposure=columns.get("exposure"),
-        categorical=frozenset() if isinstance(chosen, str) else frozenset(str(name) for name in chosen),
+        categorical=categories_of(model.categorical_features),
     )
+
+
+def categories_of(chosen: Sequence[Any] | Literal["infer"]) -> frozenset[str]:
+    """Return the names of the columns that are categories; TableError where they are given by place."""
+    if isinstance(chosen, str):
+        return frozenset()
+    if by_place := [key for key in chosen if not isinstance(key, str)]:
+        raise TableError(
+            f"categorical_features has {by_place[0]!r}: give names where the table comes in pieces, whose columns are "
+            "not all features."
+        )
+    return frozenset(chosen)
 
 
 def check_named(columns: dict[str, Any], needed: Sequence[str]) -> None:

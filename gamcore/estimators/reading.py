@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +16,7 @@ import gamcore
 from gamcore.data.columns import TableError
 from gamcore.data.labels import cut
 from gamcore.data.targets import read_class_target, read_numeric_target
+from gamcore.estimators.scores import explained
 from gamcore.explain.tasks import TASK
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import Loss
@@ -136,26 +138,25 @@ def _of_tasks(estimator: Any, most: int | None) -> Reading:
 
 
 def _of_chances(y: Floats, chance: Floats) -> tuple[list[Fact], list[Plot]]:
-    loss, explained = metrics.deviance(y, chance, float(y.mean()), binary=True)
+    loss, share = metrics.deviance(y, chance, float(y.mean()), binary=True)
     facts = [("AUC", fixed(metrics.roc(y, chance).summary, 3)), ("Log-loss", number(loss / 2)),
-             ("Deviance explained", percent(explained)), ("Observed rate", percent(float(y.mean()))),
+             ("Deviance explained", percent(share)), ("Observed rate", percent(float(y.mean()))),
              ("Rows", count(y.size))]  # fmt: skip
     return facts, [calibration(metrics.calibration(y, chance), chance)]
 
 
 def _of_values(loss: Loss, y: Floats, predicted: Floats, target: str) -> tuple[list[Fact], list[Plot]]:
-    facts = _deviances(loss, y, predicted) if loss.has_log_link else _squares(y, predicted)
+    facts = _deviances(loss, y, predicted) if loss.has_log_link else _squares(loss, y, predicted)
     facts += [("Mean absolute error", number(float(np.abs(y - predicted).mean()))), ("Rows", count(y.size))]
     return facts, [_points(y, predicted, target)]
 
 
 def _of_quantiles(loss: Loss, y: Floats, predicted: Floats, target: str) -> tuple[list[Fact], list[Plot]]:
     """Return how many targets are below the predictions, and the loss beside that of the best constant."""
-    constant = np.full(y.size, loss.base_score(y, np.ones(y.size)))
-    mean, least = (float(loss.loss(y, loss.link(of)).mean()) for of in (predicted, constant))
-    explained = percent(1.0 - mean / least) if least > 0 else "none to explain"
+    mean = float(loss.loss(y, loss.link(predicted)).mean())
+    share = percent(explained(loss, y, predicted)) if np.ptp(y) > 0 else "none to explain"
     facts = [("Rows below the prediction", percent(float(np.mean(y <= predicted)))), ("Rows", count(y.size)),
-             (loss.error.capitalize(), number(mean)), (f"{loss.error.capitalize()} explained", explained)]  # fmt: skip
+             (loss.error.capitalize(), number(mean)), (f"{loss.error.capitalize()} explained", share)]  # fmt: skip
     return facts, [_points(y, predicted, target)]
 
 
@@ -164,16 +165,16 @@ def _points(y: Floats, predicted: Floats, target: str) -> Plot:
     return actual(predicted[drawn], y[drawn], target)
 
 
-def _squares(y: Floats, predicted: Floats) -> list[Fact]:
-    square, explained = metrics.deviance(y, predicted, float(y.mean()), binary=False)
-    return [("R²", fixed(explained, 3)), ("Root mean squared error", number(float(np.sqrt(square))))]
+def _squares(loss: Loss, y: Floats, predicted: Floats) -> list[Fact]:
+    square = float(loss.loss(y, predicted).mean())
+    return [("R²", fixed(explained(loss, y, predicted), 3)), ("Root mean squared error", number(math.sqrt(square)))]
 
 
 def _deviances(loss: Loss, y: Floats, predicted: Floats) -> list[Fact]:
     """Return the share of the deviance that the predictions explain beyond the mean of these rows, and their own."""
-    ours, constant = (float(loss.loss(y, loss.link(mean)).mean()) for mean in (predicted, np.full(y.size, y.mean())))
-    explained = [("Deviance explained", percent(1 - ours / constant))] if constant > 0 else []
-    return [*explained, (loss.error, number(ours))]
+    ours = float(loss.loss(y, loss.link(predicted)).mean())
+    share = [("Deviance explained", percent(explained(loss, y, predicted)))] if np.ptp(y) > 0 else []
+    return [*share, (loss.error, number(ours))]
 
 
 def _trained(estimator: Readable) -> tuple[Fact, ...]:

@@ -73,7 +73,7 @@ def _rows(
     table = model.read_table(X, reset=False)
     rows = model.read_rows(table, model.read_target(y), sample_weight, None, exposure=exposure)
     size = np.ones(rows.y.size) if rows.log_exposure is None else np.exp(rows.log_exposure)
-    weight = np.ones(rows.y.size) if rows.weight is None else rows.weight
+    weight = np.ones(rows.y.size) if rows.given_weight is None else rows.given_weight
     codes = encode_table(rows.table, model.single.bins)
     predicted = np.asarray(model.single.predict(codes), np.float64)
     return codes.astype(np.int64), weight * rows.y, weight * size * predicted, weight * size

@@ -18,7 +18,7 @@ from gamcore.distributed.crew import Crew
 from gamcore.distributed.mapping import crew_of
 from gamcore.distributed.sketch import Roles, Sketch, bins_of, features_of
 from gamcore.estimators.base import check_parameters, n_threads
-from gamcore.estimators.pieces import check_named, sketched, teller
+from gamcore.estimators.pieces import categories_of, check_named, sketched, teller
 from gamcore.estimators.progress_bar import listening
 from gamcore.multitask.coding import TaskCoding
 from gamcore.multitask.fit import FittedTasks
@@ -36,14 +36,13 @@ def fit_task_pieces(model: Model, X: Any, columns: dict[str, Any], client: Any) 
     """Fit to all rows of a table in pieces; see `MultiTaskTrees.fit`. columns : the names by parameter."""
     check_parameters(model)
     check_named(columns, ("y", "task"))
-    chosen = model.categorical_features
     roles = Roles(
         columns["y"],
         None if model.loss.is_binary else model.loss,
         weight=columns["sample_weight"],
         groups=columns["groups"],
         task=columns["task"],
-        categorical=frozenset() if isinstance(chosen, str) else frozenset(str(name) for name in chosen),
+        categorical=categories_of(model.categorical_features),
     )
     crew = crew_of(client, n_threads(model.n_jobs))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -62,7 +63,7 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
         table = self.read_table(X, reset=False)
         rows = self.read_rows(table, self.read_target(y), sample_weight, groups, init_score=init_score)
         data = self._encoded(rows, Binned(encode_table(rows.table, self.model_.bins, True), self.model_.bins), None)
-        return tables.count(data, rows.weight_by, keys=_keys(rows), n_threads=n_threads(self.n_jobs))
+        return tables.count(replace(data, weight=rows.given_weight), keys=_keys(rows), n_threads=n_threads(self.n_jobs))
 
     def merge(self, more: KeptTables) -> Self:
         """Add counts of more rows, such as those of another site, and boost the model anew from all of them."""
@@ -147,7 +148,11 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._fit_tables(
             KeptTables.of(
-                data, seed, self._kept_groups(), rows.weight_by, keys=_keys(rows), n_threads=n_threads(self.n_jobs)
+                replace(data, weight=rows.given_weight),
+                seed,
+                self._kept_groups(),
+                keys=_keys(rows),
+                n_threads=n_threads(self.n_jobs),
             )
         )
 

@@ -14,9 +14,8 @@ from gamcore.boosting.balance import shift_to_balance
 from gamcore.boosting.loop import run_all
 from gamcore.boosting.progress import Callback
 from gamcore.data.binning import Bins
-from gamcore.data.columns import TableError
 from gamcore.data.sampling import deal, splits
-from gamcore.data.table import learn_features
+from gamcore.data.table import learn_features, names_among
 from gamcore.model.losses import Loss
 from gamcore.multitask.boosting import MultiTaskRefit, TaskParameters, TaskProblem
 from gamcore.multitask.model import TaskModel, assemble_tasks, count_codes, mean_scores
@@ -146,12 +145,8 @@ def common_features(bins: tuple[Bins, ...], owned: Bools, wanted: Literal["all",
     if isinstance(wanted, str):
         return np.ones(len(bins), bool) if wanted == "all" else np.asarray(owned.all(axis=0))
     names = [of_feature.feature.name for of_feature in bins]
-    usable = np.zeros(len(bins), bool)
-    for name in wanted:
-        if str(name) not in names:
-            raise TableError(f"common_features names {name!r}, which is not a feature of the table.")
-        usable[names.index(str(name))] = True
-    return usable
+    chosen = names_among(names, wanted, "common_features")
+    return np.array([name in chosen for name in names])
 
 
 def usable(codes: NDArray[np.uint8], allowed: Bools) -> Ints:

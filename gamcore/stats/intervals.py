@@ -28,6 +28,9 @@ FEWEST_ROWS: Final = 1.5
 FEWEST_EXPECTED: Final = 5.0
 """Expected count below which the normal approximation is not used."""
 
+LARGEST_LOG: Final = math.log(np.finfo(np.float64).max)
+"""Logarithm of the largest number."""
+
 LEAST_SKEW: Final = 1e-6
 """Skewness of a mean below which its interval is symmetric."""
 
@@ -42,7 +45,8 @@ def wilson(rate: float, n: float) -> Interval:
     shrink = 1 + Z**2 / n
     middle = (rate + Z**2 / (2 * n)) / shrink
     reach = Z * math.sqrt(max(rate * (1 - rate), 0.0) / n + Z**2 / (4 * n**2)) / shrink
-    return max(middle - reach, 0.0), min(middle + reach, 1.0)
+    low, high = min(middle - reach, rate), max(middle + reach, rate)  # at rates of 0 and 1 they are equal but rounding
+    return max(low, 0.0), min(high, 1.0)
 
 
 def poisson_rate(events: float, exposure: float) -> Interval:
@@ -152,9 +156,32 @@ def difference_of_means(
     parts = square / (n - 1), other_square / (m - 1)
     if sum(parts) == 0:
         return UNKNOWN  # a few equal values do not prove certainty
-    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
+    freedom = freedom_of_both(parts[0], n, parts[1], m)
     reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * math.sqrt(sum(parts))
     return mean - other - reach, mean - other + reach
+
+
+def freedom_of_both(square: float, n: float, other: float, m: float) -> float:
+    """Return the degrees of freedom of a difference (Welch and Satterthwaite), given the squared errors of two means
+    and what each was estimated from: rows, or clusters of them."""
+    share = square / (square + other)  # first, so that no unit of the values takes the squares out of range
+    return 1 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
+
+
+def ratio_around(values: tuple[float, float], errors: tuple[float, float], reach: float) -> Interval:
+    """Return the interval of the ratio of two means above 0, which reaches so many errors of its logarithm (delta
+    method); see `ratio_within`."""
+    error = math.hypot(errors[0] / values[0], errors[1] / values[1])
+    middle = math.log(values[0]) - math.log(values[1])
+    return ratio_within(middle - reach * error, middle + reach * error)
+
+
+def ratio_within(low: float, high: float) -> Interval:
+    """Return the interval of a ratio, given that of its logarithm; NaN where an end is beyond all numbers.
+
+    So it is where a mean lies just above 0, and its error says that it may as well be 0: then nothing is known.
+    """
+    return (math.exp(low), math.exp(high)) if high < LARGEST_LOG else UNKNOWN
 
 
 def _moments(values: Floats, weight: Floats | None) -> tuple[float, float, float]:
@@ -178,9 +205,8 @@ def ratio_of_means(values: Floats, others: Floats) -> Interval:
     (mean, square, n), (other, other_square, m) = _moments(values, None), _moments(others, None)
     if not (n >= 2 and m >= 2 and mean > 0 and other > 0 and square + other_square > 0):
         return UNKNOWN
-    error = math.sqrt(square / (n - 1) / mean**2 + other_square / (m - 1) / other**2)
-    reach = float(stdtrit(n + m - 2, 1 - ALPHA / 2)) * error
-    return mean / other * math.exp(-reach), mean / other * math.exp(reach)
+    errors = math.sqrt(square / (n - 1)), math.sqrt(other_square / (m - 1))
+    return ratio_around((mean, other), errors, float(stdtrit(n + m - 2, 1 - ALPHA / 2)))
 
 
 def adjusted_by_holm(p: Floats) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.boosting.progress import Callback
-from gamcore.boosting.rows import in_range
+from gamcore.boosting.rows import relative_weight
 from gamcore.boosting.rows_in_parts import Parts, RowsInParts
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
@@ -112,7 +112,7 @@ def _known(data: Data) -> Bools:
 def _learn_bins(model: Additive, data: Data, known: Bools, partial: bool) -> tuple[Bins, ...]:
     """Return the bins of the rows marked in `known` (n,)."""
     X = Table.of(data.X[known])
-    weight = None if data.weight is None else in_range(data.weight[known], float(data.weight[known].mean()))
+    weight = None if data.weight is None else relative_weight(data.weight[known], float(data.weight[known].mean()))
     features = learn_features(X, model.categorical_features, model.date_parts)
     max_bins = N_CODES if model.max_bins == AUTO else int(model.max_bins)
     return learn_bins(X, features, weight, max_bins, partial=partial, own=own_bins(model.bins, features))

@@ -14,7 +14,7 @@ import pandas as pd
 
 from gamcore.boosting.part_sums import PartInMemory, joined
 from gamcore.boosting.progress import Callback, Progress
-from gamcore.boosting.rows import in_range
+from gamcore.boosting.rows import relative_weight
 from gamcore.distributed.pieces import PIECE_ROWS, naming, read, starts_of
 from gamcore.estimators.gam import Estimator
 from gamcore.types import Bools
@@ -53,7 +53,7 @@ def fit_on_cluster(
     made = Prepared.of(sample, spec, held_out_by, about.rows, n_jobs=1, callback=callback)
     parts, noted = (_coded_there if about.dataset else _coded_here)(place, made, callback)
     if spec.weight:
-        parts = parts.each(partial(_in_range, noted.weights.mean))
+        parts = parts.each(partial(_relative, noted.weights.mean))
     most = crew.most_rows(len(made.coder.bins), made.model.outer_bags)
     counts = made.fit(made.source(parts, noted, most, crew.room, parts_first=True), noted)
     return made.model, made.data, counts
@@ -102,7 +102,7 @@ def _coded_here(place: ClusterPlace, made: Prepared, callback: Callback | None) 
     return place.crew.send([*sent, *([joined(waiting)] if waiting else [])]), noted
 
 
-def _in_range(mean: float, part: PartInMemory) -> PartInMemory:
+def _relative(mean: float, part: PartInMemory) -> PartInMemory:
     """Return a part with weights that boosting can use. mean : of all weights."""
     assert part.weight is not None
-    return part._replace(weight=in_range(part.weight, mean))
+    return part._replace(weight=relative_weight(part.weight, mean))

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportions_ztest
@@ -159,3 +161,36 @@ def test_an_empty_arm_has_no_effect():
     effect = read_arms(frame, TEST).effects[0]
     assert effect.treated.n == 0
     assert np.isnan(effect.p)
+
+
+@given(
+    st.integers(0, 10_000), st.sampled_from([0.0, 1e-12, 1e-4, 1e-2, 1.0]), st.sampled_from([1e-70, 1e-9, 1.0, 1e70]),
+    st.booleans(), st.sampled_from([0, 200]),
+)  # fmt: skip
+def test_a_read_out_stands_wherever_means_lie_and_in_any_unit(seed, mean, unit, clustered, customers):
+    """A profit may lie just above 0, in cents or in billions: intervals hold their value, or nothing is known."""
+    rng = np.random.default_rng(seed)
+    of = np.repeat(np.arange(8), 5)
+    arm = np.where(of % 2 == 0, "c", "t")
+    values = rng.normal(size=of.size)
+    for name in "ct":
+        values[arm == name] += mean * rng.uniform(0.5, 2) - values[arm == name].mean()
+    cluster = "store" if clustered else None
+    test = ArmsTest("arm", "c", {"profit": "primary"}, customers=customers, cluster=cluster)
+    frame = pd.DataFrame({"arm": arm, "profit": values, "store": of, "half": rng.choice(["a", "b"], of.size)})
+    effect = read_arms(frame, test).effects[0]
+    moved = read_arms(frame.assign(profit=values * unit), test).effects[0]
+    low, high = effect.difference_interval
+    assert low <= effect.difference <= high
+    low, high = effect.lift_interval
+    assert (np.isnan(low) and np.isnan(high)) or low <= effect.lift <= high < np.inf
+    assert np.array(moved.difference_interval) / unit == pytest.approx(effect.difference_interval, abs=1e-9)
+    assert moved.lift_interval == pytest.approx(effect.lift_interval, rel=1e-3, nan_ok=True)
+    assert moved.p == pytest.approx(effect.p)
+    by_segment(frame.assign(profit=values * unit), test, "profit", "half")
+
+
+def test_a_metric_too_large_to_be_squared_is_refused():
+    frame = mailing(300).assign(spend=lambda f: f["spend"] * 1e200)
+    with pytest.raises(ExperimentError, match="'spend' has values beyond 1e\\+75: divide it by a constant"):
+        read_arms(frame, TEST)

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
-from gamcore.decide.clusters import interval_by_clusters
+from gamcore.decide.clusters import interval_by_clusters, interval_of_level
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.estimators.effect import expected_outcomes
-from gamcore.stats.intervals import difference_of_means, student
+from gamcore.stats.intervals import difference_of_means, student, wilson
 
 METRICS = {"spend": "primary", "bought": "primary"}
 
@@ -58,6 +58,56 @@ def test_the_error_is_that_of_a_regression_with_clusters():
     low, high = made.difference_interval
     assert made.difference == pytest.approx(fitted.params.iloc[1])
     assert (high - low) / 2 / 1.966 == pytest.approx(fitted.bse.iloc[1], rel=0.02)
+
+
+def test_an_arms_own_interval_is_that_of_a_regression_with_clusters():
+    import statsmodels.api as sm
+
+    frame = households(np.random.default_rng(2), 600, lift=2.0)
+    made = read_arms(frame, ArmsTest("arm", "old", METRICS, cluster="household"))
+    for arm, metric in made.levels:
+        rows = frame[frame["arm"] == arm]
+        how = {"cov_type": "cluster", "cov_kwds": {"groups": rows["household"]}, "use_t": True}
+        low, high = sm.OLS(rows[metric], np.ones(len(rows))).fit(**how).conf_int().to_numpy()[0]
+        value, ends = made.levels[arm, metric]
+        assert value == pytest.approx(rows[metric].mean())
+        if metric in made.rates:  # Wilson's is drawn towards a half
+            assert ends == pytest.approx((low, high), abs=0.05 * (high - low))
+        else:
+            assert ends == pytest.approx((low, high))
+
+
+def test_an_arms_own_interval_holds_the_truth_where_rows_of_a_cluster_are_alike():
+    """Rows taken for themselves would hold it in a third of the tests."""
+    rng = np.random.default_rng(0)
+    truth = {"spend": 50.0, "bought": float(np.mean(rng.normal(size=500_000) * np.sqrt(2) > 0.5))}
+    held, runs = dict.fromkeys(truth, 0), 150
+    for _ in range(runs):
+        frame = households(rng, 60, each=20)
+        made = read_arms(frame, ArmsTest("arm", "old", METRICS, cluster="household"))
+        for arm, metric in made.levels:
+            low, high = made.levels[arm, metric][1]
+            held[metric] += low <= truth[metric] <= high
+    for metric, times in held.items():
+        assert 0.91 < times / (2 * runs) < 0.985, metric
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_arms_own_interval_with_few_or_odd_clusters(seed):
+    """A rate's interval stays between 0 and 1 and holds it, also where it does not vary; one cluster says nothing."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    clusters = np.repeat(np.arange(n), rng.integers(1, 30, n))
+    for chance in (0.0, 1.0, 0.02, 0.5):
+        values = (rng.random(clusters.size) < chance).astype(float)
+        low, high = interval_of_level(values, clusters, is_rate=True)
+        assert 0.0 <= low <= values.mean() <= high <= 1.0
+        assert high - low >= np.ptp(wilson(values.mean(), values.size)) - 1e-12  # never narrower than by rows
+    one = np.zeros(clusters.size, int)
+    assert np.isnan(interval_of_level(values, one, is_rate=True)).all()
+    assert np.isnan(interval_of_level(values, one, is_rate=False)).all()
+    alone = np.arange(clusters.size)
+    assert interval_of_level(values + 0.5, alone, is_rate=False) == pytest.approx(student(values + 0.5))
 
 
 def test_the_sample_ratio_is_that_of_clusters():

@@ -63,6 +63,26 @@ def test_shares_that_differ_between_strata_do_not_bias_the_effect():
     assert model.predict(X) == pytest.approx(np.ones(n), abs=0.2)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_average_effect_is_over_the_rows_whatever_was_to_be_treated_where(seed):
+    """Strata that differ in effect, planned share and weight: none counts more because half of it was treated."""
+    rng = np.random.default_rng(seed)
+    n = 6000
+    stratum = rng.integers(0, 3, n)
+    X = pd.DataFrame({"stratum": stratum.astype(str), "a": rng.normal(size=n)})
+    share, effect = rng.permutation([0.05, 0.5, 0.8])[stratum], rng.normal(0, 2, 3)[stratum]
+    treated = rng.random(n) < share
+    y = X["a"] + treated * effect + 0.5 * rng.normal(size=n)
+    weight = rng.choice([0.0, 1.0, 3.0], n)
+    for given in (None, weight):
+        model = EffectGAM(**CALM, outer_bags=2).fit(X, y, treated, propensity=share, sample_weight=given)
+        error = np.sqrt(np.square((y - model.expected_) / (share * (1 - share)) * (treated - share)).mean() / n)
+        assert model.average_effect_ == pytest.approx(np.average(effect, weights=given), abs=5 * error)
+        assert model.average_effect_ == pytest.approx(np.average(model.predict(X), weights=given), abs=0.15)
+        overlap = np.average(effect, weights=share * (1 - share) * (1.0 if given is None else given))
+        assert abs(model.average_effect_ - overlap) > 0.1  # what it was: the mean where arms overlap
+
+
 @pytest.mark.slow
 def test_the_expected_outcome_is_by_models_that_did_not_see_the_row_or_its_group():
     rng = np.random.default_rng(0)

@@ -338,7 +338,7 @@ def test_texts_dates_and_booleans_of_other_libraries_are_levels_and_days(kind):
 @pytest.mark.parametrize("odd", [
     "text", 3, None, {"x0": [1, 2], "x1": [1]}, {"x0": 1}, [1, 2, 3], pd.Series([1.0, 2.0]), np.zeros(3), object(), {},
     "a series of polars", "a nested column",
-], ids=repr)  # fmt: skip
+], ids=lambda odd: type(odd).__name__)  # fmt: skip
 def test_what_is_no_table_is_refused_in_words(odd, models):
     if isinstance(odd, str) and odd == "a series of polars":
         odd = pytest.importorskip("polars").Series([1.0, 2.0])

@@ -248,9 +248,11 @@ def test_rank_choose_refit_read_select_and_download(page, space):
 
 
 def test_a_model_file_comes_back_and_what_is_ticked_is_deleted(page, space, tmp_path):
-    model = small_model(space)
-    space.models.rename(model.id, "the first")
-    page.goto(f"/models?model={model.id}")
+    first = small_model(space)
+    second = train(space, Spec.from_dict(first.spec))
+    space.models.rename(first.id, "the first")
+    space.models.rename(second.id, "the second")
+    page.goto(f"/models?model={first.id}")
     settle(page)
     with page.expect_download() as waiting:
         press(page, "Download")
@@ -259,28 +261,26 @@ def test_a_model_file_comes_back_and_what_is_ticked_is_deleted(page, space, tmp_
     page.get_by_text("Import a model file").click()
     upload(page, file)
     page.get_by_role("heading", name="brought").wait_for()
-    assert len(space.models.listed()) == 2
+    assert len(space.models.listed()) == 3
     (tmp_path / "bad.gamx").write_bytes(b"no model")
     settle(page)
     if not page.locator('[data-testid="stFileUploaderDropzone"]').is_visible():
         page.get_by_text("Import a model file").click()
     upload(page, tmp_path / "bad.gamx")
     page.get_by_text("not a complete .gamx model file").wait_for()
-    assert len(space.models.listed()) == 2
+    assert len(space.models.listed()) == 3
 
-    page.goto(f"/models?model={model.id}")  # the older of the two
+    page.goto(f"/models?model={first.id}")
     settle(page)
     page.get_by_role("heading", name="the first").wait_for()
-    press(page, "Delete")
-    page.get_by_role("button", name="Delete model").click()
-    page.get_by_role("heading", name="brought").wait_for()
-    assert [one.name for one in space.models.listed()] == ["brought"]
-    settle(page)
-    press(page, "Delete")
-    page.get_by_role("button", name="Delete model").click()
-    page.get_by_text("There is no model of housing yet").wait_for()
-    assert space.models.listed() == []
-    page.goto("/data")
+    for name, left in (("the second", {"brought", "the second"}), ("", {"brought"})):
+        press(page, "Delete")
+        page.get_by_role("button", name="Delete model").click()
+        shown = page.get_by_role("heading", name=name) if name else page.get_by_text("There is no model of housing yet")
+        shown.wait_for()
+        settle(page)
+        assert {model.name for model in space.models.listed()} == left
+    page.goto(f"/data?table={first.table}")
     settle(page)
     press(page, "Delete")
     page.get_by_role("button", name="Delete table").click()

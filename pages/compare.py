@@ -10,9 +10,10 @@ import streamlit as st
 
 from gamcore import ModelFileError
 from gamcore.data.columns import TableError
+from gamcore.explain.claims import NO_CLEAR_EFFECT
 from gamcore.explain.curve_difference import CompareError, difference
 from gamcore.explain.curves import Curve
-from gamcore.explain.sentences import NO_CLEAR_EFFECT, read_curve
+from gamcore.explain.sentences import read_curve
 from gamcore.model.scales import Scale
 from gamcore.numbers import alike, fixed, percent
 from gamcore.viz import plots

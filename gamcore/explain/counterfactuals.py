@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import NO_NAMES, ColumnNames
 from gamcore.data.dates import as_date
-from gamcore.explain.curves import FEW_ROWS
+from gamcore.explain.support import FEW_ROWS
 from gamcore.model.additive import AdditiveModel
 from gamcore.numbers import exact
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale

@@ -20,9 +20,10 @@ import pandas as pd
 from gamcore.data.binning import Bins, cut_of
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.labels import in_words
-from gamcore.explain.curves import FEW_ROWS, Curve, explain_shape
+from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.piecewise import error_of_refits, partitions
 from gamcore.explain.shown import shown
+from gamcore.explain.support import FEW_ROWS
 from gamcore.model.additive import AdditiveModel
 from gamcore.stats.bands import deviation, pointwise
 from gamcore.types import Codes, Floats, Ints

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from gamcore.explain.curves import FEW_ROWS, Curve
+from gamcore.explain.curves import Curve
 from gamcore.explain.sentences import read_surface
+from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Rectangle, Surface
 from gamcore.explain.surfaces import SurfaceAxis as Side
 from gamcore.model.losses import LOSSES

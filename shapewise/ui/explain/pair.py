@@ -15,8 +15,8 @@ from gamcore.data.column_names import PAIR
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import HeldOutRows, rectangle_rule
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
-from gamcore.explain.curves import FEW_ROWS
 from gamcore.explain.sentences import read_surface
+from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis
 from gamcore.model.scales import Scale, say
 from gamcore.viz import plots

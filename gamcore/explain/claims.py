@@ -19,14 +19,17 @@ from gamcore.model.scales import Scale, no_effect
 from gamcore.numbers import decimals_of, fixed, percent, within
 from gamcore.types import Bools, Floats
 
-Kind = Literal["rises", "falls", "lowest", "highest", "steepest", "above", "below", "differs", "no clear effect"]
+Kind = Literal[
+    "rises", "falls", "lowest", "highest", "steepest", "above", "below", "differs", "somewhere", "no clear effect"
+]
 """A rise or fall; the ends of a curve of many; its largest step; neighbours clearly above or below the average; a level
-or missing cells that differ from it; or nothing of this."""
+or missing cells that differ from it; an effect in single bins that too few rows have; or nothing of this."""
 
 LARGEST_FACTOR: Final = 100.0
 """A factor beyond is said to be beyond: how much more, no table shows."""
 
 NO_CLEAR_EFFECT: Final = "no clear effect"
+SOMEWHERE: Final = "some effect, but too few rows to say where"
 LONGEST_LEVEL: Final = 24
 CLOSE: Final = 1e-6
 
@@ -76,6 +79,8 @@ class Claim:
                 return f"{self.kind} average ({self.effect()}) {self._from()}{share}"
             case "differs":
                 return f"{cut(place, LONGEST_LEVEL)} {self.effect()}"
+            case "somewhere":
+                return SOMEWHERE
         return NO_CLEAR_EFFECT
 
     def _from(self) -> str:
@@ -88,7 +93,8 @@ class Claim:
         if self.scale == "ratio":
             if self.value > LARGEST_FACTOR:
                 return f"by a factor of over {fixed(LARGEST_FACTOR, 0)}"
-            return f"by a factor of {within(self.value, self.interval, decimals_of([self.value], 2))}"
+            decimals = max(decimals_of([self.value], 2), decimals_of([self.value - 1], 1))  # 1.02 is not 1.0
+            return f"by a factor of {within(self.value, self.interval, decimals)}"
         if self.scale == "points":
             return f"{within(self.value, self.interval, 0 if self.value >= 10 else 1)} points"
         return f"by {within(self.value, self.interval, decimals_of([self.value]))}"
@@ -111,8 +117,8 @@ class Claim:
         """
         zero = no_effect(self.scale)
         low, high = self.interval
-        if self.kind == "no clear effect":
-            return low <= zero <= high
+        if self.kind in ("no clear effect", "somewhere"):
+            return (low <= zero <= high) == (self.kind == "no clear effect")
         if self.kind == "steepest" or self.where is None:
             return self.where is not None and bool(self.where.holds(cells).any())
         inside = self.where.holds(cells)

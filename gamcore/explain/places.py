@@ -89,7 +89,8 @@ def place_of(curve: Curve | SurfaceAxis, bins: Ints) -> Place:
     """Return some neighbouring bins of a curve as they are printed; levels by their names."""
     first, last = int(bins.min()), int(bins.max())
     if curve.labels:
-        levels = tuple(level for k in bins for level in curve.members[k])
+        members = curve.members or tuple((label,) for label in curve.labels)
+        levels = tuple(level for k in bins for level in members[k])
         label = curve.labels[bins[0]]
         return Place(label if bins.size == 1 else f"{label}, … ({len(levels)} levels)", levels=levels)
     low, high = _end(curve, first, upper=False), _end(curve, last + 1, upper=True)

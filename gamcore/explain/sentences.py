@@ -92,7 +92,11 @@ def _sentence(claims: Sequence[Claim], curve: Curve) -> str:
     moves = [claim.words() for claim in claims if claim.kind in ("rises", "falls")]
     levels = [claim for claim in claims if claim.kind == "differs" and claim.where is not MISSING]
     ends = [claim.words() for claim in claims if claim.kind in ("lowest", "highest")]
-    rest = [claim.words() for claim in claims if claim.kind in ("above", "below", "no clear effect", "steepest")]
+    rest = [
+        claim.words()
+        for claim in claims
+        if claim.kind in ("above", "below", "somewhere", "no clear effect", "steepest")
+    ]
     parts = [", then ".join(moves), ", ".join(claim.words() for claim in levels) + _unit(curve) * bool(levels)]
     if ends:
         parts.append(f"goes up and down: {', '.join(ends)}")
@@ -200,9 +204,13 @@ def _line(curve: Curve) -> list[tuple[Claim, ...]]:
 
 
 def _nothing(read: Reading) -> Claim:
-    """Return that no effect is clear."""
-    ends = (float(read.lower.max()), float(read.upper.min())) if read.runs else (read.curve.zero, read.curve.zero)
-    return Claim("no clear effect", None, float("nan"), ends, read.curve.scale)
+    """Return that no effect is clear; or that one is, in single bins that are read only with their neighbours."""
+    zero, inside = read.curve.zero, ~read.curve.thin
+    low, high = (
+        float(find(end[inside], initial=zero)) for find, end in zip((np.max, np.min), read.curve.whole, strict=True)
+    )
+    kind: Kind = "no clear effect" if low <= zero <= high else "somewhere"
+    return Claim(kind, None, float("nan"), (low, high), read.curve.scale)
 
 
 def _apart(read: Reading) -> Claim:

@@ -12,7 +12,7 @@ from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import MISSING, Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.dates import as_date
 from gamcore.explanation import Explanation
-from gamcore.numbers import number, percent
+from gamcore.numbers import decimals_of, number, percent, within
 from gamcore.stats.histograms import BARS, MOST_LEVELS, OTHERS, edges_of
 from gamcore.stats.intervals import student, wilson
 from gamcore.types import Floats, Ints
@@ -77,7 +77,7 @@ class Profile(Explanation):
             low, high = (int(enough[pick(self.rates[enough])]) for pick in (np.nanargmin, np.nanargmax))
             if not self.upper[low] < self.lower[high]:
                 return f"{self.target} does not clearly differ along {self.name}: the intervals overlap"
-            ends = [f"{self.rates[k]:{'.1%' if self.binary else ',.4g'}}" for k in (low, high)]
+            ends = [self._mean(k) for k in (low, high)]
             least = f"{self.target}{':' if self.binary else ' is'} {ends[0]} where {self.name} is {self._part(low)}"
             return f"{least}, {ends[1]} where it is {self._part(high)}"
         if self.labels:
@@ -85,6 +85,13 @@ class Profile(Explanation):
             return f"{percent(share, 0)} of the rows with a value are {self.labels[0]}"
         ends = [self.say(self.quantiles[QUANTILES.index(q)]) for q in (0.25, 0.75)]
         return f"Half of the rows are between {ends[0]} and {ends[1]}"
+
+    def _mean(self, k: int) -> str:
+        """Return the mean of the target in a part, with the digits that its interval leaves."""
+        if self.binary:
+            return percent(float(self.rates[k]))
+        rate, ends = float(self.rates[k]), (float(self.lower[k]), float(self.upper[k]))
+        return within(rate, ends, decimals_of([rate]))
 
     def _part(self, k: int) -> str:
         if self.labels:

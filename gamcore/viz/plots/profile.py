@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from gamcore.data.labels import cut
-from gamcore.numbers import count, percent
+from gamcore.numbers import count, number, percent
 from gamcore.stats.profiles import Profile
 from gamcore.viz.plots.bars import levels
 from gamcore.viz.plots.curves import number_axis
@@ -60,8 +61,8 @@ def _hover(of: Profile) -> list[str]:
     lines = [f"{row[0]}\n{count(row[1])} rows ({percent(row[2])})" for row in values]
     if not of.rates.size:
         return lines
-    form = ".1%" if of.binary else ",.4g"
-    return [f"{line}\n{row[3]:{form}} ({row[4]:{form}} to {row[5]:{form}})"
+    said = percent if of.binary else partial(number, digits=4)
+    return [f"{line}\n{said(row[3])} ({said(row[4])} to {said(row[5])})"
             for line, row in zip(lines, values, strict=True)]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 from gamcore import GAMClassifier, TableError
 from gamcore.estimators.recourse import recourse
 from gamcore.explain.counterfactuals import Possible, score_band, scores_by_code, smallest_changes
-from gamcore.explain.curves import FEW_ROWS
+from gamcore.explain.support import FEW_ROWS
 
 
 def rows(n=1500, seed=0):

@@ -254,3 +254,32 @@ def test_a_heat_map_is_read_at_its_clearest_cell():
     assert read_surface(surface([[0.1, -0.2], [0.0, 0.3]], 0.5)).endswith("no clear effect beyond each alone")
     assert read_surface(surface([[9.0, 0], [0, 0]], 0.5, counts=5.0)).endswith("no clear effect beyond each alone")
     assert read_surface(replace(found, whole=np.empty((2, 0, 0)))) == "a and b together, beyond each alone"
+
+
+def test_thin_neighbours_are_read_together():
+    """A rise over bins of ten rows each is a rise over hundreds of rows."""
+    counts = np.array([400.0, *[10] * 30])
+    curve = line([0, *np.linspace(2, 9, 30)], counts=counts)
+    assert not curve.thin.any()
+    assert read_curve(curve).startswith("age: rises by ")
+    lonely = replace(curve, counts=np.array([400.0, *[10] * 2, *[400] * 28]))
+    assert lonely.thin.tolist() == [False, True, True, *[False] * 28]
+
+
+def test_what_only_single_thin_bins_show_is_somewhere():
+    scores = np.array([0.0, 0, 0, 0, 3, -3, 0, 0])
+    curve = line(scores, half=1.0, counts=np.array([100.0, 100, 100, 100, 15, 15, 100, 100]))
+    assert read_curve(curve) == "age: some effect, but too few rows to say where"
+
+
+def test_a_clear_part_of_a_curve_that_turns_nowhere_is_named():
+    scores = np.array([-0.5, -0.5, -0.5, 1.5])
+    whole = np.stack([[-2.0, -2, -2, 0.3], [1.0, 1, 1, 2.7]])
+    curve = replace(line(scores), whole=whole)
+    assert read_curve(curve) == "age: above average (+1.5) from 3 to 4, where 25% of rows are"
+
+
+def test_beyond_a_hundred_a_factor_is_only_said_to_be_beyond():
+    curve = replace(line(np.linspace(-9, 9, 20)), loss="logistic").on("ratio")
+    assert read_curve(curve).startswith("age: rises by a factor of over 100 from ")
+    assert read_curve(replace(levels([-9.0, 9.0]), loss="logistic").on("ratio")) == "age: b over ×100, a under ×0.01"

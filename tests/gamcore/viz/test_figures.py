@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.explain.curves import FEW_ROWS, WHOLE
+from gamcore.explain.curves import WHOLE
+from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Rectangle
 from gamcore.viz import plotly_figures as figures
 from gamcore.viz import plots

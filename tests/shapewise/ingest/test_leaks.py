@@ -144,3 +144,9 @@ def test_no_false_alarm_on_real_tables(name):
 @pytest.mark.skipif(not DATA.is_dir(), reason="no real tables")
 def test_riders_of_a_bike_scheme_are_parts_of_their_count():
     assert set(flagged(pd.read_parquet(DATA / "bike.parquet"), "cnt")) == {"casual", "registered"}
+
+
+def test_a_number_may_have_no_number_among_its_features():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"colour": rng.choice(["red", "blue"], 300), "price": rng.normal(10, 2, 300)})
+    assert not leaks(frame, "price", None, ["colour"])

@@ -80,10 +80,10 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
 
         X : table (n, p), cells empty where a task lacks the column; or {task: (X, y)}, each with columns of its own.
         y : (n,) targets; task : (n,) labels, None for a single task. Neither with a dict.
-        sample_weight : (n,) non-negative; only their ratios matter, and 0 leaves the row out. groups : (n,) labels; rows that share one
-        stay together in every split. With a dict, n counts the rows of its tables in their order.
-        With a table in pieces (see `GAMRegressor.fit`), all of these are names of columns. client : a Dask client
-        whose workers learn from the pieces; None for this machine.
+        sample_weight : (n,) non-negative; only their ratios matter, and a weight of 0 leaves the row out.
+        groups : (n,) labels; rows that share one stay together in every split. With a dict, n counts the rows
+        of its tables in their order. With a table in pieces (see `GAMRegressor.fit`), all of these are names of
+        columns. client : a Dask client whose workers learn from the pieces; None for this machine.
         """
         if is_in_pieces(X):
             columns = {"y": y, "task": task, "sample_weight": sample_weight, "groups": groups}

@@ -47,7 +47,7 @@ class ClassesState:
     def __init__(self, problem: Problem, split: Split, states: Sequence[RefitState]) -> None:
         self.problem, self.split, self.states = problem, split, states
         self.parameters, self.loss = states[0].parameters, states[0].loss
-        self.loss_unit = 1.0
+        self.loss_unit, self.by_aic = 1.0, False
         dtype, n_rows = self.parameters.dtype, problem.y.size
         self.n_lines, n_codes = states[0].fit.curves.shape
         self.fit = make_fit(self.n_lines * len(states), losses.no_change(states[0].loss), dtype, n_codes)

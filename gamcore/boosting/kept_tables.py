@@ -274,6 +274,12 @@ class CountedRows(Problem):
         """Return True: there are no rows."""
         return True
 
+    @property
+    def n_rows(self) -> int:
+        """Rows that were counted."""
+        assert self.kept is not None
+        return self.kept.n_rows
+
     def least_node(self, parameters: Parameters) -> float:
         """Return the weight that a node needs to be cut, in the unit in which weights were counted."""
         assert self.kept is not None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, wait
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from gamcore.boosting.executor import Executor, Task, make_executor
 from gamcore.boosting.problem import LazyShare, Parameters, Problem
@@ -37,6 +37,9 @@ WATCH_SECONDS = 0.1
 THREADED_ROWS = 250_000
 """Rows from which a step is long enough (about 0.4 ms) to be worth sharing (docs/benchmarks/libraries.md)."""
 
+CONVERGED: Final = 1e-3
+"""What `REFRESH` rounds must take off the training loss, in units of what chance gives one parameter: 1 / n of it."""
+
 Made = TypeVar("Made")
 
 
@@ -49,6 +52,7 @@ class Boostable(Protocol):
     course: Course
     loss: Form
     loss_unit: float
+    by_aic: bool
 
     @property
     def done(self) -> int:
@@ -79,13 +83,16 @@ class Boostable(Protocol):
 def boost(state: Boostable, executor: Executor | None = None, watch: bool = False) -> Loop[None]:
     """Boost one refit in place; yield a `Progress` per round, in batches of a few rounds. Send True to stop it.
 
-    Without validation rows, all `max_rounds` are run and the last is kept. `watch` : also measure the training loss.
+    Without validation rows the last round is kept: that of `max_rounds`, or the one at which the training loss has
+    converged. `watch` : also measure the training loss.
     """
     parameters = state.parameters
     rounds = state.rounds(executor)
     clock = _Clock(watch)
     last_round = parameters.max_rounds if state.problem.table.active.size else 0
-    for stage in state.stages():
+    converged = _Convergence(state)
+    stages = state.stages()
+    for stage in stages:
         if state.done:
             state.rewind()
         end = min(last_round, state.done + stage.most)
@@ -108,6 +115,24 @@ def boost(state: Boostable, executor: Executor | None = None, watch: bool = Fals
                 break
             if state.done % REFRESH == 0:
                 state.refresh()
+                if stage is stages[-1] and converged():
+                    break
+
+
+class _Convergence:
+    """Tells whether rounds that no rows judge have come to an end, as those of straight lines do."""
+
+    def __init__(self, state: Boostable) -> None:
+        self._state, self._last = state, math.inf
+        self._asked = not state.course.valid.size and not state.by_aic
+
+    def __call__(self) -> bool:
+        """Return whether the training loss has hardly changed since the last call."""
+        if not self._asked:
+            return False
+        before, self._last = self._last, self._state.train_loss()
+        least = CONVERGED * abs(self._last) / max(self._state.problem.n_rows, 1)
+        return before - self._last < least
 
 
 def _progress(

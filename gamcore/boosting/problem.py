@@ -104,6 +104,11 @@ class Problem:
         return {}
 
     @property
+    def n_rows(self) -> int:
+        """Rows that were dealt into groups."""
+        return self.y.size
+
+    @property
     def row_weight(self) -> NDArray[np.float64]:
         """Weights as an array of length n."""
         return self.weight if self.weight.size else np.ones(self.y.size)

@@ -189,6 +189,15 @@ def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
     return renumber[codes], names
 
 
+def read_present_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
+    """Return what `read_texts` does, with only the names that occur: a categorical column may list others."""
+    codes, names = read_texts(series)
+    present = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(names)))
+    place = np.full(len(names) + 1, MISSING, np.int64)  # missing is -1, the last
+    place[present] = np.arange(present.size)
+    return place[codes], [names[k] for k in present]
+
+
 def hash_texts(texts: NDArray[Any]) -> NDArray[np.uint64]:
     """Return a number (n,) for each text or None, the same in every table and process."""
     return np.asarray(pd.util.hash_array(texts, categorize=True), np.uint64)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, chisquare, dunnett, norm
 
 from gamcore.data.column_names import Measure
-from gamcore.data.columns import read_texts
+from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.clusters import by_clusters, interval_of_level, read_assigned
 from gamcore.decide.experiment_effects import (
@@ -45,10 +45,11 @@ FEWEST: Final = 2
 @dataclass(frozen=True)
 class ArmsTest:
     """How a test was set up. arm : its column. control : a level of it. shares : the planned share of every arm by
-    level, up to a factor; None for equal ones. metrics : outcomes and their roles. before : by metric, the column with
-    its pre-experiment values. customers : of all arms at the planned end, if the test may be looked at before; 0 for
-    one look, at the end. cluster : column of what was assigned to an arm as a whole, such as a store or a household.
-    known_before : columns known before the test, of which a model may expect outcomes (`expected` of `read_arms`)."""
+    level, up to a factor, also of arms that nobody got; None for equal ones. metrics : outcomes and their roles.
+    before : by metric, the column with its pre-experiment values. customers : of all arms at the planned end, if
+    the test may be looked at before; 0 for one look, at the end. cluster : column of what was assigned to an arm as
+    a whole, such as a store or a household. known_before : columns known before the test, of which a model may
+    expect outcomes (`expected` of `read_arms`)."""
 
     arm: str
     control: str
@@ -159,18 +160,20 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
 
 
 def _arms(table: Table, test: ArmsTest) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return the place of each row's arm (n,), -1 for none, and the arms, the control first."""
+    """Return the place of each row's arm (n,), -1 for none, and the arms, the control first: those that occur, and
+    those that were planned, of which nobody may be."""
     if test.arm not in table:
         raise ExperimentError(f"The table has no column {test.arm!r}: choose another arm column.")
     if test.arm in test.metrics:
         raise ExperimentError(f"{test.arm!r} is the arm, so it cannot be an outcome, too: choose another.")
-    codes, names = read_texts(table.frame[test.arm])
-    if test.control not in names:
+    codes, present = read_present_texts(table.frame[test.arm])
+    if test.control not in present:
         raise ExperimentError(f"No row of {test.arm!r} is {test.control!r}: choose another control.")
+    names = {*present, *(test.shares or ())}
     if not 2 <= len(names) <= MOST_ARMS:
         raise ExperimentError(f"{test.arm!r} has {len(names)} values; a test has 2 to {MOST_ARMS} arms.")
-    arms = (test.control, *sorted(name for name in names if name != test.control))
-    place = np.array([*(arms.index(name) for name in names), -1])
+    arms = (test.control, *sorted(names - {test.control}))
+    place = np.array([*(arms.index(name) for name in present), -1])
     return place[codes], arms
 
 
@@ -216,7 +219,8 @@ def _effect(
     else:
         made = effect_of_means(arm, metric, role=role, arms=sides, before=before)
     if clusters is not None:
-        adjusted = sides if before is None else less_expected(sides, before)[:2]
+        few = min(part.size for part in sides) < FEWEST
+        adjusted = sides if before is None or few else less_expected(sides, before)[:2]
         made = by_clusters(made, adjusted, (clusters[rows[0]], clusters[rows[1]]))
     return replace(made, treated=both[0], control=both[1]) if is_rate else made
 

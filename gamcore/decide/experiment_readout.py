@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -110,6 +110,16 @@ def outcome_of(table: Table, name: str) -> Floats:
 LARGEST_OUTCOME: Final = 1e75
 """Largest size of a metric: tests take squares of variances."""
 
+
+def _whole(cell: Any) -> float:
+    """Return a count, NaN of a cell that is no whole number."""
+    try:
+        number = math.nan if isinstance(cell, str) else float(cell)
+    except (TypeError, ValueError):
+        return math.nan
+    return number if number.is_integer() else math.nan
+
+
 COUNTS: Final = ("strategy", "metric", "treated", "treated successes", "control", "control successes")
 
 
@@ -127,8 +137,8 @@ def read_counts(
     sizes: dict[str, tuple[int, int]] = {}
     for row, cells in enumerate(counts[list(COUNTS)].itertuples(index=False), 1):
         strategy, metric, n, x, m, y = cells
-        numbers = [n, x, m, y]
-        if any(not math.isfinite(v) or v < 0 or v != int(v) for v in numbers) or x > n or y > m:
+        n, x, m, y = (_whole(cell) for cell in (n, x, m, y))
+        if not (0 <= x <= n and 0 <= y <= m):
             raise ExperimentError(
                 f"Row {row} of the counts: successes have to be whole numbers from 0 to the customers."
             )

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gamcore.data.columns import TableError
-from gamcore.data.table import Table, as_table, frame_of
+from gamcore.data.table import Table, as_table
 from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.distributed.pieces import is_in_pieces
 from gamcore.estimators.additive_parameters import place_of
@@ -80,10 +80,10 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
 
         X : table (n, p), cells empty where a task lacks the column; or {task: (X, y)}, each with columns of its own.
         y : (n,) targets; task : (n,) labels, None for a single task. Neither with a dict.
-        sample_weight : (n,) non-negative; only their ratios matter, and 0 leaves the row out. groups : (n,) labels;
-        rows that share one stay together in every split. With a dict, n counts the rows of its tables in their order.
-        With a table in pieces (see `GAMRegressor.fit`), all of these are names of columns. client : a Dask client
-        whose workers learn from the pieces; None for this machine.
+        sample_weight : (n,) non-negative; only their ratios matter, and a weight of 0 leaves the row out.
+        groups : (n,) labels; rows that share one stay together in every split. With a dict, n counts the rows
+        of its tables in their order. With a table in pieces (see `GAMRegressor.fit`), all of these are names of
+        columns. client : a Dask client whose workers learn from the pieces; None for this machine.
         """
         if is_in_pieces(X):
             columns = {"y": y, "task": task, "sample_weight": sample_weight, "groups": groups}
@@ -164,8 +164,9 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
 
     def _read_part(self, X: Any) -> Table:
         """Return a table, which may lack the columns of tasks without rows in it."""
-        framed = frame_of(X)
-        return Table.of(framed) if isinstance(framed, pd.DataFrame) else self.read_table(framed, reset=False)
+        if isinstance(X, pd.DataFrame) or hasattr(X, "to_pandas"):
+            return Table.of(X if isinstance(X, pd.DataFrame) else X.to_pandas())
+        return self.read_table(X, reset=False)
 
     def _place(self, task: Any) -> int:
         """Return the index of a task by its label; None means the common model, or the only task."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from gamcore.data.columns import read_texts
+from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.arms import MOST_ARMS, Adjustment, ArmsReadOut, ArmsTest, Segments, by_group, read_arms
 from gamcore.decide.experiment_plan import MetricRole
@@ -153,7 +153,7 @@ def possible_arms(table: Table) -> dict[str, list[str]]:
         if table.usable_kind(name) in ("category", "boolean", "number"):
             distinct = table.frame[name].nunique(dropna=True)
             if 2 <= distinct <= MOST_ARMS:
-                levels[name] = read_texts(table.frame[name])[1]
+                levels[name] = read_present_texts(table.frame[name])[1]
     order = {word: k for k, word in enumerate(ARM_NAMES)}
 
     def rank(name: str) -> int:

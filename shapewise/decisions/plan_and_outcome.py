@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from gamcore.data.columns import read_texts
+from gamcore.data.columns import read_present_texts
 from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.experiment_readout import COUNTS, read_counts, read_rows
@@ -36,7 +36,7 @@ def read_out(
     by_rules = form.get("by", RULES) == RULES
     named = made.cascade().columns if by_rules else [form["by"]]
     frame = frame_of(form["table"], [form["arm"], *named, *form["roles"], *form["before"].values()])
-    codes, levels = read_texts(frame[form["arm"]])
+    codes, levels = read_present_texts(frame[form["arm"]])
     control, treated, shares = arms_of(form, levels)
     place = {control: 0, **{name: k for k, name in enumerate(treated, 1)}}
     arm = np.array([*(place.get(level, -1) for level in levels), -1])[codes]
@@ -46,7 +46,7 @@ def read_out(
         names = [one.name for one in made.strategies]
         assigned = made.assign(frame)
     else:
-        of, labels = read_texts(frame[form["by"]])
+        of, labels = read_present_texts(frame[form["by"]])
         assigned = np.array([names.index(label) if label in names else -1 for label in labels] + [-1])[of]
     known = arm >= 0
     outcome = read_rows(
@@ -67,7 +67,8 @@ def arms_of(form: dict[str, Any], levels: Sequence[str]) -> tuple[str, list[str]
             f"{form['arm']!r} has {len(levels)} values among all rows: choose which of them is the control."
         )
     control = form.get("control", rest[0] if rest else "")
-    lacking = [name for name in (control, *treated) if name not in levels]
+    planned = form.get("shares") or {}  # an arm that was planned, and nobody got, is an alarm and no slip of a name
+    lacking = [name for name in (control, *treated) if name not in levels and (name == control or name not in planned)]
     if lacking or not treated:
         raise ExperimentError(
             f"No row of {form['arm']!r} is {lacking[0]!r}: choose another arm." if lacking else
@@ -75,7 +76,7 @@ def arms_of(form: dict[str, Any], levels: Sequence[str]) -> tuple[str, list[str]
         )  # fmt: skip
     share = form.get("share", 0.5)
     usual = {control: 1 - share, treated[0]: share} if len(treated) == 1 else dict.fromkeys((control, *treated), 1.0)
-    return control, treated, usual | dict(form.get("shares") or {})
+    return control, treated, usual | dict(planned)
 
 
 def readable(made: StrategySet, columns: Collection[str]) -> tuple[StrategySet, tuple[str, ...]]:

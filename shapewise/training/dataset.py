@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.columns import TableError, read_numbers, read_texts
+from gamcore.data.columns import TableError, read_numbers, read_present_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.rules import All
 from gamcore.numbers import count, percent
@@ -170,7 +170,7 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
 
 def treated_in(table: Table, treatment: Treatment) -> Floats:
     """Return 1 for rows (n,) of the treated arm, 0 for the control and NaN for those of any other."""
-    codes, names = read_texts(table.frame[treatment.arm])
+    codes, names = read_present_texts(table.frame[treatment.arm])
     for level in (treatment.level, treatment.control):
         if level not in names:
             raise TableError(f"No row of {treatment.arm!r} is {level!r}: choose another arm on Experiment.")

@@ -10,7 +10,7 @@ from functools import partial
 import streamlit as st
 
 from gamcore.data.column_names import Names
-from gamcore.data.columns import TableError, read_texts
+from gamcore.data.columns import TableError, read_present_texts
 from gamcore.data.dates import as_date, day_number
 from gamcore.data.table import Table
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, both, either
@@ -136,7 +136,7 @@ def _values(key: str, table: Table, name: str, was: Condition | None, shown: Nam
     if way == MISSING:
         return Missing(name)
     if way == "one of":
-        listed = sorted(read_texts(series)[1])
+        listed = sorted(read_present_texts(series)[1])
         kept = list(was.levels) if isinstance(was, Levels) else []  # also levels that this table lacks
         if len(listed) > MOST_LEVELS:
             st.caption(f"The {MOST_LEVELS} most frequent of {count(len(listed))} levels.")

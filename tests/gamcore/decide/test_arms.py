@@ -194,3 +194,30 @@ def test_a_metric_too_large_to_be_squared_is_refused():
     frame = mailing(300).assign(spend=lambda f: f["spend"] * 1e200)
     with pytest.raises(ExperimentError, match="'spend' has values beyond 1e\\+75: divide it by a constant"):
         read_arms(frame, TEST)
+
+
+@pytest.mark.parametrize("lists", [["pilot"], [f"arm {k}" for k in range(48)]])
+@pytest.mark.parametrize("shares", [None, {"No E-Mail": 1, "Mens E-Mail": 1, "Womens E-Mail": 1}])
+def test_arms_that_a_column_lists_but_nobody_got_are_none(lists, shares):
+    frame, test = mailing(3000), replace(TEST, shares=shares)
+    kept = pd.Categorical(frame["segment"], categories=[*lists, *ARMS])
+    plain, listed = read_arms(frame, test), read_arms(frame.assign(segment=kept), test)
+    assert listed.arms == plain.arms
+    assert not listed.stopped
+    pd.testing.assert_frame_equal(listed.frame(), plain.frame())
+    with pytest.raises(ExperimentError, match="No row of 'segment' is"):
+        read_arms(frame.assign(segment=kept), replace(TEST, control=lists[0], shares=None))
+
+
+@pytest.mark.parametrize("cluster", [None, "store"])
+@pytest.mark.parametrize("before", [None, {"spend": "history"}])
+@pytest.mark.parametrize("adjustment", ["Holm", "Dunnett"])
+def test_a_planned_arm_that_nobody_got_is_an_alarm(cluster, before, adjustment):
+    frame = mailing(3000).assign(store=lambda f: np.arange(len(f)))
+    shares = dict.fromkeys([*ARMS, "Letter"], 1.0)
+    made = read_arms(frame, replace(TEST, shares=shares, cluster=cluster, before=before, adjustment=adjustment))
+    assert made.arms == ("No E-Mail", "Letter", "Mens E-Mail", "Womens E-Mail")
+    assert made.sizes["all"].counts["Letter"] == 0
+    assert made.stopped
+    assert all(np.isnan(effect.p) for effect in made.effects if effect.strategy == "Letter")
+    by_segment(frame, replace(TEST, shares=shares, cluster=cluster), "visit", "newbie")

@@ -387,3 +387,19 @@ def test_cookie_cats():
         tones[effect.metric] = verdicts.verdict(effect)[0]
     assert tones == {"retention_1": "open", "retention_7": "bad"}
     assert "fell" in verdicts.of_strategy(found, "gate at 40")[1]
+
+
+@pytest.mark.parametrize("cell", [None, pd.NA, np.nan, "ten", "10", 1.5, np.inf, -1, pd.NaT])
+@pytest.mark.parametrize("column", ["treated", "treated successes", "control", "control successes"])
+def test_a_count_that_is_no_whole_number_is_named_by_its_row(cell, column):
+    good = {
+        "strategy": "s",
+        "metric": "m",
+        "treated": 20,
+        "treated successes": 1,
+        "control": 10,
+        "control successes": 3,
+    }
+    rows = pd.DataFrame([good, good | {"strategy": "t", column: cell}]).astype({column: object})
+    with pytest.raises(ExperimentError, match="Row 2 of the counts"):
+        read_counts(rows, {"m": "primary"})

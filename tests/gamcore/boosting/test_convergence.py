@@ -1,0 +1,57 @@
+"""Where no rows validate, a fit ends once its training loss has converged: straight lines are then those of a GLM."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+
+from gamcore import GAMClassifier, GAMRegressor
+
+ALL = {"shapes": "linear", "validation_fraction": 0.0, "outer_bags": 1, "max_rounds": 5000, "random_state": 0}
+LOG = sm.families.links.Log()
+FAMILIES = {"squared": sm.families.Gaussian(), "poisson": sm.families.Poisson(), "gamma": sm.families.Gamma(LOG),
+            "tweedie": sm.families.Tweedie(LOG, var_power=1.5)}  # fmt: skip
+
+
+def rows(correlation, n=2000):
+    """Three features of a hundred values each, two of which are alike: bins lose nothing."""
+    rng = np.random.default_rng(0)
+    a, e, c = rng.normal(size=(3, n))
+    b = correlation * a + np.sqrt(1 - correlation**2) * e
+    X = pd.DataFrame({"a": a, "b": b, "c": c}).round(1).clip(-3, 3)
+    return X, 0.5 * X["a"] - 0.4 * X["b"] + 0.3 * X["c"], rng
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.7, 0.95])
+@pytest.mark.parametrize("objective", FAMILIES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_line_that_converged_is_that_of_the_glm(objective, correlation, weighted):
+    X, score, rng = rows(correlation)
+    mean, weight = np.exp(score), rng.gamma(2.0, 1.0, len(X)) if weighted else None
+    y = {"squared": score + rng.normal(size=len(X)), "gamma": mean * rng.gamma(2.0, 0.5, len(X))}.get(objective)
+    y = rng.poisson(mean).astype(float) if y is None else y
+    model = GAMRegressor(objective=objective, **ALL).fit(X, y, sample_weight=weight)
+    fitted = sm.GLM(y, sm.add_constant(X), family=FAMILIES[objective], var_weights=weight).fit()
+    moved = model.predict(X) if objective == "squared" else np.log(model.predict(X))
+    expected = np.asarray(fitted.predict(sm.add_constant(X), which="linear"))
+    assert np.abs(moved - expected).max() < 0.01 * np.ptp(expected)
+    assert model.n_rounds_ < 2500
+
+
+def test_curves_that_go_on_to_improve_run_all_their_rounds():
+    X, score, rng = rows(0.0)
+    y = score + rng.normal(size=len(X))
+    steps = {**ALL, "shapes": None, "max_rounds": 300}
+    assert GAMRegressor(**steps).fit(X, y).n_rounds_ == 300
+    assert GAMClassifier(**steps).fit(X, np.digitize(y, [-0.5, 0.5])).n_rounds_ == 300
+
+
+def test_what_is_watched_does_not_move_the_end():
+    X, score, rng = rows(0.7)
+    y, rounds = score + rng.normal(size=len(X)), []
+    alone = GAMRegressor(**ALL).fit(X, y)
+    watched = GAMRegressor(**ALL, callback=lambda progress: rounds.append(progress.round)).fit(X, y)
+    np.testing.assert_array_equal(alone.predict(X), watched.predict(X))
+    assert rounds[-1] == alone.n_rounds_ < 5000

@@ -56,8 +56,12 @@ def credible(model: AdditiveModel, rows: Rows) -> AdditiveModel:
 
 
 def _is_free(model: AdditiveModel, term: Term) -> bool:
-    """Whether a term's curve is of steps, whose ends nothing else holds."""
-    return bool(term.counts.any()) and (not model.shapes or model.shapes[term.feature] == "steps")
+    """Whether a term's curve is of steps, whose ends nothing else holds: of a monotone one, a pair may rest on them."""
+    steps = not model.shapes or model.shapes[term.feature] == "steps"
+    rested_on = any(model.signs[term.feature : term.feature + 1]) and any(
+        term.feature in pair.features for pair in model.pairs
+    )
+    return bool(term.counts.any()) and steps and not rested_on
 
 
 def _means(model: AdditiveModel, part: Part) -> Floats:

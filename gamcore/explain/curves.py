@@ -183,8 +183,8 @@ class Curve(Explanation):
         See `explain.support`. Where no neighbourhood has enough rows, each bin with rows is one.
         """
         order, amount = self._order, self._evidence
-        found = tuple(order[run] for run in support.runs(amount[order]))
-        return found or tuple(np.array([k]) for k in order if self.counts[k] > 0)
+        read_together = tuple(order[run] for run in support.runs(amount[order]))
+        return read_together or tuple(np.array([k]) for k in order if self.counts[k] > 0)
 
     @property
     def thin(self) -> Bools:

@@ -67,7 +67,7 @@ def reading(curve: Curve) -> Reading:
         high = np.where(several, middle + narrow * (high - middle), high)
     rows = np.array([float(curve.counts[run].sum()) for run in runs])
     back = np.exp if logs else np.asarray
-    return Reading(curve, runs, rows, back(middle), back(low), back(high), refits)
+    return Reading(curve, runs, rows, scores=back(middle), lower=back(low), upper=back(high), refits=refits)
 
 
 def _mean(values: Floats, curve: Curve, run: Ints, within: bool = False) -> Floats:

@@ -140,7 +140,7 @@ def test_categories_by_choice():
     feature = learn_features(frame, ["code"])[0]
     assert feature.levels == ("1", "2", "3")
     assert read_feature(frame, feature).tolist() == [2, 0, 1, 2, -1]
-    with pytest.raises(TableError, match="not a column"):
+    with pytest.raises(TableError, match="no feature"):
         learn_features(frame, ["other"])
 
 

@@ -36,6 +36,8 @@ def test_what_is_neither_a_callable_nor_progress_is_refused():
         pass
 
 
-def test_a_callable_is_passed_on_as_it_is():
-    with listening(print) as callback:
-        assert callback is print
+def test_a_callable_is_called_until_it_says_stop():
+    heard = []
+    with listening(lambda now: heard.append(now) or now == "b") as callback:
+        assert [callback(now) for now in "abc"] == [False, True, True]
+    assert heard == ["a", "b"]

@@ -15,7 +15,7 @@ from gamcore.explain.observed import observed
 from gamcore.io import from_json, to_json, to_python, to_sql
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
 from tests.support import naive
-from tests.support.conformance import NOT_DRAWN, expected_failures
+from tests.support.conformance import NOT_DRAWN, RELATIVE, expected_failures
 from tests.support.conformance import QUICK as SHORT
 from tests.support.fits import fit, problem
 from tests.support.model_files import put, rewrite
@@ -209,6 +209,7 @@ def test_quantiles_behave_as_scikit_learn_asks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.xfail(strict=True, reason=RELATIVE)
 def test_where_nothing_is_drawn_a_weight_of_two_is_the_row_twice():
     estimator = GAMRegressor(objective="quantile", quantile=0.6, **SHORT, **NOT_DRAWN)
     check_sample_weight_equivalence_on_dense_data("GAMRegressor", estimator)

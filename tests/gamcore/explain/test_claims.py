@@ -23,7 +23,7 @@ from gamcore.explain.places import MISSING, place_of, roundest
 from gamcore.explain.sentences import LONGEST, claims_of, read_curve
 from gamcore.model.losses import LOSSES
 from gamcore.numbers import within
-from tests.gamcore.explain.random_models import OBJECTIVES, fitted
+from tests.support.random_models import OBJECTIVES, fitted
 
 MOMENT = r"[-\d.,]+(?: \d\d:\d\d:\d\d(?:\.\d+)?)?"
 SHARE = re.compile(rf"(?:from|around) ({MOMENT})(?: to ({MOMENT}))?, where (\S+)% of rows are")

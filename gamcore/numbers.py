@@ -7,6 +7,7 @@ Each kind of number has one way to be written:
     estimate  the same, rounded before the point, too            16,400
     within    the same, to what its interval leaves of it        +4.5   12
     exact     a number that somebody chose, as it is             0.05   2,500
+    roundest  a cut, as round as the rows beside it allow        2,500
     fixed     a metric, to as many decimals as its neighbours    0.699
     percent   a share or a relative change                       28.4%   +7.1%
     points    a difference between two shares                    +19.3 points
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Final
 
 UNKNOWN: Final = "not known"
@@ -33,6 +34,7 @@ SMALL: Final = 1e-6
 
 EXACT_DIGITS: Final = 10
 MOST_DECIMALS: Final = 15
+ROUNDED_DIGITS: Final = 20
 MINUTE, HOUR = 60, 3600
 
 
@@ -108,6 +110,29 @@ def exact(value: float, digits: int = EXACT_DIGITS) -> str:
     if abs(value) < SMALL:
         return _with_exponent(value, digits, False)
     return bare(fixed(value, decimals_of([value], digits)))
+
+
+def roundest(low: float, high: float, near: float) -> str:
+    """Return the number from `low` to `high` with the fewest digits, the nearest of those to `near`; without an
+    exponent."""
+    size = max(abs(low), abs(high))
+    power = math.floor(math.log10(size)) + 1 if size else 0
+    for exponent in range(power, power - ROUNDED_DIGITS, -1):
+        unit = Decimal(1).scaleb(exponent)
+        first = (Decimal(low) / unit).to_integral_value(ROUND_CEILING)
+        last = (Decimal(high) / unit).to_integral_value(ROUND_FLOOR)
+        if first <= last:
+            steps = min(max((Decimal(near) / unit).to_integral_value(ROUND_HALF_EVEN), first), last)
+            text = f"{abs(steps * unit):,f}"
+            text = f"-{text}" if steps < 0 else text
+            if low <= read(text) <= high:
+                return text
+    return f"{Decimal(repr(near)):,f}"
+
+
+def read(text: str) -> float:
+    """Return a number as it was written."""
+    return float(text.replace(",", ""))
 
 
 def place(value: float, span: float) -> str:

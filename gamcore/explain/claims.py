@@ -16,7 +16,7 @@ import numpy as np
 from gamcore.data.labels import cut
 from gamcore.explain.places import Place
 from gamcore.model.scales import Scale, no_effect
-from gamcore.numbers import decimals_of, fixed, percent, within
+from gamcore.numbers import decimals_of, exact, fixed, percent, within
 from gamcore.types import Bools, Floats
 
 Kind = Literal[
@@ -106,7 +106,7 @@ class Claim:
         if self.value > LARGEST_FACTOR:
             return f"over ×{fixed(LARGEST_FACTOR, 0)}"
         if self.value < 1 / LARGEST_FACTOR:
-            return f"under ×{1 / LARGEST_FACTOR:g}"
+            return f"under ×{exact(1 / LARGEST_FACTOR)}"
         return f"×{within(self.value, self.interval, self.decimals)}"
 
     def holds(self, cells: Any, effects: Floats, weight: Floats | None = None) -> bool:

@@ -26,7 +26,7 @@ from gamcore.model.edited import by_hand
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say
 from gamcore.model.shapes import Shape
-from gamcore.numbers import exact, number, percent
+from gamcore.numbers import count, exact, number, percent
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 from gamcore.types import Bools, Codes, Floats, Ints
 
@@ -206,7 +206,7 @@ class Curve(Explanation):
     @property
     def few(self) -> str:
         """What thin bins lack, in words."""
-        return f"under {FEW_ROWS} rows" + (f" or {support.FEW_EVENTS:.0f} events" if self._knows_events else "")
+        return f"under {FEW_ROWS} rows" + (f" or {count(support.FEW_EVENTS)} events" if self._knows_events else "")
 
     @property
     def _knows_events(self) -> bool:

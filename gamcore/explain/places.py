@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gamcore.data.dates import as_date, stamp
-from gamcore.numbers import exact
+from gamcore.numbers import exact, read, roundest
 from gamcore.types import Bools, Ints
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ FINEST: Final = 200
 """An end is rounded by at most this part of the axis where no value is near."""
 
 PARTS_OF_DAY: Final = (24, 1440, 86_400)
-MOST_DIGITS: Final = 20
 CLOSE: Final = 1e-6
 """Relative distance at which a border is written where the values beside it are not known: six digits."""
 
@@ -53,28 +51,6 @@ class Place:
 
 
 MISSING: Final = Place("missing", levels=("",))
-
-
-def roundest(low: float, high: float, near: float) -> str:
-    """Return the number from `low` to `high` with the fewest digits, the nearest of those to `near`; without an
-    exponent."""
-    size = max(abs(low), abs(high))
-    power = math.floor(math.log10(size)) + 1 if size else 0
-    for exponent in range(power, power - MOST_DIGITS, -1):
-        unit = Decimal(1).scaleb(exponent)
-        first = (Decimal(low) / unit).to_integral_value(ROUND_CEILING)
-        last = (Decimal(high) / unit).to_integral_value(ROUND_FLOOR)
-        if first <= last:
-            steps = min(max((Decimal(near) / unit).to_integral_value(ROUND_HALF_EVEN), first), last)
-            text = f"{abs(steps * unit):,f}"
-            text = f"-{text}" if steps < 0 else text
-            if low <= _number(text) <= high:
-                return text
-    return f"{Decimal(repr(near)):,f}"
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))
 
 
 @dataclass(frozen=True)
@@ -114,7 +90,7 @@ def typical_of(curve: Curve, bins: Ints) -> Place:
     low, high = max(whole.low, near - slack), min(whole.high, near + slack)
     by = _by(curve)
     text = roundest(by * low, by * high, by * near)
-    return Place(curve.measure.dress(text), _number(text) / by, _number(text) / by)
+    return Place(curve.measure.dress(text), read(text) / by, read(text) / by)
 
 
 def _slack(curve: Curve | SurfaceAxis) -> float:
@@ -143,9 +119,9 @@ def _end(curve: Curve | SurfaceAxis, border: int, upper: bool) -> _End:
         near, low, high = edge, edge - CLOSE * abs(edge), edge + CLOSE * abs(edge)
     text = roundest(by * low, by * high, by * near)
     if curve.measure.form in ("whole number", "two decimals", "money"):  # as chosen, where that cuts the same rows
-        chosen = curve.measure.number(_number(text), text)
-        text = chosen if low <= _number(chosen) <= high else text
-    return _End(text, _number(text) / by)
+        chosen = curve.measure.number(read(text), text)
+        text = chosen if low <= read(chosen) <= high else text
+    return _End(text, read(text) / by)
 
 
 def _between(curve: Curve | SurfaceAxis, border: int) -> tuple[float, float]:

@@ -84,7 +84,7 @@ def _told(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
             return f"{name}: only {missing.words()}{_unit(curve)}", (missing,)
         said = [*((*claims, missing) for claims in said), *said]
     every = [(f"{name}: {_sentence(claims, curve)}", claims) for claims in said]
-    return next((told for told in every if len(told[0]) <= LONGEST), every[-1])
+    return next((sentence for sentence in every if len(sentence[0]) <= LONGEST), every[-1])
 
 
 def _sentence(claims: Sequence[Claim], curve: Curve) -> str:
@@ -135,8 +135,11 @@ def _missing(curve: Curve) -> Claim | None:
     if low <= curve.zero <= high:
         return None
     value, rows = curve.missing[0], curve.missing[3]
-    counted = (rows, _n_rows(curve)) if curve.is_counted else UNKNOWN
-    return Claim("differs", MISSING, value, (low, high), curve.scale, *counted, decimals=_decimals(curve, [value]))
+    rows, n_rows = (rows, _n_rows(curve)) if curve.is_counted else UNKNOWN
+    return Claim(
+        "differs", MISSING, value, (low, high), scale=curve.scale, rows=rows, n_rows=n_rows,
+        decimals=_decimals(curve, [value]),
+    )  # fmt: skip
 
 
 def legs(lower: Floats, upper: Floats) -> list[Leg]:
@@ -227,8 +230,9 @@ def _at(read: Reading, k: int, kind: Kind, decimals: int | None = None) -> Claim
     most = _decimals(curve, [value]) if decimals is None else decimals
     if kind in ("lowest", "highest"):
         return Claim(kind, typical_of(curve, read.runs[k]), value, band, curve.scale, decimals=most)
+    rows, n_rows = _counted(curve, read.runs[k])
     return Claim(
-        kind, place_of(curve, read.runs[k]), value, band, curve.scale, *_counted(curve, read.runs[k]),
+        kind, place_of(curve, read.runs[k]), value, band, curve.scale, rows=rows, n_rows=n_rows,
         says_share=curve.is_counted and kind in ("above", "below"), decimals=most,
     )  # fmt: skip
 
@@ -253,7 +257,11 @@ def _moved(read: Reading, move: Leg, low: Floats, high: Floats) -> Claim:
     if end == start + 1 and all(one.low < one.high for one in outer) and not curve.values:  # at the border of two
         where, counted = border_of(curve, int(read.runs[end].min())), UNKNOWN
     says_share = curve.is_counted and counted != UNKNOWN
-    return Claim("rises" if move.up else "falls", where, size, ends, curve.scale, *counted, says_share, ends=outer)
+    rows, n_rows = counted
+    return Claim(
+        "rises" if move.up else "falls", where, size, ends, curve.scale, rows=rows, n_rows=n_rows,
+        says_share=says_share, ends=outer,
+    )  # fmt: skip
 
 
 def _steepest(read: Reading) -> Claim | None:

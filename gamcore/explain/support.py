@@ -54,8 +54,8 @@ def _joined(bins: Ints, amount: Floats, from_right: bool) -> list[Ints]:
             run, held = [], 0.0
     if made:
         made[-1] += run
-    found = [np.sort(np.array(one)) for one in made]
-    return found[::-1] if from_right else found
+    ordered = [np.sort(np.array(one)) for one in made]
+    return ordered[::-1] if from_right else ordered
 
 
 def thin(amount: Floats) -> Bools:

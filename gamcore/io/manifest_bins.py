@@ -199,7 +199,7 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
     require(isinstance(joined, dict), "its merged levels are not by feature")
     zoned = read_texts(manifest.get("zoned", []), "columns of a zone")
     each = zip(features, cuts, displays, besides, strict=True)
-    bins = tuple(_read_bins(f, c, d, b, codes, joined, zoned=zoned) for f, c, d, b in each)
+    bins = tuple(_read_bins(f, c, d, b, codes=codes, joined=joined, zoned=zoned) for f, c, d, b in each)
     require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
     read_as: dict[str, set[str]] = {}
     for b in bins:  # a month or weekday is part of a date

@@ -65,7 +65,7 @@ TREE_ROUNDS = 60
 COMPARED = 1.6
 """Extra cost of independent and global trees, relative to the multi-task trees."""
 
-CURVE_BYTES, CURVE_OWN = 2048, 4
+CURVE_BYTES, CURVE_OWN = 2048, 6
 SURFACE_BYTES = 8 * (SIDE**2 + 1024)
 GREEDY_TIMES = 8.0
 """How many times as long a fit takes whose every step is on the best of all curves."""

@@ -19,10 +19,10 @@ from gamcore.data.dates import days_of
 from gamcore.data.table import Table, learn_features, read_feature
 from gamcore.explain.claims import NO_CLEAR_EFFECT, Claim
 from gamcore.explain.curves import Curve
-from gamcore.explain.places import MISSING, place_of, roundest
+from gamcore.explain.places import MISSING, place_of
 from gamcore.explain.sentences import LONGEST, claims_of, read_curve
 from gamcore.model.losses import LOSSES
-from gamcore.numbers import within
+from gamcore.numbers import roundest, within
 from tests.support.random_models import OBJECTIVES, fitted
 
 MOMENT = r"[-\d.,]+(?: \d\d:\d\d:\d\d(?:\.\d+)?)?"

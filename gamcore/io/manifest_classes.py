@@ -25,11 +25,11 @@ from gamcore.io.manifest import (
     read_classes,
     read_given,
 )
-from gamcore.io.manifest_bins import Arrays, read_bins
+from gamcore.io.manifest_bins import BESIDE, Arrays, read_bins
 from gamcore.io.manifest_pairs import MAX_PAIRS
 from gamcore.model.classes import ClassesModel
 
-SHARED = ("edges", "display", "counts", "cells")
+SHARED = ("edges", "display", "counts", "cells", BESIDE)
 """Arrays that all classes have in common."""
 
 

@@ -21,11 +21,11 @@ says what share of them they are worth. And, for sentences about its curves, if 
 
     beside.npy   the training values next to each cut, below and above, (2, sum of n_cuts)
 
-It is an optional member. A model with prediction intervals also has the model of their scale: scale_scores, scale_intercepts, scale_counts; and
+A model with prediction intervals also has the model of their scale: scale_scores, scale_intercepts, scale_counts; and
 
     calibration.npy  scores of the calibration rows, ascending, and their weights (2, m)
 
-These are optional members: a reader that does not know them still predicts.
+These and `beside` are optional members: a reader that does not know them still predicts.
 
 Multi-task trees have, besides edges and display:
 

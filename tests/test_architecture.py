@@ -142,7 +142,7 @@ def test_files_and_functions_stay_small(path):
         if isinstance(node, ast.FunctionDef):
             assert node.end_lineno - node.lineno + 1 <= 80, node.name
         if isinstance(node, ast.ClassDef):
-            assert sum(isinstance(one, ast.FunctionDef) for one in node.body) <= 20, node.name
+            assert sum(isinstance(one, ast.FunctionDef) for one in node.body) <= 25, node.name
 
 
 def own_methods(cls):

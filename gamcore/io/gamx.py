@@ -8,7 +8,6 @@ kernel, and every fault raises `ModelFileError`. Arrays of features and terms ar
     scores.npy   refit scores of all terms, (K, sum of sizes)
     counts.npy   training rows per bin, (sum of sizes,)
     intercepts.npy  (K,)
-    beside.npy   the training values below and above each cut, (2, sum of n_cuts); not in files of older versions
 
 and, if the model has pairs, concatenated by pair:
 
@@ -18,13 +17,15 @@ and, if the model has pairs, concatenated by pair:
 
 A model with bands also has its half-sample refits: half_scores, half_intercepts and, with pairs, half_surfaces,
 half_merges and half_effects, each laid out like its namesake. If rows have unequal weights, the manifest's `evenness`
-says what share of them they are worth.
+says what share of them they are worth. And, for sentences about its curves, if they are known:
+
+    beside.npy   the training values next to each cut, below and above, (2, sum of n_cuts)
 
 A model with prediction intervals also has the model of their scale: scale_scores, scale_intercepts, scale_counts; and
 
     calibration.npy  scores of the calibration rows, ascending, and their weights (2, m)
 
-These are optional members: a reader that does not know them still predicts.
+These and `beside` are optional members: a reader that does not know them still predicts.
 
 Multi-task trees have, besides edges and display:
 
@@ -161,7 +162,9 @@ def _parts(saved: Saved) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     arrays, entries = arrays_of(model), manifest_of(saved, model)
     if model.intervals is None:
         return arrays, entries
-    return arrays | interval_arrays(model.intervals), entries | interval_manifest(model.intervals)
+    of_intervals = interval_manifest(model.intervals)
+    optional = [*entries.get("optional", []), *of_intervals["optional"]]
+    return arrays | interval_arrays(model.intervals), entries | of_intervals | {"optional": optional}
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

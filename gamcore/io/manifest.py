@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gamcore.data.binning import Bins
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.io.checks import ModelFileError, require, with_required
-from gamcore.io.manifest_bins import Arrays, bin_arrays, bins_entry, describe, read_bins
+from gamcore.io.manifest_bins import Arrays, beside_arrays, beside_entry, bins_entry, describe, edge_arrays, read_bins
 from gamcore.io.manifest_edits import edits_entry, with_edits
 from gamcore.io.manifest_pairs import MAX_CELLS, MAX_PAIRS, build_pairs
 from gamcore.model.additive import GIVEN, AdditiveModel, Given, Term
@@ -63,7 +63,7 @@ def arrays_of(model: AdditiveModel) -> Arrays:
     if len(model.pairs) > MAX_PAIRS or sum(pair.counts.size for pair in model.pairs) > MAX_CELLS:
         raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
     arrays: Arrays = {
-        **bin_arrays(model.bins),
+        **edge_arrays(model.bins),
         **refit_arrays(model),
         "counts": np.concatenate([np.empty(0), *[term.counts for term in model.terms]]),
     }
@@ -73,6 +73,7 @@ def arrays_of(model: AdditiveModel) -> Arrays:
         arrays["cells"] = np.stack([filled, counts[filled]]).astype(np.float64)
     if model.halves is not None:
         arrays |= {HALF + name: array for name, array in refit_arrays(model.halves).items()}
+        arrays |= beside_arrays(model.bins)
     return arrays
 
 
@@ -130,6 +131,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         **({"evenness": model.halves.evenness} if model.halves and model.halves.evenness < 1 else {}),
         **with_required(bins_entry(model.bins), signs_entry(model), edits),
         **({"shapes": list(model.shapes)} if model.shapes else {}),
+        **(beside_entry(model.bins) if model.halves is not None else {}),
     }
 
 

@@ -24,13 +24,17 @@ BESIDE: Final = "beside"
 """The array of the values beside all cuts, (2, sum of cuts); where they are not known, the cut itself, twice."""
 
 
-def bin_arrays(bins: tuple[Bins, ...]) -> Arrays:
-    """Return the cuts and display values of all features, concatenated, and the values beside the cuts where known."""
-    arrays = edge_arrays(bins)
+def beside_arrays(bins: tuple[Bins, ...]) -> Arrays:
+    """Return the values beside the cuts of all features, if any are known."""
     if not any(of_feature.beside.size for of_feature in bins):
-        return arrays
+        return {}
     each = [of.beside if of.beside.size else np.stack([of.cuts, of.cuts]) for of in bins]
-    return arrays | {BESIDE: np.concatenate(each, axis=1)}
+    return {BESIDE: np.concatenate(each, axis=1)}
+
+
+def beside_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
+    """Return the manifest's entry about them: readers that do not know them still predict."""
+    return {"optional": [f"arrays/{name}.npy" for name in beside_arrays(bins)]} if beside_arrays(bins) else {}
 
 
 def edge_arrays(bins: tuple[Bins, ...]) -> Arrays:

@@ -20,7 +20,7 @@ from gamcore.io.manifest import (
     read_labels,
     read_loss,
 )
-from gamcore.io.manifest_bins import bin_arrays, codes_entry, describe, read_bins
+from gamcore.io.manifest_bins import codes_entry, describe, edge_arrays, read_bins
 from gamcore.kernels import N_CODES
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.multitask.model import TaskModel
@@ -45,7 +45,7 @@ def task_arrays(model: TaskModel) -> Arrays:
         )
     columns = [model.base_scores[:, None], model.common_trees[:, None], model.quits, model.own_trees, model.means]
     return {
-        **bin_arrays(model.bins),
+        **edge_arrays(model.bins),
         "rows": np.concatenate(model.counts, axis=1),
         "nodes": np.stack([trees.feature, trees.child, trees.value, trees.weight, trees.gain]).astype(np.float64),
         "ends": trees.ends.astype(np.float64),

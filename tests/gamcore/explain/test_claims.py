@@ -156,3 +156,14 @@ def test_a_printed_range_has_the_rows_of_its_bins(values, form):
 )  # fmt: skip
 def test_digits_are_those_that_the_interval_leaves(value, interval, said):
     assert within(value, interval, 3) == said
+
+
+def test_a_file_of_several_classes_keeps_what_is_said(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=400), "b": rng.integers(0, 9, 400)})
+    y = np.digitize(X["a"], [-0.5, 0.5])
+    model = GAMClassifier(random_state=0, outer_bags=2, max_rounds=20, bands=10).fit(X, y)
+    model.save(tmp_path / "a.gamx")
+    again = load_model(tmp_path / "a.gamx")
+    for name in X:
+        assert claims_of(again.of_class(2).explain_shape(name)) == claims_of(model.of_class(2).explain_shape(name))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -156,7 +155,7 @@ def as_table(frame: pd.DataFrame | Table) -> Table:
 def place_among(names: Sequence[str], key: Any, parameter: str) -> int:
     """Return the place of a feature given by name or place; TableError names the parameter that asks for it."""
     place = names.index(key) if key in names else key
-    if isinstance(place, bool | np.bool_) or not isinstance(place, Integral) or not 0 <= place < len(names):
+    if isinstance(place, bool | np.bool_) or not isinstance(place, int | np.integer) or not 0 <= place < len(names):
         raise TableError(f"{parameter} names {key!r}, which is no feature: {', '.join(names)}.")
     return int(place)
 

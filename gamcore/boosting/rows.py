@@ -29,8 +29,8 @@ from gamcore.types import Floats, Ints
 
 MOST_DRAWS: Final = 50
 
-WEIGHT_BITS: Final = 24
-"""Bits of a relative weight: those of float32."""
+WEIGHT_BITS: Final = 36
+"""Bits of a relative weight: more than float32 has, and fewer than are lost where weights are divided by their mean."""
 
 Made = TypeVar("Made")
 
@@ -260,11 +260,11 @@ def alike(problem: Problem, n_groups: int, dealing: Dealing) -> Shares:
 
 
 def relative_weight(weight: Floats, mean: float) -> Floats:
-    """Return weights in units of their mean, of as many bits as float32 has.
+    """Return weights in units of their mean, without their last bits.
 
     Only ratios of weights matter: whatever counts rows, such as the floors of nodes and the penalty of leaves, counts a
-    row of the mean weight as one. Without the last bits, a constant factor of all weights changes nothing at all; the
-    rounding of the division would break ties otherwise, and a tie that is broken may change a tree.
+    row of the mean weight as one. Without the last bits, weights times a constant are the same numbers (but for one in
+    ten thousand): the rounding of the division would break ties otherwise, and a tie that is broken may change a tree.
     """
     size, power = np.frexp(weight / mean)
     return np.asarray(np.ldexp(np.rint(np.ldexp(size, WEIGHT_BITS)), power - WEIGHT_BITS), np.float64)

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, load_model
 from gamcore.io.gamx import from_bytes, to_bytes
-from gamcore.model.intervals import Intervals, calibrated
+from gamcore.model.intervals import Calibration, calibrated
 from tests.support.fits import friendly, outcomes
 
 QUICK = {"outer_bags": 2, "max_rounds": 40, "random_state": 0}
@@ -94,7 +94,7 @@ def test_what_makes_it_uncertain_is_a_model_with_curves():
 def test_ends_are_the_ranks_of_split_conformal(rows):
     rng = np.random.default_rng(rows)
     scores = rng.normal(size=rows)
-    made = calibrated(None, scores, None, None)
+    made = calibrated(scores, None, None)
     for coverage in ("0.5", "0.8", "0.9", "0.95", "0.99"):
         rank = ceil((rows + 1) * (1 + Fraction(coverage)) / 2)
         if rank > rows:
@@ -120,8 +120,8 @@ def test_weights_and_clusters_count_as_their_definition_says(seed):
     scores, weight, clusters = rng.normal(size=90), rng.uniform(0.5, 2.0, 90), rng.permutation(np.arange(90) % 40)
     alike = np.array([weight[i] / weight[clusters == clusters[i]].sum() for i in range(90)])
     for made, weights in (
-        (calibrated(None, scores, weight, None), weight / weight.max()),
-        (calibrated(None, scores, weight, clusters), alike),
+        (calibrated(scores, weight, None), weight / weight.max()),
+        (calibrated(scores, weight, clusters), alike),
     ):
         for coverage in (0.5, 0.8, 0.9):
             lower, upper = made.factors(coverage)
@@ -314,7 +314,7 @@ def test_too_few_rows_are_told_with_the_way_out():
 
 def test_the_most_that_can_be_asked_for_is_allowed():
     for rows in (5, 10, 33, 99):
-        made = Intervals(None, np.sort(np.random.default_rng(0).normal(size=rows)), np.ones(rows))
+        made = Calibration(np.sort(np.random.default_rng(0).normal(size=rows)), np.ones(rows))
         assert made.factors(made.most_coverage) == (made.scores[0], made.scores[-1])
         with pytest.raises(ValueError, match="ask for at most"):
             made.factors(made.most_coverage + 1e-6)

@@ -10,6 +10,7 @@ import pytest
 from gamcore import GAMClassifier, GAMRegressor, ModelFileError
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.io.manifest_intervals import INTERVAL_MEMBERS
+from gamcore.model.outcomes import Rows
 from tests.support.fits import friendly
 from tests.support.model_files import array_of, put, rewrite
 
@@ -114,6 +115,6 @@ def test_mutants_are_read_or_refused_and_never_crash(data):
         with contextlib.suppress(ModelFileError):
             model = from_bytes(rewrite(data, arrays={name: changed(array, place, value)})).model
             codes = np.stack([rng.integers(0, of_feature.size, 30) for of_feature in model.bins]).astype(np.uint8)
-            ends = model.intervals.around(model.predict(codes), codes, model.intervals.most_coverage)
+            ends = model.intervals.around(Rows(model.predict(codes), codes), model.intervals.most_coverage)
             assert not np.isnan(ends).any()
             assert (ends[:, 0] <= ends[:, 1]).all()

@@ -178,7 +178,7 @@ class Amounts(Law):
         return np.asarray((low + (at - node) * (high - low)) * self._unit(mean))
 
     def _sum_quantile(self, level: Floats, number: Floats) -> Floats:
-        """Return the quantiles (n,) of sums of amounts of scale 1, by halving; 0 where the level is within those of 0."""
+        """Return the quantiles (n,) of sums of amounts of scale 1, by halving; 0 where that has the level."""
         ends, many = np.zeros(level.size), number > MOST_NUMBER
         shape, scale = _of_moments(number[many], self._each)
         ends[many] = gammaincinv(shape, level[many]) * scale

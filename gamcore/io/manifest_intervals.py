@@ -25,7 +25,7 @@ from gamcore.io.manifest import (
 )
 from gamcore.io.manifest_bins import Arrays
 from gamcore.model.additive import AdditiveModel
-from gamcore.model.intervals import Calibration, Intervals
+from gamcore.model.intervals import MOST_PARTS, Calibration, Intervals
 from gamcore.model.outcomes import Drawn, Spread
 from gamcore.stats.laws import LAWS, LEAST_DISPERSION, MOST_ZEROS
 
@@ -107,7 +107,7 @@ def _by_law(model: AdditiveModel, manifest: dict[str, Any], arrays: Arrays) -> I
     require(fine and (power == 1.0 if is_count else 1.0 < power < 2.0), "a parameter of its law is out of range")
     require(model.loss.has_log_link, "a law of counts or amounts is of predictions that may be negative")
     cuts = entry["cuts"]
-    numbers = isinstance(cuts, list) and len(cuts) < MAX_REFITS and all(type(cut) is float for cut in cuts)
+    numbers = isinstance(cuts, list) and len(cuts) < MOST_PARTS and all(type(cut) is float for cut in cuts)
     require(numbers and all(low < high for low, high in pairwise(cuts)), "the parts of its calibration do not ascend")
     require(levels.shape[0] == 3, "its intervals have no calibration rows")
     fine = bool(np.all((levels[0] >= 0) & (levels[0] <= 1)))

@@ -15,7 +15,6 @@ import numpy as np
 from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest import (
     MAX_COUNT,
-    MAX_REFITS,
     MAX_SCORE,
     Saved,
     build_model,

@@ -15,7 +15,7 @@ from typing import ClassVar, Final
 import numpy as np
 from scipy import stats
 from scipy.optimize import minimize
-from scipy.special import gammainc, gammaincinv
+from scipy.special import gammainc, gammaincinv, gammaln, xlogy
 
 from gamcore.stats.tweedie import likeliest_power, log_density
 from gamcore.types import Floats
@@ -161,11 +161,10 @@ class Amounts(Law):
         some = np.flatnonzero(~many & (x > 0))
         some = some[np.argsort(number[some])]
         for rows in np.split(some, np.arange(CHUNK, some.size, CHUNK)) if some.size else ():
-            most = int(stats.poisson.isf(1e-13, number[rows].max())) + 1
-            j = np.arange(1, most + 1)
-            shares[rows] += np.sum(
-                stats.poisson.pmf(j, number[rows, None]) * gammainc(j * self._each, x[rows, None]), axis=1
-            )
+            most = float(number[rows].max())
+            j = np.arange(1.0, most + 8.0 * np.sqrt(most) + 20.0)  # more have a chance below 1e-12
+            chances = np.exp(xlogy(j, number[rows, None]) - number[rows, None] - gammaln(j + 1.0))
+            shares[rows] += np.sum(chances * gammainc(j * self._each, x[rows, None]), axis=1)
         return np.minimum(shares, 1.0)
 
     def _quantile(self, level: Floats, mean: Floats) -> Floats:

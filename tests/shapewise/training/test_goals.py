@@ -120,7 +120,7 @@ def test_intervals_of_totals_follow_the_exposure(space):
     scores = Scorer(model, 1, (), "exposure_years")(frame)
     assert scores["high 90%"].isna().sum() == 5
     known = scores["high 90%"].notna()
-    assert (scores["high 90%"] >= scores["expected"])[known].all()
+    assert (scores["high 90%"] >= np.floor(scores["expected"]))[known].all()  # of a rare count, most are 0
     long = Scorer(model, 1, (), "exposure_years")(frame.assign(exposure_years=frame["exposure_years"] * 4))
     assert (long["high 90%"] >= scores["high 90%"])[known].mean() > 0.9
     assert (long["high 90%"] > scores["high 90%"])[known].mean() > 0.5

@@ -182,7 +182,8 @@ class Sample:
         """Return some of the rows, given by their places."""
         moved = self.rows.moved if isinstance(self.rows.moved, float) else self.rows.moved[some]
         rows = Rows(self.rows.predicted[some], self.rows.codes[:, some], moved)
-        weight, clusters = (None if values is None else values[some] for values in (self.weight, self.clusters))
+        weight = None if self.weight is None else self.weight[some]
+        clusters = None if self.clusters is None else self.clusters[some]
         return Sample(self.y[some], rows, weight, clusters)
 
     def scored(self, outcomes: Outcomes, seed: int) -> Calibration:

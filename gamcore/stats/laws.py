@@ -86,7 +86,7 @@ class Law(ABC):
         """Return the log likelihood (n,) of outcomes."""
         log_others = np.log1p(-self.zeros) + self._log_density(y, self._mean(mean))
         with np.errstate(divide="ignore"):
-            return np.where(y == 0, np.logaddexp(np.log(self.zeros), log_others), log_others)
+            return np.asarray(np.where(y == 0, np.logaddexp(np.log(self.zeros), log_others), log_others))
 
     def _mean(self, mean: Floats) -> Floats:
         """Return the means (n,) of rows that may have more than 0."""
@@ -118,7 +118,7 @@ class Counts(Law):
         return np.asarray(stats.nbinom.cdf(y, *self._shape(mean)))
 
     def _quantile(self, level: Floats, mean: Floats) -> Floats:
-        return np.maximum(stats.nbinom.ppf(level, *self._shape(mean)), 0.0)
+        return np.asarray(np.maximum(stats.nbinom.ppf(level, *self._shape(mean)), 0.0))
 
     def _log_density(self, y: Floats, mean: Floats) -> Floats:
         return np.asarray(stats.nbinom.logpmf(y, *self._shape(mean)))

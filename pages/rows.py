@@ -38,7 +38,7 @@ with drawing.container(border=True):
     tiles.metric("Prediction" if not moved else "Prediction then", of.say(goes), change, border=True)
     if state.effect_unit(model) is None:  # an effect is seen in no single row
         tiles.metric("It was", of.say_truth(float(of.data.y.iloc[place])), border=True)
-    expected_range.show(of, made)
+    expected_range.show(of, made, place)
     plot = plots.waterfall(breakdown, 0, state.goal(model), scale, of.cells(made))
     plot = replace(plot, name=f"row {place}", numbers=breakdown.parts(0, of.cells(made)))
     cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)

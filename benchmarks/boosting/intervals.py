@@ -4,7 +4,7 @@ A replication draws a table from a known model, fits it, calibrates intervals on
 more. Reported are the shares of these inside, below and above, as means over replications with their Monte Carlo
 errors; the mean width beside that of the narrowest two-sided interval of the known noise with equal tails; and how the
 logarithms of both widths go together over rows. One cell per replication is kept; the table goes between two marks of a
-page (`--doc`).
+page (`--doc`). Counts have a benchmark of their own (`count_intervals`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "wider at some places": Scenario("squared", lambda q, f, s: f + np.exp(s) * stats.norm.ppf(q)),
     "skewed": Scenario("squared", lambda q, f, s: f + np.exp(s) * (stats.expon.ppf(q) - 1.0)),
     "heavy tails": Scenario("squared", lambda q, f, s: f + np.exp(s) * stats.t.ppf(q, 3.0)),
-    "counts": Scenario("poisson", lambda q, f, s: stats.poisson.ppf(q, np.exp(1.0 + f))),
     "amounts": Scenario("gamma", lambda q, f, s: stats.gamma.ppf(q, 2.0, scale=np.exp(f) / 2.0)),
 }
 

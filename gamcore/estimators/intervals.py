@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -20,7 +20,9 @@ from gamcore.data.columns import TableError
 from gamcore.estimators.base import check_parameters
 from gamcore.estimators.editing import EditableEstimator
 from gamcore.model.additive import AdditiveModel
-from gamcore.model.intervals import Intervals, calibrated, unseen_as_missing
+from gamcore.model.intervals import Calibration, Intervals, calibrated, cuts_between, unseen_as_missing
+from gamcore.model.outcomes import Drawn, Outcomes, Rows, Spread
+from gamcore.stats.laws import likeliest_law
 from gamcore.types import Floats, Ints
 
 FEWEST: Final = 10
@@ -49,9 +51,11 @@ class IntervalEstimator(EditableEstimator):
     ) -> Self:
         """Calibrate prediction intervals on rows that the model has not seen, neither in training nor in tuning.
 
-        Half of the rows, at random, train an additive model of how far outcomes lie from predictions; the other half
-        says by how many times that (`gamcore.model.intervals`, with the promise). A coverage c needs 2 / (1 - c) - 1
-        rows in that half: 19 for 90%, 39 for 95%.
+        Half of the rows, at random, say how outcomes lie around predictions: of counts and of amounts that may be 0 (a
+        variance between those of Poisson and Gamma) by a distribution that is fitted to them, else by an additive model
+        of how far. The other half says what is beyond that, of counts and amounts within parts of like predictions, of
+        totals where there is an exposure (`gamcore.model.intervals`, with the promise). A coverage c needs
+        2 / (1 - c) - 1 rows in that half: 19 for 90%, 39 for 95%.
 
         sample_weight : (n,) non-negative; the promise is then of rows drawn in proportion to it. groups : (n,) labels;
         the promise is then of a row of a new group, and the numbers above are of groups. exposure, init_score : as in
@@ -66,32 +70,39 @@ class IntervalEstimator(EditableEstimator):
         model, kept = self.single, rows.y
         given = _given(exposure, init_score)
         moved = self._moved(table, given)
-        errors = (target - self.predict(table, **given))[kept]
-        data = Encoded(
-            Binned(encode_table(rows.table, model.bins), model.bins), np.abs(errors), weight=rows.weight,
-            loss=self._scale_estimator().loss, clusters=rows.clusters,
-            init_score=None if moved is None else moved[kept],
-        )  # fmt: skip
-        self.model_ = replace(model, intervals=self._calibrated(data, errors))
+        asked = Rows(self.predict(table, **given)[kept], encode_table(rows.table, model.bins),
+                     0.0 if moved is None else moved[kept])  # fmt: skip
+        sample = Sample(target[kept], asked, rows.weight, rows.clusters)
+        self.model_ = replace(model, intervals=self._calibrated(sample))
         return self
 
-    def _calibrated(self, data: Encoded, errors: Floats) -> Intervals:
-        """Return intervals from the errors (n,) of the rows in `data`, whose target is their size."""
+    def _calibrated(self, sample: Sample) -> Intervals:
+        """Return intervals from rows that the model has not seen."""
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        inside = _half(data.y.size, data.clusters, seed)
-        data = replace(data, y=np.maximum(data.y, _least(data.y, data.weight)))
-        trains, calibrates = (data.take(np.flatnonzero(rows)) for rows in (inside, ~inside))
-        scale = self._fit_scale(trains, seed)
-        score = scale.score(calibrates.binned.codes) + (0.0 if calibrates.offset is None else calibrates.offset)
-        scores = errors[~inside] / scale.loss.inverse_link(score)
-        return calibrated(scale, scores, calibrates.weight, calibrates.clusters)
+        inside = _half(sample.y.size, sample.clusters, seed)
+        trains, calibrates = (sample.take(np.flatnonzero(rows)) for rows in (inside, ~inside))
+        power = self.model_.loss.variance_power
+        if not 1.0 <= power < 2.0:  # no outcome has a mass
+            spread = Spread(self._fit_scale(sample, inside, seed))
+            return Intervals(spread, (calibrates.scored(spread, seed),), np.empty(0))
+        weight = np.ones(trains.y.size) if trains.weight is None else trains.weight
+        drawn = Drawn(likeliest_law(trains.y, trains.rows.predicted, weight, power))
+        cuts = cuts_between(trains.rows.predicted, _n_units(calibrates.y.size, calibrates.clusters))
+        part = np.searchsorted(cuts, calibrates.rows.predicted, side="right")
+        used = np.unique(part)  # parts without rows are of the one below
+        groups = tuple(calibrates.take(np.flatnonzero(part == k)).scored(drawn, seed + int(k)) for k in used)
+        return Intervals(drawn, groups, cuts[used[1:] - 1])
 
-    def _fit_scale(self, data: Encoded, seed: int) -> AdditiveModel:
-        """Return the additive model of the mean of the target of `data`; what no bin is for counts as missing."""
-        estimator, binned = self._scale_estimator(), data.binned
-        unseen = np.array([of_feature.unseen for of_feature in binned.bins])
-        codes = np.where(binned.codes == unseen[:, None], 0, binned.codes).astype(binned.codes.dtype)
-        known = replace(data, binned=replace(binned, codes=codes))
+    def _fit_scale(self, sample: Sample, inside: NDArray[np.bool_], seed: int) -> AdditiveModel:
+        """Return the additive model of the mean |error| of the rows `inside`; what no bin is for counts as missing."""
+        estimator, rows, model = self._scale_estimator(), sample.rows, self.single
+        errors = np.abs(sample.y - rows.predicted)
+        errors = np.maximum(errors, _least(errors, sample.weight))
+        unseen = np.array([of_feature.unseen for of_feature in model.bins])
+        codes = np.where(rows.codes == unseen[:, None], 0, rows.codes).astype(rows.codes.dtype)
+        moved = None if isinstance(rows.moved, float) else rows.moved
+        known = Encoded(Binned(codes, model.bins), errors, weight=sample.weight, loss=estimator.loss,
+                        clusters=sample.clusters, init_score=moved).take(np.flatnonzero(inside))  # fmt: skip
         estimator._fit_source(known, Seeds.of(seed), Watcher(None))
         return unseen_as_missing(estimator.single)
 
@@ -106,26 +117,35 @@ class IntervalEstimator(EditableEstimator):
         """Return intervals (n, 2) in the target's units, lower and upper ends; needs `fit_intervals`.
 
         Of new rows like those of `fit_intervals`, a share of at least `coverage` lies inside on average, and at most
-        half of the rest beyond either end. Any coverage that the calibration rows allow can be asked for. Lower ends
-        are never below 0 where the objective has a log link.
+        half of the rest beyond either end. Of counts, ends are whole numbers, and so more may lie inside: all that are
+        equal to an end do. Any coverage that the calibration rows allow can be asked for. Lower ends are never below 0
+        where the objective has a log link.
+
+        exposure : (n,) of the rows themselves: the interval is of what happens during all of it.
         """
         intervals = self._intervals()
         intervals.check(coverage)
         given = _given(exposure, init_score)
         table = self.read_table(X, reset=False)
         moved = self._moved(table, given)
-        predicted, codes = self.predict(table, **given), self._encode(table)
-        ends = intervals.around(predicted, codes, coverage, 0.0 if moved is None else moved)
+        rows = Rows(self.predict(table, **given), self._encode(table), 0.0 if moved is None else moved)
+        ends = intervals.around(rows, coverage)
         return np.maximum(ends, 0.0) if self.model_.loss.has_log_link else ends
 
     @property
     def uncertainty_(self) -> Self:
         """What makes outcomes uncertain: the fitted model of how far they lie from predictions, after `fit_intervals`.
 
-        It is an estimator, whose curves on the scale "ratio" say by which factor an interval grows.
+        It is an estimator, whose curves on the scale "ratio" say by which factor an interval grows. Of counts, and of
+        amounts that may be 0, there is none (AttributeError): how far they spread follows from their means.
         """
-        estimator = self._scale_estimator()
-        estimator.model_ = replace(self._intervals().scale, bins=self.model_.bins)
+        estimator, scale = self._scale_estimator(), self._intervals().scale
+        if scale is None:
+            raise AttributeError(
+                "How far counts, and amounts that may be 0, spread follows from their means: read the model's own "
+                "curves instead of uncertainty_."
+            )
+        estimator.model_ = replace(scale, bins=self.model_.bins)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(estimator, name, getattr(self, name))
@@ -148,6 +168,33 @@ class IntervalEstimator(EditableEstimator):
             return None
         moved = loss.link(self.predict(X, **given)) - loss.link(self.predict(X))
         return np.asarray(moved * loss.variance_power / 2.0)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows that the model has not seen. y : (n,). weight : (n,) or None for 1 each. clusters : (n,) or None."""
+
+    y: Floats
+    rows: Rows
+    weight: Floats | None
+    clusters: Ints | None
+
+    def take(self, some: Ints) -> Sample:
+        """Return some of the rows, given by their places."""
+        moved = self.rows.moved if isinstance(self.rows.moved, float) else self.rows.moved[some]
+        rows = Rows(self.rows.predicted[some], self.rows.codes[:, some], moved)
+        weight = None if self.weight is None else self.weight[some]
+        clusters = None if self.clusters is None else self.clusters[some]
+        return Sample(self.y[some], rows, weight, clusters)
+
+    def scored(self, outcomes: Outcomes, seed: int) -> Calibration:
+        """Return the calibration by these rows."""
+        return calibrated(outcomes.scores(self.y, self.rows, np.random.default_rng(seed)), self.weight, self.clusters)
+
+
+def _n_units(n_rows: int, clusters: Ints | None) -> int:
+    """Return the number of rows, or of the clusters that they are of."""
+    return n_rows if clusters is None else np.unique(clusters).size
 
 
 def _given(exposure: Any, init_score: Any) -> dict[str, Any]:

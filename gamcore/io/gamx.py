@@ -25,6 +25,11 @@ A model with prediction intervals also has the model of their scale: scale_score
 
     calibration.npy  scores of the calibration rows, ascending, and their weights (2, m)
 
+or, where outcomes have a mass at 0, the manifest's `law` of them given their predictions, and
+
+    levels.npy   levels of the calibration rows in it, ascending within parts of like predictions, their weights, and
+    the part (3, m)
+
 These and `beside` are optional members: a reader that does not know them still predicts.
 
 Multi-task trees have, besides edges and display:
@@ -76,7 +81,13 @@ from gamcore.io.manifest import (
 )
 from gamcore.io.manifest_bins import BESIDE
 from gamcore.io.manifest_classes import build_classes, class_arrays, class_manifest
-from gamcore.io.manifest_intervals import INTERVAL_MEMBERS, interval_arrays, interval_manifest, with_intervals
+from gamcore.io.manifest_intervals import (
+    INTERVAL_MEMBERS,
+    LAW_MEMBERS,
+    interval_arrays,
+    interval_manifest,
+    with_intervals,
+)
 from gamcore.io.manifest_tasks import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest
 from gamcore.io.whole_files import written_whole
 from gamcore.model.classes import ClassesModel
@@ -106,14 +117,17 @@ PAIRED: Final = (*MEMBERS, *PAIR_MEMBERS)
 ADDITIVE: Final = (MEMBERS, PAIRED, (*MEMBERS, *HALF_MEMBERS), (*PAIRED, *HALF_MEMBERS, *HALF_PAIR_MEMBERS))
 """Arrays of an additive model, of one with pairs, and of each with bands."""
 
-CONTENTS: Final = (*ADDITIVE, *[(*names, *INTERVAL_MEMBERS) for names in ADDITIVE], TASK_MEMBERS)
+CONTENTS: Final = (
+    *[(*names, *of_intervals) for names in ADDITIVE for of_intervals in ((), INTERVAL_MEMBERS, LAW_MEMBERS)],
+    TASK_MEMBERS,
+)
 """Those arrays, of each with prediction intervals, and of multi-task trees."""
 
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
-    "intervals", "evenness", "signs", "shapes", "merged_levels", "zoned", "edits", "around", "required", "optional",
-    *[f"arrays/{name}.npy" for content in CONTENTS for name in (*content, BESIDE)],
+    "intervals", "law", "evenness", "signs", "shapes", "merged_levels", "zoned", "edits", "around", "required",
+    "optional", *[f"arrays/{name}.npy" for content in CONTENTS for name in (*content, BESIDE)],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""
 
@@ -228,7 +242,7 @@ def _build(manifest: dict[str, Any], names: tuple[str, ...], arrays: dict[str, N
         if set(TASK_MEMBERS) <= set(names):
             return build_tasks(manifest, arrays)
         saved = (build_classes if "bases" in manifest else build)(manifest, arrays)
-        return with_intervals(saved, manifest, arrays) if INTERVAL_MEMBERS[0] in names else saved
+        return with_intervals(saved, manifest, arrays)
     except Exception as error:
         if manifest["schema"] <= list(SCHEMA):
             raise

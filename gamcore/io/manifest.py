@@ -36,7 +36,7 @@ HALF_PAIR_MEMBERS: Final = tuple(HALF + name for name in ("surfaces", "merges", 
 
 WIDE: Final = (
     "scores", "surfaces", "merges", "effects", "cells", "rows", "nodes", "left", "refits",
-    "half_scores", "half_surfaces", "half_merges", "half_effects", "scale_scores", "calibration", "beside",
+    "half_scores", "half_surfaces", "half_merges", "half_effects", "scale_scores", "calibration", "levels", "beside",
 )  # fmt: skip
 """Two-dimensional members, such as those with a row per refit."""
 

@@ -6,48 +6,82 @@ They are optional: a reader that does not know them still predicts.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 
 from gamcore.io.checks import ModelFileError, require
-from gamcore.io.manifest import MAX_COUNT, MAX_SCORE, Saved, build_model, loss_entry, read_base, refit_arrays
+from gamcore.io.manifest import (
+    MAX_COUNT,
+    MAX_SCORE,
+    Saved,
+    build_model,
+    loss_entry,
+    read_base,
+    refit_arrays,
+)
 from gamcore.io.manifest_bins import Arrays
 from gamcore.model.additive import AdditiveModel
-from gamcore.model.intervals import Intervals
+from gamcore.model.intervals import MOST_PARTS, Calibration, Intervals
+from gamcore.model.outcomes import Drawn, Spread
+from gamcore.stats.laws import LAWS, LEAST_DISPERSION, MOST_ZEROS
 
 SCALE: Final = "scale_"
 INTERVAL_MEMBERS: Final = ("scale_scores", "scale_intercepts", "scale_counts", "calibration")
 """Arrays of the model of the scale, which shares the bins of the model, and of the calibration rows: (2, m), their
 scores and weights."""
 
+LAW_MEMBERS: Final = ("levels",)
+"""Of intervals by a law: (3, m), levels of the calibration rows, their weights and their groups."""
+
 OPTIONAL: Final = ("intervals", *[f"arrays/{name}.npy" for name in INTERVAL_MEMBERS])
+LAW_OPTIONAL: Final = ("law", *[f"arrays/{name}.npy" for name in LAW_MEMBERS])
 
 
 def interval_arrays(intervals: Intervals) -> Arrays:
     """Return the arrays of intervals."""
     scale = intervals.scale
+    if scale is None:
+        groups = enumerate(intervals.groups)
+        return {"levels": np.concatenate([
+            np.stack([group.scores, group.weights, np.full(group.scores.size, float(k))]) for k, group in groups
+        ], axis=1)}  # fmt: skip
+    rows = intervals.all_rows
     return {
         **{SCALE + name: array for name, array in refit_arrays(scale).items()},
         SCALE + "counts": np.concatenate([np.empty(0), *[term.counts for term in scale.terms]]),
-        "calibration": np.stack([intervals.scores, intervals.weights]),
+        "calibration": np.stack([rows.scores, rows.weights]),
     }
 
 
 def interval_manifest(intervals: Intervals) -> dict[str, Any]:
     """Return the manifest's entries for intervals."""
+    if isinstance(intervals.outcomes, Drawn):
+        law = intervals.outcomes.law
+        kind = next(name for name, of_kind in LAWS.items() if isinstance(law, of_kind))
+        return {"law": {"kind": kind, **asdict(law), "cuts": intervals.cuts.tolist()}, "optional": list(LAW_OPTIONAL)}
     scale = intervals.scale
+    assert scale is not None
     base = scale.base if math.isfinite(scale.base) else None
     entry = {"loss": scale.loss.name, **loss_entry(scale.loss), "base": base}
     return {"intervals": entry, "optional": list(OPTIONAL)}
 
 
 def with_intervals(saved: Saved, manifest: dict[str, Any], arrays: Arrays) -> Saved:
-    """Return a checked model with its intervals. arrays : those of the whole file, all finite."""
-    model, entry = saved.model, manifest["intervals"]
-    if not isinstance(model, AdditiveModel) or model.loss.is_binary:
+    """Return a checked model with its intervals, if it has any. arrays : those of the whole file, all finite."""
+    read = _by_scale if INTERVAL_MEMBERS[0] in arrays else _by_law if LAW_MEMBERS[0] in arrays else None
+    if read is None:
+        return saved
+    if not isinstance(saved.model, AdditiveModel) or saved.model.loss.is_binary:
         raise ModelFileError("The model file is damaged: only a model of a number has intervals.")
+    return replace(saved, model=replace(saved.model, intervals=read(saved.model, manifest, arrays)))
+
+
+def _by_scale(model: AdditiveModel, manifest: dict[str, Any], arrays: Arrays) -> Intervals:
+    """Return checked intervals in units of a model of the scale."""
+    entry = manifest["intervals"]
     require(isinstance(entry, dict), "its intervals are not a table")
     own = {name: arrays[SCALE + name] for name in ("scores", "intercepts", "counts")}
     require(bool(np.all((own["counts"] >= 0) & (own["counts"] <= MAX_COUNT))), "a count is out of range")
@@ -56,10 +90,40 @@ def with_intervals(saved: Saved, manifest: dict[str, Any], arrays: Arrays) -> Sa
     require(scale.loss.has_log_link, "the scale of its intervals may be negative")
     calibration = arrays["calibration"]
     require(calibration.shape[0] == 2 and calibration.shape[1] > 0, "its intervals have no calibration rows")
-    scores, weights = calibration
-    require(_is_within(scores) and bool(np.all(np.diff(scores) >= 0)), "calibration rows do not ascend")
+    require(_is_within(calibration[0]), "calibration rows do not ascend")
+    return Intervals(Spread(scale), (_calibration(calibration),), np.empty(0))
+
+
+def _by_law(model: AdditiveModel, manifest: dict[str, Any], arrays: Arrays) -> Intervals:
+    """Return checked intervals by a law."""
+    entry, levels = manifest["law"], arrays["levels"]
+    require(isinstance(entry, dict) and entry.get("kind") in LAWS, "the law of its intervals is unknown")
+    zeros, dispersion, power = (entry[name] for name in ("zeros", "dispersion", "power"))
+    require(all(type(value) is float for value in (zeros, dispersion, power)), "its law has no parameters")
+    is_count = entry["kind"] == "counts"
+    least, most = (LEAST_DISPERSION / 2, 1e6) if is_count else (1e-150, 1e150)
+    fine = 0 <= zeros <= MOST_ZEROS and least <= dispersion <= most
+    require(fine and (power == 1.0 if is_count else 1.0 < power < 2.0), "a parameter of its law is out of range")
+    require(model.loss.has_log_link, "a law of counts or amounts is of predictions that may be negative")
+    cuts = entry["cuts"]
+    numbers = isinstance(cuts, list) and len(cuts) < MOST_PARTS and all(type(cut) is float for cut in cuts)
+    require(numbers and all(low < high for low, high in pairwise(cuts)), "the parts of its calibration do not ascend")
+    require(levels.shape[0] == 3, "its intervals have no calibration rows")
+    fine = bool(np.all((levels[0] >= 0) & (levels[0] <= 1)))
+    require(fine, "a level of a calibration row is out of range")
+    parts = [levels[:2, levels[2] == k] for k in range(len(cuts) + 1)]
+    whole = sum(part.shape[1] for part in parts) == levels.shape[1] and all(part.shape[1] for part in parts)
+    require(whole, "its parts have no calibration rows")
+    law = LAWS[entry["kind"]](zeros, dispersion, power)
+    return Intervals(Drawn(law), tuple(_calibration(part) for part in parts), np.array(cuts, np.float64))
+
+
+def _calibration(rows: Any) -> Calibration:
+    """Return checked calibration rows (2, m): scores and weights."""
+    scores, weights = rows
+    require(bool(np.all(np.diff(scores) >= 0)), "calibration rows do not ascend")
     require(bool(np.all((weights > 0) & (weights <= 1))), "a weight of a calibration row is out of range")
-    return replace(saved, model=replace(model, intervals=Intervals(scale, scores.copy(), weights.copy())))
+    return Calibration(scores.copy(), weights.copy())
 
 
 def _is_within(scores: Any) -> bool:

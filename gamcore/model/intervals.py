@@ -1,22 +1,30 @@
-"""Prediction intervals by split conformal: a model of how far outcomes lie from predictions, and how many times as far.
+"""Prediction intervals by split conformal: scores of outcomes, and which of them few calibration rows are beyond.
 
-The error of a row is divided by its scale, the mean |error| that an additive model of the same features expects there
-(locally weighted split conformal: Lei et al., JASA 2018, section 5.2). The two ends of an interval are quantiles of
-these scores over calibration rows that neither model has seen, each tail by itself (Romano, Patterson and Candes,
-NeurIPS 2019, Theorem 2). If calibration rows and a new row are exchangeable, each end is missed with a probability of
-at most (1 - coverage) / 2, whatever the models; without ties also of at least that less 1 / (m + 1).
+A score says how an outcome lies around its prediction (`gamcore.model.outcomes`). Of a continuous target it is the
+error divided by its scale, the mean |error| that an additive model of the same features expects there (locally weighted
+split conformal: Lei et al., JASA 2018, section 5.2). Of a count, or an amount with a mass at 0, it is the level of the
+outcome in a distribution at the prediction, at random within its mass; its calibration is within groups of like
+predictions (Mondrian: Vovk, Gammerman and Shafer 2005, section 4.5), so that the promise holds in each.
+
+The two ends of an interval are quantiles of these scores over calibration rows that no model has seen, each tail by
+itself (Romano, Patterson and Candes, NeurIPS 2019, Theorem 2). If calibration rows and a new row are exchangeable, each
+end is missed with a probability of at most (1 - coverage) / 2, whatever the models; without ties also of at least that
+less 1 / (m + 1). Of outcomes with masses this lower bound is of scores: an end is a possible outcome, and its own mass
+lies inside as a whole, so that more outcomes are inside than were asked for.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.model.outcomes import Drawn, Outcomes, Rows, Spread
 from gamcore.numbers import count, fixed
-from gamcore.types import Codes, Floats
+from gamcore.types import Floats
 
 if TYPE_CHECKING:
     from gamcore.model.additive import AdditiveModel
@@ -24,34 +32,36 @@ if TYPE_CHECKING:
 ROUNDING: Final = 1e-12
 """Share of all weight that sums of weights may miss a quantile by: 20 x .95 must be 19."""
 
+MOST_PARTS: Final = 10
+FEWEST_IN_PART: Final = 100
+"""Most parts by prediction that are calibrated each by itself, and the fewest calibration rows of a part: with a
+hundred, coverage of a part is right to about 1% on average over tables."""
+
 
 @dataclass(frozen=True)
-class Intervals:
-    """What intervals around the predictions of a model are made of.
+class Calibration:
+    """Scores of calibration rows.
 
-    scale : additive model of the mean |error|, on the bins of the model whose errors they are.
-    scores : (m,) errors of the calibration rows, in units of their scales, ascending.
-    weights : (m,) of these rows, in units of the largest that a new row may have.
+    scores : (m,) ascending. weights : (m,) of these rows, in units of the largest that a new row may have.
     """
 
-    scale: AdditiveModel
     scores: Floats
     weights: Floats
 
     @property
     def total(self) -> float:
-        """Weight of the calibration rows; their number where all weigh the same."""
+        """Weight of the rows; their number where all weigh the same."""
         return float(self.weights.sum())
 
     @property
     def most_coverage(self) -> float:
-        """The largest coverage that the calibration rows allow: one row, the new one, lies beyond each end."""
+        """The largest coverage that the rows allow: one row, the new one, lies beyond each end."""
         return max(1.0 - 2.0 / (self.total + 1.0), 0.0)
 
     def factors(self, coverage: float) -> tuple[float, float]:
-        """Return both ends of an interval, in scales from the prediction.
+        """Return the scores of both ends of an interval.
 
-        The upper end is the lowest score that, with all below it, has a share of at least (1 + coverage) / 2 of the
+        That of the upper end is the lowest that, with all below it, has a share of at least (1 + coverage) / 2 of the
         weight of the calibration rows and the new row; the lower one is its mirror image.
         """
         self.check(coverage)
@@ -66,7 +76,7 @@ class Intervals:
         """Raise ValueError where there can be no interval of this coverage."""
         if not isinstance(coverage, int | float | np.number) or not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage is {coverage!r}: it must be a number between 0 and 1, such as 0.9.")
-        needed = 2.0 / (1.0 - coverage) - 1.0
+        needed = _needed(coverage)
         if self.total < needed * (1.0 - ROUNDING):
             raise ValueError(
                 f"A coverage of {coverage} needs {count(np.ceil(needed - ROUNDING))} calibration rows (or groups), and "
@@ -74,14 +84,81 @@ class Intervals:
                 f"calibrate, or ask for at most {fixed(np.floor(self.most_coverage * 1e3) / 1e3, 3)}."
             )
 
-    def around(self, predicted: Floats, codes: Codes, coverage: float, moved: Floats | float = 0.0) -> Floats:
-        """Return the intervals (n, 2) of rows, lower and upper ends in the target's units.
+    def and_also(self, other: Calibration) -> Calibration:
+        """Return the rows of both."""
+        scores, weights = np.r_[self.scores, other.scores], np.r_[self.weights, other.weights]
+        order = np.argsort(scores, kind="stable")
+        return Calibration(scores[order], weights[order])
 
-        predicted : (n,); codes : (p, n) of the same rows; moved : given part of the log of the scale.
+
+@dataclass(frozen=True)
+class Intervals:
+    """What intervals around the predictions of a model are made of.
+
+    outcomes : what scores mean. groups : (g,) calibration rows by their predictions, ascending. cuts : (g - 1,)
+    predictions from which on a row is of the next group.
+    """
+
+    outcomes: Outcomes
+    groups: tuple[Calibration, ...]
+    cuts: Floats
+
+    @property
+    def scale(self) -> AdditiveModel | None:
+        """The model of the mean |error|, where scores are in its units."""
+        return self.outcomes.scale if isinstance(self.outcomes, Spread) else None
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether ends are whole numbers."""
+        return isinstance(self.outcomes, Drawn) and self.outcomes.law.is_whole
+
+    @property
+    def all_rows(self) -> Calibration:
+        """The calibration rows of all groups."""
+        return reduce(Calibration.and_also, self.groups)
+
+    @property
+    def total(self) -> float:
+        """Weight of all calibration rows."""
+        return sum(group.total for group in self.groups)
+
+    @property
+    def most_coverage(self) -> float:
+        """The largest coverage that the calibration rows allow, all groups in one."""
+        return self.all_rows.most_coverage
+
+    def check(self, coverage: float) -> None:
+        """Raise ValueError where there can be no interval of this coverage."""
+        self.all_rows.check(coverage)
+
+    def scores_of_ends(self, predicted: Floats, coverage: float) -> Floats:
+        """Return the scores (n, 2) of the ends at predictions (n,).
+
+        Neighbouring groups are taken together until each has the rows that the coverage needs.
         """
-        width = self.scale.loss.inverse_link(self.scale.score(codes) + moved)
-        with np.errstate(over="ignore"):
-            return np.asarray(predicted[:, None] + width[:, None] * np.array(self.factors(coverage)))
+        self.check(coverage)
+        needed = _needed(coverage) * (1.0 - ROUNDING)
+        joined: list[Calibration] = []
+        place = np.empty(len(self.groups), np.int64)
+        for k, group in enumerate(self.groups):
+            if joined and (joined[-1].total < needed or sum(g.total for g in self.groups[k:]) < needed):
+                joined[-1] = joined[-1].and_also(group)
+            else:
+                joined.append(group)
+            place[k] = len(joined) - 1
+        of_group = np.array([group.factors(coverage) for group in joined])
+        return np.asarray(of_group[place[np.searchsorted(self.cuts, predicted, side="right")]])
+
+    def around(self, rows: Rows, coverage: float) -> Floats:
+        """Return the intervals (n, 2) of rows, lower and upper ends in the target's units."""
+        scores = self.scores_of_ends(rows.predicted, coverage)
+        return np.stack([self.outcomes.ends(scores[:, k], rows) for k in (0, 1)], axis=1)
+
+
+def _needed(coverage: float) -> float:
+    """Return the calibration rows that a coverage needs."""
+    return 2.0 / (1.0 - coverage) - 1.0
 
 
 def unseen_as_missing(model: AdditiveModel) -> AdditiveModel:
@@ -97,10 +174,8 @@ def unseen_as_missing(model: AdditiveModel) -> AdditiveModel:
     return replace(model, terms=tuple(terms))
 
 
-def calibrated(
-    scale: AdditiveModel, scores: Floats, weight: Floats | None, clusters: NDArray[np.int64] | None
-) -> Intervals:
-    """Return intervals from the scores (m,) of calibration rows.
+def calibrated(scores: Floats, weight: Floats | None, clusters: NDArray[np.int64] | None) -> Calibration:
+    """Return the calibration by rows with these scores (m,).
 
     A new row may weigh as much as the heaviest of them, so that with weights the promise is of rows drawn in proportion
     to these (Tibshirani et al., NeurIPS 2019, whose weight of the new row is here at its bound). With clusters every
@@ -110,4 +185,10 @@ def calibrated(
     weight = np.ones(scores.size) if weight is None else weight
     most = float(weight.max()) if clusters is None else np.bincount(clusters, weight)[clusters]
     order = np.argsort(scores, kind="stable")
-    return Intervals(scale, scores[order], (weight / most)[order])
+    return Calibration(scores[order], (weight / most)[order])
+
+
+def cuts_between(predicted: Floats, n_rows: int) -> Floats:
+    """Return where predictions (n,) are cut into tenths; into fewer parts where `n_rows` calibration rows are few."""
+    parts = int(np.clip(n_rows // FEWEST_IN_PART, 1, MOST_PARTS))
+    return np.unique(np.quantile(predicted, np.arange(1, parts) / parts))

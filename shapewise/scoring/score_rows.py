@@ -27,6 +27,9 @@ from shapewise.scoring.reasons import fields_of, letter, listed
 COVERAGE: Final = 0.9
 """Of the prediction intervals in a scored file."""
 
+MOST_WHOLE: Final = 2.0**53
+"""Up to here every whole number is a float."""
+
 
 class ScoreError(ValueError):
     """A table that a model cannot score; the message says how to solve it."""
@@ -143,6 +146,12 @@ class Scorer:
         return [f"{end} {percent(COVERAGE, 0)}" for end in ("low", "high")] if there else []
 
     @property
+    def _whole_ends(self) -> bool:
+        """Whether these are whole numbers."""
+        intervals = self._estimator.single.intervals if isinstance(self._estimator, GAMRegressor) else None
+        return intervals is not None and intervals.are_whole
+
+    @property
     def _classes(self) -> list[str]:
         """Names of the classes if there are more than two."""
         fitted = self._estimator
@@ -163,8 +172,11 @@ class Scorer:
     def schema(self) -> pa.Schema:
         """Names and types of the new columns."""
         texts = ("reason", "decision", "review", "letter", "change", *(["prediction"] if self._classes else []))
-        return pa.schema([(name, pa.string() if plain.startswith(texts) else pa.float64())
-                          for plain, name in self._names.items()])  # fmt: skip
+        counts = self._ends if self._whole_ends else []
+        return pa.schema([
+            (name, pa.string() if plain.startswith(texts) else pa.int64() if plain in counts else pa.float64())
+            for plain, name in self._names.items()
+        ])  # fmt: skip
 
     def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the new columns of some rows."""
@@ -181,7 +193,8 @@ class Scorer:
             exposure = read_numbers(frame[self._exposure]) if there else np.full(len(frame), np.nan)
             columns["expected"] = columns["prediction"] * exposure
         if self._ends:
-            columns |= dict(zip(self._ends, self._interval(X, exposure).T, strict=True))
+            ends = self._interval(X, exposure).T
+            columns |= dict(zip(self._ends, map(whole, ends) if self._whole_ends else ends, strict=True))
         if self._teller is not None:
             columns |= self._reasons(frame, X, columns["prediction"])
         else:
@@ -265,6 +278,13 @@ def _columns(part: pd.DataFrame, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
             empty = (np.nan, "float64") if kind == "number" else (None, "object")
             columns[name] = pd.Series(empty[0], part.index, empty[1])
     return pd.DataFrame(columns, index=part.index)
+
+
+def whole(ends: Floats) -> pd.api.extensions.ExtensionArray:
+    """Return ends (n,) that are whole numbers as such; missing where there is none, or it is beyond 2^53."""
+    with np.errstate(invalid="ignore"):
+        known = np.abs(ends) <= MOST_WHOLE
+    return pd.array(np.where(known, ends, np.nan), dtype="Int64")
 
 
 def _free(name: str, taken: Collection[str]) -> str:

@@ -110,7 +110,7 @@ def answers(estimator: Any) -> list[np.ndarray]:
         for pair in model.pairs:
             curves.append(estimator.explain_pair(*pair.features))
         estimator.smallest_changes(X.iloc[:1], 0.0)
-        if model.intervals is not None:
+        if model.intervals is not None and model.intervals.scale is not None:
             curves += [estimator.uncertainty_.explain_shape(name) for name in names]
     for curve in curves:
         curve.frame()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
 import pandas as pd
 import streamlit as st
 
 from gamcore.estimators.gam import GAMRegressor
-from gamcore.numbers import percent
+from gamcore.numbers import count, number, percent
 from gamcore.viz import plots
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session import state
@@ -15,6 +20,15 @@ from shapewise.ui.widgets import cards
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 USUAL = 0.9
+WIDTH_OF_SCALE: Final = (
+    "Calibrated on held-out rows, which the model has not seen: of all new rows like these, this share lies inside on "
+    "average. The width follows the row: it is wider where outcomes of such rows spread more."
+)
+WIDTH_OF_LAW: Final = (
+    "Calibrated on held-out rows, which the model has not seen, within groups of like predictions: of new rows like "
+    "these, at least this share lies inside on average. An outcome equal to an end is inside, so where many have the "
+    "same outcome, such as 0, more lie inside than was asked for."
+)
 
 
 def offered(of: RowModel) -> list[float]:
@@ -23,8 +37,9 @@ def offered(of: RowModel) -> list[float]:
     return [] if intervals is None else [one for one in COVERAGES if one <= intervals.most_coverage]
 
 
-def show(of: RowModel, row: pd.DataFrame) -> None:
-    """Say between which numbers the outcome of a row lies, with a choice of how often."""
+def show(of: RowModel, row: pd.DataFrame, place: int) -> None:
+    """Say between which numbers the outcome of a row lies, with a choice of how often. place : of the row in its
+    table, whose exposure it has."""
     there, fitted = offered(of), of.estimator
     if not there or not isinstance(fitted, GAMRegressor):
         return
@@ -32,21 +47,40 @@ def show(of: RowModel, row: pd.DataFrame) -> None:
         "How often", there, default=USUAL if USUAL in there else there[-1], required=True, key="coverage",
         format_func=lambda one: percent(one, 0),
     )  # fmt: skip
-    low, high = fitted.predict_interval(row, coverage)[0]
-    exposure = of.about.spec.get("exposure")
-    over = f" over one unit of {md(of.names.column(exposure))}" if exposure else ""
+    exposure, column = of.data.exposure, of.about.spec.get("exposure")
+    given, during = {}, ""
+    if exposure is not None and column:
+        given = {"exposure": exposure[[place]]}
+        during = f" over this row's {md(of.names.column(column))} of {number(float(exposure[place]))}"
+    low, high = fitted.predict_interval(row, coverage, **given)[0]
+    intervals = fitted.single.intervals
+    assert intervals is not None
+    whole = intervals.are_whole
     st.markdown(
-        f"{percent(coverage, 0)} of the outcomes of such rows{over} lie between **{of.say(float(low))}** and "
-        f"**{of.say(float(high))}**.",
-        help="Calibrated on held-out rows, which the model has not seen: of all new rows like these, this share lies "
-        "inside on average. The width follows the row: it is wider where outcomes of such rows spread more.",
+        sentence(coverage, during, float(low), float(high), partial(say_whole, of) if whole else of.say),
+        help=WIDTH_OF_LAW if intervals.scale is None else WIDTH_OF_SCALE,
     )
+
+
+def sentence(coverage: float, during: str, low: float, high: float, say: Callable[[float], str]) -> str:
+    """Say where a share of outcomes lies. during : what they are outcomes of, with a space before it."""
+    rows = f"At least {percent(coverage, 0)} of the outcomes of such rows{during}"
+    if low == high:
+        return f"{rows} are **{say(low)}**."
+    if high == math.inf:
+        return f"{rows} are **{say(low)}** or more: no upper end holds so often."
+    return f"{rows} lie between **{say(low)}** and **{say(high)}**."
+
+
+def say_whole(of: RowModel, value: float) -> str:
+    """Return a whole number as text, in the form and unit of the target."""
+    return of.measure.say(value, count(value))
 
 
 def causes(of: RowModel) -> None:
     """Show what makes outcomes uncertain: the features by how much they widen an interval, and the curve of one."""
     fitted = of.estimator
-    if not offered(of) or not isinstance(fitted, GAMRegressor):
+    if not offered(of) or not isinstance(fitted, GAMRegressor) or not hasattr(fitted, "uncertainty_"):
         return
     box = st.expander("What makes the outcome uncertain", icon=":material/expand:", on_change="rerun",
                       key=f"uncertain-open-{of.about.id}")  # fmt: skip

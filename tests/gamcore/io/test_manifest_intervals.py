@@ -10,6 +10,7 @@ import pytest
 from gamcore import GAMClassifier, GAMRegressor, ModelFileError
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.io.manifest_intervals import INTERVAL_MEMBERS
+from gamcore.model.outcomes import Rows
 from tests.support.fits import friendly
 from tests.support.model_files import array_of, put, rewrite
 
@@ -114,6 +115,69 @@ def test_mutants_are_read_or_refused_and_never_crash(data):
         with contextlib.suppress(ModelFileError):
             model = from_bytes(rewrite(data, arrays={name: changed(array, place, value)})).model
             codes = np.stack([rng.integers(0, of_feature.size, 30) for of_feature in model.bins]).astype(np.uint8)
-            ends = model.intervals.around(model.predict(codes), codes, model.intervals.most_coverage)
+            ends = model.intervals.around(Rows(model.predict(codes), codes), model.intervals.most_coverage)
+            assert not np.isnan(ends).any()
+            assert (ends[:, 0] <= ends[:, 1]).all()
+
+
+@pytest.fixture(scope="module", params=["poisson", "tweedie"])
+def by_law(request):
+    X, y = friendly(900, binary=False)
+    y = np.floor(np.exp(y / 2)) if request.param == "poisson" else np.maximum(y, 0.0)
+    model = GAMRegressor(objective=request.param, outer_bags=2, max_rounds=15, random_state=0)
+    return to_bytes(model.fit(X[:400], y[:400]).fit_intervals(X[400:], y[400:]).to_saved())
+
+
+def test_a_law_has_the_same_bytes_again(by_law):
+    assert to_bytes(from_bytes(by_law)) == by_law
+    assert len(from_bytes(by_law).model.intervals.groups) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (put(["law"], []), "law of its intervals is unknown"),
+        (put(["law", "kind"], "gauss"), "law of its intervals is unknown"),
+        (put(["law", "zeros"], 1.0), "parameter of its law is out of range"),
+        (put(["law", "zeros"], -0.1), "parameter of its law is out of range"),
+        (put(["law", "zeros"], "0"), "law has no parameters"),
+        (put(["law", "dispersion"], 0.0), "parameter of its law is out of range"),
+        (put(["law", "dispersion"], 1e200), "parameter of its law is out of range"),
+        (put(["law", "power"], 2.0), "parameter of its law is out of range"),
+        (put(["law", "cuts"], [2.0, 1.0]), "parts of its calibration do not ascend"),
+        (put(["law", "cuts"], "12"), "parts of its calibration do not ascend"),
+        (put(["law", "cuts"], [1.0, 2.0]), "its parts have no calibration rows"),
+        (put(["law", "cuts"], []), "its parts have no calibration rows"),
+        (put(["loss"], "squared"), "predictions that may be negative"),
+        (lambda manifest: manifest.pop("law"), "lacks 'law'"),
+    ],
+)
+def test_a_law_that_does_not_fit_is_refused(by_law, change, words):
+    with pytest.raises(ModelFileError, match=words):
+        from_bytes(rewrite(by_law, change))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [((0, 0), -0.1, "level of a calibration row"), ((0, -1), 1.1, "level of a calibration row"),
+     ((0, 5), 1.0, "do not ascend"), ((1, 3), 0.0, "weight of a calibration row"),
+     ((2, 3), 7.0, "its parts have no calibration rows")],
+)  # fmt: skip
+def test_levels_that_could_not_be_are_refused(by_law, place, value, words):
+    with pytest.raises(ModelFileError, match=words):
+        from_bytes(rewrite(by_law, arrays={"levels": changed(array_of(by_law, "levels"), place, value)}))
+
+
+def test_mutants_of_a_law_are_read_or_refused(by_law):
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        array = array_of(by_law, "levels")
+        place = tuple(rng.integers(side) for side in array.shape)
+        with contextlib.suppress(ModelFileError):
+            model = from_bytes(
+                rewrite(by_law, arrays={"levels": changed(array, place, float(rng.choice([-1, 0, 0.5, 1, 2])))})
+            ).model
+            codes = np.stack([rng.integers(0, of_feature.size, 30) for of_feature in model.bins]).astype(np.uint8)
+            ends = model.intervals.around(Rows(model.predict(codes), codes), model.intervals.most_coverage)
             assert not np.isnan(ends).any()
             assert (ends[:, 0] <= ends[:, 1]).all()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -16,6 +18,7 @@ from shapewise.store.atomic_files import size_of
 from shapewise.store.workspace import Workspace
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
+from shapewise.ui.explain import expected_range
 from shapewise.ui.session import state
 from tests.support.pages import charts, headlines, open_page
 from tests.support.places import ROOT
@@ -75,14 +78,26 @@ def test_a_class_is_chosen_once_for_all_pages(trained):
     assert set(names) <= drawn
 
 
-def test_a_row_has_a_range_and_what_widens_it(trained):
+def test_a_row_has_a_range_of_its_own_exposure_in_whole_numbers(trained):
     app = open_page("rows", model=trained[1]["claims"].id)
-    words = [one.value for one in app.markdown if "lie between" in one.value]
+    words = [one.value for one in app.markdown if "of the outcomes of such rows" in one.value]
     assert len(words) == 1
-    assert "over one unit of exposure" in words[0]
-    assert "What makes the outcome uncertain" in [one.label for one in app.expander]
+    assert "over this row's exposure" in words[0]
+    ends = re.findall(r"\*\*(.*?)\*\*", words[0])
+    assert ends
+    assert all(re.fullmatch(r"[\d,]+", end) for end in ends)
+    assert "What makes the outcome uncertain" not in [one.label for one in app.expander]
     app = open_page("rows", model=trained[1]["choice"].id)
-    assert not [one for one in app.markdown if "lie between" in one.value]
+    assert not [one for one in app.markdown if "of the outcomes of such rows" in one.value]
+
+
+def test_a_range_is_said_as_it_is():
+    def say(low, high):
+        return expected_range.sentence(0.9, " over 2 years", low, high, lambda value: f"{value:g}")
+
+    assert say(0.0, 3.0) == "At least 90% of the outcomes of such rows over 2 years lie between **0** and **3**."
+    assert say(0.0, 0.0) == "At least 90% of the outcomes of such rows over 2 years are **0**."
+    assert say(1.0, np.inf).endswith("are **1** or more: no upper end holds so often.")
 
 
 def test_classes_have_a_confusion_and_their_rankings(trained):

@@ -1,0 +1,113 @@
+"""How often intervals of counts hold in each tenth of the prediction: `python -m benchmarks.boosting.count_intervals`.
+
+Tables of counts with an exposure, as they come about: the same chance for all rows of a mean, a rate that varies
+between rows, and a share of rows that have 0 whatever their mean, also one that depends on a feature. Each has its own
+model and calibration rows. Reported by tenth of the expected count, as means over tables: the share of *levels* inside,
+each outcome at random within its mass, which is what was asked for but for chance; the share of *outcomes* inside,
+which is larger by those equal to an end; and of rows with a lower end above 0 the share of outcomes that reach it. The
+tables go between two marks of a page (`--doc`).
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.harness.page import markdown, put_between
+from gamcore import GAMRegressor
+from gamcore.model.outcomes import Rows
+from gamcore.types import Floats
+
+MARKS: Final = ("<!-- counts -->", "<!-- /counts -->")
+COVERAGES: Final = (0.8, 0.9, 0.95)
+TRAIN, CALIBRATE, TEST = 1_500, 3_000, 3_000
+LEVELS: Final = (-0.6, 1.4)
+"""Logs of the rate of a year, rare and frequent."""
+
+KINDS: Final = ("gamma rates", "zeros", "lognormal rates", "zeros by a feature", "poisson")
+
+
+def draw(kind: str, level: float, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Floats, Floats]:
+    """Return a table of n rows, their exposures and counts."""
+    X = pd.DataFrame({"age": rng.uniform(18, 80, n).round(), "zone": rng.choice(list("abcd"), n)})
+    exposure = np.where(rng.random(n) < 0.5, 1.0, rng.uniform(0.05, 1.0, n).round(2))
+    mean = np.exp(level + np.sin(X["age"] / 12) + 0.5 * (X["zone"] == "b")).to_numpy() * exposure
+    zeros = np.zeros(n)
+    if kind == "zeros":
+        zeros = np.full(n, 0.25)
+    elif kind == "zeros by a feature":
+        zeros = (0.1 + 0.4 * (X["zone"] == "a")).to_numpy()
+    varied = np.ones(n)
+    if kind in ("gamma rates", "zeros"):
+        varied = rng.gamma(2.0, 0.5, n)
+    elif kind == "lognormal rates":
+        varied = np.exp(rng.normal(-0.32, 0.8, n))
+    return X, exposure, rng.poisson(mean / (1.0 - zeros) * varied) * (rng.random(n) >= zeros) * 1.0
+
+
+def replicate(seed: int) -> list[dict[str, Any]]:
+    """Return the shares of one table by coverage and tenth: two seeds of a kind, all kinds of a level, and again."""
+    kind, level = KINDS[seed // 2 % len(KINDS)], LEVELS[seed // (2 * len(KINDS)) % len(LEVELS)]
+    rng = np.random.default_rng(seed)
+    model = GAMRegressor(objective="poisson", outer_bags=2, max_rounds=60, random_state=seed)
+    X, exposure, y = draw(kind, level, TRAIN, rng)
+    model.fit(X, y, exposure=exposure)
+    X, exposure, y = draw(kind, level, CALIBRATE, rng)
+    model.fit_intervals(X, y, exposure=exposure)
+    X, exposure, y = draw(kind, level, TEST, rng)
+    mean, intervals = model.predict(X, exposure=exposure), model.single.intervals
+    assert intervals is not None
+    place = intervals.outcomes.scores(y, Rows(mean, np.empty((0, TEST), np.uint8)), rng)
+    tenth = np.searchsorted(np.quantile(mean, np.arange(1, 10) / 10), mean)
+    rows = []
+    for coverage in COVERAGES:
+        lower, upper = model.predict_interval(X, coverage, exposure=exposure).T
+        low, high = intervals.scores_of_ends(mean, coverage).T
+        for k in range(10):
+            of = tenth == k
+            above = of & (lower > 0)
+            rows.append({
+                "kind": kind, "coverage": coverage, "tenth": k + 1,
+                "levels": np.mean((place >= low) & (place <= high), where=of),
+                "outcomes": np.mean((y >= lower) & (y <= upper), where=of),
+                "rows above 0": int(above.sum()), "reach it": int((above & (y >= lower)).sum()),
+            })  # fmt: skip
+    return rows
+
+
+def lines(cells: pd.DataFrame, tables: int) -> list[str]:
+    """Return the lines of the page."""
+    by = cells.pivot_table(index="coverage", columns="tenth", values=["levels", "outcomes"]) * 100
+    rows = []
+    for coverage in COVERAGES:
+        mine, asked = cells[cells["coverage"] == coverage], f"{100 * coverage:g}%"
+        above = mine["rows above 0"].sum()
+        reach = f"{100 * mine['reach it'].sum() / above:.1f} of {above:,} rows" if above else ""
+        for what in ("levels", "outcomes"):
+            shares = {str(k): f"{by.loc[coverage, (what, k)]:.1f}" for k in range(1, 11)}
+            rows.append({"asked": asked, "inside": what, **shares, "reach a lower end above 0": reach})
+    head = (
+        f"{tables} tables: {TRAIN:,} rows to fit, {CALIBRATE:,} for `fit_intervals`, {TEST:,} to test. Percent by "
+        "tenth of the expected count."
+    )
+    return [head, "", *markdown(pd.DataFrame(rows).set_index("asked"))]
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    asked.add_argument("--doc", type=Path, help="a page whose marks get the table")
+    asked.add_argument("--runs", type=int, default=200, help="tables")
+    options = asked.parse_args()
+    rows = [row for seed in range(options.runs) for row in replicate(seed)]
+    written = lines(pd.DataFrame(rows), options.runs)
+    if options.doc:
+        put_between(options.doc, MARKS, written)
+    print("\n".join(written))
+
+
+if __name__ == "__main__":
+    main()

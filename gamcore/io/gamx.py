@@ -108,7 +108,7 @@ CONTENTS: Final = (*ADDITIVE, *[(*names, *INTERVAL_MEMBERS) for names in ADDITIV
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
-    "intervals", "evenness", "signs", "shapes", "merged_levels", "edits", "around", "required", "optional",
+    "intervals", "evenness", "signs", "shapes", "merged_levels", "sentinels", "edits", "around", "required", "optional",
     *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""

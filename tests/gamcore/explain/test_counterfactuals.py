@@ -351,14 +351,14 @@ def test_the_direction_of_a_curve_is_that_of_all_its_clear_moves(coded, seed):
 def test_no_change_leads_to_a_corner_of_a_pair_without_rows():
     rng = np.random.default_rng(0)
     n = 3000
-    X = pd.DataFrame({"a": rng.uniform(size=n), "b": rng.uniform(size=n)})
+    X = pd.DataFrame({"a": rng.uniform(size=n), "b": rng.uniform(size=n)}).round(2).floordiv(0.05) * 0.05
     X = X[~((X["a"] > 0.5) & (X["b"] > 0.5))].reset_index(drop=True)
     y = 2 * X["a"] + 2 * X["b"] - 3 * (X["a"] < 0.2) * (X["b"] < 0.2) + 0.3 * rng.normal(size=len(X)) > 0.9
     model = GAMClassifier(max_rounds=60, outer_bags=1, random_state=0, interactions=[("a", "b")]).fit(X, y)
     seen = 0
     for row in range(60):
         for change in model.smallest_changes(X.iloc[[row]], 1.0, Possible()):
-            if len(change.steps) == 1 and change.score > 1:
+            if len(change.steps) == 1:
                 (step,) = change.steps
                 now = X.iloc[row].to_dict() | {step.feature: step.bins.display[step.code - 1]}
                 assert not (now["a"] > 0.65 and now["b"] > 0.65), (row, change.words)

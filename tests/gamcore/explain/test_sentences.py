@@ -261,3 +261,9 @@ def test_a_heat_map_is_read_at_its_clearest_cell():
     assert read_surface(surface([[0.1, -0.2], [0.0, 0.3]], 0.5)).endswith("no clear effect beyond each alone")
     assert read_surface(surface([[9.0, 0], [0, 0]], 0.5, counts=5.0)).endswith("no clear effect beyond each alone")
     assert read_surface(replace(found, whole=np.empty((2, 0, 0)))) == "a and b together, beyond each alone"
+
+
+def test_a_pair_that_helps_is_never_said_to_have_no_effect():
+    vague, clear = surface([[0.1, -0.2], [0.0, 0.3]], 0.5), surface([[0.1, -0.2], [0.0, 1.0]], 0.5)
+    assert read_surface(vague, helps=True) == "a and b together: better predictions, though no single cell stands out"
+    assert read_surface(clear, helps=True) == read_surface(clear)

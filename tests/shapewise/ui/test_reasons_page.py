@@ -145,7 +145,7 @@ def test_a_letter_is_written_to_the_row(sure):
     field(app, "text_area", "Template").set_value("{opening} Answer {decision}, {prediction}; {reasons}").run()
     assert not app.code  # nobody has said yet which answer is good
     good = next(one for one in app.get("button_group") if one.proto.label.startswith("Which answer is good"))
-    good.set_value(["no"]).run()
+    good.set_value("no").run()
     assert space.models.about(model.id).reasons["helps"] == "no"
     chance = next(m.value for m in app.metric if m.label == "Prediction")
     answer = "yes" if "answer is **yes**" in said(app) else "no"

@@ -31,7 +31,7 @@ SPREADS: Final = 0.75
 """Least width of the gap, in quartile distances of the other rows."""
 
 SPIKE: Final = 3.0
-"""Least rows of a sentinel, in the mean rows of the nearest values."""
+"""Least rows of each sentinel, in the mean rows of the nearest values."""
 
 FAR: Final = 2.0
 """Width of a gap, in ranges of the other values, beyond which no higher spike is needed."""
@@ -51,24 +51,27 @@ def sentinels(values: Floats, counts: Floats) -> Bools:
 
 
 def _beyond_gap(values: Floats, counts: Floats) -> int:
-    """Return how many of the highest values are sentinels. What may be sentinels at the other end is left aside."""
-    places, steps = np.arange(1, MOST + 1), np.diff(values)
-    places = places[values.size - places >= FEWEST_VALUES]
-    if not places.size:
-        return 0
-    m = values.size - int(places[np.argmax(steps[-places])])
-    first = int(places[np.argmax(steps[places - 1])])
-    first = first if m - first >= FEWEST_VALUES else 0
-    gap, rows = float(steps[m - 1]), counts[m:]
-    inside, own = values[first:m], counts[first:m]
+    """Return how many of the highest values are sentinels: as many as lie together beyond a gap."""
+    for n in range(MOST, 0, -1):
+        if values.size - n >= FEWEST_VALUES and _stand_alone(values, counts, n):
+            return n
+    return 0
+
+
+def _stand_alone(values: Floats, counts: Floats, n: int) -> bool:
+    """Return whether the n highest values lie beyond a gap, and are spikes. What may be sentinels at the other end is
+    left aside."""
+    end, steps = values.size - n, np.diff(values)
+    first = 1 + int(np.argmax(steps[:MOST]))
+    first = first if end - first >= FEWEST_VALUES else 0
+    inside, own, rows, gap = values[first:end], counts[first:end], counts[end:], steps[end - 1]
     if rows.sum() < FEWEST_ROWS or gap < STEPS * np.diff(inside[-NEAREST:]).max():
-        return 0
-    if gap < FAR * (inside[-1] - inside[0]):
-        share = np.cumsum(own) / own.sum()
-        low, high = inside[np.searchsorted(share, (0.25, 0.75))]
-        if gap < SPREADS * (high - low) or rows.mean() < SPIKE * own[-NEAREST:].mean():
-            return 0
-    return int(rows.size)
+        return False
+    if gap >= FAR * (inside[-1] - inside[0]):
+        return True
+    share = np.cumsum(own) / own.sum()
+    low, high = inside[np.searchsorted(share, (0.25, 0.75))]
+    return bool(gap >= SPREADS * (high - low) and rows.min() >= SPIKE * own[-NEAREST:].mean())
 
 
 def _below_zero(values: Floats, counts: Floats) -> int:

@@ -26,7 +26,7 @@ from gamcore.explain.curves import FEW_ROWS, Curve, explain_shape
 from gamcore.model.additive import AdditiveModel
 from gamcore.numbers import exact
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
-from gamcore.types import Bools, Codes, Floats
+from gamcore.types import Bools, Codes, Floats, Ints
 
 MOST_FEATURES: Final = 3
 MOST_TOGETHER: Final = 12
@@ -176,20 +176,19 @@ def _spread(model: AdditiveModel, train_share: float) -> tuple[AdditiveModel, fl
     return spread, pointwise(spread.n_refits) * scale if spread.n_refits >= FEWEST_QUICK else 0.0
 
 
-def _is_clear(model: AdditiveModel, codes: Codes, place: int, gain: Floats, train_share: float) -> Bools:
-    """Return for which codes (size,) of one feature the band of a row's gain excludes 0; all where there is no band."""
+def _is_clear(model: AdditiveModel, codes: Codes, place: int, news: Ints, gain: Floats, train_share: float) -> Bools:
+    """Return for which new codes (m,) of one feature the band of a row's gain (m,) excludes 0; all where there is no
+    band."""
     spread, scale = _spread(model, train_share)
-    if not scale:
-        return np.ones(gain.size, bool)
-    own, every = int(codes[place]), np.arange(gain.size)
-    refits = spread.terms[place].refits - spread.terms[place].refits[:, [own]]
+    if not scale or not news.size:
+        return np.ones(news.size, bool)
+    both = np.append(news, int(codes[place]))
+    refits = spread.terms[place].refits[:, both]
     for pair in spread.pairs:
         if place in pair.features:
-            other = np.full(gain.size, int(codes[pair.features[pair.features[0] == place]]))
-            first, second = (every, other) if pair.features[0] == place else (other, every)
-            at = pair.refits_at(first, second)
-            refits = refits + at - at[:, [own]]
-    return np.abs(gain) > scale * deviation(refits)
+            first, second = (both if j == place else np.full(both.size, int(codes[j])) for j in pair.features)
+            refits = refits + pair.refits_at(first, second)
+    return np.abs(gain) > scale * deviation(refits[:, :-1] - refits[:, -1:])
 
 
 def direction(curve: Curve, usable: Bools) -> int:
@@ -227,8 +226,11 @@ class Ways:
     directions: tuple[int, ...]
     supported: tuple[Bools, ...]
 
-    def codes(self, codes: Codes, place: int, gain: Floats) -> Bools:
-        """Return to which codes (size,) of one feature a row (p,) may change. gain : of the score, by each of them."""
+    def codes(self, codes: Codes, place: int, gain: Floats, side: float) -> Ints:
+        """Return to which codes of one feature a row (p,) may change.
+
+        gain : (size,) of the score by each code, towards the side of the line: 1 above it, -1 below it.
+        """
         bins, counts, own = self.model.bins[place], self.model.terms[place].counts, int(codes[place])
         allowed = self.possible.codes(bins) & (counts >= FEW_ROWS) & (gain > 0)
         allowed[own] = False
@@ -236,15 +238,13 @@ class Ways:
             if place in pair.features:
                 first, second = pair.features
                 allowed &= cells[:, codes[second]] if place == first else cells[codes[first]]
-        return (
-            allowed if self.possible.any_way else allowed & _is_clear(self.model, codes, place, gain, self.train_share)
-        )
-
-    def with_it(self, codes: Codes, place: int, side: float) -> Bools:
-        """Return which codes (size,) of one feature lie in the direction that takes the score to a side of the line."""
-        way, every = int(side) * self.directions[place], np.arange(self.model.bins[place].size)
-        own = int(codes[place])
-        return np.ones(every.size, bool) if not way or not 0 < own < every.size - 1 else way * (every - own) > 0
+        way = int(side) * self.directions[place]
+        if way and 0 < own < bins.size - 1:
+            allowed &= way * (np.arange(bins.size) - own) > 0
+        news = np.flatnonzero(allowed)
+        if self.possible.any_way:
+            return news
+        return news[_is_clear(self.model, codes, place, news, gain[news], self.train_share)]
 
 
 def ways(model: AdditiveModel, possible: Possible = USUAL, train_share: float = USUAL_SHARE) -> Ways:
@@ -287,7 +287,7 @@ def _options(ways: Ways, codes: Codes, place: int, start: tuple[float, float]) -
     bins, counts = ways.model.bins[place], ways.model.terms[place].counts
     gain = side * (scores_by_code(ways.model, codes, place) - now)
     passed = _passed(bins, counts, int(codes[place]))
-    order = np.flatnonzero(ways.codes(codes, place, gain) & ways.with_it(codes, place, side))
+    order = ways.codes(codes, place, gain, side)
     order = order[np.lexsort((-gain[order], passed[order]))]
     before = np.concatenate([[0.0], np.maximum.accumulate(gain[order])[:-1]]) if order.size else np.empty(0)
     kept = order[gain[order] > before]

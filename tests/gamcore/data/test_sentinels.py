@@ -44,7 +44,7 @@ def codes_for(values, share):
     """Return sentinels that people plant in a share of the rows of a column of such values."""
     top, least = float(values.max()), float(values.min())
     nines = 10.0 ** np.ceil(np.log10(4 * max(top, 1))) - 1
-    made = [[nines], [nines - 1, nines], [nines - 3, nines - 1], [-nines], [10 * nines + 9], [-nines, nines]]
+    made = [[nines], [nines - 1, nines], [nines - 3, nines - 1], [-nines], [nines, 10 * nines + 9], [-nines, nines]]
     return made + ([[-1.0]] if least > 0 else []) + ([[0.0]] if top < 120 and least > 9 and share > 0.02 else [])
 
 

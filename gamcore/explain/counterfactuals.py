@@ -234,10 +234,6 @@ class Ways:
         bins, counts, own = self.model.bins[place], self.model.terms[place].counts, int(codes[place])
         allowed = self.possible.codes(bins) & (counts >= FEW_ROWS) & (gain > 0)
         allowed[own] = False
-        for pair, cells in zip(self.model.pairs, self.supported, strict=True):
-            if place in pair.features:
-                first, second = pair.features
-                allowed &= cells[:, codes[second]] if place == first else cells[codes[first]]
         way = int(side) * self.directions[place]
         if way and 0 < own < bins.size - 1:
             allowed &= way * (np.arange(bins.size) - own) > 0
@@ -245,6 +241,16 @@ class Ways:
         if self.possible.any_way:
             return news
         return news[_is_clear(self.model, codes, place, news, gain[news], self.train_share)]
+
+    def among_rows(self, rows: Codes, codes: Codes) -> Bools:
+        """Return which changed rows (p, n) lie, in all pairs where they differ from the row (p,), in cells with enough
+        rows."""
+        fine = np.ones(rows.shape[1], bool)
+        for pair, cells in zip(self.model.pairs, self.supported, strict=True):
+            first, second = (rows[j] for j in pair.features)
+            same = (first == codes[pair.features[0]]) & (second == codes[pair.features[1]])
+            fine &= same | cells[first, second]
+        return fine
 
 
 def ways(model: AdditiveModel, possible: Possible = USUAL, train_share: float = USUAL_SHARE) -> Ways:
@@ -321,7 +327,7 @@ class _Search:
                 rows[place, k] = code
         scores, (low, high) = self.model.score(rows), score_band(self.model, rows, self.ways.train_share)
         end = np.where(np.isnan(low), scores, low if self.side > 0 else high)
-        crossed = np.flatnonzero(self.side * (end - self.line) > 0)
+        crossed = np.flatnonzero((self.side * (end - self.line) > 0) & self.ways.among_rows(rows, self.codes))
         if not crossed.size:
             return []
         k = int(crossed[0])

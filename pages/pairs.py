@@ -119,6 +119,7 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
         f"{count(beyond)} of {count(len(ranking))} pairs interact more than chance would produce (dotted line), "
         f"measured on {count(rows)} training rows{of}: how much a cut of both features lowers the {error}."
         + (" The dots say what pairs in the model gain on held-out rows." if len(worth) else "")
+        + _for_accuracy(ranking, worth)
         + _useless(worth)
     )
 
@@ -128,7 +129,19 @@ def _useless(worth: pd.DataFrame) -> str:
     bad = [f"{row.feature_1} × {row.feature_2}" for row in worth.itertuples() if row.worth <= 0]
     if not bad:
         return ""
-    return f" **{md(', '.join(bad))}** {'does' if len(bad) == 1 else 'do'} not help there: leave them out."
+    one = len(bad) == 1
+    return f" **{md(', '.join(bad))}** {'does' if one else 'do'} not help there: leave {'it' if one else 'them'} out."
+
+
+def _for_accuracy(ranking: pd.DataFrame, worth: pd.DataFrame) -> str:
+    """Say which of the model's pairs do not interact more than chance, but may be kept for what they gain."""
+    both = ranking.merge(worth, on=["feature_1", "feature_2"])
+    weak = both[(both["strength"] <= ranking.attrs["chance"]) & (both["worth"] > 0)]
+    if not len(weak):
+        return ""
+    names = ", ".join(f"{row.feature_1} × {row.feature_2}" for row in weak.itertuples())
+    n = "1 is" if len(weak) == 1 else f"{count(len(weak))} are"
+    return f" Of the model's {count(len(worth))} pairs, {n} not beyond chance and kept for accuracy: {md(names)}."
 
 
 begin("Pairs", "Which features interact, and what they do together beyond their separate effects.")
@@ -136,6 +149,7 @@ model, scale = cards.effects_in_view()
 estimator: GAMRegressor | GAMClassifier = state.estimator(model.id)
 spec = live.base_spec(model.spec, estimator)
 shown: Any = estimator
+gains: dict[tuple[str, str], bool] = {}
 if len(estimator.model_.bins) < 2:
     st.info("The model has one feature: a pair needs two.", icon=":material/grid_on:")
     st.stop()
@@ -143,6 +157,7 @@ if spec is None:
     st.caption("The ranking of all pairs needs the table that the model was trained on.")
 elif engine.prepared():  # if not, it says so, and the model's pairs are shown meanwhile
     ranking, worth, rows = ranked(model.id)
+    gains = {(row.feature_1, row.feature_2): row.low > 0 for row in worth.itertuples()}
     if ranking.empty:
         st.info("Fewer than two features of the model vary: there is no pair to rank.", icon=":material/grid_on:")
         st.stop()
@@ -159,4 +174,4 @@ elif engine.prepared():  # if not, it says so, and the model's pairs are shown m
 if not shown.model_.pairs:
     st.info("This model has no pairs: choose how many above, and train.", icon=":material/grid_on:")
     st.stop()
-joint.show(model, shown, state.data(model) if spec else None, shown is estimator, scale)
+joint.show(model, shown, state.data(model) if spec else None, shown is estimator, scale, gains)

@@ -10,11 +10,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gamcore.data.column_names import PLAIN
 from gamcore.explain.curves import Curve
-from gamcore.explain.tasks import TASK, Agreement
+from gamcore.explain.tasks import TASK, Agreement, levels_there
+from gamcore.model.losses import LOSSES
+from gamcore.model.scales import say
 from gamcore.multitask.model import TreePart
 from gamcore.numbers import fixed, percent
 from gamcore.numbers import number as measured
+from gamcore.types import Ints
 from gamcore.viz import files as export
 from gamcore.viz import plots
 from shapewise.training.dataset import Data
@@ -120,20 +124,48 @@ def multiples(names: list[str]) -> None:
         shown = present[page * MULTIPLES : (page + 1) * MULTIPLES]
     common = state.seen(model, curve(model.id, feature, None, "common"))
     own = [state.seen(model, curve(model.id, feature, t, part)) for t in shown]
-    curves = [one.on(scale) for one in own]
-    beside = [replace(common, base=one.base).on(scale) for one in own]  # in points: both at the task's base rate
+    there = [levels_there(one) for one in own]
+    curves = [_of(one, places).on(scale) for one, places in zip(own, there, strict=True)]
+    beside = [
+        replace(_of(common, places), base=one.base).on(scale)  # in points: both at the task's base rate
+        for one, places in zip(own, there, strict=True)
+    ]
     limits = plots.common_limits([*beside, *curves])
     columns = st.columns(3)
     for k, (t, one, other) in enumerate(zip(shown, curves, beside, strict=True)):
         with columns[k % 3].container(border=True):
             cards.small(plots.small(one, limits, other, tasks[t], 190), f"multiple-{model.id}-{t}")
             mark = ":material/warning: " if compared_curves.verdict[t] == "reverses" else ""
-            st.caption(f"{mark}{md(named.term(feature))} {FLAGS[compared_curves.verdict[t]]}")
+            words = _apart(compared_curves, t, own[k]) or FLAGS[compared_curves.verdict[t]]
+            of_all = "" if part == "whole" else "With all trees: "
+            st.caption(f"{mark}{of_all}{md(named.term(feature))} {words}")
     everything = pd.concat([one.frame().assign(task=tasks[t]) for t, one in zip(shown, curves, strict=True)])
     downloads.button(
         "CSV", lambda: export.safe_csv(everything), export.file_name(model.name, feature, "csv"),
         f"multiples-csv-{model.id}", ":material/download:",
     )  # fmt: skip
+
+
+def _of(curve: Curve, places: Ints) -> Curve:
+    """Return a curve with some of its levels; one of a number as it is."""
+    return curve.of_levels(places) if curve.labels else curve
+
+
+def _apart(agreement: Agreement, t: int, own: Curve) -> str:
+    """Say by how much a task's curve lies above or below the common one of the same shape, on the scale that is drawn;
+    nothing where it does not."""
+    if not agreement.apart(t):
+        return ""
+    by = float(agreement.shift[t])
+    way = "higher" if by > 0 else "lower"
+    loss = LOSSES[own.loss]
+    if scale not in loss.scales or scale == "link":
+        measure = PLAIN if own.unit else state.names_of(model).of(model.target).measure
+        return f"has the common shape, {measure.say(abs(by), measured(abs(by), 2))} {way}"
+    value = float(loss.effect(np.array(by), scale, own.base))
+    if scale == "ratio":
+        return f"has the common shape, {way}: {say(value, scale)}"
+    return f"has the common shape, {fixed(abs(value), 1)} points {way}"
 
 
 def _say(agreement: Agreement) -> None:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from gamcore.data.columns import MISSING, UNSEEN
 from gamcore.data.numbers_in_order import code_type, codes_of, distinct_values
 from gamcore.data.own_bins import LEARNT, OwnBins
+from gamcore.data.sentinels import sentinels
 from gamcore.data.table import Feature, Table, Values, as_table, read_feature
 from gamcore.kernels import CODE, MOST_CODES, N_CODES
 from gamcore.types import Codes, Floats, Ints
@@ -52,6 +53,7 @@ class Bins:
     low, high : range of the values seen, numbers and dates.
     beside : (2, K - 1) for each cut, the training values next to it below and above: any number between them, or the
         upper one, cuts the same rows. Empty where it is not known.
+    sentinels : values of a number that stand for no amount (`data.sentinels`).
     """
 
     feature: Feature
@@ -63,6 +65,7 @@ class Bins:
     high: float = np.nan
     merged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     beside: Floats = field(default_factory=lambda: np.empty((2, 0)))
+    sentinels: tuple[float, ...] = ()
 
     @property
     def members(self) -> tuple[tuple[str, ...], ...]:
@@ -96,6 +99,13 @@ class Bins:
     def dtype(self) -> type:
         """The type of its codes."""
         return code_type(self.size)
+
+    @property
+    def of_sentinels(self) -> NDArray[np.bool_]:
+        """Which codes (size,) hold a sentinel."""
+        marks = np.zeros(self.size, bool)
+        marks[codes_of(np.array(self.sentinels, np.float64), self.cuts)] = bool(self.sentinels)
+        return marks
 
     def encode(self, values: Values) -> Codes:
         """Return the codes (n,) of values read by `table.read_feature`."""
@@ -185,7 +195,9 @@ def _bin_numbers(feature: Feature, values: Floats, weights: Floats | None, max_v
     has_rows = running[ends + 1] > before
     display = np.where(has_rows, distinct[median.clip(max=distinct.size - 1)], edges[:-1] / 2 + edges[1:] / 2)
     beside = np.stack([distinct[ends[:-1]], distinct[ends[:-1] + 1]])
-    return Bins(feature, cuts, display, low=low, high=high, beside=beside)
+    alone = sentinels(distinct, heavy) if feature.kind == "number" else np.zeros(0, bool)
+    codes = tuple(distinct[: alone.size][alone].tolist())
+    return Bins(feature, cuts, display, low=low, high=high, beside=beside, sentinels=codes)
 
 
 def _bin_levels(

@@ -12,7 +12,7 @@ from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.estimators.base import TableEstimator
 from gamcore.explain import curves as explain
-from gamcore.explain.counterfactuals import EVERYTHING, Change, Possible, smallest_changes
+from gamcore.explain.counterfactuals import USUAL, Change, Possible, smallest_changes, ways
 from gamcore.explain.importance import Importance, importance, term_names
 from gamcore.explain.surfaces import Rectangle, Surface, explain_pair
 from gamcore.model.additive import AdditiveModel
@@ -77,7 +77,7 @@ class Explained(TableEstimator):
         """Return the contributions that add up to each row's score."""
         return explain.explain_rows(self.single, self._encode(X))
 
-    def smallest_changes(self, row: Any, line: float, possible: Possible = EVERYTHING) -> list[Change]:
+    def smallest_changes(self, row: Any, line: float, possible: Possible = USUAL) -> list[Change]:
         """Return the most usual changes of up to three features that take the score of a one-row table across a line.
 
         possible : columns that may not change, and limits of others.
@@ -87,4 +87,4 @@ class Explained(TableEstimator):
             raise TableError(f"The table has {codes.shape[1]} rows: pass a single row.")
         if not np.isfinite(line):
             raise TableError(f"The line is {line}: pass a finite score.")
-        return smallest_changes(self.single, codes[:, 0], line, possible, self.train_share)
+        return smallest_changes(codes[:, 0], line, ways(self.single, possible, self.train_share))

@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.estimators.additive import AdditiveEstimator
-from gamcore.explain.counterfactuals import EVERYTHING, Possible
+from gamcore.explain.counterfactuals import USUAL, Possible
 from gamcore.explain.recourse import Recourse, recourse_of
 
 
 def recourse(
-    model: AdditiveEstimator, X: Any, line: float, possible: Possible = EVERYTHING, *, up: bool = True,
+    model: AdditiveEstimator, X: Any, line: float, possible: Possible = USUAL, *, up: bool = True,
     step: Callable[[float], None] | None = None,
 ) -> Recourse:  # fmt: skip
     """Return for each row (n,) of a table the smallest allowed change that takes its score across a line.

@@ -1,7 +1,9 @@
 """Counterfactuals: the most usual changes of up to three features that take a row's score across a line.
 
-A change goes only to bins with enough training rows, and only counts where the band of the new score lies wholly beyond
-the line. It is as unusual as the share of training rows that it passes.
+A change goes only to bins with enough training rows, also of the pairs that it touches, and only counts where the band
+of the new score lies wholly beyond the line. It is as unusual as the share of training rows that it passes. Unless it
+is asked for (`Possible`), no step leads from or to a sentinel, undoes the past, is no clear gain by itself, or goes
+against the direction in which the feature's whole curve clearly leads.
 """
 
 from __future__ import annotations
@@ -18,11 +20,14 @@ from numpy.typing import NDArray
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import NO_NAMES, ColumnNames
 from gamcore.data.dates import as_date
+from gamcore.data.past import of_the_past
+from gamcore.explain.cell_support import supported
+from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.support import FEW_ROWS
 from gamcore.model.additive import AdditiveModel
 from gamcore.numbers import exact
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
-from gamcore.types import Codes, Floats
+from gamcore.types import Bools, Codes, Floats, Ints
 
 MOST_FEATURES: Final = 3
 MOST_TOGETHER: Final = 12
@@ -77,16 +82,32 @@ class Change:
 
 @dataclass(frozen=True)
 class Possible:
-    """What may change. fixed : columns that may not. limits : by column, the lowest and highest value that a number
-    (days for a date) may take; None where there is no limit."""
+    """What may change.
+
+    fixed : columns that may not. limits : by column, the lowest and highest value that a number (days for a date) may
+    take; None where there is no limit. past : whether columns whose names speak of the past may change
+    (`data.past`). sentinels : whether values that stand for no amount count as any others (`data.sentinels`).
+    any_way : whether a step may also be unclear by itself, or go against the direction of its feature's curve.
+    """
 
     fixed: Collection[str] = ()
     limits: Mapping[str, tuple[float | None, float | None]] | None = None
+    past: bool = False
+    sentinels: bool = False
+    any_way: bool = False
+
+    def is_free(self, bins: Bins, code: int) -> bool:
+        """Return whether a feature of a row may change, given its code."""
+        column = bins.feature.column
+        over = not self.past and of_the_past(column)
+        return column not in self.fixed and not over and (self.sentinels or not bins.of_sentinels[code])
 
     def codes(self, bins: Bins) -> NDArray[np.bool_]:
         """Return which codes (size,) of a feature a row may change to: never missing, never unseen."""
         allowed = np.ones(bins.size, bool)
         allowed[[0, -1]] = False
+        if not self.sentinels:
+            allowed &= ~bins.of_sentinels
         low, high = (self.limits or {}).get(bins.feature.column, (None, None))
         if not bins.feature.is_category:
             allowed[1:-1] &= (bins.display >= (-np.inf if low is None else low)) & (
@@ -95,7 +116,7 @@ class Possible:
         return allowed
 
 
-EVERYTHING: Final = Possible()
+USUAL: Final = Possible()
 
 
 @dataclass(frozen=True)
@@ -136,33 +157,124 @@ def score_band(model: AdditiveModel, codes: Codes, train_share: float = USUAL_SH
     """Return the ends of the 95% band of the scores (n,) of rows (p, n), from half-sample refits where there are any;
     NaN where there are too few refits."""
     score = model.score(codes)
-    spread = model.halves if model.halves is not None else model
-    scale = half_scale(train_share, model.clarity) if model.halves is not None else quick_scale(train_share)
-    if not scale or spread.n_refits < FEWEST_QUICK:
+    spread, scale = _spread(model, train_share)
+    if not scale:
         return np.full(score.size, np.nan), np.full(score.size, np.nan)
     refits = np.repeat(spread.refit_intercepts[:, None], score.size, axis=1)
     for term in spread.terms:
         refits = refits + term.refits[:, codes[term.feature]]
     for pair in spread.pairs:
         refits = refits + pair.refits_at(codes[pair.features[0]], codes[pair.features[1]])
-    reach = pointwise(len(refits)) * scale * deviation(refits)
+    reach = scale * deviation(refits)
     return score - reach, score + reach
 
 
-def smallest_changes(
-    model: AdditiveModel, codes: Codes, line: float, possible: Possible = EVERYTHING, train_share: float = USUAL_SHARE
-) -> list[Change]:
+def _spread(model: AdditiveModel, train_share: float) -> tuple[AdditiveModel, float]:
+    """Return the refits that bands come from, and half of a band's width in their standard deviations; 0 where there
+    are too few."""
+    spread = model.halves if model.halves is not None else model
+    scale = half_scale(train_share, model.clarity) if model.halves is not None else quick_scale(train_share)
+    return spread, pointwise(spread.n_refits) * scale if spread.n_refits >= FEWEST_QUICK else 0.0
+
+
+def _is_clear(model: AdditiveModel, codes: Codes, place: int, news: Ints, gain: Floats, train_share: float) -> Bools:
+    """Return for which new codes (m,) of one feature the band of a row's gain (m,) excludes 0; all where there is no
+    band."""
+    spread, scale = _spread(model, train_share)
+    if not scale or not news.size:
+        return np.ones(news.size, bool)
+    both = np.append(news, int(codes[place]))
+    refits = spread.terms[place].refits[:, both]
+    for pair in spread.pairs:
+        if place in pair.features:
+            first, second = (both if j == place else np.full(both.size, int(codes[j])) for j in pair.features)
+            refits = refits + pair.refits_at(first, second)
+    return np.abs(gain) > scale * deviation(refits[:, :-1] - refits[:, -1:])
+
+
+def direction(curve: Curve, usable: Bools) -> int:
+    """Return 1 where a curve clearly rises between some of its `usable` bins (K,) and nowhere clearly falls, -1 where
+    it only falls, and 0 where neither or both is clear. A move is clear where the band at one end is wholly beyond that
+    at the other."""
+    if curve.labels or not curve.has_band:
+        return 0
+    low, high = curve.whole if curve.has_whole else (curve.lower, curve.upper)
+    low, high = low[usable], high[usable]
+    if low.size < 2:
+        return 0
+    rises = bool((low[1:] > np.minimum.accumulate(high)[:-1]).any())
+    falls = bool((high[1:] < np.maximum.accumulate(low)[:-1]).any())
+    return int(rises) - int(falls)
+
+
+def _directions(model: AdditiveModel, train_share: float) -> tuple[int, ...]:
+    """Return the direction of the score along each feature: that which the model promises, or its curve shows."""
+    signs = list(model.signs or [0] * len(model.bins))
+    for place, (bins, term) in enumerate(zip(model.bins, model.terms, strict=True)):
+        usable = ((term.counts >= FEW_ROWS) & ~bins.of_sentinels)[1:-1]
+        signs[place] = signs[place] or direction(explain_shape(model, place, train_share), usable)
+    return tuple(signs)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What may change in the rows of a model, found once for all of them. directions : of each feature, where steps may
+    only go with it; 0 where they may go either way. supported : of each pair, the cells with enough rows."""
+
+    model: AdditiveModel
+    possible: Possible
+    train_share: float
+    directions: tuple[int, ...]
+    supported: tuple[Bools, ...]
+
+    def codes(self, codes: Codes, place: int, gain: Floats, side: float) -> Ints:
+        """Return to which codes of one feature a row (p,) may change.
+
+        gain : (size,) of the score by each code, towards the side of the line: 1 above it, -1 below it.
+        """
+        bins, counts, own = self.model.bins[place], self.model.terms[place].counts, int(codes[place])
+        allowed = self.possible.codes(bins) & (counts >= FEW_ROWS) & (gain > 0)
+        allowed[own] = False
+        way = int(side) * self.directions[place]
+        if way and 0 < own < bins.size - 1:
+            allowed &= way * (np.arange(bins.size) - own) > 0
+        news = np.flatnonzero(allowed)
+        if self.possible.any_way:
+            return news
+        return news[_is_clear(self.model, codes, place, news, gain[news], self.train_share)]
+
+    def among_rows(self, rows: Codes, codes: Codes) -> Bools:
+        """Return which changed rows (p, n) lie, in all pairs where they differ from the row (p,), in cells with enough
+        rows."""
+        fine = np.ones(rows.shape[1], bool)
+        for pair, cells in zip(self.model.pairs, self.supported, strict=True):
+            first, second = (rows[j] for j in pair.features)
+            same = (first == codes[pair.features[0]]) & (second == codes[pair.features[1]])
+            fine &= same | cells[first, second]
+        return fine
+
+
+def ways(model: AdditiveModel, possible: Possible = USUAL, train_share: float = USUAL_SHARE) -> Ways:
+    """Return what may change in the rows of a model."""
+    free = (0,) * len(model.bins)
+    directions = free if possible.any_way else _directions(model, train_share)
+    return Ways(model, possible, train_share, directions, tuple(supported(model, pair) for pair in model.pairs))
+
+
+def smallest_changes(codes: Codes, line: float, ways: Ways) -> list[Change]:
     """Return the changes that take the score of a row (p,) across `line`, the most usual first: the best of each
     feature alone, and the best of two and of three features where those pass fewer rows.
 
     Features made from one date column do not change alone, so they are left out.
     """
+    model = ways.model
     now = float(model.score(codes[:, None])[0])
     side = -1.0 if now >= line else 1.0
     columns = [bins.feature.column for bins in model.bins]
-    free = [j for j, name in enumerate(columns) if columns.count(name) == 1 and name not in possible.fixed]
-    options = [made for j in free if (made := _options(model, codes, j, (now, side), possible)) is not None]
-    search = _Search(model, codes, line, side, train_share)
+    free = [j for j, bins in enumerate(model.bins)
+            if columns.count(columns[j]) == 1 and ways.possible.is_free(bins, int(codes[j]))]  # fmt: skip
+    options = [made for j in free if (made := _options(ways, codes, j, (now, side))) is not None]
+    search = _Search(ways, codes, line, side)
     changes = [change for of in options for change in search.first([of])]
     best = min((change.passed for change in changes), default=np.inf)
     strongest = sorted(options, key=lambda of: -of.gain.max())[:MOST_TOGETHER]
@@ -173,20 +285,16 @@ def smallest_changes(
     return sorted(changes, key=lambda change: change.passed)
 
 
-def _options(
-    model: AdditiveModel, codes: Codes, place: int, start: tuple[float, float], possible: Possible
-) -> _Options | None:
+def _options(ways: Ways, codes: Codes, place: int, start: tuple[float, float]) -> _Options | None:
     """Return a feature's changes towards the line, of which none is both less usual and weaker than another.
 
     start : the score of the row, and 1 where the line is above it, -1 where it is below.
     """
     now, side = start
-    bins, counts = model.bins[place], model.terms[place].counts
-    allowed = possible.codes(bins) & (counts >= FEW_ROWS)
-    allowed[codes[place]] = False
-    gain = side * (scores_by_code(model, codes, place) - now)
+    bins, counts = ways.model.bins[place], ways.model.terms[place].counts
+    gain = side * (scores_by_code(ways.model, codes, place) - now)
     passed = _passed(bins, counts, int(codes[place]))
-    order = np.flatnonzero(allowed & (gain > 0))
+    order = ways.codes(codes, place, gain, side)
     order = order[np.lexsort((-gain[order], passed[order]))]
     before = np.concatenate([[0.0], np.maximum.accumulate(gain[order])[:-1]]) if order.size else np.empty(0)
     kept = order[gain[order] > before]
@@ -197,11 +305,15 @@ def _options(
 class _Search:
     """A search for changes of one row (p,) that cross a line. side : 1 to go up, -1 to go down."""
 
-    model: AdditiveModel
+    ways: Ways
     codes: Codes
     line: float
     side: float
-    train_share: float
+
+    @property
+    def model(self) -> AdditiveModel:
+        """The model whose score is to cross the line."""
+        return self.ways.model
 
     def first(self, options: list[_Options], n: int = 1, below: float = np.inf) -> list[Change]:
         """Return the most usual change of n features that crosses the line and passes fewer rows than `below`, or
@@ -214,9 +326,9 @@ class _Search:
         for k, (_, chosen) in enumerate(tried):
             for place, code in chosen:
                 rows[place, k] = code
-        scores, (low, high) = self.model.score(rows), score_band(self.model, rows, self.train_share)
+        scores, (low, high) = self.model.score(rows), score_band(self.model, rows, self.ways.train_share)
         end = np.where(np.isnan(low), scores, low if self.side > 0 else high)
-        crossed = np.flatnonzero(self.side * (end - self.line) > 0)
+        crossed = np.flatnonzero((self.side * (end - self.line) > 0) & self.ways.among_rows(rows, self.codes))
         if not crossed.size:
             return []
         k = int(crossed[0])

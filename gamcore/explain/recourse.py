@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from gamcore.explain.counterfactuals import EVERYTHING, Change, Possible, smallest_changes
+from gamcore.explain.counterfactuals import USUAL, Change, Possible, smallest_changes, ways
 from gamcore.model.additive import AdditiveModel
 from gamcore.stats.bands import USUAL_SHARE
 from gamcore.types import Bools, Codes
@@ -51,7 +51,7 @@ class Recourse:
 
 
 def recourse_of(
-    model: AdditiveModel, codes: Codes, line: float, possible: Possible = EVERYTHING, *, up: bool = True,
+    model: AdditiveModel, codes: Codes, line: float, possible: Possible = USUAL, *, up: bool = True,
     train_share: float = USUAL_SHARE, step: Callable[[float], None] | None = None,
 ) -> Recourse:  # fmt: skip
     """Return what would take each row (p, n) across a line of the score, to at or above it if `up`, else below.
@@ -62,8 +62,9 @@ def recourse_of(
     needs = np.asarray(score < line if up else score >= line)
     distinct, place = np.unique(codes[:, needs], axis=1, return_inverse=True)
     each: list[Sequence[Change]] = []
+    open_ways = ways(model, possible, train_share)
     for k in range(distinct.shape[1]):
-        each.append(smallest_changes(model, distinct[:, k], line, possible, train_share))
+        each.append(smallest_changes(distinct[:, k], line, open_ways))
         if step is not None:
             step((k + 1) / distinct.shape[1])
     changes: list[Change | None] = [None] * score.size

@@ -298,9 +298,9 @@ def _levels(curve: Curve) -> list[tuple[Claim, ...]]:
     return made
 
 
-def read_surface(surface: Surface) -> str:
+def read_surface(surface: Surface, helps: bool = False) -> str:
     """Return the largest clear joint effect of two features in a sentence; only its name without a simultaneous
-    band, or where cells were set by hand."""
+    band, or where cells were set by hand. helps : whether the pair is known to improve predictions of other rows."""
     first, second = surface.names
     together = f"{first} and {second} together"
     if surface.n_by_hand:
@@ -308,6 +308,8 @@ def read_surface(surface: Surface) -> str:
     if not surface.has_whole:
         return f"{together}, {'beyond each alone' if surface.pure else 'with what each does alone'}"
     clear = ((surface.whole[0] > surface.zero) | (surface.whole[1] < surface.zero)) & (surface.counts >= FEW_ROWS)
+    if helps and not clear.any():
+        return f"{together}: better predictions, though no single cell stands out"
     if not clear.any():
         return f"{together}: {NO_CLEAR_EFFECT}{' beyond each alone' if surface.pure else ''}"
     size = np.abs(np.log(surface.scores) if surface.scale == "ratio" else surface.scores)

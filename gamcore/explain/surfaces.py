@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -16,14 +16,20 @@ from gamcore.data.binning import Bins, merge_bins
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import Kind
 from gamcore.data.labels import in_words
+from gamcore.explain.cell_support import around
 from gamcore.explain.curves import Curve, explain_shape
+from gamcore.explain.support import FEW_ROWS
 from gamcore.explanation import Explanation
 from gamcore.model.additive import MOST_BINS, AdditiveModel, PairTerm, Term, reading_bins
 from gamcore.model.classes import ClassesModel, class_losses
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
+from gamcore.stats.intervals import student
 from gamcore.types import Codes, Floats
+
+SLICES: Final = (0.1, 0.5, 0.9)
+"""Shares of the rows at which slices begin."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +150,27 @@ class Surface(Explanation):
         return self.first.feature, self.second.feature
 
     @property
+    def shades(self) -> Floats:
+        """Effects (K_1, K_2) that cells are coloured by; for ratios, their logs. A cell with few rows has that of the
+        cells around it, so that none is stronger than what rows bear out; NaN without rows."""
+        return around(np.log(self.scores) if self.scale == "ratio" else self.scores, self.counts)
+
+    @property
     def reach(self) -> float:
-        """Largest absolute effect of a cell with training rows, the limit of a symmetric colour scale; for ratios, of
-        their logs."""
-        seen = self.scores[self.counts > 0]
-        return float(np.abs(np.log(seen) if self.scale == "ratio" else seen).max(initial=0.0))
+        """The strongest of the shades: the limit of a symmetric colour scale."""
+        return float(np.nanmax(np.abs(self.shades), initial=0.0))
+
+    def usual_slices(self, most: int) -> list[int]:
+        """Return up to `most` bins of the second feature to begin with: all that have enough rows, or those at even
+        shares of the rows; the fullest bin where none has enough."""
+        rows = self.counts.sum(axis=0)
+        thick = np.flatnonzero(rows >= FEW_ROWS)
+        if not thick.size:
+            return [int(rows.argmax())] if rows.any() else []
+        if thick.size <= most:
+            return [int(k) for k in thick]
+        share = np.cumsum(rows[thick]) / rows[thick].sum()
+        return sorted({int(thick[np.searchsorted(share, q)]) for q in SLICES})
 
     def turned(self) -> Surface:
         """Return the surface with its axes exchanged."""
@@ -226,7 +248,8 @@ def pair_worth(model: AdditiveModel | ClassesModel, data: Encoded) -> pd.DataFra
     """Return the worth of each pair on some rows.
 
     One row per pair, in the model's order: feature_1, feature_2, worth (rise of the mean loss, squared error or
-    log-loss, without its surface), share (of the loss without it). A pair of several classes is taken from all.
+    log-loss, without its surface), share (of the loss without it), low and high (95% interval of the worth, over
+    independent rows; NaN for one row). A pair of several classes is taken from all.
     """
     models = (model,) if isinstance(model, AdditiveModel) else model.models
     codes, y = data.binned.codes, data.y
@@ -235,17 +258,16 @@ def pair_worth(model: AdditiveModel | ClassesModel, data: Encoded) -> pd.DataFra
         score += data.offset.reshape(score.shape)
     names = [bins.feature.name for bins in model.bins]
 
-    def mean_loss(of: Floats) -> float:
-        several = len(models) > 1
-        losses = class_losses(y.astype(np.int64), of) if several else model.loss.loss(y, of[:, 0])
-        return float(np.average(losses, weights=data.weight))
+    def losses(of: Floats) -> Floats:
+        return class_losses(y.astype(np.int64), of) if len(models) > 1 else model.loss.loss(y, of[:, 0])
 
-    whole, rows = mean_loss(score), []
+    whole, rows = losses(score), []
     for k, pair in enumerate(model.pairs):
         i, j = pair.features
-        without = mean_loss(score - np.stack([one.pairs[k].scores[codes[i], codes[j]] for one in models], axis=1))
-        rows.append((names[i], names[j], without - whole, 1.0 - whole / without if without > 0 else 0.0))
-    return pd.DataFrame(rows, columns=["feature_1", "feature_2", "worth", "share"])
+        without = losses(score - np.stack([one.pairs[k].scores[codes[i], codes[j]] for one in models], axis=1))
+        worth, of = (float(np.average(each, weights=data.weight)) for each in (without - whole, without))
+        rows.append((names[i], names[j], worth, worth / of if of > 0 else 0.0, *student(without - whole, data.weight)))
+    return pd.DataFrame(rows, columns=["feature_1", "feature_2", "worth", "share", "low", "high"])
 
 
 def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SHARE) -> Surface:

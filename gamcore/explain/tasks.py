@@ -73,6 +73,12 @@ def task_shape(
     )
 
 
+def levels_there(curve: Curve) -> Ints:
+    """Return the places of the levels of a task's curve that the task has training rows of; all bins of a number."""
+    every = np.arange(curve.scores.size)
+    return every[curve.counts > 0] if curve.labels else every
+
+
 def additive_model(model: TaskModel, t: int) -> AdditiveModel:
     """Return the exact model of one task where each tree uses one feature: one term per feature of the task, and an
     intercept."""
@@ -110,7 +116,8 @@ class Agreement(Explanation):
     """Agreement of a feature's curve in each task with that of the common trees.
 
     correlation : (T,) over the task's training rows; NaN where either is constant, or the task lacks the feature.
-    verdict : per task "agrees", "reverses" (in every refit), "differs", "flat" or "absent".
+    shift : (T,) how much higher a task's curve lies than the common one, on average over the task's training rows; NaN
+    where it lacks the feature. verdict : per task "agrees", "reverses" (in every refit), "differs", "flat" or "absent".
     """
 
     feature: str
@@ -118,31 +125,40 @@ class Agreement(Explanation):
     correlation: Floats
     effect: Floats  # (T,) mean |curve| over the task's training rows
     verdict: tuple[str, ...]
+    shift: Floats
+
+    def apart(self, t: int) -> bool:
+        """Return whether a task's curve has the shape of the common one, and lies so much higher or lower that an
+        effect of this size would not be called flat."""
+        return self.verdict[t] == "agrees" and bool(abs(self.shift[t]) >= FLAT * self.effect.max())
 
     def frame(self) -> pd.DataFrame:
         """Return one row per task."""
         return pd.DataFrame(
-            {"task": self.tasks, "correlation": self.correlation, "effect": self.effect, "verdict": self.verdict}
-        )
+            {"task": self.tasks, "correlation": self.correlation, "effect": self.effect, "verdict": self.verdict,
+             "shift": self.shift}
+        )  # fmt: skip
 
 
 def agreement(model: TaskModel, feature: int) -> Agreement:
     """Compare a feature's curve in each task with that of the common trees."""
     common = model.curve(feature, UNKNOWN).mean(axis=0)
     n_tasks = len(model.tasks)
-    correlation, highest, effect = np.full(n_tasks, np.nan), np.full(n_tasks, np.nan), np.zeros(n_tasks)
+    correlation, highest, shift = (np.full(n_tasks, np.nan) for _ in range(3))
+    effect = np.zeros(n_tasks)
     for t in np.flatnonzero(model.owned[:, feature]):
         refits, weights = model.curve(feature, int(t)), model.weights(feature, int(t))
         mean = refits.mean(axis=0)
         correlation[t] = correlate(mean, common, weights)
         highest[t] = max(correlate(line, common, weights) for line in refits)
-        effect[t] = np.average(np.abs(mean), weights=weights) if weights.sum() > 0 else 0.0
+        if weights.sum() > 0:
+            effect[t], shift[t] = (np.average(line, weights=weights) for line in (np.abs(mean), mean - common))
     strongest = effect.max(initial=0.0)
     verdict = tuple(
         _verdict(bool(model.owned[t, feature]), effect[t] < FLAT * strongest, correlation[t], highest[t])
         for t in range(n_tasks)
     )
-    return Agreement(model.bins[feature].feature.name, model.tasks, correlation, effect, verdict)
+    return Agreement(model.bins[feature].feature.name, model.tasks, correlation, effect, verdict, shift)
 
 
 def _verdict(owned: bool, flat: bool, correlation: float, highest: float) -> str:

@@ -126,8 +126,8 @@ CONTENTS: Final = (
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
-    "intervals", "law", "evenness", "signs", "shapes", "merged_levels", "zoned", "edits", "around", "required",
-    "optional", *[f"arrays/{name}.npy" for content in CONTENTS for name in (*content, BESIDE)],
+    "intervals", "law", "evenness", "signs", "shapes", "merged_levels", "zoned", "sentinels", "edits", "around",
+    "required", "optional", *[f"arrays/{name}.npy" for content in CONTENTS for name in (*content, BESIDE)],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""
 

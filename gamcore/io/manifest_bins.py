@@ -68,9 +68,15 @@ def zoned_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
     return {"zoned": zoned, "required": ["zoned"]} if zoned else {}
 
 
+def sentinels_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
+    """Return the manifest's entry for numbers that stand for no amount; predictions do not need it."""
+    alone = {of.feature.name: list(of.sentinels) for of in bins if of.sentinels}
+    return {"sentinels": alone} if alone else {}
+
+
 def bins_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
     """Return the manifest's entries about values that are not as they seem."""
-    return with_required(codes_entry(bins), merged_entry(bins), zoned_entry(bins))
+    return with_required(codes_entry(bins), merged_entry(bins), zoned_entry(bins), sentinels_entry(bins))
 
 
 def describe(bins: Bins) -> dict[str, Any]:
@@ -142,6 +148,13 @@ def read_feature(
     return feature
 
 
+def read_sentinels(values: Any, feature: Feature) -> tuple[float, ...]:
+    """Return the checked sentinels of a feature."""
+    fine = isinstance(values, list) and all(type(value) is float and math.isfinite(value) for value in values)
+    require(fine and (feature.kind == "number" or not values), "sentinels are not numbers")
+    return tuple(values)
+
+
 def _read_bins(
     entry: dict[str, Any],
     edges: NDArray[np.float64],
@@ -150,6 +163,7 @@ def _read_bins(
     codes: dict[str, Any],
     joined: dict[str, Any],
     zoned: tuple[str, ...],
+    alone: dict[str, Any],
 ) -> Bins:
     """Return one feature's checked bins: their codes never index beyond the scores of its term."""
     levels, pooled = read_texts(entry["levels"], "levels"), read_texts(entry["pooled"], "pooled levels")
@@ -176,7 +190,7 @@ def _read_bins(
         require(feature.kind != "date" or bool(np.all(dates)), "a date is out of range")
     return Bins(
         feature=feature, cuts=edges, display=display, levels=levels, pooled=pooled, low=float(low), high=float(high),
-        merged=merged, beside=beside,
+        merged=merged, beside=beside, sentinels=read_sentinels(alone.get(entry["name"], []), feature),
     )  # fmt: skip
 
 
@@ -202,8 +216,10 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
     joined = manifest.get("merged_levels", {})
     require(isinstance(joined, dict), "its merged levels are not by feature")
     zoned = read_texts(manifest.get("zoned", []), "columns of a zone")
+    alone = manifest.get("sentinels", {})
+    require(isinstance(alone, dict), "its sentinels are not by feature")
     each = zip(features, cuts, displays, besides, strict=True)
-    bins = tuple(_read_bins(f, c, d, b, codes=codes, joined=joined, zoned=zoned) for f, c, d, b in each)
+    bins = tuple(_read_bins(f, c, d, b, codes=codes, joined=joined, zoned=zoned, alone=alone) for f, c, d, b in each)
     require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
     read_as: dict[str, set[str]] = {}
     for b in bins:  # a month or weekday is part of a date

@@ -21,7 +21,7 @@ from shapewise.processes import read_progress
 from shapewise.reports.card import names_of_table
 from shapewise.reports.recipes import Recipe
 from shapewise.scoring.changes import ROW_SECONDS
-from shapewise.scoring.reasons import telling, wrong_in
+from shapewise.scoring.reasons import UNASKED, telling, wrong_in
 from shapewise.scoring.score_file import FileKind, Wanted, check, row_changes, scoring_estimator, telling_formula
 from shapewise.scoring.score_rows import Scorer
 from shapewise.store.atomic_files import read_json, size_of
@@ -103,7 +103,10 @@ def start_scores(
 
 def _letter_numbers(workspace: Workspace, model: ModelAbout, table: str) -> int:
     """Return how many numbers take as much room as a letter; StoreError where its template names what is not there."""
-    template = telling(model, 0.0).letter
+    how = telling(model, 0.0)
+    if how.helps is None:
+        raise StoreError(f"{UNASKED}: letters open with it.")
+    template = how.letter
     wrong = wrong_in(template, names_of_table(workspace, model.table), workspace.tables.columns(table))
     if wrong:
         raise StoreError(f"{wrong} It is written on Rows.")

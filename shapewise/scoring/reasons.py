@@ -13,6 +13,7 @@ import pandas as pd
 
 from gamcore.data.codes import code_of
 from gamcore.data.column_names import Names
+from gamcore.data.past import of_the_past
 from gamcore.decide.fairness import sensitive
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.explain.counterfactuals import Possible
@@ -30,11 +31,18 @@ MOST_ROWS: Final = 20_000
 """Training rows that the base is taken from."""
 
 FIELD: Final = re.compile(r"\{([^{}]*)\}")
-FACTS: Final = ("decision", "reasons", "prediction")
+FACTS: Final = ("opening", "decision", "reasons", "prediction")
+OPENINGS: Final[dict[bool, str]] = {
+    True: "We are glad to tell you that we have decided in your favour.",
+    False: "We are sorry to tell you that we could not decide in your favour.",
+}
+"""First sentences of letters, by whether the answer is good for the person."""
+
+UNASKED: Final = "Say on Rows, under Letter, which answer is good for the person"
 LETTER: Final = """\
 Dear customer,
 
-we have looked at your case. The answer is: {decision}.
+we have looked at your case. {opening}
 
 The main reasons were:
 {reasons}
@@ -45,10 +53,14 @@ Please write to us if one of these is wrong.
 
 @dataclass(frozen=True)
 class Telling:
-    """What is said of the decisions of a model. line : the prediction from which the answer is yes. letter : a template
-    with {decision}, {reasons}, {prediction} and names of columns. fixed : columns that may not change to flip a
-    decision; None for the sensitive ones. limits : by column, the least and the most that it may change to. helps : the
-    answer that people are to be helped to."""
+    """What is said of the decisions of a model.
+
+    line : the prediction from which the answer is yes. letter : a template with `FACTS` and names of columns. fixed :
+    columns that may not change to flip a decision; None for the sensitive ones and those whose names speak of the past.
+    limits : by column, the least and the most that it may change to. any_way : whether changes may also lead to
+    sentinels, or against the direction of a curve. helps : the answer that is good for the person; None until somebody
+    has said so.
+    """
 
     line: float
     base: Base = "average"
@@ -56,12 +68,21 @@ class Telling:
     letter: str = LETTER
     fixed: tuple[str, ...] | None = None
     limits: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
-    helps: Answer = "yes"
+    any_way: bool = False
+    helps: Answer | None = None
 
     def possible(self, columns: list[str], names: Names) -> Possible:
         """Return what may change of some columns, as they are shown by names."""
-        hidden = tuple(name for name, on in is_sensitive(names, columns).items() if on)
-        return Possible(hidden if self.fixed is None else self.fixed, self.limits)
+        hidden = is_sensitive(names, columns)
+        usual = tuple(name for name in columns if hidden[name] or of_the_past(name))
+        fixed = usual if self.fixed is None else self.fixed
+        return Possible(fixed, self.limits, past=True, sentinels=self.any_way, any_way=self.any_way)
+
+    def opening(self, answer: Answer) -> str:
+        """Return the first sentence of a letter with an answer; ValueError where nobody has said which is good."""
+        if self.helps is None:
+            raise ValueError(f"{UNASKED}.")
+        return OPENINGS[answer == self.helps]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON."""
@@ -74,6 +95,8 @@ def telling(model: ModelAbout, usual_line: float) -> Telling:
     if kept.get("base") not in BASES:
         kept["base"] = BASES[0]
     kept["fixed"] = None if kept.get("fixed") is None else tuple(kept["fixed"])
+    if kept.get("helps") not in ANSWERS:
+        kept["helps"] = None
     kept["limits"] = {name: (low, high) for name, (low, high) in kept.get("limits", {}).items()}
     return known(Telling, kept)
 

@@ -23,7 +23,7 @@ from gamcore.viz.files.spreadsheets import write_csv, write_xlsx
 from shapewise.ingest.writer import Groups
 from shapewise.processes import Pace
 from shapewise.scoring.changes import RowChanges
-from shapewise.scoring.reasons import explained, telling, usual_line
+from shapewise.scoring.reasons import UNASKED, Telling, explained, telling, usual_line
 from shapewise.scoring.score_rows import Scorer
 from shapewise.store.atomic_files import scratch_folder
 from shapewise.store.batches import arrow_batches, beginning, plain, typed
@@ -64,7 +64,7 @@ class Wanted:
     exposure: str | None = None
     numbers: int = 2  # a prediction and a score
     teller: Formula | None = None
-    letter: str = ""
+    letter: Telling | None = None
     names: Names = AS_THEY_ARE
     unit: Measure = PLAIN
     changes: RowChanges | None = None
@@ -111,8 +111,11 @@ def row_changes(space: Workspace, identifier: str) -> RowChanges:
     about, estimator = space.models.about(identifier), scoring_estimator(space, identifier)
     if isinstance(estimator, GAMClassifier) and estimator.n_scores > 1:
         raise StoreError("A model of several classes has no line, so no change crosses it: leave the changes out.")
+    how = telling(about, usual_line(about, estimator))
+    if how.helps is None:
+        raise StoreError(f"{UNASKED}: changes lead to it.")
     names = space.tables.names(about.table) if about.table else AS_THEY_ARE
-    return RowChanges(estimator, telling(about, usual_line(about, estimator)), names)
+    return RowChanges(estimator, how, names)
 
 
 def expected_bytes(wanted: Wanted) -> int:

@@ -22,7 +22,7 @@ from gamcore.io.reasons import tell
 from gamcore.numbers import number, percent
 from gamcore.types import Floats
 from shapewise.scoring.changes import RowChanges
-from shapewise.scoring.reasons import fields_of, letter, listed
+from shapewise.scoring.reasons import ANSWERS, Telling, fields_of, letter, listed
 
 COVERAGE: Final = 0.9
 """Of the prediction intervals in a scored file."""
@@ -97,7 +97,7 @@ class Scorer:
     top : the number of effects. taken : names that no new column may have. exposure : the column that a rate is
     multiplied by, for the expected total. A model with prediction intervals also gives their ends, of the total where
     there is an exposure. teller : a model that tells reasons for its decisions (`scoring.reasons`), which then take the
-    place of the largest effects, with what is for review; letter : a template, for a letter per row; names, unit : of
+    place of the largest effects, with what is for review; letter : how it is written, for one per row; names, unit : of
     the columns and the predictions in it. changes : finds the smallest change of each row that gives it the other
     answer, in columns of their own. For several classes there is a chance for each, and score, reasons and effects are
     those of the likeliest. Columns that the table lacks count as missing cells; ScoreError if one is of another kind
@@ -105,12 +105,12 @@ class Scorer:
 
     def __init__(
         self, estimator: GAMRegressor | GAMClassifier, top: int, taken: Collection[str], exposure: str | None = None,
-        *, teller: Formula | None = None, letter: str = "", names: Names = AS_THEY_ARE, unit: Measure = PLAIN,
-        changes: RowChanges | None = None,
+        *, teller: Formula | None = None, letter: Telling | None = None, names: Names = AS_THEY_ARE,
+        unit: Measure = PLAIN, changes: RowChanges | None = None,
     ) -> None:  # fmt: skip
         self._estimator, self._top, self._exposure = estimator, top, exposure
         self._changes, self._named, self._unit = changes, names, unit
-        self._teller, self._letter = teller, letter if teller is not None else ""
+        self._teller, self._letter = teller, letter if teller is not None else None
         self._kinds: dict[str, ColumnKind] = {}
         for of in estimator.model_.bins:
             self._kinds.setdefault(of.feature.column, of.feature.kind if of.feature.part == "value" else "date")
@@ -229,10 +229,12 @@ class Scorer:
     def _written(self, cells: dict[Any, Any], facts: dict[Any, Any], prediction: float, most: int) -> str:
         """Return the letter to one row."""
         reasons = [facts[f"reason_{k}"] for k in range(1, most + 1) if facts[f"reason_{k}"]]
-        binary = isinstance(self._estimator, GAMClassifier)
+        assert self._letter is not None
+        binary, answer = isinstance(self._estimator, GAMClassifier), ANSWERS[0 if facts["decision"] else 1]
         said = percent(prediction) if binary else self._unit.say(prediction, number(prediction))
-        texts = {"decision": "yes" if facts["decision"] else "no", "reasons": listed(reasons), "prediction": said}
-        return letter(self._letter, fields_of(self._named, cells, texts))
+        texts = {"opening": self._letter.opening(answer), "decision": answer, "reasons": listed(reasons),
+                 "prediction": said}  # fmt: skip
+        return letter(self._letter.letter, fields_of(self._named, cells, texts))
 
     def _interval(self, X: pd.DataFrame, exposure: Floats | None) -> Floats:
         """Return the ends (n, 2) of the intervals of rows, of totals where there is an exposure; missing without it."""

@@ -62,7 +62,7 @@ def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell
     wanted = Wanted(space, about["table"], about["kind"], about["top"], keep=keep, exposure=exposure)
     if about.get("for_decision"):
         model = space.models.about(about["model"])
-        letter = telling(model, usual_line(model, estimator)).letter if about.get("letter") else ""
+        letter = telling(model, usual_line(model, estimator)) if about.get("letter") else None
         names = names_of_table(space, model.table)
         unit = Measure(of_effect) if (of_effect := unit_of_effect(model, names)) else names.of(model.target).measure
         wanted = replace(wanted, teller=telling_formula(space, model.id), letter=letter, names=names, unit=unit)

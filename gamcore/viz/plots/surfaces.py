@@ -28,8 +28,8 @@ def surface(
 ) -> Plot:  # fmt: skip
     """Return the joint effect as a heat map, with the curves of the two features in the margins, each on its own scale.
 
-    Cells without rows are grey, cells with few rows are pale. chosen : a rectangle to frame. title : None for a
-    sentence about the surface (`read_surface`).
+    Cells without rows are grey, cells with few rows are pale, in the colour of the cells around them. chosen : a
+    rectangle to frame. title : None for a sentence about the surface (`read_surface`).
     """
     limit = shape.reach or 1.0
     units = LOSSES[shape.margins[0].loss].unit(shape.scale, target).removesuffix(" at the base rate")
@@ -37,12 +37,9 @@ def surface(
         -limit, limit, ("primary", "background", "accent"), units, _factors(limit, shape.scale == "ratio")
     )
     seen = shape.counts > 0
-    logs = np.log(shape.scores) if shape.scale == "ratio" else shape.scores
     few = seen & (shape.counts < FEW_ROWS)
     x, y = borders(shape.first), borders(shape.second)
-    marks: list[Mark] = [
-        Cells(x, y, values=np.where(seen, logs, np.nan).T, scale=colors, pale=few.T, hover=_told(shape))
-    ]
+    marks: list[Mark] = [Cells(x, y, values=shape.shades.T, scale=colors, pale=few.T, hover=_told(shape))]
     if chosen is not None:
         marks.append(
             Frame((x[chosen.rows[0]], x[chosen.rows[1]]), (y[chosen.columns[0]], y[chosen.columns[1]]))

@@ -61,8 +61,9 @@ def show(of: RowModel, row: pd.DataFrame, how: Telling) -> None:
     )
     st.caption(
         "How unusual: the share of training rows between today's value and the new one, summed over features. Only "
-        "values with 30 training rows or more are proposed, and only where the 95% band of the new prediction is "
-        "beyond the line. A changed answer does not promise that acting on the feature changes the outcome."
+        "values with 30 training rows or more are proposed, only where the 95% band of the new prediction is beyond "
+        "the line, and only steps that are a clear gain by themselves. A changed answer does not promise that acting "
+        "on the feature changes the outcome."
     )
     many()
 
@@ -76,7 +77,13 @@ def _may_change(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
         fixed = st.multiselect(
             "Hold fixed", list(by_column), format_func=of.names.column,
             key=settled.begin(f"fixed-{of.about.id}", usual),
-            help="Features that nobody can or should change. Sensitive ones start here.",
+            help="Features that nobody can or should change. Sensitive ones, and those whose names speak of the past, "
+            "start here.",
+        )  # fmt: skip
+        any_way = st.toggle(
+            "Any value and direction", key=settled.begin(f"any-way-{of.about.id}", how.any_way),
+            help="Also propose values that stand for no amount, such as 999 far from all others, and steps that are "
+            "unclear by themselves or go against the direction of the curve.",
         )  # fmt: skip
         numbers = [name for name, bins in by_column.items() if bins.feature.kind == "number" and name not in fixed]
         start = pd.DataFrame(
@@ -98,7 +105,7 @@ def _may_change(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
         if not (np.isnan(low) and np.isnan(high))
     }
     chosen = how.fixed if list(fixed) == usual else tuple(fixed)
-    return lines.keep(of, how, fixed=chosen, limits=limits)
+    return lines.keep(of, how, fixed=chosen, limits=limits, any_way=any_way)
 
 
 def _then(of: RowModel, change: Change) -> str:

@@ -12,12 +12,11 @@ from gamcore.data.column_names import Names
 from gamcore.estimators.recourse import recourse
 from gamcore.explain.recourse import Recourse
 from gamcore.numbers import percent
-from shapewise.scoring.reasons import ANSWERS, Telling
+from shapewise.scoring.reasons import Telling
 from shapewise.ui.explain import line as lines
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count
-from shapewise.ui.widgets import settled
 from shapewise.ui.widgets.columns import PERCENT, hundredfold
 
 MOST_ROWS: Final = 2_000
@@ -49,9 +48,9 @@ def show(of: RowModel, how: Telling) -> None:
     if not box.open:
         return
     with box:
-        helps = st.segmented_control("Help to a", list(ANSWERS), required=True,
-                                     key=settled.begin(f"helps-{of.about.id}", how.helps))  # fmt: skip
-        how = lines.keep(of, how, helps=helps)
+        how = lines.choose_good(of, how, "helped")
+        if (helps := how.helps) is None:
+            return
         asked = json.dumps(how.to_dict() | {"letter": ""})
         made = _recourse(of.about.id, of.about.bands, asked, json.dumps(of.names.to_dict()))
         n = int(made.needs.sum())

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from shapewise.scoring.reasons import Telling, telling, usual_line
+from shapewise.scoring.reasons import ANSWERS, Telling, telling, usual_line
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session import state
 from shapewise.ui.widgets import settled
@@ -29,6 +29,18 @@ def choose(of: RowModel) -> Telling:
     least = LEAST if of.estimator.loss.has_log_link else None
     line = st.number_input("Decide yes from a prediction of", least, key=settled.begin(key, how.line))
     return keep(of, how, line=how.line if line is None else line)
+
+
+def choose_good(of: RowModel, how: Telling, place: str) -> Telling:
+    """Show which answer is good for the person, asked wherever it first matters; return how reasons are told with it.
+
+    place : a word for where it is shown."""
+    good = st.segmented_control(
+        "Which answer is good for the person?", list(ANSWERS), required=how.helps is not None,
+        key=settled.begin(f"good-{place}-{of.about.id}", how.helps),
+        help="Asked once and kept with the model: letters open with it, and changes lead to it.",
+    )  # fmt: skip
+    return keep(of, how, helps=good)
 
 
 def _percent(how: Telling) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -50,8 +50,12 @@ def key_of(about: ModelAbout, surface: Surface, is_model: bool) -> str:
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
-def show(about: ModelAbout, estimator: PairEstimator, data: Data | None, is_model: bool, scale: Scale) -> None:
-    """Show one pair at a time: heat map, chosen rectangle, and slices."""
+def show(
+    about: ModelAbout, estimator: PairEstimator, data: Data | None, is_model: bool, scale: Scale,
+    gains: Mapping[tuple[str, str], bool],
+) -> None:  # fmt: skip
+    """Show one pair at a time: heat map, chosen rectangle, and slices. gains : whether each of the model's pairs is
+    known to improve the predictions of held-out rows."""
     known = {f"{a}{PAIR}{b}": (a, b) for a, b in names(estimator)}
     if st.session_state.get("pair") not in known:
         asked = st.query_params.get("pair")
@@ -78,13 +82,14 @@ def show(about: ModelAbout, estimator: PairEstimator, data: Data | None, is_mode
     if editing and editing.made.edits_ != now.edits_:
         drawn = editing.made.explain_pair(*known[picked]).on(scale)
     named = state.names_of(about).term(picked)
-    title = headlines.of(about, picked) if is_model else f"{named}, one refit with these pairs"
+    read = read_surface(state.seen(about, surface), gains.get(known[picked], False))
+    title = headlines.of(about, picked) or read if is_model else f"{named}, one refit with these pairs"
     title = title if drawn is surface else f"{named}, edited by hand"
     with above:
         _heat_map(about, drawn, key, (goal, detail, title), chosen)
         if is_model:
             sureness.line(about, surface.margins[0].band)
-            headlines.edit(about, picked, read_surface(state.seen(about, surface)))
+            headlines.edit(about, picked, read)
         st.caption(_notes(state.seen(about, drawn)))
     left, right = st.columns(2)
     with left.container(border=True, height="stretch"):
@@ -157,13 +162,13 @@ def _as_numbers(values: list[float] | list[str], axis: SurfaceAxis) -> list[floa
 def _notes(surface: Surface) -> str:
     """Return notes on the heat map: empty and small cells, margins, missing values."""
     few = int(((surface.counts > 0) & (surface.counts < FEW_ROWS)).sum())
-    cut = any(plots.is_cut(curve) for curve in surface.margins)
+    cut = [md(name) for name, curve in zip(surface.names, surface.margins, strict=True) if plots.is_cut(curve)]
     words = [
         ("Grey: no training row." if not (surface.counts > 0).all() else "")
-        + (f" Pale: {few} cells with under {FEW_ROWS} rows." if few else "")
+        + (f" Pale: {few} cells with under {FEW_ROWS} rows, in the colour of those around them." if few else "")
         + " The curves beside it show the effect of each feature alone, each on its own scale.",
         f"Set by hand, without a band: {surface.n_by_hand} cells." if surface.n_by_hand else "",
-        "The axes show the middle 99% of rows: double-click for all." if cut else "",
+        f"Along {' and '.join(cut)} the middle 99% of rows are shown: double-click for all." if cut else "",
         "Drag a rectangle to see its rows.",
     ]
     missing = surface.missing_first, surface.missing_second
@@ -253,10 +258,9 @@ def _slices(about: ModelAbout, surface: Surface, key: str, words: tuple[str, str
     )
     turned = surface if along == names[0] else surface.turned()
     places = list(range(turned.second.size))
-    few = [places[round(q * (len(places) - 1))] for q in (0.1, 0.5, 0.9)] if len(places) > MOST_SLICES else places
     chosen = st.multiselect(
-        f"At these values of {md(turned.second.feature)}", places, default=sorted(set(few)), max_selections=MOST_SLICES,
-        format_func=turned.second.place, key=f"slices-{key}-{along}",
+        f"At these values of {md(turned.second.feature)}", places, default=turned.usual_slices(MOST_SLICES),
+        max_selections=MOST_SLICES, format_func=turned.second.place, key=f"slices-{key}-{along}",
     )  # fmt: skip
     if chosen:
         plot = plots.slices(turned, sorted(chosen), goal, detail.split(" · ")[0])

@@ -14,7 +14,7 @@ from gamcore.io.formula import Formula, ScoringError
 from gamcore.io.reasons import for_review, tell
 from gamcore.numbers import number
 from gamcore.viz import files as export
-from shapewise.scoring.reasons import Telling, explained, fields_of, letter, listed, wrong_in
+from shapewise.scoring.reasons import ANSWERS, Answer, Telling, explained, fields_of, letter, listed, wrong_in
 from shapewise.ui.explain import line as lines
 from shapewise.ui.explain import reason_texts
 from shapewise.ui.explain.row_model import RowModel
@@ -51,7 +51,7 @@ def show(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
         return how
     assert formula.reasons is not None
     facts, prediction = tell(formula, row).iloc[0], of.say(float(of.predict(row)[0]))
-    answer = "yes" if facts["decision"] else "no"
+    answer = ANSWERS[0 if facts["decision"] else 1]
     reasons = [facts[f"reason_{k}"] for k in range(1, formula.reasons.most + 1) if facts[f"reason_{k}"]]
     pushes = [facts[f"push_{k}"] for k in range(1, len(reasons) + 1)]
     st.markdown(f"The answer is **{answer}** ({md(prediction)}; yes from {md(of.say(how.line))}). What made it so:")
@@ -66,7 +66,7 @@ def show(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
             "weighs as much as a reason, and is sensitive. It is"  # fmt: skip
         st.warning(f"For review: **{said}** {words} not told.", icon=":material/visibility:")
     reason_texts.edit(of)
-    return _letter(of, row, how, {"decision": answer, "reasons": listed(reasons), "prediction": prediction})
+    return _letter(of, row, how, answer, {"decision": answer, "reasons": listed(reasons), "prediction": prediction})
 
 
 def formula_unit(of: RowModel) -> str:
@@ -84,21 +84,26 @@ def _settings(of: RowModel, how: Telling) -> Telling:
     return lines.keep(of, how, base=base, most=int(most))
 
 
-def _letter(of: RowModel, row: pd.DataFrame, how: Telling, facts: dict[str, str]) -> Telling:
-    """Show the template of a letter, kept with the model, and the letter to this row; return how reasons are told.
+def _letter(of: RowModel, row: pd.DataFrame, how: Telling, answer: Answer, facts: dict[str, str]) -> Telling:
+    """Show the template of a letter, and the letter to this row once somebody has said which answer is good; both are
+    kept with the model. Return how reasons are told.
 
     row : (1, p) features, which may be changed; the other columns are those of the table. facts : of the decision."""
     with st.expander("Letter"):
+        how = lines.choose_good(of, how, "letter")
         template = st.text_area(
             "Template", height=220, max_chars=4000, key=settled.begin(f"letter-{of.about.id}", how.letter),
-            help="{decision}, {reasons}, {prediction} and the name of any column stand for those of the row.",
+            help="{opening}, {decision}, {reasons}, {prediction} and names of columns stand for those of the row.",
         )  # fmt: skip
         how = lines.keep(of, how, letter=template)
         cells = state.as_read(of.about).frame.loc[row.index[0]].to_dict() | row.iloc[0].to_dict()
         if wrong := wrong_in(template, of.names, list(map(str, cells))):
             st.error(md(wrong), icon=":material/error:")
             return how
-        made = letter(template, fields_of(of.names, cells, facts))
+        if how.helps is None:
+            st.caption("The first sentence of the letter depends on it: say above which answer is good for the person.")
+            return how
+        made = letter(template, fields_of(of.names, cells, facts | {"opening": how.opening(answer)}))
         st.code(made, language=None, wrap_lines=True)
         name = export.file_name(of.about.name, "letter", "txt")
         downloads.button("Download", made.encode, name, f"letter-file-{of.about.id}", ":material/download:")

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, load_model, rank_pairs
 from gamcore.boosting import pair_ranking as ranking
@@ -470,6 +471,11 @@ def test_what_a_pair_is_worth_on_other_rows():
     without = breakdown.scores - breakdown.contributions[:, -2]
     expected = np.mean((y[3000:] - without) ** 2) - np.mean((y[3000:] - breakdown.scores) ** 2)
     assert worth["worth"][0] == pytest.approx(expected)
+    gains = (y[3000:] - without) ** 2 - (y[3000:] - breakdown.scores) ** 2
+    ends = stats.ttest_1samp(gains, 0).confidence_interval(0.95)
+    np.testing.assert_allclose(worth.loc[0, ["low", "high"]].astype(float), ends)
+    assert worth["low"][0] > 0
+    assert worth["low"][1] < worth["worth"][1] < worth["high"][1]
 
 
 @pytest.mark.parametrize("binary", [False, True])

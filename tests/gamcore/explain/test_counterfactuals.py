@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 from gamcore import GAMClassifier, TableError
 from gamcore.estimators.recourse import recourse
-from gamcore.explain.counterfactuals import Possible, score_band, scores_by_code, smallest_changes
+from gamcore.explain.counterfactuals import Possible, direction, score_band, scores_by_code, smallest_changes, ways
+from gamcore.explain.curves import explain_shape
 from gamcore.explain.support import FEW_ROWS
 
 
@@ -77,16 +79,46 @@ def cheapest(model, codes, n, line, usable):
     return best
 
 
+def is_clear(model, codes, j, code):
+    """Slowly: whether the band of a step's gain excludes 0."""
+    changed = codes.copy()
+    changed[j] = code
+    moves = [half.refits[:, changed[j]] - half.refits[:, codes[j]] for half in model.halves.terms if half.feature == j]
+    low, high = (end[0] for end in score_band(model, codes[:, None]))
+    spread = sum(half.refits[:, codes[half.feature]] for half in model.halves.terms) + model.halves.refit_intercepts
+    factor = (high - low) / 2 / spread.std(ddof=1)
+    gain = model.score(changed[:, None])[0] - model.score(codes[:, None])[0]
+    return abs(gain) > factor * moves[0].std(ddof=1)
+
+
+def goes_with(model, j, old, new, up):
+    """Slowly: whether a step goes with the only direction that the band of a curve shows, if it shows one."""
+    if model.bins[j].feature.is_category or not 0 < old < model.bins[j].size - 1:
+        return True
+    low, high = explain_shape(model, j).whole
+    ups = any(low[b] > high[a] for a, b in combinations(range(low.size), 2))
+    downs = any(high[b] < low[a] for a, b in combinations(range(low.size), 2))
+    return ups == downs or ((new > old) == (ups == up))
+
+
 @pytest.mark.parametrize("row", range(6))
 @pytest.mark.parametrize("line", [0.0, 1.5])
-def test_the_most_usual_changes_are_found(sure, row, line):
+@pytest.mark.parametrize("any_way", [True, False])
+def test_the_most_usual_changes_are_found(sure, row, line, any_way):
     model, X = sure
     model_, codes = model.model_, model._encode(X)[:, row]
+    up = model_.score(codes[:, None])[0] < line
 
     def usable(j):
-        return [k for k in range(1, model_.bins[j].size - 1) if model_.terms[j].counts[k] >= FEW_ROWS]
+        seen = [k for k in range(1, model_.bins[j].size - 1) if model_.terms[j].counts[k] >= FEW_ROWS]
+        return seen if any_way else [k for k in seen if k == codes[j] or (gains(j, k) and is_clear(model_, codes, j, k)
+                                     and goes_with(model_, j, codes[j], k, up))]  # fmt: skip
 
-    found = model.smallest_changes(X.iloc[[row]], line)
+    def gains(j, code):
+        scores = model_.terms[j].scores
+        return (scores[code] > scores[codes[j]]) == up
+
+    found = model.smallest_changes(X.iloc[[row]], line, Possible(any_way=any_way))
     best = np.inf
     for n in (1, 2, 3):
         mine = min((change.passed for change in found if len(change.steps) == n), default=np.inf)
@@ -175,7 +207,7 @@ def value_of(step):
 def test_a_line_beyond_all_scores_is_never_crossed(paired):
     model, X = paired
     assert model.smallest_changes(X.iloc[[0]], 1e6) == []
-    assert smallest_changes(model.model_, model._encode(X.head(1))[:, 0], -1e6) == []
+    assert smallest_changes(model._encode(X.head(1))[:, 0], -1e6, ways(model.model_)) == []
 
 
 def test_the_band_of_a_score_is_that_of_the_refits(sure):
@@ -241,3 +273,93 @@ def test_rows_that_need_no_help_get_none(sure):
     assert calls[-1] == 1.0
     with pytest.raises(TableError, match="pass a finite score"):
         recourse(model, X, np.inf)
+
+
+@pytest.fixture(scope="module")
+def coded():
+    """Codes 96 and 98 beside counts, a risk that falls with income but for a wiggle, and payments that were late."""
+    rng = np.random.default_rng(3)
+    n = 6000
+    X = pd.DataFrame({"income": rng.gamma(4, 1500, n).round(-2), "cards": rng.poisson(2.0, n).astype(float)})
+    X["LatePayments"] = rng.poisson(0.8, n)
+    X["region"] = rng.choice(list("uvw"), n)
+    codes = rng.random(n)
+    X.loc[codes < 0.04, "cards"] = 98.0
+    X.loc[codes < 0.004, "cards"] = 96.0
+    wiggle = -2.0 * X["income"].between(2900, 3300)
+    score = 2 - X["income"] / 2500 + wiggle + 0.5 * X["LatePayments"] + 0.4 * X["cards"].clip(upper=6)
+    score = np.where(X["cards"] > 90, -2.0, score)  # codes are the best that a row could have
+    y = rng.random(n) < 1 / (1 + np.exp(-score))
+    return GAMClassifier(max_rounds=60, outer_bags=4, bands=10, random_state=0).fit(X, y), X
+
+
+def advised(model, X, possible, rows=150):
+    made = recourse(model, X.head(rows), -1.0, possible, up=False)
+    return [(row, step) for row, change in enumerate(made.changes) if change for step in change.steps]
+
+
+def test_no_code_is_advised_unless_asked_for(coded):
+    model, X = coded
+    assert dict(zip(X, (of.sentinels for of in model.model_.bins), strict=True))["cards"] == (96.0, 98.0)
+    usual = [step for _, step in advised(model, X, Possible(past=True)) if step.feature == "cards"]
+    assert usual
+    assert all(step.bins.display[step.code - 1] < 90 for step in usual)
+    asked = Possible(fixed=["income", "region"], sentinels=True, any_way=True)
+    assert any(step.bins.display[step.code - 1] > 90 for _, step in advised(model, X, asked))
+    rows = np.flatnonzero(X["cards"] > 90)[:20]
+    made = recourse(model, X.iloc[rows], -4.0, Possible(past=True), up=False)
+    assert not [step for change in made.changes if change for step in change.steps if step.feature == "cards"]
+
+
+def test_the_past_stays_unless_asked_for(coded):
+    model, X = coded
+    assert "LatePayments" not in {step.feature for _, step in advised(model, X, Possible())}
+    assert "LatePayments" in {step.feature for _, step in advised(model, X, Possible(past=True))}
+
+
+def test_nobody_is_told_to_earn_less_where_more_is_better(coded):
+    model, X = coded
+    income = model.explain_shape("income")
+    seen = income.counts >= FEW_ROWS
+    shown = [
+        direction(income, seen),
+        direction(replace(income, scores=-income.scores, whole=-income.whole[::-1]), seen),
+    ]
+    steps = [
+        (X["income"].iloc[row], step) for row, step in advised(model, X, Possible(), 400) if step.feature == "income"
+    ]
+    assert steps
+    if shown == [-1, 1]:
+        assert all(step.bins.display[step.code - 1] > now for now, step in steps)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_direction_of_a_curve_is_that_of_all_its_clear_moves(coded, seed):
+    rng = np.random.default_rng(seed)
+    curve = coded[0].explain_shape("income")
+    size = curve.scores.size
+    scores = np.cumsum(rng.normal(rng.choice([-0.5, 0, 0.5]), 1, size))
+    wide = rng.uniform(0.5, 12)
+    curve, usable = (
+        replace(curve, scores=scores, whole=np.stack([scores - wide, scores + wide])),
+        rng.random(size) < 0.7,
+    )
+    pairs = [(a, b) for a, b in combinations(np.flatnonzero(usable), 2) if abs(scores[a] - scores[b]) > 2 * wide]
+    ups, downs = any(scores[b] > scores[a] for a, b in pairs), any(scores[b] < scores[a] for a, b in pairs)
+    assert direction(curve, usable) == int(ups) - int(downs)
+
+
+def test_no_change_leads_to_a_corner_of_a_pair_without_rows():
+    rng = np.random.default_rng(0)
+    n = 3000
+    X = pd.DataFrame({"a": rng.uniform(size=n), "b": rng.uniform(size=n)}).round(2).floordiv(0.05) * 0.05
+    X = X[~((X["a"] > 0.5) & (X["b"] > 0.5))].reset_index(drop=True)
+    y = 2 * X["a"] + 2 * X["b"] - 3 * (X["a"] < 0.2) * (X["b"] < 0.2) + 0.3 * rng.normal(size=len(X)) > 0.9
+    model = GAMClassifier(max_rounds=60, outer_bags=1, random_state=0, interactions=[("a", "b")]).fit(X, y)
+    seen = 0
+    for row in range(60):
+        for change in model.smallest_changes(X.iloc[[row]], 1.0):
+            now = X.iloc[row].to_dict() | {step.feature: step.bins.display[step.code - 1] for step in change.steps}
+            assert not (now["a"] > 0.65 and now["b"] > 0.65), (row, change.words)
+            seen += 1
+    assert seen

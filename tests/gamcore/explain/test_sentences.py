@@ -283,3 +283,9 @@ def test_beyond_a_hundred_a_factor_is_only_said_to_be_beyond():
     curve = replace(line(np.linspace(-9, 9, 20)), loss="logistic").on("ratio")
     assert read_curve(curve).startswith("age: rises by a factor of over 100 from ")
     assert read_curve(replace(levels([-9.0, 9.0]), loss="logistic").on("ratio")) == "age: b over ×100, a under ×0.01"
+
+
+def test_a_pair_that_helps_is_never_said_to_have_no_effect():
+    vague, clear = surface([[0.1, -0.2], [0.0, 0.3]], 0.5), surface([[0.1, -0.2], [0.0, 1.0]], 0.5)
+    assert read_surface(vague, helps=True) == "a and b together: better predictions, though no single cell stands out"
+    assert read_surface(clear, helps=True) == read_surface(clear)

@@ -57,6 +57,18 @@ def test_the_same_model_gives_the_same_bytes(trained, data):
     assert to_bytes(from_bytes(data)) == data
 
 
+def test_a_file_keeps_which_values_stand_for_no_amount():
+    X, y = friendly(600)
+    X.loc[::9, "b"] = 999.0
+    model = GAMClassifier(outer_bags=1, max_rounds=3, random_state=0).fit(X, y)
+    data = to_bytes(model.to_saved())
+    kept = {bins.feature.name: bins.sentinels for bins in from_bytes(data).model.bins}
+    assert kept == {"a": (), "b": (999.0,), "c": ()}
+    for wrong in ([999.0], {"b": 999.0}, {"b": ["999"]}, {"c": [1.0]}):
+        with pytest.raises(ModelFileError, match="sentinels"):
+            from_bytes(rewrite(data, put(["sentinels"], wrong)))
+
+
 def test_nothing_is_left_of_a_failed_save(trained, tmp_path, monkeypatch):
     (tmp_path / "m.gamx").write_bytes(b"before")
     monkeypatch.setattr("os.fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "No space left on device")))

@@ -14,6 +14,7 @@ from gamcore import MultiTaskTreesClassifier, MultiTaskTreesRegressor, TableErro
 from gamcore.data.binning import encode_table
 from gamcore.data.sampling import Split
 from gamcore.estimators.multitask_parameters import CRITERIA
+from gamcore.explain.tasks import levels_there
 from gamcore.kernels.tree_growth import Growth
 from gamcore.kernels.tree_splits import Splitting
 from gamcore.model.losses import LOSSES
@@ -353,6 +354,29 @@ def test_agreement_and_similarity_tell_a_reversed_task():
     assert alike.loc["one", "odd"] < -0.9
     np.testing.assert_allclose(np.diag(alike), 1.0)
     np.testing.assert_allclose(alike, alike.T)
+
+
+def test_a_curve_of_the_common_shape_says_how_much_higher_it_lies():
+    rng = np.random.default_rng(0)
+    n, places = 3000, [f"p{k}" for k in range(12)]
+    task = np.repeat(["cheap", "dear"], n // 2)
+    place = np.where(task == "cheap", rng.integers(0, 7, n), rng.integers(5, 12, n))
+    X = pd.DataFrame({"place": np.take(places, place), "size": rng.normal(size=n)})
+    y = 10.0 * place + X["size"] + rng.normal(size=n)
+    model = MultiTaskTreesRegressor(outer_bags=3, random_state=0, additive=True).fit(X, y, task=task)
+    told = model.agreement("place")
+    assert told.verdict == ("agrees", "agrees")
+    common = model.explain_shape("place")
+    for t, name in enumerate(model.tasks_):
+        own = model.explain_shape("place", name)
+        higher = np.average(own.scores - common.scores, weights=own.counts)
+        assert told.shift[t] == pytest.approx(higher, abs=1e-6)
+        assert told.apart(t)
+        assert {own.labels[k] for k in levels_there(own)} == set(X.loc[task == name, "place"])
+    assert told.shift[0] > 20  # each is centred on its own rows: the levels of the cheap one are low in common
+    assert told.shift[1] < -20
+    assert not any(model.agreement("size").apart(t) for t in range(2))
+    assert levels_there(model.explain_shape("size", "dear")).size == model.explain_shape("size").scores.size
 
 
 def test_a_feature_that_a_task_lacks_is_absent_there(fitted):

@@ -60,6 +60,8 @@ def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):
     template.fill("The answer is {decision}.\n{reasons}\nYou were away for {days_away} days.")
     template.press("Control+Enter")
     settle(page)
+    page.get_by_label("Which answer is good for the person?").get_by_text("yes", exact=True).click()
+    settle(page)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download", exact=True).last.click()
     letter = waiting.value.path().read_text()

@@ -11,10 +11,12 @@ import pytest
 from gamcore.data.column_names import ColumnNames, Names
 from gamcore.estimators.recourse import recourse
 from gamcore.estimators.saved import from_saved
+from gamcore.explain.counterfactuals import Possible
 from gamcore.io.reasons import tell
 from shapewise.reports import file_jobs as packs
 from shapewise.scoring.reasons import (
     LETTER,
+    OPENINGS,
     Telling,
     explained,
     fields_of,
@@ -94,7 +96,8 @@ def test_a_scored_file_has_reasons_review_and_letters(sure, kind):
     space, table, model, _ = sure
     texts_for(space, table)
     space.models.set_reasons(
-        model.id, Telling(0.6, letter=f"{LETTER}Age {{Age}} or {{age}}, since {{since}}, {{prediction}}").to_dict()
+        model.id,
+        Telling(0.6, letter=f"{LETTER}Age {{Age}} or {{age}}, since {{since}}, {{prediction}}", helps="no").to_dict(),
     )
     made = wait(space, packs.start_scores(space, model.id, table.id, kind, for_decision=True, letter=True))
     file = pd.read_parquet(made.path) if kind == "parquet" else pd.read_csv(made.path, encoding="utf-8-sig")
@@ -107,7 +110,11 @@ def test_a_scored_file_has_reasons_review_and_letters(sure, kind):
     assert filled(file["review"]) == filled(wanted["review"])
     assert "plan" in set(file["review"].dropna())
     first = file.iloc[0]
-    assert f"The answer is: {first['decision']}." in first["letter"]
+    openings = file["letter"].str.split("\n").str[2]
+    good = file["decision"] == "no"  # yes is bad for the person here
+    assert good.any()
+    assert not good.all()
+    assert (openings == good.map({on: f"we have looked at your case. {words}" for on, words in OPENINGS.items()})).all()
     assert f"1. {first['reason 1']}" in first["letter"]
     since = str(pd.Timestamp(first["since"]).date())
     assert first["letter"].endswith(f"Age {first['age']} or {first['age']}, since {since}, {first['prediction']:.1%}")
@@ -136,7 +143,11 @@ def test_a_letter_names_the_fields_that_there_are_not():
 
 def test_a_letter_with_an_unknown_field_is_not_sent(sure):
     space, table, model, _ = sure
-    space.models.set_reasons(model.id, {"letter": "Dear {customer}"})
+    with pytest.raises(StoreError, match="which answer is good for the person: letters open with it"):
+        packs.start_scores(space, model.id, table.id, "csv", for_decision=True, letter=True)
+    with pytest.raises(StoreError, match="which answer is good for the person: changes lead to it"):
+        packs.start_scores(space, model.id, table.id, "csv", changes=True)
+    space.models.set_reasons(model.id, {"letter": "Dear {customer}", "helps": "yes"})
     with pytest.raises(StoreError, match=r"The letter names \{customer\}, which is no column of the table"):
         packs.start_scores(space, model.id, table.id, "csv", for_decision=True, letter=True)
 
@@ -145,6 +156,12 @@ def test_what_people_call_sensitive_may_not_change_either():
     names = Names({"plan": ColumnNames(sensitive=True), "age": ColumnNames(sensitive=False)})
     assert Telling(0.5).possible(["age", "plan", "balance"], names).fixed == ("plan",)
     assert Telling(0.5, fixed=("balance",)).possible(["age", "plan"], names).fixed == ("balance",)
+
+
+def test_the_past_may_not_change_until_somebody_says_so():
+    columns = ["LatePayments", "income"]
+    assert Telling(0.5).possible(columns, Names()).fixed == ("LatePayments",)
+    assert Telling(0.5, fixed=()).possible(columns, Names()) == Possible(past=True, limits={})
 
 
 def test_one_setting_leaves_the_others(sure):
@@ -184,6 +201,7 @@ def test_a_scored_file_has_the_smallest_change_of_each_row(sure, kind):
 
 def test_limits_are_kept_and_hold_for_many_rows(sure):
     space, _, model, _ = sure
+    space.models.set_reasons(model.id, {"helps": "yes"})
     app = open_page("rows", model=model.id)
     fixed = next(one for one in app.multiselect if one.label == "Hold fixed")
     assert fixed.value == ["age"]  # by its name

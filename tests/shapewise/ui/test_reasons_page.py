@@ -7,6 +7,7 @@ import re
 import pytest
 
 from gamcore.io.reasons import tell
+from shapewise.scoring.reasons import OPENINGS
 from shapewise.scoring.score_file import telling_formula
 from shapewise.store.workspace import Workspace
 from shapewise.training.spec import Spec
@@ -135,16 +136,20 @@ def test_texts_and_sensitive_columns_are_kept_with_the_table(sure):
 
 
 def test_a_letter_is_written_to_the_row(sure):
-    _, _, model, _ = sure
+    space, _, model, _ = sure
     app = open_page("rows", model=model.id)
     field(app, "text_area", "Template").set_value("Answer {decision}, {prediction}; {reasons} {nothing}").run()
     assert not app.exception
     assert "The letter names {nothing}" in re.sub(r"\\(.)", r"\1", app.error[0].value)
     assert not app.code  # a wrong letter is not written
-    field(app, "text_area", "Template").set_value("Answer {decision}, {prediction}; {reasons}").run()
+    field(app, "text_area", "Template").set_value("{opening} Answer {decision}, {prediction}; {reasons}").run()
+    assert not app.code  # nobody has said yet which answer is good
+    good = next(one for one in app.get("button_group") if one.proto.label.startswith("Which answer is good"))
+    good.set_value("no").run()
+    assert space.models.about(model.id).reasons["helps"] == "no"
     chance = next(m.value for m in app.metric if m.label == "Prediction")
     answer = "yes" if "answer is **yes**" in said(app) else "no"
-    assert f"Answer {answer}, {chance}; 1. {listed(app)[0]}" in app.code[0].value
+    assert f"{OPENINGS[answer == 'no']} Answer {answer}, {chance}; 1. {listed(app)[0]}" in app.code[0].value
 
 
 @pytest.mark.parametrize("decided", [True, False])

@@ -174,4 +174,4 @@ elif engine.prepared():  # if not, it says so, and the model's pairs are shown m
 if not shown.model_.pairs:
     st.info("This model has no pairs: choose how many above, and train.", icon=":material/grid_on:")
     st.stop()
-joint.show(model, shown, state.data(model) if spec else None, shown is estimator, scale, gains)
+joint.show(model, shown, state.data(model) if spec else None, is_model=shown is estimator, scale=scale, gains=gains)

@@ -43,8 +43,9 @@ def sentinels(values: Floats, counts: Floats) -> Bools:
     counts : (K,) rows of each value.
     """
     marks = np.zeros(values.size, bool)
-    top = _beyond_gap(values, counts)
-    bottom = max(_beyond_gap(-values[::-1], counts[::-1]), _below_zero(values, counts))
+    sizes = values / (float(np.abs(values).max(initial=0.0)) or 1.0)  # differences of the largest would overflow
+    top = _beyond_gap(sizes, counts)
+    bottom = max(_beyond_gap(-sizes[::-1], counts[::-1]), _below_zero(values, counts))
     marks[values.size - top :] = True
     marks[:bottom] = True
     return marks

@@ -241,7 +241,7 @@ class Ways:
         news = np.flatnonzero(allowed)
         if self.possible.any_way:
             return news
-        return news[_is_clear(self.model, codes, place, news, gain[news], self.train_share)]
+        return news[_is_clear(self.model, codes, place, news, gain=gain[news], train_share=self.train_share)]
 
     def among_rows(self, rows: Codes, codes: Codes) -> Bools:
         """Return which changed rows (p, n) lie, in all pairs where they differ from the row (p,), in cells with enough

@@ -9,6 +9,7 @@ no clear effect. Places are runs of bins with rows enough (`explain.support`), a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -43,7 +44,7 @@ LONGEST: Final = 110
 LONGEST_NAME: Final = 40
 MOST_LEGS: Final = 3
 MOST_LEVELS: Final = 4
-UNKNOWN: Final = (float("nan"), float("nan"))
+UNKNOWN: Final = (math.nan, math.nan)
 """Rows that were not counted."""
 
 
@@ -213,7 +214,7 @@ def _nothing(read: Reading) -> Claim:
         float(find(end[inside], initial=zero)) for find, end in zip((np.max, np.min), read.curve.whole, strict=True)
     )
     kind: Kind = "no clear effect" if low <= zero <= high else "somewhere"
-    return Claim(kind, None, float("nan"), (low, high), read.curve.scale)
+    return Claim(kind, None, math.nan, (low, high), read.curve.scale)
 
 
 def _apart(read: Reading) -> Claim:
@@ -275,7 +276,7 @@ def _steepest(read: Reading) -> Claim | None:
     if not (size[k] > read.curve.reach * error[k] and size[k] >= STEP * np.ptp(scores)):
         return None
     where = border_of(read.curve, int(read.runs[k + 1].min()))
-    return Claim("steepest", where, float("nan"), (float("nan"), float("nan")), read.curve.scale)
+    return Claim("steepest", where, math.nan, UNKNOWN, read.curve.scale)
 
 
 def _levels(curve: Curve) -> list[tuple[Claim, ...]]:

@@ -158,7 +158,9 @@ def agreement(model: TaskModel, feature: int) -> Agreement:
         _verdict(bool(model.owned[t, feature]), effect[t] < FLAT * strongest, correlation[t], highest[t])
         for t in range(n_tasks)
     )
-    return Agreement(model.bins[feature].feature.name, model.tasks, correlation, effect, verdict, shift)
+    return Agreement(
+        model.bins[feature].feature.name, model.tasks, correlation, effect=effect, verdict=verdict, shift=shift
+    )
 
 
 def _verdict(owned: bool, flat: bool, correlation: float, highest: float) -> str:

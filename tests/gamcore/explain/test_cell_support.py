@@ -9,7 +9,7 @@ import pytest
 
 from gamcore.explain.cell_support import around
 from gamcore.explain.curves import FEW_ROWS
-from tests.gamcore.explain.test_sentences import surface
+from tests.support.curves_by_hand import surface
 
 
 def grid(seed):

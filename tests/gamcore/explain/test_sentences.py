@@ -11,42 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore.explain.curves import Curve
 from gamcore.explain.sentences import LONGEST, NO_CLEAR_EFFECT, legs, most_of, read_curve, read_surface
-from gamcore.explain.surfaces import Surface, SurfaceAxis
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import no_effect, say
 from gamcore.numbers import place
-
-NOTHING = (0.0, 0.0, 0.0, 0.0)
-
-
-def line(scores, half=0.1, edges=None, **changes):
-    """Make a curve with these scores and a simultaneous band of this half-width."""
-    scores = np.asarray(scores, float)
-    edges = np.arange(scores.size + 1.0) if edges is None else np.asarray(edges, float)
-    display = edges[:-1] + 0.3 * np.diff(edges)  # not halfway: bins of several values
-    rng = np.random.default_rng(0)
-    refits = scores + half / 4 * rng.normal(size=(30, scores.size))
-    told = {"kind": "number", "counts": np.full(scores.size, 100.0), "loss": "squared", **changes}
-    return Curve(
-        "age", edges=edges, display=display, labels=(), scores=scores, lower=scores - half / 2,
-        upper=scores + half / 2, missing=NOTHING, unseen=NOTHING, band="b", intercept=0.0,
-        whole=np.stack([scores - half, scores + half]), refits=refits, reach=4.0, **told,
-    )  # fmt: skip
-
-
-def levels(scores, half=0.1, **changes):
-    names = tuple("abcdefgh"[: len(scores)])
-    return replace(
-        line(scores, half),
-        kind="category",
-        labels=names,
-        members=tuple(zip(names, strict=True)),
-        edges=np.empty(0),
-        **changes,
-    )
-
+from tests.support.curves_by_hand import levels, line, surface
 
 BANDS = st.lists(st.tuples(st.floats(-5, 5), st.floats(0.01, 3)), min_size=1, max_size=30)
 
@@ -234,18 +203,6 @@ def test_a_curve_is_told_on_one_scale_at_a_time():
     with pytest.raises(ValueError, match="already converted to ratio"):
         curve.on("ratio").on("points")
     assert line([0.0, 1.0]).on("points").scale == "link"  # a target in its own units
-
-
-def surface(scores, half, counts=100.0):
-    scores = np.asarray(scores, float)
-    axis = SurfaceAxis("a", "number", np.arange(scores.shape[0] + 1.0), (), np.arange(3, dtype=np.uint8))
-    other = SurfaceAxis("b", "category", np.empty(0), ("x", "y"), np.arange(3, dtype=np.uint8))
-    margins = line(np.zeros(2)), levels(np.zeros(2))
-    return Surface(
-        axis, other, scores, scores - half / 2, scores + half / 2, np.full(scores.shape, counts), np.zeros(2),
-        np.zeros(scores.shape[0]), 0.0, margins, (np.zeros(2), np.zeros(2)), True,
-        np.stack([scores - half, scores + half]), 0.0,
-    )  # fmt: skip
 
 
 def test_a_heat_map_is_read_at_its_clearest_cell():

@@ -46,7 +46,7 @@ def test_from_a_csv_of_claims_to_sql(page):
     press(page, "Read the curves")
     page.wait_for_url("**/shapes?*")
     settle(page)
-    assert page.get_by_text("factor of the mean").first.is_visible()
+    page.get_by_text("factor of the mean").first.wait_for()
     assert "per exposure_years" in page.get_by_test_id("stMain").inner_text()
 
     page.get_by_text("Mark a segment").click()

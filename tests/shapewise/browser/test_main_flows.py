@@ -78,8 +78,10 @@ def leads_to(page, path):
     page.get_by_role("heading", name=path.capitalize() or "Home", exact=True).first.wait_for()
     assert page.url.split("?")[0].endswith(f"/{path or 'home'}")
     assert page.get_by_role("dialog").count() == 0
-    for link in PAGES:
-        assert page.get_by_role("link", name=link.capitalize(), exact=True).count() == 1
+    for name in PAGES:
+        link = page.get_by_role("link", name=name.capitalize(), exact=True)
+        link.first.wait_for()  # links are drawn after the head
+        assert link.count() == 1
 
 
 def test_three_clicks_to_a_shape_then_bands_on_every_scale(page, space):

@@ -159,6 +159,7 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self.loss.has_log_link
+        tags.regressor_tags.poor_score = not self.loss.is_of_mean  # `score` rates quantiles, the checks expect R2
         return tags
 
 

@@ -17,7 +17,7 @@ from gamcore.boosting.counted_parts import counting_bytes
 from gamcore.boosting.problem import Parameters, Problem
 from gamcore.boosting.refit import RefitState
 from gamcore.boosting.row_files import Files
-from gamcore.boosting.rows import Dealing, filled, room_for
+from gamcore.boosting.rows import Dealing, filled, relative_weight, room_for
 from gamcore.boosting.rows_in_parts import RowsInParts
 from gamcore.boosting.rows_on_disk import PartsOnDisk
 from gamcore.boosting.table_counts import Counting, CountPlan, groups_for, pays, table_bytes
@@ -284,7 +284,7 @@ def on_disk(folder, n=5_000, chunk=900, weighted=False):
     table = room_for(tuple(bins), starts)
     table.codes[:] = of.table.codes[:, order]
     table = filled(table)
-    weight = of.weight[order] if weighted else of.weight
+    weight = relative_weight(of.weight, of.weight.mean())[order] if weighted else of.weight
     return spilled, Problem(table, of.y[order], weight, SQUARED)
 
 

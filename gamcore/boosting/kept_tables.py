@@ -164,11 +164,6 @@ class KeptTables:
         total = float(self.tables.group[:, 0].sum())
         return min(total * total / (self.squared_weight * self.n_rows), 1.0) if self.squared_weight else 1.0
 
-    @property
-    def mean_weight(self) -> float:
-        """The mean weight of a row, as it was counted."""
-        return float(self.tables.group[:, 0].sum()) / self.n_rows if self.n_rows else 1.0
-
     def counted(self, dealing: Dealing, ensemble: str) -> Shares | None:
         """Return None: all shares are boosted from the counts."""
         return None
@@ -282,7 +277,8 @@ class CountedRows(Problem):
     def least_node(self, parameters: Parameters) -> float:
         """Return the weight that a node needs to be cut, in the unit in which weights were counted."""
         assert self.kept is not None
-        return super().least_node(parameters) * self.kept.mean_weight
+        total = float(self.kept.tables.group[:, 0].sum())
+        return super().least_node(parameters) * (total / max(self.kept.n_rows, 1))
 
     @cached_property
     def _counting(self) -> Counting:

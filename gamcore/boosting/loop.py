@@ -87,7 +87,7 @@ def boost(state: Boostable, executor: Executor | None = None, watch: bool = Fals
     """Boost one refit in place; yield a `Progress` per round, in batches of a few rounds. Send True to stop it.
 
     Without validation rows the last round is kept: that of `max_rounds`, or the one at which the training loss has
-    converged. A refit that is stopped keeps no round that was not told. `watch` : also measure the training loss.
+    converged. A refit that is stopped keeps no round that was not reported. `watch` : also measure the training loss.
     """
     parameters = state.parameters
     rounds = state.rounds(executor)
@@ -111,7 +111,7 @@ def boost(state: Boostable, executor: Executor | None = None, watch: bool = Fals
                 state, before, known=known, ran=ran, train_loss=train_loss, seconds=clock.seconds
             ):
                 if (yield progress):
-                    known.take_back(state, told=progress.round)
+                    known.take_back(state, progress.round)
                     return
             if stalled:
                 break
@@ -139,9 +139,9 @@ class _Known:
             _best_curves(state).copy() if with_curves else None,
         )
 
-    def take_back(self, state: Boostable, told: int) -> None:
-        """Return to this round where the best round now was not told: rounds of a batch are told once all are run."""
-        if self.curves is not None and state.course.counts[BEST_ROUND] > told:
+    def take_back(self, state: Boostable, last: int) -> None:
+        """Return to this round where the best one is after the last that was reported, as a batch is once it is run."""
+        if self.curves is not None and state.course.counts[BEST_ROUND] > last:
             _best_curves(state)[:] = self.curves
             state.course.counts[BEST_ROUND], state.course.losses[BEST] = self.best_round, self.loss
 

@@ -169,7 +169,7 @@ class Problem:
     @cached_property
     def _counting(self) -> Counting:
         def pieces() -> Iterable[Piece]:
-            yield Piece(self.table.codes, self.table.starts, self._centred / self.spread, self.weight)
+            yield Piece(self.table.codes, self.table.starts, (self._given - self.centre) / self.spread, self.weight)
 
         return Counting(pieces, CountPlan(self.table.last, self.table.active, self.table.starts.size - 1, self.y.size))
 
@@ -178,15 +178,12 @@ class Problem:
         """Targets less what is given of their scores."""
         return self.y - self.offset if self.offset.size else self.y
 
-    @property
-    def _centred(self) -> NDArray[np.float64]:
-        return self._given - self.centre
-
     @cached_property
     def spread(self) -> float:
         """What targets are divided by before they are summed, so that squares neither overflow nor vanish."""
-        largest = float(np.max(np.abs(self._centred))) or 1.0
-        return largest * float(np.std(self._centred / largest)) or 1.0
+        centred = self._given - self.centre
+        largest = float(np.max(np.abs(centred))) or 1.0
+        return largest * float(np.std(centred / largest)) or 1.0
 
     @cached_property
     def centre(self) -> float:

@@ -103,7 +103,7 @@ def outcome_of(table: Table, name: str) -> Floats:
     except TableError as error:
         raise ExperimentError(str(error)) from error
     if np.nanmax(np.abs(values), initial=0.0) > LARGEST_OUTCOME:
-        raise ExperimentError(f"Column {name!r} has values beyond {LARGEST_OUTCOME:g}: divide it by a constant first.")
+        raise ExperimentError(f"Column {name!r} has values beyond 1e75: divide it by a constant first.")
     return values
 
 

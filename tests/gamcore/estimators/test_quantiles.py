@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
-from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data, parametrize_with_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from benchmarks.boosting.conformance import NOT_DRAWN, expected_failures
 from benchmarks.boosting.conformance import QUICK as SHORT
+from benchmarks.boosting.conformance import expected_failures
 from gamcore import GAMRegressor, load_model, rank_pairs
 from gamcore.explain.observed import observed
 from gamcore.io import from_json, to_json, to_python, to_sql
@@ -206,8 +206,3 @@ def test_odd_targets(target):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_quantiles_behave_as_scikit_learn_asks(estimator, check):
     check(estimator)
-
-
-def test_where_nothing_is_drawn_a_weight_of_two_is_the_row_twice():
-    estimator = GAMRegressor(objective="quantile", quantile=0.6, **SHORT, **NOT_DRAWN)
-    check_sample_weight_equivalence_on_dense_data("GAMRegressor", estimator)

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from gamcore.data.columns import TableError
     from gamcore.estimators.effect import EffectGAM
     from gamcore.estimators.fewer import fewer_curves
-    from gamcore.estimators.gam import GAMClassifier, GAMRegressor, rank_pairs, suggest_segments
+    from gamcore.estimators.gam import GAMClassifier, GAMRegressor, suggest_segments
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
     from gamcore.estimators.presets import PRESETS, TASK_PRESETS
+    from gamcore.estimators.ranking import rank_pairs
     from gamcore.estimators.saved import load_model
     from gamcore.estimators.scorecard import scorecard
     from gamcore.io.checks import ModelFileError
@@ -62,7 +63,7 @@ _HOME = {
     "fewer_curves": "estimators.fewer",
     "load_model": "estimators.saved",
     "load_tables": "io.tables_file",
-    "rank_pairs": "estimators.gam",
+    "rank_pairs": "estimators.ranking",
     "save_tables": "io.tables_file",
     "scorecard": "estimators.scorecard",
     "suggest_segments": "estimators.gam",

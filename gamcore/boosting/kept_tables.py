@@ -278,8 +278,8 @@ class CountedRows(Problem):
     def least_node(self, parameters: Parameters) -> float:
         """Return the weight that a node needs to be cut, in the unit in which weights were counted."""
         assert self.kept is not None
-        mean = float(self.kept.tables.group[:, 0].sum()) / self.kept.n_rows if self.kept.n_rows else 1.0
-        return super().least_node(parameters) * mean
+        total = float(self.kept.tables.group[:, 0].sum())
+        return super().least_node(parameters) * (total / max(self.kept.n_rows, 1))
 
     @cached_property
     def _counting(self) -> Counting:

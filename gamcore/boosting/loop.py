@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gamcore.boosting.executor import Executor, Task, make_executor
 from gamcore.boosting.problem import LazyShare, Parameters, Problem
 from gamcore.boosting.progress import Callback, Loop, Progress, Relay
@@ -84,7 +87,7 @@ def boost(state: Boostable, executor: Executor | None = None, watch: bool = Fals
     """Boost one refit in place; yield a `Progress` per round, in batches of a few rounds. Send True to stop it.
 
     Without validation rows the last round is kept: that of `max_rounds`, or the one at which the training loss has
-    converged. `watch` : also measure the training loss.
+    converged. A refit that is stopped keeps no round that was not reported. `watch` : also measure the training loss.
     """
     parameters = state.parameters
     rounds = state.rounds(executor)
@@ -97,26 +100,56 @@ def boost(state: Boostable, executor: Executor | None = None, watch: bool = Fals
             state.rewind()
         end = min(last_round, state.done + stage.most)
         while state.done < end:
-            before, known = state.done, (int(state.course.counts[BEST_ROUND]), float(state.course.losses[BEST]))
+            before, known = state.done, _Known.of(state, with_curves=watch)
             most = min(clock.at_once, REFRESH - before % REFRESH, end - before)
             clock.begin()
             settings = stage.settings._replace(loss=state.loss)  # which follows the rows
             ran, stalled = rounds.run(settings, stage.n_greedy, stage.rule, state.course, most)
             clock.took(ran)
             train_loss = clock.watched(state.train_loss, before == 0)
-            stop = False
             for progress in _progress(
                 state, before, known=known, ran=ran, train_loss=train_loss, seconds=clock.seconds
             ):
-                stop = bool((yield progress)) or stop
-            if stop:
-                return
+                if (yield progress):
+                    known.take_back(state, progress.round)
+                    return
             if stalled:
                 break
             if state.done % REFRESH == 0:
                 state.refresh()
                 if stage is stages[-1] and converged():
                     break
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The best round before a batch of rounds, its validation loss, and its curves where they may be asked for."""
+
+    best_round: int
+    loss: float
+    curves: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, state: Boostable, with_curves: bool) -> _Known:
+        """Return what is known now."""
+        course = state.course
+        return cls(
+            int(course.counts[BEST_ROUND]),
+            float(course.losses[BEST]),
+            _best_curves(state).copy() if with_curves else None,
+        )
+
+    def take_back(self, state: Boostable, last: int) -> None:
+        """Return to this round where the best one is after the last that was reported, as a batch is once it is run."""
+        if self.curves is not None and state.course.counts[BEST_ROUND] > last:
+            _best_curves(state)[:] = self.curves
+            state.course.counts[BEST_ROUND], state.course.losses[BEST] = self.best_round, self.loss
+
+
+def _best_curves(state: Boostable) -> NDArray[np.float64]:
+    """Return the curves (p, V) of the best round so far: those of the last one where nothing judges rounds."""
+    is_judged = state.by_aic or state.course.valid.size > 0
+    return state.course.curves if is_judged else state.fit.curves
 
 
 class _Convergence:
@@ -136,14 +169,14 @@ class _Convergence:
 
 
 def _progress(
-    state: Boostable, before: int, known: tuple[int, float], ran: int, train_loss: float, seconds: float
+    state: Boostable, before: int, known: _Known, ran: int, train_loss: float, seconds: float
 ) -> Iterator[Progress]:
     """Yield the progress of the last call's rounds.
 
-    before : rounds run before that call. known : the best of them, and its validation loss.
+    before : rounds run before that call. known : the best of them.
     """
     term, most = int(state.fit.pending[0]), state.parameters.max_rounds
-    best_round, lowest = known
+    best_round, lowest = known.best_round, known.loss
     for k in range(ran):
         number, loss = before + k + 1, float(state.course.history[k])
         if not loss >= lowest:  # also without validation, where it is NaN

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, Final, Literal, Self, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_numeric_dtype
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +16,6 @@ from gamcore.boosting.power_choice import choose_power
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Source
 from gamcore.data.columns import TableError
-from gamcore.data.table import Table
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.distributed.pieces import is_in_pieces
@@ -32,7 +28,7 @@ from gamcore.estimators.scores import GIVEN, share_explained, share_right, warn_
 from gamcore.estimators.updating import UpdatableEstimator
 from gamcore.explain.classes import ClassCurves, explain_classes
 from gamcore.model.classes import ClassesModel, against_rest
-from gamcore.model.losses import LOSSES, Loss, default_loss
+from gamcore.model.losses import LOSSES, Loss
 from gamcore.types import Floats
 
 OFFSET: Final = {"init_score": True}
@@ -159,7 +155,7 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self.loss.has_log_link
-        tags.regressor_tags.poor_score = not self.loss.is_of_mean  # `score` rates quantiles, the checks expect R2
+        tags.regressor_tags.poor_score = not self.loss.is_of_mean  # the share of a pinball loss is far below an R^2
         return tags
 
 
@@ -358,49 +354,6 @@ ESTIMATORS: Final[dict[str, type[GAMRegressor | GAMClassifier]]] = {
 """By the kind of their loss."""
 
 Estimator = GAMRegressor | GAMClassifier | MultiTaskTreesRegressor | MultiTaskTreesClassifier
-
-
-def rank_pairs(
-    X: Any,
-    y: Any,
-    objective: Literal["auto", "squared", "logistic", "softmax", "poisson", "gamma", "tweedie", "quantile"] = "auto",
-    strength: Literal["purified", "rss"] = "purified",
-    sample_weight: Any = None,
-    n_jobs: int | None = None,
-    random_state: int | np.random.RandomState | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    quantile: float = 0.5,
-) -> pd.DataFrame:
-    """Return all pairs of features of a table (n, p) by the strength of their interaction (FAST; Lou et al., KDD 2013).
-
-    A quick additive model is fitted first, and its residuals are split by the best cross of each pair. "purified"
-    counts how much a cross reduces the loss beyond main effects; "rss" is the paper's drop of the residual sum of
-    squares, under which two features whose main effects are not fitted to the end make a strong pair as well.
-
-    objective : "auto" is logistic for a target of two values, softmax for one of names, else squared. quantile : of
-    objective "quantile".
-
-    progress : called with the number of grids done and their total.
-
-    Returns a frame with one row per pair: feature_1, feature_2, strength, rank; strongest first. Its attrs["chance"] is
-    the strength of the strongest pair if there were no interaction.
-    """
-    loss = _usual_objective(pd.Series(column(y))) if objective == "auto" else objective
-    if loss not in LOSSES:
-        raise ValueError(f'objective is {objective!r}: it must be "auto" or one of {", ".join(map(repr, LOSSES))}.')
-    kind = LOSSES[loss].kind
-    model = ESTIMATORS[kind](outer_bags=2, strength=strength, n_jobs=n_jobs, random_state=random_state)
-    if isinstance(model, GAMRegressor):
-        model.set_params(objective=loss, quantile=quantile)
-    table = Table.of(X)
-    return model.fit(table, y, sample_weight).rank_pairs(table, y, sample_weight, progress=progress)
-
-
-def _usual_objective(y: pd.Series) -> str:
-    """Return the objective of a target: by its number of values, and whether they are numbers."""
-    n_values = y.nunique()
-    names = n_values > 2 and not is_numeric_dtype(y.dtype)
-    return "softmax" if names else default_loss(n_values == 2).name
 
 
 def suggest_segments(

@@ -152,7 +152,7 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         check_is_fitted(self, "model_")
         model = self.model_
         single = len(model.tasks) == 1 and task is None
-        table = self.read_table(X, reset=False) if single else self._read_part(X)
+        table = self.read_table(X, reset=False) if single else _read_part(self, X)
         if single:
             place = np.zeros(len(table), np.int64)
         elif task is None:
@@ -161,12 +161,6 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
             place = places(read_labels(task, len(table)), model.tasks)
         rows = TaskRows(table, place, model.tasks, model.aliases)
         return encode_rows(rows, model.bins, model.owned, model.task_codes), place
-
-    def _read_part(self, X: Any) -> Table:
-        """Return a table, which may lack the columns of tasks without rows in it."""
-        if isinstance(X, pd.DataFrame) or hasattr(X, "to_pandas"):
-            return Table.of(X if isinstance(X, pd.DataFrame) else X.to_pandas())
-        return self.read_table(X, reset=False)
 
     def _place(self, task: Any) -> int:
         """Return the index of a task by its label; None means the common model, or the only task."""
@@ -181,17 +175,6 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         if _by_task(X):
             return {name: self._predicted(part, name, answer) for name, part in X.items()}
         return answer(*self._known_rows(X, task))
-
-    def _observed(self, X: Any, y: Any, task: Any) -> tuple[Any, NDArray[Any]]:
-        """Return the targets (n,) of rows, given as for `fit`, and what is predicted of them."""
-        if not _by_task(X):
-            predicted = self.predict(X, task)
-            warn_of_missing(["task"] if len(self.model_.tasks) > 1 else [], {"task": task}, stacklevel=4)
-            return column(y), predicted
-        _check_dict(X, y, task)
-        targets = [pd.Series(column(part[1])) for part in X.values()]
-        predicted = [self.predict(part[0], name) for name, part in X.items()]
-        return pd.concat(targets, ignore_index=True), np.concatenate(predicted)
 
     def explain_shape(self, feature: str | int, task: Any = None, part: TreePart = "whole") -> Curve:
         """Return the mean effect of a feature on the score of a task, over its other features; exact where
@@ -265,6 +248,24 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         return Saved(f"multitask_{self.loss.kind}", model, classes, self._about() | losses | about)
 
 
+def _read_part(model: MultiTaskTrees, X: Any) -> Table:
+    """Return a table, which may lack the columns of tasks without rows in it."""
+    frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+    return Table.of(frame) if isinstance(frame, pd.DataFrame) else model.read_table(X, reset=False)
+
+
+def _observed(model: MultiTaskTrees, X: Any, y: Any, task: Any) -> tuple[Any, NDArray[Any]]:
+    """Return the targets (n,) of rows, given as for `fit`, and what is predicted of them."""
+    if not _by_task(X):
+        predicted = model.predict(X, task)
+        warn_of_missing(["task"] if len(model.model_.tasks) > 1 else [], {"task": task}, stacklevel=4)
+        return column(y), predicted
+    _check_dict(X, y, task)
+    targets = [pd.Series(column(part[1])) for part in X.values()]
+    predicted = [model.predict(part[0], name) for name, part in X.items()]
+    return pd.concat(targets, ignore_index=True), np.concatenate(predicted)
+
+
 class MultiTaskTreesRegressor(RegressorMixin, MultiTaskRegressorParameters, MultiTaskTrees):  # type: ignore[misc]
     """Boosted trees for a number in several related tasks, with a common and a specific part.
 
@@ -313,7 +314,7 @@ class MultiTaskTreesRegressor(RegressorMixin, MultiTaskRegressorParameters, Mult
         R^2 for squared loss, else D^2, the deviance explained (`scores.explained`). task : as for `predict`; without
         it, rows are rated by the common trees. X may also be {task: (X, y)}, as for `fit`.
         """
-        observed, predicted = self._observed(X, y, task)
+        observed, predicted = _observed(self, X, y, task)
         return share_explained(self.loss, observed, predicted, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
@@ -377,7 +378,7 @@ class MultiTaskTreesClassifier(ClassifierMixin, MultiTaskTrees):  # type: ignore
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, task: Any = None) -> float:
         """Return the share of rows whose class is the likelier one (accuracy); X and task as for the regressor's
         `score`."""
-        observed, predicted = self._observed(X, y, task)
+        observed, predicted = _observed(self, X, y, task)
         return share_right(observed, predicted, self.classes_, sample_weight)
 
     def __sklearn_tags__(self) -> Any:

@@ -140,8 +140,8 @@ def test_a_callback_can_stop_the_fit_and_an_exception_ends_it():
 
     free = GAMClassifier(outer_bags=2, random_state=0, learning_rate=0.01).fit(X, y)
     model = GAMClassifier(outer_bags=2, random_state=0, learning_rate=0.01, callback=stop).fit(X, y)
-    assert max(told) == 3  # not asked again, though rounds of the batch go on
-    assert 1 <= model.n_rounds_ < free.n_rounds_
+    assert 1 <= model.n_rounds_ <= max(told) < free.n_rounds_
+    assert max(told) == 3  # it is not asked again
 
     class CancelledError(Exception):
         pass
@@ -151,6 +151,27 @@ def test_a_callback_can_stop_the_fit_and_an_exception_ends_it():
 
     with pytest.raises(CancelledError):
         GAMClassifier(outer_bags=3, n_jobs=2, callback=cancel).fit(X, y)
+
+
+@pytest.mark.parametrize("stop", [1, 2, 5, 23, 40])
+@pytest.mark.parametrize("validation_fraction", [0.0, 0.15])
+def test_a_stopped_refit_keeps_no_round_that_was_not_told(stop, validation_fraction):
+    """Rounds are run in batches: a stop in the middle of one takes back those after it."""
+    X, y = friendly()
+    told = []
+
+    def watch(progress):
+        told.append(progress)
+        return progress.round >= stop
+
+    slow = {"outer_bags": 1, "random_state": 0, "learning_rate": 0.01, "validation_fraction": validation_fraction}
+    model = GAMClassifier(**slow, callback=watch).fit(X, y)
+    assert [progress.round for progress in told] == list(range(1, stop + 1))
+    assert model.n_rounds_ <= stop
+    if validation_fraction:
+        losses = [progress.valid_loss for progress in told]
+        assert model.validation_losses_[0] in losses
+        assert model.n_rounds_ == losses.index(model.validation_losses_[0]) + 1
 
 
 def test_every_refit_smooths_with_cuts_of_its_own():

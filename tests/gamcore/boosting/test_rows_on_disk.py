@@ -146,7 +146,7 @@ def test_the_best_constant_is_that_of_all_rows_even_where_refits_see_some(weight
             PartsOnDisk(files, weighted), (), sizes=np.array([1000]), most=100, loss=loss, weighted=weighted
         )
         assert not rows.whole
-        assert rows.base() == pytest.approx(loss.base_score(y, mass), abs=1e-6)  # weights have 24 bits
+        assert rows.base() == pytest.approx(loss.base_score(y, mass), abs=1e-12)
     files.close()
 
 

@@ -192,7 +192,7 @@ def test_a_read_out_stands_wherever_means_lie_and_in_any_unit(seed, mean, unit, 
 
 def test_a_metric_too_large_to_be_squared_is_refused():
     frame = mailing(300).assign(spend=lambda f: f["spend"] * 1e200)
-    with pytest.raises(ExperimentError, match=r"'spend' has values beyond \S+: divide it by a constant"):
+    with pytest.raises(ExperimentError, match="'spend' has values beyond 1e75: divide it by a constant"):
         read_arms(frame, TEST)
 
 

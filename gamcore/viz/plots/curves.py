@@ -14,6 +14,7 @@ from gamcore.data.labels import cut
 from gamcore.data.table import MONTHS, WEEKDAYS
 from gamcore.explain.curves import WHOLE, Curve
 from gamcore.explain.observed import Observed
+from gamcore.explain.readings import reading
 from gamcore.explain.sentences import read_curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
@@ -337,14 +338,15 @@ def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[fl
     thin : whether single bins with few rows count; else their runs do, as far as these have enough.
     """
     special = np.array(curve.missing[:3]) if curve.missing[3] else np.empty(0)
-    thick = ~curve.thin
-    read = np.array([np.average(curve.scores[run], weights=curve.counts[run]) for run in curve.runs])
-    scores = curve.scores if thin or not read.size else read
+    scores, *ends = (_read(line, curve) for line in (curve.scores, curve.lower, curve.upper))
+    if curve.has_whole and thin:
+        read = reading(curve)
+        ends = [read.lower, read.upper]
+    scores = curve.scores if thin or not scores.size else scores
     parts = [scores, special, np.array([curve.zero]), before.scores if before is not None else np.empty(0)]
     centre = np.concatenate(parts)
-    ends = curve.whole if curve.has_whole and thin else np.stack([curve.lower, curve.upper])
     own = [curve.lower, curve.upper, *curve.room] if thin else []
-    shown = np.concatenate([centre, ends[:, thick].ravel(), *own])
+    shown = np.concatenate([centre, *ends, *own])
     low, high = centre.min(), centre.max()
     room: Any = MOST_ROOM * (high - low)
     if curve.scale == "ratio":
@@ -353,6 +355,11 @@ def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[fl
     else:
         least, most = low - room, high + room
     return widened(max(float(shown.min()), float(least)), min(float(shown.max()), float(most)), curve.scale)
+
+
+def _read(line: Floats, curve: Curve) -> Floats:
+    """Return the means (m,) of a line (K,) over the rows of the runs that can be read."""
+    return np.array([np.average(line[run], weights=curve.counts[run]) for run in curve.runs])
 
 
 def common_limits(curves: list[Curve]) -> tuple[float, float]:

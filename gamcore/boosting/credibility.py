@@ -45,9 +45,12 @@ def credible(model: AdditiveModel, rows: Rows) -> AdditiveModel:
     terms, intercepts, first = [], model.refit_intercepts.copy(), 0
     for term, bins in zip(model.terms, model.bins, strict=True):
         last = first + bins.size
-        moved = _moved(term, bins, each[first:last], 2.0 - model.loss.variance_power) if _is_free(model, term) else 0.0
+        moves = _moves(term, ordered=any(model.signs[term.feature : term.feature + 1]))
+        moved = np.zeros(bins.size)
+        if _is_free(model, term):
+            moved = _moved(term, bins, moves, each[first:last], 2.0 - model.loss.variance_power)
         mean = float(np.average(moved, weights=term.counts)) if np.any(moved) else 0.0
-        shift = np.where(term.counts > 0, moved - mean, 0.0)
+        shift = np.where(moves, moved - mean, 0.0)
         refits = term.refits + shift
         terms.append(replace(term, scores=refits.mean(axis=0), refits=refits))
         intercepts += mean
@@ -90,18 +93,25 @@ def _by_bin(model: AdditiveModel, unit: float, part: Part) -> NDArray[np.int64]:
     return np.concatenate([counted(line, bins.size, whole) for line, bins in zip(part.codes, model.bins, strict=True)])
 
 
-def _moved(term: Term, bins: Bins, events: Floats, growth: float) -> Floats:
+def _moves(term: Term, ordered: bool) -> NDArray[np.bool_]:
+    """Return which bins (size,) of a curve are moved: those with rows, and all values where they are kept in order."""
+    moves = term.counts > 0
+    if ordered:
+        moves[1:-1] = moves.any()
+    return moves
+
+
+def _moved(term: Term, bins: Bins, moves: NDArray[np.bool_], events: Floats, growth: float) -> Floats:
     """Return what credibility adds to a curve (size,).
 
     events : (size,) expected under it. growth : 2 - p, of their logs as the log of the mean grows.
     """
-    known = term.counts > 0
     curve = term.scores - np.average(term.scores, weights=events)
     flat = events * np.exp(-growth * curve)  # if the curve were at its mean
-    moved = np.where(known, _weighed(curve, flat) - curve, 0.0)
+    moved = np.where(moves, _weighed(curve, flat) - curve, 0.0)
     if bins.feature.is_category:
         return moved
-    inside = np.flatnonzero(known[1:-1]) + 1
+    inside = np.flatnonzero(moves[1:-1]) + 1
     if inside.size > 1:
         middle = int(np.searchsorted(np.cumsum(events[inside]), events[inside].sum() / 2))
         moved[inside[middle]] = 0.0

@@ -13,6 +13,9 @@ from gamcore import GAMRegressor
 from gamcore.boosting import credibility
 from gamcore.boosting.credibility import PRIOR_EVENTS, credible
 from gamcore.boosting.part_sums import PartInMemory, RowsInMemory
+from gamcore.data.binning import bin_table
+from gamcore.data.table import Table, learn_features
+from gamcore.model.additive import Term
 
 STEPS = st.lists(st.tuples(st.floats(-3, 3), st.floats(0, 1e4)), min_size=2, max_size=30)
 
@@ -87,6 +90,22 @@ def test_a_curve_that_may_only_rise_still_does():
     X, claims, exposure = book(2, 10_000)
     model = GAMRegressor(objective="poisson", monotone={"car": 1}, random_state=0).fit(X, claims, exposure=exposure)
     assert (np.diff(model.model_.terms[0].scores[1:-1]) >= 0).all()
+
+
+@given(seed=st.integers(0, 10**6), empty=st.floats(0, 0.9))
+def test_bins_without_rows_keep_the_order_too(seed, empty):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": np.arange(40.0)})
+    (bins,) = bin_table(X, learn_features(Table(X))).bins
+    counts = np.where(rng.random(bins.size) < empty, 0, rng.integers(1, 50, bins.size)).astype(float)
+    counts[3] = 1
+    counts[[0, -1]] = 0
+    curve = np.concatenate([[0.0], np.sort(rng.normal(size=bins.size - 2)), [0.0]])
+    term = Term(0, curve, curve[None, :], counts)
+    events = counts * rng.exponential(size=bins.size)
+    moves = credibility._moves(term, ordered=True)
+    after = (curve + np.where(moves, credibility._moved(term, bins, moves, events, 1.0), 0.0))[1:-1]
+    assert (np.diff(after) >= -1e-12).all()
 
 
 def test_many_events_are_believed(monkeypatch):

@@ -191,7 +191,7 @@ def test_a_scored_file_has_the_smallest_change_of_each_row(sure, kind):
     made = wait(space, packs.start_scores(space, model.id, few.id, kind, top=1, changes=True))
     file = pd.read_parquet(made.path) if kind == "parquet" else pd.read_excel(made.path, engine="openpyxl")
     fitted = from_saved(space.models.load(model.id))
-    wanted = recourse(fitted, space.tables.read(few.id), 0.0, how.possible([], Names()))
+    wanted = recourse(fitted, space.tables.read(few.id)[list(fitted.feature_names_in_)], 0.0, how.possible([], Names()))
     assert filled(file["change"]) == ["" if one is None else one.words for one in wanted.changes]
     assert (file.loc[file["change"].notna(), "prediction then"] > 0.5).all()
     assert (file.loc[file["change"].notna(), "prediction"] < 0.5).all()

@@ -199,12 +199,11 @@ def as_table(X: Any) -> Table:
     return Table(X) if isinstance(X, pd.DataFrame) else Table.of(X)
 
 
-def place_among(names: Sequence[str], key: Any, parameter: str, absent: str = "no feature") -> int:
-    """Return the place of a feature given by name or place; TableError names the parameter that asks for it, and what a
-    name that is not there is."""
+def place_among(names: Sequence[str], key: Any, parameter: str) -> int:
+    """Return the place of a feature given by name or place; TableError names the parameter that asks for it."""
     place = names.index(key) if key in names else key
     if isinstance(place, bool | np.bool_) or not isinstance(place, int | np.integer) or not 0 <= place < len(names):
-        raise TableError(f"{parameter} names {key!r}, which is {absent}: {', '.join(names)}.")
+        raise TableError(f"{parameter} names {key!r}, which is no feature: {', '.join(names)}.")
     return int(place)
 
 
@@ -216,7 +215,7 @@ def names_among(names: Sequence[str], wanted: Iterable[Any], parameter: str) -> 
             raise TableError(f"{parameter} is a mask of {len(keys)} entries, not {len(names)}: give one per column.")
         return [name for name, is_wanted in zip(names, keys, strict=True) if is_wanted]
     named = [str(key) if str(key) in names else key for key in keys]
-    return [names[place_among(names, key, parameter, "not a column of the table")] for key in named]
+    return [names[place_among(names, key, parameter)] for key in named]
 
 
 def learn_features(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Literal
 
-from gamcore.boosting.progress import Callback, Progress
+from gamcore.boosting.progress import Callback, Progress, Watcher
 from gamcore.extras import extra
 from gamcore.numbers import number
 
@@ -19,7 +19,8 @@ Listener = Callable[[Progress], bool | None] | Literal["progress"] | None
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[Callback | None]:
-    """Give the callback that an estimator's `callback` stands for; a bar ends with the fit."""
+    """Give the callback that an estimator's `callback` stands for, which is not called after it said stop; a bar ends
+    with the fit."""
     if isinstance(listener, str):
         if listener != PROGRESS:
             raise ValueError(f'callback is {listener!r}: it must be a callable, "{PROGRESS}" or None.')
@@ -29,7 +30,7 @@ def listening(listener: Listener) -> Iterator[Callback | None]:
         finally:
             bar.close()
     else:
-        yield listener
+        yield Watcher(listener).callback
 
 
 class ProgressBar:

@@ -71,13 +71,9 @@ def test_categories_are_named_by_name_place_or_mask(kind, as_array):
 @pytest.mark.parametrize("wanted", [[3], [-1], ["shops"], [True, False], [1.5]])
 def test_columns_that_are_not_there_are_refused_with_those_that_are(wanted):
     X, y = coded()
-    with pytest.raises(
-        TableError, match=r"categorical_features (names .* which is not a column of the table: a, shop, b|is a mask)"
-    ):
+    with pytest.raises(TableError, match=r"categorical_features (names .* which is no feature: a, shop, b|is a mask)"):
         GAMRegressor(categorical_features=wanted, **FEW).fit(X, y)
-    with pytest.raises(
-        TableError, match=r"common_features (names .* which is not a column of the table: a, shop, b|is a mask)"
-    ):
+    with pytest.raises(TableError, match=r"common_features (names .* which is no feature: a, shop, b|is a mask)"):
         MultiTaskTreesRegressor(common_features=wanted, **FEW).fit(X, y)
 
 

@@ -166,4 +166,4 @@ def test_a_file_of_several_classes_keeps_what_is_said(tmp_path):
     model.save(tmp_path / "a.gamx")
     again = load_model(tmp_path / "a.gamx")
     for name in X:
-        assert read_curve(again.of_class(2).explain_shape(name)) == read_curve(model.of_class(2).explain_shape(name))
+        assert claims_of(again.of_class(2).explain_shape(name)) == claims_of(model.of_class(2).explain_shape(name))

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from streamlit import config
+from streamlit.components.v2 import manifest_scanner
 
 from shapewise.store.database import forget
 from shapewise.store.workspace import Workspace
@@ -30,6 +32,9 @@ patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=30, **patient)
 settings.register_profile("ci", max_examples=200, derandomize=True, **patient)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")
+
+# AppTest looks for components in every installed package, for each page anew: half of the time of a test of a page.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 LEFT_OUT = pytest.StashKey[int]()
 

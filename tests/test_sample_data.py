@@ -26,6 +26,7 @@ def tables():
     return {p.name: read_file(p.name, p.read_bytes()) for p in generate.HERE.iterdir() if p.suffix in TABLES}
 
 
+@pytest.mark.slow
 def test_the_generator_makes_the_committed_files(tmp_path):
     generate.main(tmp_path)
     for name in ("housing.csv", "loans.csv", "claims.csv", "spend.csv", "choice.csv", "winback.csv"):

@@ -37,6 +37,7 @@ def htmls(book):
     }
 
 
+@pytest.mark.slow
 def test_each_cell_shows_what_it_ends_with(ran):
     book, _ = ran
     shown = htmls(book)

@@ -37,6 +37,7 @@ from gamcore.explain.surfaces import Rectangle
 from gamcore.io.reasons import tell, with_reasons
 from gamcore.io.score_json import from_json, to_json
 from gamcore.stats.column_drift import what_moved
+from tests.support.gears import mostly_slow
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore:X .* feature names")  # scikit-learn's word on arrays after frames
@@ -294,7 +295,7 @@ def same(first, second):
         assert repr(first) == repr(second)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", mostly_slow(CALLS, 20))
 def test_a_table_of_any_kind_is_read_as_a_frame_is(name, models):
     rows = FRAME.iloc[[5]] if "smallest" in name else FRAME
     wanted = CALLS[name](models, rows)

@@ -24,6 +24,7 @@ def rows(correlation, n=2000):
     return X, 0.5 * X["a"] - 0.4 * X["b"] + 0.3 * X["c"], rng
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.7, 0.95])
 @pytest.mark.parametrize("objective", FAMILIES)
 @pytest.mark.parametrize("weighted", [False, True])

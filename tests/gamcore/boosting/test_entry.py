@@ -106,6 +106,7 @@ def test_only_those_that_entered_have_curves_bands_and_pairs(tmp_path):
     assert "entries_" not in vars(model.set_params(order="cyclic", bands=0).fit(X, y))
 
 
+@pytest.mark.slow
 def test_a_listed_pair_gives_no_main_effect_to_the_bands_of_a_feature_outside():
     X, effect, rng = ten_of(12, 1500, 5)
     y = effect + 0.5 * rng.normal(size=1500)

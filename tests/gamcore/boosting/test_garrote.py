@@ -81,6 +81,7 @@ def test_the_approximation_touches_the_loss_at_the_model(loss):
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [GAMRegressor, GAMClassifier])
 def test_what_matters_stays_and_noise_leaves(kind):
     X, effect, rng = ten_of(40, 6000, 0)

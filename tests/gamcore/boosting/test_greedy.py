@@ -92,6 +92,7 @@ def test_every_step_fit_and_aic_are_those_of_dense_algebra(weighted):
         assert own == pytest.approx(dense.corrected_aic(), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.1, 0.7])
 def test_a_fit_without_held_out_rows_ends_at_the_least_aic(rate):
     X, y, _ = table(150, 1, noise=1.5)
@@ -117,6 +118,7 @@ def test_without_held_out_rows_curves_of_steps_run_all_rounds():
     assert model.n_rounds_ == 7
 
 
+@pytest.mark.slow
 def test_aic_is_as_near_the_truth_as_held_out_rows_where_rows_are_few():
     held, aic = [], []
     for seed in range(8):

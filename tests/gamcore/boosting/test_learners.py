@@ -79,6 +79,7 @@ def test_a_line_costs_a_smooth_curve_nothing():
     np.testing.assert_allclose(update[1:61], 3 * positions - 1, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1000, 10_000])
 def test_on_smooth_truths_the_error_is_at_most_seven_tenths_of_that_of_steps(n):
     errors = {None: 0.0, "smooth": 0.0}
@@ -91,6 +92,7 @@ def test_on_smooth_truths_the_error_is_at_most_seven_tenths_of_that_of_steps(n):
     assert errors["smooth"] <= 0.7 * errors[None]
 
 
+@pytest.mark.slow
 def test_a_linear_curve_has_the_coefficient_of_least_squares():
     inside = 0
     for seed in range(6):

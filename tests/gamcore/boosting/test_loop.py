@@ -186,6 +186,7 @@ def test_every_refit_smooths_with_cuts_of_its_own():
     assert len(places[0] ^ places[1]) > 10
 
 
+@pytest.mark.slow
 def test_more_rare_levels_than_are_remembered_by_name():
     rng = np.random.default_rng(0)
     names = np.concatenate([np.repeat(["big", "huge"], 3000), [f"rare{i:05d}" for i in range(12_000)]])

@@ -28,6 +28,7 @@ from gamcore.model.losses import LOSSES
 from gamcore.model.purification import CellWeights, two_way
 from tests.support import naive
 from tests.support.fits import fit, problem
+from tests.support.gears import mostly_slow
 from tests.support.places import ROOT
 
 QUICK = {"outer_bags": 3, "random_state": 0}
@@ -100,7 +101,7 @@ def planted(p, n=4000, correlation=0.0, xor=True, seed=0, binary=False):
 
 @pytest.mark.parametrize(("binary", "n"), [(False, 8000), (True, 60_000)])
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
-@pytest.mark.parametrize("p", [10, 50])
+@pytest.mark.parametrize("p", mostly_slow([10, 50], 1))
 def test_a_planted_xor_is_first_and_additive_data_have_next_to_nothing(p, correlation, binary, n):
     """Chance strengths fall with the number of rows; binary targets carry less information and need more rows."""
     kind = GAMClassifier if binary else GAMRegressor

@@ -165,6 +165,7 @@ def marked(rows, every, basis):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("basis", [{}, {"group": "who"}, {"time": "day"}], ids=["rows", "groups", "time"])
 def test_held_out_rows_are_never_seen(basis, tmp_path, small_batches):
     rows = frame(12_000)
@@ -453,6 +454,7 @@ def test_a_stored_table_with_a_sample_is_trained_on_from_disk(tmp_path):
         training.train(space, spec_of(table=table.id, kind="tasks", task="c"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_bands_of_all_rows_come_from_halves_of_counted_groups(weight, tmp_path, monkeypatch):
     monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)

@@ -223,6 +223,7 @@ def test_smooth_curves_keep_256_bins_and_jumps_get_more():
     assert finest(GAMRegressor(**QUICK | {"max_rounds": 60}, max_bins="auto").fit(X, y)) >= 1024
 
 
+@pytest.mark.slow
 def test_steep_shapes_start_with_small_steps_and_smooth_ones_do_not(tmp_path):
     rng = np.random.default_rng(1)
     common = rng.normal(size=(6000, 1))

@@ -19,6 +19,7 @@ from gamcore.decide.rules import Range
 from gamcore.io import gamx
 from gamcore.io.score_json import from_json, to_json
 from tests.support.elsewhere import run_python, run_sql
+from tests.support.gears import mostly_slow
 
 FIRST, LAST = dt.datetime(1, 1, 1), dt.datetime.max
 EDGES = [FIRST, dt.datetime(1, 1, 1, 12), dt.datetime(9999, 12, 31), dt.datetime(9999, 12, 31, 23, 59), LAST]
@@ -86,7 +87,7 @@ def writings(X):
     yield pd.Series(mixed, dtype=object)
 
 
-@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("zone", mostly_slow(ZONES, 1))
 def test_the_same_moments_have_the_same_prediction_in_any_zone(zone, tmp_path):
     X, y = zoned(zone)
     model = GAMRegressor(random_state=0, max_rounds=40, outer_bags=2, date_parts=True).fit(X, y)

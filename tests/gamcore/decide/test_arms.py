@@ -124,6 +124,7 @@ def test_for_whom_it_works():
     assert quarters["segment"].nunique() == 4
 
 
+@pytest.mark.slow
 def test_equal_lifts_rarely_look_different():
     """Cochran's Q keeps its level: no segment differs, and about one test in twenty says so."""
     alarms = 0

@@ -57,6 +57,7 @@ def test_dunnett_keeps_the_error_over_arms_of_unequal_size(shares):
     assert beyond.mean() == pytest.approx(0.05, abs=0.0012)  # 3.5 standard errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjustment", ["Holm", "Dunnett"])
 def test_three_arms_by_simulation(adjustment):
     """The arms as large as planned find the lift in 80% of tests, each of them, for a rate and for a mean."""

@@ -26,6 +26,7 @@ def households(rng, n=300, each=8, lift=0.0, alike=1.0):
     return frame.assign(half=rng.choice(["a", "b"], of.size))
 
 
+@pytest.mark.slow
 def test_without_an_effect_clusters_alarm_in_five_percent_and_rows_in_many_more():
     rng, alarms = np.random.default_rng(0), {"rows": 0, "clusters": 0}
     for _ in range(300):

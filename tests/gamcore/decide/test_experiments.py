@@ -144,6 +144,7 @@ def renewal():
     return frame, (frame["arm"] == "treated").to_numpy(), assigned, names
 
 
+@pytest.mark.slow
 def test_the_lifts_of_renewal_are_recovered(renewal):
     frame, treated, assigned, names = renewal
     planned = {(name, metric): lift for name in names for metric, lift in generate.LIFTS[name].items() if lift}

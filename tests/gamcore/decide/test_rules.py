@@ -125,6 +125,7 @@ def slow(rule, row):
     return rule.high is None or value < rule.high or (value == rule.high and rule.high_in)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_all_ways_pick_the_same_rows(data):

@@ -81,6 +81,7 @@ def rules_of(found, column):
     return [one.rule for one in found if one.rule.columns == (column,) and one.up]
 
 
+@pytest.mark.slow
 def test_the_true_thresholds_of_renewal_are_found(scenarios):
     """Thresholds match within one bin: one click, one visit, or 1/254 of the rows for balances."""
     assert Range("position_clicks", None, 4.0) in rules_of(scenarios["renew"][3], "position_clicks")

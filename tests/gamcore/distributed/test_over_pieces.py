@@ -56,6 +56,7 @@ def test_strategies_reach_the_rows_of_all_pieces(where, client, table):
     assert np.array_equal(joined.ledger([1, 0]).exclusive, whole.ledger([1, 0]).exclusive)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["machine", "cluster"])
 def test_evidence_and_read_outs_of_pieces_are_those_of_the_whole_table(where, client, table):
     features, late = ["a", "b", "c"], Range("years", low=1.5)

@@ -63,6 +63,7 @@ def test_shares_that_differ_between_strata_do_not_bias_the_effect():
     assert model.predict(X) == pytest.approx(np.ones(n), abs=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_average_effect_is_over_the_rows_whatever_was_to_be_treated_where(seed):
     """Strata that differ in effect, planned share and weight: none counts more because half of it was treated."""

@@ -201,6 +201,7 @@ def counted(kind, seed=0, n=2400, **changes):
     return model.fit_intervals(X, y, exposure=exposure), rng
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["overdispersed", "inflated", "tweedie"])
 def test_the_promise_holds_in_each_tenth_of_the_prediction(kind):
     """Levels of outcomes, at random within their masses, are inside as often as was asked for; outcomes themselves

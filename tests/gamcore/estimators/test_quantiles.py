@@ -71,6 +71,7 @@ def test_the_validation_loss_is_the_pinball_loss(fitted):
     np.testing.assert_allclose(model.validation_losses_, of_training, rtol=0.15)
 
 
+@pytest.mark.slow
 def test_curves_bands_pairs_and_reports(fitted, tmp_path):
     model, X, y, _ = fitted
     curve = model.explain_shape("a")
@@ -111,6 +112,7 @@ def test_a_file_brings_the_model_back(fitted, tmp_path):
             from_bytes(rewrite(written, put(["loss_parameters"], bad)))
 
 
+@pytest.mark.slow
 def test_sql_python_and_json_predict_as_the_model(fitted):
     model, X, _, _ = fitted
     predicted, plain = model.predict(X), X.astype(object).where(X.notna(), None)

@@ -148,6 +148,7 @@ def loans():
     return frame[frame["product"] == "card"].drop(columns="product")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "target"), [("bank", "y"), ("telco_churn", "Churn"), ("loans", "default")])
 def test_a_card_loses_at_most_two_thousandths_of_auc(name, target):
     source = DATA / f"{name}.parquet"

@@ -135,6 +135,7 @@ def searched(estimator, X, y, given):
     return grid.best_score_, crossed, np.mean(wanted)
 
 
+@pytest.mark.slow
 def test_searches_pass_on_what_scores_need_without_being_asked():
     X, y, task, _ = tasks()
     rng = np.random.default_rng(1)
@@ -171,6 +172,7 @@ def test_effects_are_rated_by_their_arms_or_not_at_all(tmp_path):
     assert "R²" not in page
 
 
+@pytest.mark.slow
 def test_the_r_loss_is_least_at_the_true_effects():
     """Of effects that are too small, right, and too large, the right ones explain most."""
     X, rng = rows()

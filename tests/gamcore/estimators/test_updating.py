@@ -220,6 +220,7 @@ def test_an_edit_has_to_fit_its_feature():
         model.refit_by_counts("c", np.full(8, np.nan))
 
 
+@pytest.mark.slow
 def test_a_path_of_fewer_curves_keeps_those_that_matter():
     X, y = rows()
     rng = np.random.default_rng(7)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from gamcore import EffectGAM, GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from tests.support.gears import mostly_slow
 
 FEW = {"outer_bags": 2, "max_rounds": 60, "random_state": 0}
 FACTORS = [1e-6, 0.0999, 0.1001, 1 / 3, 7.0, 1000.0, 1e6]
@@ -61,7 +62,7 @@ def scores(estimator, X, target, weight):
     return (model.predict_proba if hasattr(model, "predict_proba") else model.predict)(X, **told)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", mostly_slow(MODELS, 6))
 def test_a_constant_factor_of_all_weights_changes_nothing(name):
     """Kilos or units, shares or amounts: nothing but rounding."""
     X, y, rng = rows()
@@ -75,7 +76,7 @@ def test_a_constant_factor_of_all_weights_changes_nothing(name):
         )
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", mostly_slow(MODELS, 4))
 def test_weights_that_are_all_alike_are_none(name):
     X, y, rng = rows()
     estimator, kind = MODELS[name]

@@ -23,6 +23,7 @@ from gamcore.explain.places import MISSING, place_of
 from gamcore.explain.sentences import LONGEST, claims_of, read_curve
 from gamcore.model.losses import LOSSES
 from gamcore.numbers import roundest, within
+from tests.support.gears import mostly_slow
 from tests.support.random_models import OBJECTIVES, fitted
 
 MOMENT = r"[-\d.,]+(?: \d\d:\d\d:\d\d(?:\.\d+)?)?"
@@ -61,7 +62,7 @@ def check(curve: Curve, cells: Any, effects: Any, weight: Any) -> None:
         assert (curve.whole[1, ~curve.thin] >= curve.zero).all()
 
 
-@pytest.mark.parametrize("seed", range(N_FITS))
+@pytest.mark.parametrize("seed", mostly_slow(range(N_FITS), 2 * len(OBJECTIVES)))
 def test_what_is_said_holds_on_the_rows(seed):
     model, X, weight = fitted(seed)
     codes = encode_table(X, model.model_.bins, in_training=True)

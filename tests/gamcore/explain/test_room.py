@@ -52,6 +52,7 @@ def test_a_redrawing_costs_one_unit_once_all_others_have_adapted(fitted):
         assert adapted(room, data, feature, move) == pytest.approx(1.0, rel=0.08)
 
 
+@pytest.mark.slow
 def test_no_move_of_the_same_price_reaches_further(fitted):
     _, data, room = fitted
     rng = np.random.default_rng(0)

@@ -74,6 +74,7 @@ def test_values_of_a_number_have_names(model):
     assert "school" in {name.partition(",")[0] for name in surface.frame()["Education"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["svg", "pptx", "png"])
 def test_a_named_number_is_drawn_in_files_as_it_was(model, form):
     curve = model[0].explain_shape("EDU")

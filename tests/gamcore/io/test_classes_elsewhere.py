@@ -68,6 +68,7 @@ def claims():
     return GAMRegressor(**settings).fit(X, y, exposure=years, init_score=given), X, years, given
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
 def test_sql_multiplies_by_the_exposure(claims, run):
     model, X, years, given = claims

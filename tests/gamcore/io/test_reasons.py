@@ -19,6 +19,7 @@ from gamcore.explain.reasons import NO_REASON
 from gamcore.io import ScoringError, from_json, to_dict, to_json, to_python, to_sql
 from gamcore.io.reasons import for_review, parts_of, tell, with_reasons
 from tests.support.elsewhere import NAME, cells, in_duckdb, in_sqlite, loaded, on_edges, table
+from tests.support.gears import mostly_slow
 from tests.support.hostile import EVIL
 
 ROWS = 10_000
@@ -59,6 +60,7 @@ def parts_by_hand(formula, row):
     return parts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["average", "best", "line"])
 def test_the_largest_pushes_towards_the_decision_are_told(fitted, base):
     formula = told(fitted, base=base)
@@ -79,6 +81,7 @@ def test_the_largest_pushes_towards_the_decision_are_told(fitted, base):
     assert made["decision"].tolist() == (fitted[0].predict_proba(X)[:, 1] >= 0.4).tolist()
 
 
+@pytest.mark.slow
 def test_bases_are_what_they_say(fitted):
     model, X, _ = fitted
     parts = pd.DataFrame([parts_by_hand(told(fitted), X.iloc[[k]]) for k in range(400)])
@@ -140,7 +143,7 @@ def test_a_pair_may_be_a_reason_of_its_own(fitted):
     assert all(not one.pairs for one in formula.reasons.each if "×" not in one.name)
 
 
-@pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
+@pytest.mark.parametrize("run", mostly_slow([in_sqlite, in_duckdb], 1))
 @pytest.mark.parametrize("how", [{"base": "line"}, {"base": "best", "sensitive": [NAME, "flag"]}])
 def test_sql_tells_the_same_reasons(fitted, rows, run, how):
     formula = told(fitted, **how)
@@ -246,7 +249,7 @@ def test_a_constant_model_has_no_reasons_anywhere(run):
     assert there["review"].isna().all()
 
 
-@pytest.mark.parametrize("name", ["scored", "parts", "ranked", "chosen"])
+@pytest.mark.parametrize("name", mostly_slow(["scored", "parts", "ranked", "chosen"], 1))
 def test_sql_takes_no_name_that_is_taken(fitted, name):
     formula, X = told(fitted), fitted[1].head(40).drop(columns="when").assign(reason_1=np.arange(40))
     query = to_sql(formula, name, kinds={"flag": "boolean"}, key="reason_1", columns=["reason_1"])

@@ -20,6 +20,7 @@ from gamcore.data.columns import TableError
 from gamcore.io import ScoringError, from_json, to_dict, to_json, to_python, to_sql
 from gamcore.io.formula import moment
 from tests.support.elsewhere import NAME, cells, in_duckdb, in_sqlite, loaded, on_edges, table
+from tests.support.gears import mostly_slow
 from tests.support.hostile import EVIL
 from tests.support.mutants import VALUES, at_place, places
 
@@ -52,7 +53,7 @@ def rows(fitted):
     return on_edges(table(ROWS, 2, hostile=True), fitted[0])
 
 
-@pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
+@pytest.mark.parametrize("run", mostly_slow([in_sqlite, in_duckdb], 1))
 def test_sql_scores_as_the_model(fitted, rows, run):
     model, link, response = fitted
     kinds = {"flag": "boolean"}
@@ -64,6 +65,7 @@ def test_sql_scores_as_the_model(fitted, rows, run):
     assert list(found.columns) == [*rows.columns, "score", "prediction"]
 
 
+@pytest.mark.slow
 def test_plain_python_scores_as_the_model(fitted, rows):
     model, link, response = fitted
     written = loaded(to_python(model, 'a "model"\\'))
@@ -108,6 +110,7 @@ def tasked(request):
     return request.param(max_rounds=30, outer_bags=2, random_state=0).fit(X, y, task=task)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_a_model_of_tasks_scores_the_same_in_python_and_json(tasked, known):
     X, task, _ = tasks(ROWS, 3)
@@ -124,6 +127,7 @@ def test_a_model_of_tasks_scores_the_same_in_python_and_json(tasked, known):
     np.testing.assert_allclose(found, expected[some], rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_said(tasked, fitted):
     with pytest.raises(ScoringError, match="use to_python or to_json"):
         to_sql(tasked, "t")
@@ -211,6 +215,7 @@ def test_a_table_s_own_score_is_not_taken_for_the_model_s(run):
     np.testing.assert_allclose(found["prediction_"], model.predict_proba(X[["Score"]])[:, 1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_json_that_could_not_predict_is_refused(fitted, tasked):
     told = to_dict(fitted[0])
     for change in (

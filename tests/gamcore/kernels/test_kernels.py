@@ -24,6 +24,7 @@ from gamcore.kernels.layout import CodedTable, Rows, Settings, aligned, make_fit
 from gamcore.kernels.losses import LOGISTIC, SQUARED, is_paired, no_change, total_loss
 from tests.support import naive
 from tests.support.fits import fit, problem
+from tests.support.gears import mostly_slow
 
 LAST = 12
 
@@ -155,7 +156,7 @@ def test_scratch_begins_on_a_cache_line():
 
 @pytest.mark.parametrize("strategy", ["rescan", "mst", "complement", "mask"])
 @pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
-@pytest.mark.parametrize("n_bags", [1, 11, 32, 70])
+@pytest.mark.parametrize("n_bags", mostly_slow([11, 1, 32, 70], 1))
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 1e-4)])
 def test_row_level_strategies_give_the_histograms_of_the_same_bags(strategy, loss, n_bags, dtype, tolerance):
     table, state, rng = make(6, n=3000, dtype=dtype, loss=loss)

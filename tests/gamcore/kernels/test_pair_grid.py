@@ -13,6 +13,7 @@ from gamcore.kernels.early_stopping import StopRule, make_course
 from gamcore.kernels.layout import CodedTable, Rows, Settings, make_fit, make_work
 from gamcore.kernels.losses import LOGISTIC, SQUARED, no_change
 from tests.support import naive
+from tests.support.gears import mostly_slow
 
 LAST = (6, 5)
 
@@ -52,7 +53,7 @@ def test_running_sums_are_sums_of_rows(seed):
 
 @pytest.mark.parametrize("missing", [0.0, 0.1, 0.6])
 @pytest.mark.parametrize("floor", [0.5, 5.0, 30.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_slow(range(3), 1))
 def test_the_best_trees_are_those_of_the_twins(seed, floor, missing):
     a, b, g, h = rows_of_a_pair(seed, missing=missing)
     board = run_up(a, b, g, h)

@@ -59,6 +59,7 @@ AMOUNTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "tables", "off"), [(20, 1500, 0.03), (100, 1500, 0.018), (1000, 800, 0.018)])
 @pytest.mark.parametrize("kind", [*AMOUNTS][:4])
 def test_a_skewed_mean_is_inside_its_interval_19_times_of_20(kind, n, tables, off):

@@ -31,6 +31,7 @@ from gamcore.viz.files.spreadsheets import sheet_names
 from gamcore.viz.plots.palette import clean
 from gamcore.viz.plots.spec import Axis, Bars, Cells, Panel, Plot, Steps
 from tests.support import kinds
+from tests.support.gears import mostly_slow
 from tests.support.kinds import FEW, FOREIGN, FORMULA, JOBS, LONG, MARKUP
 
 ABOUT = f"Model churn · table customers {MARKUP}\nseed 0\n{LONG}"  # longer than a property of a document may be
@@ -57,7 +58,7 @@ def test_few_kinds_draw_all_that_any_kind_draws():
 
 
 @each_kind
-@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("mode", mostly_slow(["light", "dark"], 1))
 def test_a_png_is_sharp_and_shows_something(kind, mode):
     plot = kinds.every()[kind]
     with warnings.catch_warnings():
@@ -184,6 +185,7 @@ def shown(file, form):
     return "".join(ElementTree.fromstring(file).itertext()) if form == "svg" else pdf_text(file)
 
 
+@pytest.mark.slow
 def test_render_writes_a_whole_file_or_none(tmp_path):
     fitted = kinds.model()[0]
     for form in export.FORMATS:
@@ -269,6 +271,7 @@ def test_stacked_bars_are_as_long_as_they_say(names):
     assert nobody.title == "No row is eligible"
 
 
+@pytest.mark.slow
 def test_controls_and_turned_text_are_taken_out_of_names():
     bad = "A\x07\x0b\ud800B\u202e"
     curve = replace(kinds.model()[0].explain_shape("age"), feature=bad)
@@ -306,6 +309,7 @@ def test_no_line_end_or_separator_in_a_cell_begins_a_formula(separator):
         assert not cell.strip(' "').startswith(tuple("=+-@\uff1d")), repr(cell)
 
 
+@pytest.mark.slow
 def test_a_title_of_an_axis_that_begins_with_a_line_end_is_drawn():
     X = pd.DataFrame({"\nage": np.arange(200.0), "\n": np.arange(200.0)[::-1]})
     model = GAMRegressor(max_rounds=5, random_state=0).fit(X, X["\nage"])

@@ -50,6 +50,7 @@ def every():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fmt", "mode"), [("svg", "light"), ("png", "dark"), ("html", "light"), ("pptx", "light"),
                                            ("xlsx", "light")])  # fmt: skip
 def test_every_figure_can_be_kept_in_every_kind_of_file(fmt, mode):

@@ -88,6 +88,7 @@ def a_formula(kind, depth, of):
     return of.choice([lambda: f"if({part('boolean')}, {part(kind)}, d)", lambda: f"if_missing({part(kind)}, d)"])()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_columns_are_what_rows_give_one_by_one(seed):
     of, frame = random.Random(seed), table(seed=seed)

@@ -34,6 +34,7 @@ def names_of(figure):
 # The guided example
 
 
+@pytest.mark.slow
 def test_the_guided_example_finds_the_strategies_of_the_case(acted):
     """An OR of two curves and two thresholds, all read off models: 3 clicks, 4 visits, a balance of 12,000."""
     space, table, made = acted
@@ -233,6 +234,7 @@ def test_measured_lifts_are_drawn_with_what_was_planned(acted):
     assert figure.layout.yaxis.ticktext[1] == "A · entry_2_click (expected null)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "rule", "spans"),
     [

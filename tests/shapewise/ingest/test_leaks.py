@@ -135,6 +135,7 @@ USUAL = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="no real tables")
 @pytest.mark.parametrize("name", USUAL)
 def test_no_false_alarm_on_real_tables(name):

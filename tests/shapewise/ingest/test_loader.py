@@ -55,6 +55,7 @@ def test_the_child_goes_without_kernels():
     assert done.stdout.strip() == "set()"
 
 
+@pytest.mark.slow
 def test_refusals_pass_word_by_word_and_leave_nothing(tmp_path):
     (tmp_path / "source").write_bytes(b'a,b\n"x,1\ny,2\n')
     with pytest.raises(ReaderError) as here:
@@ -73,6 +74,7 @@ READY = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "words"),
     [
@@ -139,6 +141,7 @@ def parts(folder, count, rows, wide):
         pa.parquet.write_table(pa.table(columns), folder / f"year={2010 + k}" / "part.parquet")
 
 
+@pytest.mark.slow
 def test_a_folder_ten_times_larger_than_memory(tmp_path):
     parts(tmp_path / "folder", 6, 200_000, 7)
     limit, heard = 96 * MB, []
@@ -183,6 +186,7 @@ def mixed():
     })  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [".csv", ".csv.gz", ".tsv"])
 def test_text_by_batches_is_text_read_whole(kind, mixed, tmp_path):
     path = as_text(mixed, tmp_path / "t.csv", sep="\t" if kind == ".tsv" else ",", lineterminator="\r\n")
@@ -201,6 +205,7 @@ def test_text_by_batches_is_text_read_whole(kind, mixed, tmp_path):
     assert written.memory == pytest.approx(whole.frame.memory_usage(deep=True, index=False).sum(), rel=0.15)
 
 
+@pytest.mark.slow
 def test_a_table_above_the_limit_gets_the_same_sample_whatever_the_batches(mixed, tmp_path, monkeypatch):
     path, samples = as_text(mixed, tmp_path / "t.csv"), []
     for rows in (1000, 7777):

@@ -104,6 +104,7 @@ def test_nobody_queues_without_end(team):
     runs.start(bob, spec, 1)
 
 
+@pytest.mark.slow
 def test_nobody_queues_more_at_once_than_one_by_one(team):
     ann, _, spec = team
     few = replace(ann.limits, queue_each=2, slots=1)
@@ -180,6 +181,7 @@ def test_how_work_ended_is_said_once_and_not_where_it_is_gone(tmp_path):
     assert not (tmp_path / "gone").exists()
 
 
+@pytest.mark.slow
 def test_a_worker_knows_the_limits_that_it_is_held_to(team, monkeypatch):
     """It plans by them: how much of a table larger than memory a refit reads."""
     ann, _, spec = team
@@ -213,6 +215,7 @@ def test_a_worker_over_its_time_is_stopped_in_words(team):
     assert "hours that a job may take" in run.message
 
 
+@pytest.mark.slow
 def test_a_worker_uses_the_threads_it_is_given(team):
     ann, _, spec = team
     run = runs.start(ann, spec, 1)

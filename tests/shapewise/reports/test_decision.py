@@ -66,6 +66,7 @@ def test_what_was_measured_comes_before_what_is_assumed(tested):
     assert figures(dearer)[1] == pytest.approx(100 * (monthly @ gap) - 0.05 * monthly.sum(), rel=0.005)
 
 
+@pytest.mark.slow
 def test_before_a_test_it_is_called_assumed_and_the_next_step_is_the_test(acted):
     space, _, board = acted
     recipe, model = usual(space, board)
@@ -84,6 +85,7 @@ def test_before_a_test_it_is_called_assumed_and_the_next_step_is_the_test(acted)
     assert "for at most 18 days (control 50%, treated 50%); look whenever you like" in lines["Next"]
 
 
+@pytest.mark.slow
 def test_a_director_gets_six_slides_whatever_is_asked_for(tested):
     space, board = tested
     recipe, model = usual(space, board)
@@ -98,6 +100,7 @@ def test_a_director_gets_six_slides_whatever_is_asked_for(tested):
     assert "none" in " ".join(report.parts[-1].text)  # what is left out is said
 
 
+@pytest.mark.slow
 def test_curves_are_those_of_the_models_that_strategies_were_read_off(tested):
     space, board = tested
     for audience in AUDIENCES:

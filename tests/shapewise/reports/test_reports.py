@@ -50,6 +50,7 @@ def hostile():
     )
 
 
+@pytest.mark.slow
 def test_slides_have_the_decision_first_and_a_chart_each(hostile):
     deck = Presentation(io.BytesIO(export.to_report(hostile, "pptx")))
     slides = list(deck.slides)
@@ -66,6 +67,7 @@ def test_slides_have_the_decision_first_and_a_chart_each(hostile):
             assert shape.top + shape.height <= deck.slide_height + 10
 
 
+@pytest.mark.slow
 def test_a_pdf_is_a4_landscape_with_its_fonts(hostile):
     found = PdfReader(io.BytesIO(export.to_report(hostile, "pdf")))
     assert len(found.pages) >= 6
@@ -185,6 +187,7 @@ def test_an_interval_of_an_auc_covers_it():
     assert 0.92 <= inside / 400 <= 0.985
 
 
+@pytest.mark.slow
 def test_a_worker_makes_a_report_and_a_scored_table(acted):
     space, table, made = acted
     model, recipe = everything(space, made)
@@ -260,6 +263,7 @@ def test_a_recipe_is_plain_json(acted):
     assert recipes.from_dict(told | {"audience": "of the future"}).audience == "analyst"
 
 
+@pytest.mark.slow
 def test_long_comments_are_there_to_the_last_word(hostile):
     words = " ".join(f"word{k}" for k in range(330))
     plot = kinds.every()["ratio"]
@@ -272,6 +276,7 @@ def test_long_comments_are_there_to_the_last_word(hostile):
             assert len(re.findall(rf"word{k}\b", found)) == 2, k
 
 
+@pytest.mark.slow
 def test_a_part_that_breaks_does_not_cost_the_others(acted, monkeypatch):
     space, _, made = acted
     model, recipe = everything(space, made)
@@ -288,6 +293,7 @@ def test_a_part_that_breaks_does_not_cost_the_others(acted, monkeypatch):
     assert len(Presentation(io.BytesIO(export.to_report(report, "pptx"))).slides) > 10
 
 
+@pytest.mark.slow
 def test_the_board_stays_with_the_recipe_on_another_table(acted):
     space, table, made = acted
     frame = space.tables.read(table.id).iloc[:20_000]

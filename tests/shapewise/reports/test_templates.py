@@ -64,6 +64,7 @@ def report(template, brief=True):
     return Report("Title", "", parts, about="foot", brief=brief, template=template)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(10.0, 5.625), (10.0, 7.5), (13.333, 7.5), (20.0, 11.25)])
 def test_slides_take_the_size_the_layout_and_the_colours_of_a_template(size):
     deck = Presentation(io.BytesIO(export.to_report(report(checked(house(*size))), "pptx")))

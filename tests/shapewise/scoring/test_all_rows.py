@@ -99,6 +99,7 @@ def test_a_rule_without_its_column_says_so(large):
         wholes.matches(space, table.id, made)
 
 
+@pytest.mark.slow
 def test_pages_and_reports_count_all_rows(large):
     space, table, model, whole = large
     made = stored.add_board(space, SETS["two"], table.id)
@@ -158,6 +159,7 @@ def test_the_base_rate_of_a_model_is_that_of_all_its_rows(large):
     assert "in a sample of 500" in dict(card.card(space, model.id).rows)["Rows"]
 
 
+@pytest.mark.slow
 def test_what_a_form_knows_of_a_large_table_is_said(large):
     app = open_page("train", table=large[1].id)
     app.selectbox[0].set_value("stays").run()

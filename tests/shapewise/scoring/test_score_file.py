@@ -36,6 +36,7 @@ def read(path):
     return pd.read_excel(path, engine="openpyxl") if path.suffix == ".xlsx" else pd.read_parquet(path)
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_said_by_column(acted):
     space, table, made = acted
     estimator = from_saved(space.models.load(made.read().strategies[0].model))
@@ -87,6 +88,7 @@ def test_all_rows_of_a_large_table_are_scored_and_their_cells_kept(large, tmp_pa
     assert found.schema.metadata[b"about"] == b"what it is"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_file_holds_the_same(kind, large, tmp_path):
     space, table, model, whole = large
@@ -152,6 +154,7 @@ def test_a_file_over_the_quota_is_refused_before_it_begins_and_never_kept(acted,
     assert [path.name for path in found.path.parent.iterdir() if "csv" in path.name] == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )  # the workbook's archive, as it is dropped

@@ -159,6 +159,7 @@ def test_the_same_table_of_two_people_is_two_things_and_one_file(team):
     pd.testing.assert_frame_equal(ann.tables.read(table.id), frame(), check_dtype=False, check_freq=False)
 
 
+@pytest.mark.slow
 def test_parts_of_a_model_go_with_it(team):
     ann, bob, _, model = team
     made = train_parts(ann, model.id, "c")
@@ -661,6 +662,7 @@ def test_roles_are_changed_one_by_one(team):
     assert ann.tables.about(table.id).roles == {"who": "group"}
 
 
+@pytest.mark.slow
 def test_parts_are_of_whose_the_whole_is(team):
     ann, bob, table, model = team
     for kind, identifier in (("tables", table.id), ("models", model.id)):

@@ -427,6 +427,7 @@ def test_settings_are_searched_in_a_run_and_kept_when_it_is_stopped(space):
     assert len(stopped.tuned) >= 1
 
 
+@pytest.mark.slow
 def test_parts_are_fitted_in_a_run(space):
     table = space.tables.add(frame(900), "mine")
     model = train(space, spec_of(table.id, bands=10))
@@ -440,6 +441,7 @@ def test_parts_are_fitted_in_a_run(space):
     assert all(part.part and part.bands == 10 for part in parts)
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_trained_says_why(space):
     table = space.tables.add(frame(), "mine")
     run = wait(space, runs.start(space, spec_of(table.id, positive=["maybe"]), 1))
@@ -447,6 +449,7 @@ def test_a_run_that_cannot_be_trained_says_why(space):
     assert "negative" in run.message
 
 
+@pytest.mark.slow
 def test_cancel_stops_a_run_and_nothing_is_stored(space):
     identifier = begin_long(space)
     runs.cancel(space, identifier)
@@ -466,6 +469,7 @@ def test_a_worker_that_does_not_listen_is_terminated(space, monkeypatch):
     assert wait(space, identifier).state == "cancelled"
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_noticed(space):
     identifier = begin_long(space)
     child.process_of(jobs.folder(space, "runs", identifier)).kill()

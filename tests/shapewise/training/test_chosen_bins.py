@@ -89,6 +89,7 @@ def test_what_is_typed_is_read_as_cuts():
             chosen_bins.cuts_in(text, is_date)
 
 
+@pytest.mark.slow
 def test_cuts_are_tried_on_their_curve_and_a_slip_is_told(space, table):
     model = train(space, Spec(table.id, "y", "kinds", ["age", "since", "kind"], changes=FEW, bands=0))
     for feature, typed, wrong in (("age", "30, 50", "30, y"), ("since", "2024-06-01", "June")):

@@ -81,6 +81,7 @@ def test_the_preset_smooth_trains_and_is_not_offered_for_classes(space, waves):
     assert from_saved(space.models.load(model.id)).model_.shapes == ("smooth", "smooth", "levels")
 
 
+@pytest.mark.slow
 def test_a_shape_is_tried_on_its_curve_and_its_price_is_told(space, waves):
     model = train(space, Spec(waves.id, "y", "waves", list(KINDS), changes=FEW, bands=0))
     app = choose(open_page("shapes", model=model.id, feature="age"), "What next", "settings")

@@ -66,6 +66,7 @@ def test_held_out_rows_measure_the_difference_of_the_arms(trained, customers):
     assert facts.effect == "points"
 
 
+@pytest.mark.slow
 def test_the_signals_of_a_stored_model_are_kept(trained):
     space, about = trained
     spec = Spec.from_dict(about.spec)
@@ -78,6 +79,7 @@ def test_the_signals_of_a_stored_model_are_kept(trained):
         space.models.expected(train(space, replace(spec, treatment=None, target="spend"), n_jobs=1).id)
 
 
+@pytest.mark.slow
 def test_bands_edits_and_parts_learn_from_the_same_signals(trained):
     space, about = trained
     banded = add_bands(space, about.id)

@@ -36,6 +36,7 @@ def test_every_page_works_with_a_full_workspace(page, full):
         assert not app.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_names_from_data_are_not_markup(page, full):
     app = open_page(page, model=full[3].id)
@@ -77,6 +78,7 @@ def test_a_small_table_is_trained_at_once(full):
     assert "price" in headlines(app)[0]
 
 
+@pytest.mark.slow
 def test_leaves_at_first_are_trained_as_the_form_says(full):
     space = full[0]
     app = open_page("train", table=full[1].id)
@@ -93,6 +95,7 @@ def test_leaves_at_first_are_trained_as_the_form_says(full):
     assert space.models.listed()[0].spec["changes"] == {"max_leaves": 2, "max_rounds": 3, "coarse_leaves": 3}
 
 
+@pytest.mark.slow
 def test_the_scenario_is_what_is_trained(space):
     app = open_page("data")
     button(app, "Load renewal").click().run()

@@ -107,6 +107,7 @@ def test_a_typed_value_is_the_same_on_every_scale(space, claims):
     assert "Values in the list are log-odds." in captions(app)
 
 
+@pytest.mark.slow
 def test_a_draft_is_there_in_the_next_session(space, claims):
     model = model_of(space, claims)
     do(opened(model, low=60.0), model, "equal")
@@ -165,6 +166,7 @@ def test_what_was_not_edited_is_learnt_anew_where_that_is_asked_for(space, claim
     assert not load_model(space.models.path(child.id)).model_.terms[0].scores.any()
 
 
+@pytest.mark.slow
 def test_edits_of_another_model_are_brought_in_and_what_does_not_fit_is_said(space, claims):
     first = model_of(space, claims)
     app = do(opened(first, "area", levels=["b"]), first, "add", "area", value=0.5)

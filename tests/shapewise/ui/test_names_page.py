@@ -244,6 +244,7 @@ def test_levels_are_edited_on_the_page(named):
     assert sorted(space.tables.names(table.id).of("y").levels.values()) == ["leaves", "stays"]
 
 
+@pytest.mark.slow
 def test_pages_say_names(named):
     _, _, model = named
     app = open_page("shapes", model=model.id, feature="a")

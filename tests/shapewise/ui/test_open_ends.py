@@ -29,6 +29,7 @@ def one_of_a_class(n=150):
     return pd.DataFrame({"size": rng.normal(size=n), "class": kinds})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", [open_ends, without_numbers, one_of_a_class], ids=lambda one: one.__name__)
 def test_the_pages_data_and_train_are_there(space, table):
     made = space.tables.add(table(), "a stranger's")

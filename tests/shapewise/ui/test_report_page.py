@@ -158,6 +158,7 @@ def test_a_recipe_that_somebody_changed_can_be_opened_anew(acted):
     assert recipes.recipes(space) == [replace(theirs, name="Ours")]
 
 
+@pytest.mark.slow
 def test_a_report_is_made_and_handed_out(acted):
     space, _, made = acted
     app = open_page("report", model=made.read().strategies[0].model)

@@ -37,6 +37,7 @@ def card_of(app):
     return next(d.value for d in app.dataframe if "points" in d.value.columns)
 
 
+@pytest.mark.slow
 def test_the_card_is_shown_with_its_cost_and_its_settings_are_kept(sure):
     space, _, model, _ = sure
     app = opened(model)

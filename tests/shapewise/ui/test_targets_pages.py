@@ -20,6 +20,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
 from shapewise.ui.explain import expected_range
 from shapewise.ui.session import state
+from tests.support.gears import mostly_slow
 from tests.support.pages import charts, headlines, open_page
 from tests.support.places import ROOT
 
@@ -47,7 +48,7 @@ def there(trained, space, monkeypatch):
     monkeypatch.setenv("GAMCORE_WORKSPACE", str(trained[0].root))  # in place of the empty one
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", mostly_slow(MODELS, 1))
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_reads_them(trained, name, page):
     assert not open_page(page, model=trained[1][name].id).error

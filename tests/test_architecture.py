@@ -164,6 +164,7 @@ def test_names_say_what_values_hold(path):
         assert name not in ("found", "told"), f"line {node.lineno}"
 
 
+@cache
 def signatures():
     """Names of our functions and classes, those apart that take any number of arguments, and kernels."""
     known, exempt = set(), {"add_table"}  # as python-pptx has it
@@ -176,13 +177,10 @@ def signatures():
     return known - exempt
 
 
-OWN = signatures()
-
-
 @each([path for path in OURS if "kernels" not in path.parts])
 def test_arguments_are_named_where_they_are_many(path):
     for node in nodes(path):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in OWN:
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in signatures():
             assert len(node.args) <= 5, f"line {node.lineno}: {ast.unparse(node)[:80]}"
 
 

@@ -37,6 +37,7 @@ def test_the_generator_makes_the_committed_files(tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {p.name for p in generate.HERE.iterdir() if p.suffix in TABLES}
 
 
+@pytest.mark.slow
 def test_what_the_loader_says_of_housing(tables):
     notes = " ".join(tables["housing.csv"].notes)
     for words in ("cp1252", "semicolons", "decimal commas", "'k.A.'", "'ca. 80'"):

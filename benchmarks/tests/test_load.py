@@ -137,7 +137,9 @@ def test_goals_are_missed_one_by_one_and_growth_a_minute_only_in_a_soak():
 
 
 def test_a_few_sessions_on_a_real_server():
-    few = load_report.Load(sessions=len(users.PAGES), seconds=12.0, every=4.0, stay=10.0, first=0)
+    few = load_report.Load(
+        sessions=len(users.PAGES), seconds=12.0, every=4.0, stay=10.0, first=3
+    )  # pools of threads have begun
     found = load.run(few, {"outer_bags": 8})
     assert found["errors"] == []
     assert set(found["pages"]) == set(users.PAGES)

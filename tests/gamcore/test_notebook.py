@@ -52,6 +52,7 @@ def test_each_cell_shows_what_it_ends_with(ran):
         assert "<script" not in shown[code]
 
 
+@pytest.mark.slow
 def test_progress_is_shown_by_stage(ran):
     book, _ = ran
     said = "".join(output.text for output in book.cells[0].outputs if output.output_type == "stream")

@@ -49,6 +49,7 @@ def test_curves_that_go_on_to_improve_run_all_their_rounds():
     assert GAMClassifier(**steps).fit(X, np.digitize(y, [-0.5, 0.5])).n_rounds_ == 300
 
 
+@pytest.mark.slow
 def test_what_is_watched_does_not_move_the_end():
     X, score, rng = rows(0.7)
     y, rounds = score + rng.normal(size=len(X)), []

@@ -60,6 +60,7 @@ def book(seed=0, n=40_000, tail=60, frequency=0.1):
     return pd.DataFrame({"car": car, "region": region}), claims, exposure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["poisson", "tweedie"])
 def test_no_events_among_few_are_no_proof_of_none(objective):
     """The predicted events of a thin end or level without any are ones that could be missed by chance."""

@@ -116,6 +116,7 @@ def test_a_listed_pair_gives_no_main_effect_to_the_bands_of_a_feature_outside():
     assert not np.any(model.model_.halves.terms[11].refits)
 
 
+@pytest.mark.slow
 def test_classes_counts_levels_and_missing_cells_may_enter():
     rng = np.random.default_rng(6)
     n = 3000

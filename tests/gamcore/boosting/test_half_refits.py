@@ -217,6 +217,7 @@ def band(curve):
     return curve.scores, curve.lower, curve.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "odd", [{"max_leaves": 1000}, {"max_leaves": 65}, {"coarse_leaves": 5000}, {"n_bags": 10**9}, {"learning_rate": -5},
             {"learning_rate": 1e300}, {"subsample": 30}, {"validation_fraction": -3}, {"early_stopping_rounds": 10**30},

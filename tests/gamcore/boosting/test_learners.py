@@ -39,6 +39,7 @@ def dense(functions, begins, size):
     return whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [
     Learner("smooth", tuple(np.sort(np.random.default_rng(0).lognormal(size=90)))),
     Learner("smooth", (0.0, 1.0, 5.0)),

@@ -26,6 +26,7 @@ def test_row_level_strategies_train_the_same_model(loss, mart):
             np.testing.assert_allclose(one.curves, other.curves, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize("ensemble", ["grouped", "subagging"])
 def test_all_rows_in_one_bag_is_plain_boosting(loss, ensemble):

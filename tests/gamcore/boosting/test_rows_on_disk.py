@@ -203,6 +203,7 @@ def test_a_sample_of_another_table_is_refused(tmp_path):
         disk.fit(spec_of())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", [None, "who"])
 def test_where_rows_do_not_fit_refits_have_parts_of_their_own(group, tmp_path, monkeypatch):
     rows = frame(40_000)
@@ -481,6 +482,7 @@ def test_bands_of_all_rows_come_from_halves_of_counted_groups(weight, tmp_path, 
     assert 0.7 < np.mean(width) < 1.4
 
 
+@pytest.mark.slow
 def test_a_stored_model_whose_bands_are_of_all_rows_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
     monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)

@@ -97,6 +97,7 @@ def test_lines_count_rows(weighted, most, monkeypatch):
             assert np.array_equal(block[:, g] * made.unit, np.cumsum(cells, axis=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_sums_are_those_of_the_residuals(weighted, dtype):

@@ -58,6 +58,7 @@ def test_codes_of_two_bytes_give_the_same_model_to_the_bit(options, weighted, mo
         np.testing.assert_array_equal(wide.model_.halves.terms[0].refits, narrow.model_.halves.terms[0].refits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_so_do_those_of_classes(n_classes, monkeypatch):
     X, score, _ = a_table()
@@ -99,6 +100,7 @@ def test_a_round_of_a_wide_and_a_narrow_feature_equals_its_twin():
         score -= expected[codes]
 
 
+@pytest.mark.slow
 def test_a_jump_between_neighbours_of_thousands_of_values_is_found():
     rng = np.random.default_rng(0)
     stamp = rng.permutation(np.arange(12_000) // 3)
@@ -195,6 +197,7 @@ def test_pairs_of_two_wide_features_with_too_many_cells_are_left_out_or_refused(
         GAMRegressor(**QUICK, max_bins=MOST_CODES, interactions=[("a", "b")]).fit(X, y)
 
 
+@pytest.mark.slow
 def test_a_heat_map_of_many_levels_groups_them(many_levels):
     X, y, _ = many_levels
     model = GAMRegressor(**QUICK, interactions=[("shop", "b")]).fit(X, y)

@@ -17,6 +17,7 @@ def bins_of(values, max_bins=256, weights=None):
     return fit_bins(NUMBER, np.asarray(values, float), weights, max_bins)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=60), st.integers(2, 20))
 def test_heavy_atom_rule_equals_its_twin(weights, n_bins):
     found = _heavy_atom_ends(np.cumsum([0.0, *weights]), n_bins)

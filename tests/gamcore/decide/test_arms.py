@@ -36,6 +36,7 @@ def mailing(n=9000, seed=0):
 TEST = ArmsTest("segment", "No E-Mail", {"visit": "primary", "conversion": "primary", "spend": "guardrail"})
 
 
+@pytest.mark.slow
 def test_each_arm_is_compared_with_the_control():
     frame = mailing()
     out = read_arms(frame, TEST)
@@ -164,6 +165,7 @@ def test_an_empty_arm_has_no_effect():
     assert np.isnan(effect.p)
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 10_000), st.sampled_from([0.0, 1e-12, 1e-4, 1e-2, 1.0]), st.sampled_from([1e-70, 1e-9, 1.0, 1e70]),
     st.booleans(), st.sampled_from([0, 200]),

@@ -41,6 +41,7 @@ def test_a_lift_that_two_customers_would_show_needs_two():
     assert math.isnan(smallest_lift(SPEND, 6, control=0.25))
 
 
+@pytest.mark.slow
 def test_dunnett_s_critical_values():
     """Dunnett (1955, 1964), two-sided, 5%, many customers: 2.21, 2.35, 2.44 for two to four arms of one size."""
     for arms, wanted in ((1, 1.96), (2, 2.21), (3, 2.35), (4, 2.44)):

@@ -78,6 +78,7 @@ def test_an_arms_own_interval_is_that_of_a_regression_with_clusters():
             assert ends == pytest.approx((low, high))
 
 
+@pytest.mark.slow
 def test_an_arms_own_interval_holds_the_truth_where_rows_of_a_cluster_are_alike():
     """Rows taken for themselves would hold it in a third of the tests."""
     rng = np.random.default_rng(0)

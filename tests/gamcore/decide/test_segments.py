@@ -103,6 +103,7 @@ def test_the_true_thresholds_of_renewal_are_found(scenarios):
         assert axis.edges[place - 1] <= ends[column].low <= axis.edges[place + 2]
 
 
+@pytest.mark.slow
 def test_balance_is_cut_where_the_curve_crosses_its_average(scenarios):
     """The true score of lower risk, 1.1 tanh(2 ln(balance / 12,000)), crosses its own mean once."""
     model, X, _, found = scenarios["lower risk"]

@@ -45,6 +45,7 @@ def test_predictions_are_those_of_the_whole_table_in_its_order(where, client, ta
         write_predictions(chance, cut(table, 5), str(tmp_path / "out"), on(where, client))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["machine", "cluster"])
 def test_strategies_reach_the_rows_of_all_pieces(where, client, table):
     rules = {"high": Range("a", 0.5), "p or q": Levels("c", ("p", "q"))}

@@ -320,6 +320,7 @@ def test_groups_stay_together_and_a_new_group_is_promised():
     assert 0.8 - error < np.mean(covered) < 0.8 + 2 / 61 + error
 
 
+@pytest.mark.slow
 def test_weights_promise_rows_drawn_by_weight():
     covered = []
     for seed in range(30):

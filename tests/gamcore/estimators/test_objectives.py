@@ -96,6 +96,7 @@ def test_the_power_is_kept_and_checked(tmp_path):
             from_bytes(rewrite(written, put(["loss_parameters"], bad)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", POWERS)
 def test_all_strategies_give_the_same_trees(objective):
     made = [fit(problem(objective), "subagging", name) for name in ("rescan", "mst", "complement", "mask")]

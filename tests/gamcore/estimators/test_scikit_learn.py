@@ -123,6 +123,7 @@ def test_a_callback_of_pieces_is_not_called_after_it_said_stop():
     assert stages[-1] == "main effects"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ALL)
 def test_selectors_find_the_columns_that_matter(kind):
     rng = np.random.default_rng(0)

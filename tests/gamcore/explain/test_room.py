@@ -79,6 +79,7 @@ def test_what_another_feature_can_take_over_may_move_far(fitted):
     np.testing.assert_allclose(half["age"], np.sqrt(0.01 * loss) * room.width(0), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [GAMRegressor, GAMClassifier])
 def test_the_true_loss_after_a_refit_is_about_what_was_asked_for(kind):
     X, y = rows(6000, 1)

@@ -104,6 +104,7 @@ def test_a_classifier_has_none(data):
         from_bytes(rewrite(other, put(["intervals"], {"loss": "gamma", "base": 0.0}), arrays=arrays))
 
 
+@pytest.mark.slow
 def test_mutants_are_read_or_refused_and_never_crash(data):
     """Any number of a file may change; a file that is still read gives ends that are numbers."""
     rng = np.random.default_rng(0)

@@ -123,6 +123,7 @@ def test_a_manifest_of_many_small_values_is_refused_before_it_is_parsed():
 TEXTS = st.text('"\\[]{},a', max_size=6)
 
 
+@pytest.mark.slow
 @given(st.recursive(TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner)))
 def test_nesting_is_detectable_brackets_in_texts(value):
     """Whatever its texts hold, a value is read at its own depth limit, and refused at one level less."""

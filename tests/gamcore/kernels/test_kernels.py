@@ -50,6 +50,7 @@ def gradients(state, loss):
     return state.score * weight, weight
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_groups", [1, 3, 4, 7, 9])
@@ -253,6 +254,7 @@ def cut(g, s, d=None, max_leaves=3, mart=False, dtype=np.float64, bags=1, min_no
     return work.update[1 : last + 1] / bags
 
 
+@pytest.mark.slow
 def test_worked_example_of_line_cutting():
     found = cut([4, 2, -1, -6, -3], [4, 4, 4, 6, 4])
     np.testing.assert_allclose(found, [0.75, 0.75, -0.25, -0.9, -0.9])
@@ -272,6 +274,7 @@ lines = st.integers(1, 30).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(lines, st.integers(2, 6), st.sampled_from([LOGISTIC, SQUARED]))
 def test_line_cutting_equals_its_twin(line, max_leaves, loss):
     s = np.array(line[1])
@@ -380,6 +383,7 @@ def test_greedy_steps_go_to_the_feature_that_gained_most():
     assert fit.steps.tolist() == [1, 5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
 def test_gain_is_the_drop_of_the_quadratic_model(loss):
     table, state, _ = make(10, n=400, n_groups=8, loss=loss)

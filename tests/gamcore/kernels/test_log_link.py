@@ -146,6 +146,7 @@ def test_leaves_without_events_or_rows(loss):
     assert leaf_value(*many, MOST, loss) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", FORMS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_grouped_round_equals_its_twin(loss, weighted):
@@ -171,6 +172,7 @@ def test_a_grouped_round_equals_its_twin(loss, weighted):
     np.testing.assert_allclose(fit.curves[:, : LAST + 1], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", FORMS)
 def test_a_round_of_pairs_adds_the_leaves_of_the_best_tree(loss):
     rng, n, last = np.random.default_rng(5), 600, (6, 5)

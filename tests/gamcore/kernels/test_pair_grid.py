@@ -67,6 +67,7 @@ def test_the_best_trees_are_those_of_the_twins(seed, floor, missing):
         assert naive.leaf_scores(sums, floor).sum() == pytest.approx(value, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.1, 0.6])
 @pytest.mark.parametrize("floor", [0.5, 5.0, 30.0])
 @pytest.mark.parametrize("seed", range(3))
@@ -143,6 +144,7 @@ def test_float32_finds_what_float64_does(missing):
         assert value == pytest.approx(refined.best_refined(double.run, LAST, 5.0, double), rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
 def test_histograms_add_up_over_groups(loss):
     a, b, g, _ = rows_of_a_pair(0)

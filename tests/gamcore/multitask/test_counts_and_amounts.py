@@ -160,6 +160,7 @@ def test_the_unit_of_the_target_does_not_matter(objective):
     np.testing.assert_allclose(other.validation_losses_, 1e6**power * one.validation_losses_, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_rare_counts_learn_no_noise():
     """Leaves are shrunk by expected events: ten rows of one in a hundred would shrink nothing."""
     rng = np.random.default_rng(0)

@@ -153,6 +153,7 @@ def test_dates_are_told_by_their_ranges(now, words):
 CELLS = some.one_of(some.none(), some.booleans(), some.floats(), some.text(max_size=5), some.dates())
 
 
+@pytest.mark.slow
 @given(some.lists(CELLS, min_size=1, max_size=8), some.lists(CELLS, min_size=1, max_size=8))
 def test_any_column_is_compared_or_said_not_to_be(then, now):
     old, new = (pd.DataFrame({EVIL: pd.Series(cells, dtype=object), "x": 1.0}) for cells in (then, now))

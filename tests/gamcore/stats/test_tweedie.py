@@ -34,6 +34,7 @@ def test_many_rows_are_interpolated_without_loss(power, phi):
     np.testing.assert_allclose(log_density(y, mean, phi, power)[few], alone, atol=2e-4)
 
 
+@pytest.mark.slow
 @given(st.floats(1.15, 1.8), st.floats(0.3, 5.0), st.floats(0.3, 3.0))
 def test_the_density_adds_up_to_one(power, phi, mean):
     def density(log_y):

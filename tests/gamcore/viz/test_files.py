@@ -237,6 +237,7 @@ def drawn(plot):
     return [shape.chart for shape in deck.slides[0].shapes if shape.has_chart]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [0.01, 0.1, 0.5, 1.0, 4.0])
 def test_an_axis_of_ratios_holds_the_whole_curve(factor):
     curve = kinds.model()[0].explain_shape("age")

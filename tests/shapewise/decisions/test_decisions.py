@@ -66,6 +66,7 @@ def test_the_example_says_what_is_missing(space):
         example.read_off(space, table)
 
 
+@pytest.mark.slow
 def test_the_example_s_experiment_recovers_the_lifts(acted):
     space, _, made = acted
     frame = space.tables.read(example.load(space, example.OUTCOME).id)

@@ -206,6 +206,7 @@ def test_a_worker_over_its_memory_is_stopped_in_words(team, monkeypatch):
     assert "fewer rows" in run.message
 
 
+@pytest.mark.slow
 def test_a_worker_over_its_time_is_stopped_in_words(team):
     ann, _, spec = team
     keeper._keepers.pop(str(ann.root.resolve()), None)

@@ -43,6 +43,7 @@ def usual(space, board, audience="director", **changes):
     return replace(recipes.usual(model, ["balance"], board, None, audience), **changes), model.id
 
 
+@pytest.mark.slow
 def test_what_was_measured_comes_before_what_is_assumed(tested):
     space, board = tested
     recipe, model = usual(space, board, start="2026-12-01")
@@ -135,6 +136,7 @@ def test_a_test_with_arms_of_the_wrong_sizes_decides_nothing(tested):
     assert not report.parts[0].figures
 
 
+@pytest.mark.slow
 def test_plans_read_as_people_write(tested):
     space, board = tested
     recipe, model = usual(space, board, "analyst")

@@ -342,6 +342,7 @@ def test_the_mark_of_a_file_s_beginning_anywhere_breaks_nothing():
         assert export.to_bytes(replace(plot, title=MARKED), form, MARKED)
 
 
+@pytest.mark.slow
 def test_a_report_of_an_effect_shows_what_following_it_is_worth(moved):
     space, _, about = moved
     items = [ReportItem(kind) for kind in ("reading", "importance", "uplift", "card")]

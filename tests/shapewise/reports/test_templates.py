@@ -95,6 +95,7 @@ def test_a_potx_is_a_template_too():
     assert Presentation(io.BytesIO(checked(potx))).slide_width == Inches(10)
 
 
+@pytest.mark.slow
 def test_without_a_cover_for_a_director_and_with_one_for_others():
     deck = Presentation(io.BytesIO(export.to_report(report(checked(house()), brief=False), "pptx")))
     assert deck.slides[0].shapes.title.text == "Title"
@@ -140,6 +141,7 @@ def with_many(data):
     return made.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_cannot_be_a_template_is_refused_in_a_sentence(name):
     make, why = HOSTILE[name]

@@ -60,6 +60,7 @@ def test_all_rows_are_counted(kind, large):
     assert found.rows == 2_000
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), max_size=9), min_size=1, max_size=5))
 def test_parts_join_to_the_whole(parts):
     arrays = [np.array(part, bool).reshape(-1, 3) for part in parts]
@@ -140,6 +141,7 @@ def test_an_experiment_is_read_on_all_rows(large):
         )
 
 
+@pytest.mark.slow
 def test_a_proof_says_what_it_ran_on(large):
     space, table, _, _ = large
     made = stored.add_board(space, SETS["two"], table.id)

@@ -199,6 +199,7 @@ def test_a_scored_file_has_the_smallest_change_of_each_row(sure, kind):
     assert {"reason 1", "effect 1", "how unusual"} <= set(file)
 
 
+@pytest.mark.slow
 def test_limits_are_kept_and_hold_for_many_rows(sure):
     space, _, model, _ = sure
     space.models.set_reasons(model.id, {"helps": "yes"})

@@ -48,6 +48,7 @@ def test_versions_and_their_models_are_one_project(space):
     assert grouped(space)[0].id == first.id  # its models are the newest things
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gone", [0, 1, 2])
 def test_a_project_survives_the_deletion_of_any_version(space, gone):
     versions = [space.tables.add(frame(300), "customers")]

@@ -67,6 +67,7 @@ def test_the_form_makes_a_model_of_these_shapes(space, waves):
     assert ("Curves", "smooth in age; straight in use") in card(space, about.id).rows
 
 
+@pytest.mark.slow
 def test_the_preset_smooth_trains_and_is_not_offered_for_classes(space, waves):
     app = choose(open_page("train", table=waves.id), "Preset", "smooth")
     assert not app.exception

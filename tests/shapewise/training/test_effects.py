@@ -35,6 +35,7 @@ def trained(space, customers):
     return space, train(space, effect_spec(table.id), n_jobs=1)
 
 
+@pytest.mark.slow
 def test_it_is_the_model_of_the_library(trained, customers):
     space, about = trained
     model, data = from_saved(space.models.load(about.id)), read_all(space, Spec.from_dict(about.spec))
@@ -162,6 +163,7 @@ def test_a_test_of_stores_is_read_by_stores(space):
     assert about.metrics["effect_low"] < 0 < about.metrics["effect_high"]
 
 
+@pytest.mark.slow
 def test_a_unit_called_points_is_no_share(moved):
     about = moved[2]
     money = Money(2.0, 0.0)

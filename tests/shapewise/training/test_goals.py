@@ -77,6 +77,7 @@ def test_kinds_of_odd_columns():
     assert "classes" not in possible(table, "name")
 
 
+@pytest.mark.slow
 def test_a_count_per_exposure_from_training_to_a_score_file(space):
     spec = spec_of(space, "claims", "claims", "count", exposure="exposure_years")
     made = train(space, spec)

@@ -110,6 +110,7 @@ def test_the_scenario_is_what_is_trained(space):
     assert not app.exception
 
 
+@pytest.mark.slow
 def test_a_target_that_cannot_be_used_is_refused_in_words(space):
     app = open_page("data")
     button(app, "Load renewal").click().run()

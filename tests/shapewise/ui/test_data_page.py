@@ -79,6 +79,7 @@ def test_a_filter_picks_the_rows_that_are_shown(space, table):
     assert space.tables.read(table.id).equals(people())
 
 
+@pytest.mark.slow
 def test_a_computed_column_is_looked_at_and_kept_as_a_version(space, table):
     app = open_page("data", table=table.id)
     step(app, "Formula", "a / incom")

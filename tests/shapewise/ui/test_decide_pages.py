@@ -161,6 +161,7 @@ def test_a_board_on_columns_that_are_gone_says_so(acted):
     assert "'gone'" in errors(on_board(acted)).replace("\\", "")
 
 
+@pytest.mark.slow
 def test_hostile_names_on_a_board(full):
     space, table, number, _ = full
     rule = AnyOf((Range(EVIL, 3.0), Levels("district", ("Süd",))))
@@ -251,6 +252,7 @@ def test_what_somebody_else_did_meanwhile_stays(acted):
 # Shapes
 
 
+@pytest.mark.slow
 def test_a_marked_range_is_told_in_words_and_kept(acted):
     space, table, made = acted
     model = made.read().strategies[1].model
@@ -276,6 +278,7 @@ def test_a_marked_range_is_told_in_words_and_kept(acted):
     assert "Drag over the plot" in captions(app)
 
 
+@pytest.mark.slow
 def test_levels_missing_cells_and_all_others_can_be_marked(acted):
     model = acted[2].read().strategies[0].model
     app = choose(open_page("shapes", model=model, feature="education"), "What next", "segment")
@@ -354,6 +357,7 @@ def test_a_plan_of_three_arms_of_unequal_size(acted):
     assert "Two arms are called 'mail'" in errors(on_experiment(acted, "plan"))
 
 
+@pytest.mark.slow
 def test_a_test_is_planned_without_a_board(space):
     """The outcomes of the table come with their rate, or their mean and its spread, of today."""
     rng = np.random.default_rng(0)
@@ -550,6 +554,7 @@ def test_only_the_strategy_that_lacks_a_column_cannot_be_read(acted):
     assert {label.split(" ")[0] for label in charts(app)[0]["layout"]["yaxis"]["ticktext"]} == {second.name, third.name}
 
 
+@pytest.mark.slow
 def test_for_whom_by_the_strategies_of_a_board(acted):
     """The lifts of the strategies, without a read-out of the board: they are those that were simulated."""
     space, _, made = acted

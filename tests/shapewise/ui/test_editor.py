@@ -60,6 +60,7 @@ def metric(app, label):
     return next(one for one in app.metric if one.label == label)
 
 
+@pytest.mark.slow
 def test_an_edit_tells_its_price_and_is_undone_and_redone(space, claims):
     model = model_of(space, claims)
     app = opened(model, low=60.0)
@@ -88,6 +89,7 @@ def test_a_range_that_ends_before_it_begins_is_said(space, claims):
     assert [one.value for one in app.error] == ["The range ends before it begins: swap the two."]
 
 
+@pytest.mark.slow
 def test_a_typed_value_is_the_same_on_every_scale(space, claims):
     frame = space.tables.read(claims.id, {})
     frame["bad"] = np.where(frame["y"] > 0.5, "yes", "no")
@@ -149,6 +151,7 @@ def vars_of(model):
     return {name: getattr(model, name) for name in model.__dataclass_fields__}
 
 
+@pytest.mark.slow
 def test_what_was_not_edited_is_learnt_anew_where_that_is_asked_for(space, claims):
     model = model_of(space, claims)
     app = do(opened(model), model, "remove", why="not allowed")
@@ -180,6 +183,7 @@ def test_edits_of_another_model_are_brought_in_and_what_does_not_fit_is_said(spa
     assert "has no level 'b'" in captions(app)
 
 
+@pytest.mark.slow
 def test_missing_cells_and_new_values_can_be_set(space, claims):
     model = model_of(space, claims)
     app = opened(model, missing=True, unseen=True)
@@ -187,6 +191,7 @@ def test_missing_cells_and_new_values_can_be_set(space, claims):
     assert kept(app)["Edit"].tolist() == ["age missing and unseen values: set to -0.5"]
 
 
+@pytest.mark.slow
 def test_a_rectangle_of_a_pair_is_edited(space, claims):
     model = model_of(space, claims, interactions=[("use", "area")])
     app = open_page("pairs", model=model.id)

@@ -85,6 +85,7 @@ def test_bands_are_measured_on_demand_and_watched(sure, monkeypatch):
     assert "Bands from 10 refits" in captions(open_page("shapes", model=other.id))
 
 
+@pytest.mark.slow
 def test_the_overview_tells_how_good_the_model_is(sure):
     _, _, model, _ = sure
     app = open_page("overview", model=model.id)
@@ -171,6 +172,7 @@ def test_two_models_are_compared_with_their_difference(sure):
     assert "no clear difference" in headlines(app)[0] or "fewer minus stays" in headlines(app)[0]
 
 
+@pytest.mark.slow
 def test_parts_of_the_rows_are_fitted_and_compared(sure):
     space, _, model, _ = sure
     app = open_page("compare", model=model.id)

@@ -39,6 +39,7 @@ def opened(model):
     return app
 
 
+@pytest.mark.slow
 def test_the_overview_tells_how_many_are_enough_and_trains_with_these(space, customers):
     model = model_of(space, customers)
     app = opened(model)

@@ -79,6 +79,7 @@ def test_pages_say_effect_and_its_unit(moved):
     assert not strategies.exception
 
 
+@pytest.mark.slow
 def test_arms_that_differ_before_the_test_are_warned_of(space, customers):
     rng = np.random.default_rng(0)
     arms = ["none", "email", "letter"]
@@ -102,6 +103,7 @@ def test_nobody_stands_out_where_all_are_moved_alike(space, customers):
     assert "The model puts no row before another" in headlines(app)
 
 
+@pytest.mark.slow
 def test_all_features_may_have_curves(moved):
     space, table, about = moved
     app = open_page("experiment", table=table.id)

@@ -58,6 +58,7 @@ def test_names_from_data_are_not_markup(paired):
         assert "<img" not in drawn.proto.spec
 
 
+@pytest.mark.slow
 def test_other_pairs_are_tried_live_and_the_full_model_follows(paired):
     space, _, model = paired
     app = open_page("pairs", model=model.id)
@@ -100,6 +101,7 @@ def test_a_dragged_rectangle_is_one_of_whole_bins_of_the_heat_map(paired):
     assert joint.rectangle_of([], found) is None
 
 
+@pytest.mark.slow
 def test_who_is_in_a_rectangle(paired):
     app = open_page("pairs", model=paired[2].id, pair="a × b")
     sides = {slider.label: slider for slider in app.select_slider}
@@ -138,6 +140,7 @@ def test_a_rectangle_is_forgotten_on_another_pair(paired):
     assert not any(m.label == "Held-out rows inside" for m in app.metric)
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_model_until_other_pairs_are_chosen(paired):
     """Also where more pairs were asked for than there are, and where chosen ones are in another order."""
     space, table, model = paired

@@ -46,6 +46,7 @@ def test_a_row_is_told_its_reasons(sure):
     assert "Each part of the score compared with the average row" in captions(app)
 
 
+@pytest.mark.slow
 def test_line_base_and_number_are_kept_and_hold_for_the_files_too(sure, monkeypatch):
     space, table, model, _ = sure
     app = open_page("rows", model=model.id)
@@ -88,6 +89,7 @@ def test_an_idle_page_does_not_write_an_old_line_back(sure):
     assert field(idle, "slider", "Decide yes from a chance of").value == 60
 
 
+@pytest.mark.slow
 def test_changes_in_a_row_are_all_kept(sure):
     space, _, model, _ = sure
     app = open_page("rows", model=model.id)

@@ -78,6 +78,7 @@ def test_its_files_have_the_points_of_the_page(sure, monkeypatch):
     assert "points" in files["sql"].decode()
 
 
+@pytest.mark.slow
 def test_a_monitor_compares_with_a_newer_table(sure):
     space, table, model, _ = sure
     frame = space.tables.read(table.id)
@@ -98,6 +99,7 @@ def test_a_monitor_compares_with_a_newer_table(sure):
     assert "does not have the card's columns" in app.error[0].value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["full", "tasked"])
 def test_a_model_without_points_has_no_card(which, request):
     made = request.getfixturevalue(which)

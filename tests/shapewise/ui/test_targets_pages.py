@@ -107,6 +107,7 @@ def test_classes_have_a_confusion_and_their_rankings(trained):
     assert "Right class" in [one.label for one in app.metric]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "label"), [("claims", "A count"), ("choice", "One of several")])
 def test_train_proposes_the_kind(trained, name, label):
     app = open_page("train", table=trained[1][name].table)
@@ -155,6 +156,7 @@ def test_a_report_of_several_classes_shows_all_of_them(trained):
     assert all("does not predict one of several classes" in line for line in left.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_bytes_of_a_scored_file_count_intervals_and_chances(trained, name, kind, tmp_path):

@@ -49,6 +49,7 @@ def test_the_page_reads_a_model_of_tasks(tasked):
     assert any("1 lack the column" in found.value for found in app.caption)
 
 
+@pytest.mark.slow
 def test_the_row_shown_adds_up_to_its_prediction(tasked):
     space, _, model = tasked
     app = open_page("tasks", model=model.id)
@@ -68,6 +69,7 @@ def test_the_row_shown_adds_up_to_its_prediction(tasked):
     assert f"{chance:.1%}" in told
 
 
+@pytest.mark.slow
 def test_three_clicks_from_the_sample_to_its_tasks(space):
     app = open_page("data")
     button(app, "Load loans").click().run()
@@ -85,6 +87,7 @@ def test_three_clicks_from_the_sample_to_its_tasks(space):
         runs.cancel(space, run.id)
 
 
+@pytest.mark.slow
 def test_outcomes_of_one_target_are_tasks(space):
     app = open_page("data")
     button(app, "Load renewal").click().run()
@@ -99,6 +102,7 @@ def test_outcomes_of_one_target_are_tasks(space):
     assert sorted(tasks["task"]) == picked
 
 
+@pytest.mark.slow
 def test_tables_are_tasks_on_the_train_page(space):
     rng = np.random.default_rng(0)
     frames = {

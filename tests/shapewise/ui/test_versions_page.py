@@ -221,6 +221,7 @@ def in_the_dialog(table, frame):
     return app
 
 
+@pytest.mark.slow
 def test_a_newer_version_is_loaded_in_a_dialog(months):
     space, old, new, *_ = months
     app = open_page("data", table=new.id)
@@ -273,6 +274,7 @@ def test_a_change_of_type_is_told(months):
     assert "*age* was a number and is now a category" in written(opened("moved", new))
 
 
+@pytest.mark.slow
 def test_models_are_trained_again_and_compared(months, monkeypatch):
     space, _, new, model, _ = months
     began = []

@@ -66,6 +66,7 @@ def test_a_band_widens_with_places_that_move_apart():
     assert simultaneous(np.zeros((30, 5)), np.ones(5, bool)) == pointwise(30)
 
 
+@pytest.mark.slow
 def test_half_samples_tell_the_standard_error_of_a_mean():
     """The delete-d jackknife is exact for means, so no correction factor is needed."""
     rng = np.random.default_rng(0)

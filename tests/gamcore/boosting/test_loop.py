@@ -288,6 +288,7 @@ def test_a_perfectly_separated_target_stays_finite():
     assert (model.predict(X) == (X["a"] > 200)).mean() > 0.98
 
 
+@pytest.mark.slow
 def test_clusters_never_straddle_training_and_validation():
     """With cluster noise in the target, splitting clusters would let the model memorise validation rows."""
     rng = np.random.default_rng(0)

@@ -164,6 +164,7 @@ def always(monkeypatch):
     monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"validation_fraction": 0.0, "max_rounds": 20}, {"coarse_leaves": 3},
                                   {"interactions": 2}, {"bands": 10}, {"subsample": 1.0}])  # fmt: skip
 def test_models_are_those_of_rows(more, monkeypatch):

@@ -161,6 +161,7 @@ def test_too_few_clusters_have_no_interval():
     assert np.isnan(made.effects[0].p)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("binary", [False, True])
 def test_what_a_model_expects_cuts_the_variance_by_what_it_explains(binary):
     rng = np.random.default_rng(0)

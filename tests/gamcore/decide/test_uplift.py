@@ -62,6 +62,7 @@ def test_an_order_that_says_nothing_is_worth_nothing():
     assert [one.rows for one in made.tenths] == [500]
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_they_promise():
     rng = np.random.default_rng(0)
     inside, of_tenths = [], []

@@ -52,6 +52,7 @@ def fitted():
     return GAMClassifier(interactions=[("a", "b")], bands=10, **QUICK).fit(X, y), X, y
 
 
+@pytest.mark.slow
 def test_probabilities_follow_the_truth(fitted):
     model, _, _ = fitted
     X, y = table(4000, 9)

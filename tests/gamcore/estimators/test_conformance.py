@@ -93,6 +93,7 @@ def test_in_pipelines_searches_and_predictions_out_of_fold():
     assert ((out > 0) & (out < 1)).all()
 
 
+@pytest.mark.slow
 def test_calibrated_thresholded_and_permuted():
     X, y = friendly(400)
     model = GAMClassifier(**FEW)

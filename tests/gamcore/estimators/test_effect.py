@@ -31,6 +31,7 @@ def test_curves_are_effects_in_units_of_the_outcome():
     assert plan["q"] - plan["r"] == pytest.approx(1.6, abs=0.3)
 
 
+@pytest.mark.slow
 def test_what_moves_the_outcome_in_both_arms_moves_no_effect():
     X, y, treated, _ = experiment(moved=0.0)
     model = EffectGAM(**CALM, order="greedy").fit(X, y, treated)

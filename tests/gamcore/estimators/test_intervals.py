@@ -303,6 +303,7 @@ def test_a_file_of_before_keeps_its_intervals_of_counts():
     assert again.uncertainty_.predict(X).min() > 0
 
 
+@pytest.mark.slow
 def test_groups_stay_together_and_a_new_group_is_promised():
     covered = []
     for seed in range(30):

@@ -41,6 +41,7 @@ def fitted(request):
     return GAMRegressor(objective="quantile", quantile=request.param, **settings).fit(X, y), X, y, truth
 
 
+@pytest.mark.slow
 def test_the_share_of_rows_below_is_the_quantile(fitted):
     model, X, y, _ = fitted
     tau = model.quantile

@@ -53,6 +53,7 @@ def coded(n=300):
     return X, np.array([3, -2, 5, 0, 4, -4])[X["shop"]] + X["a"] + 0.1 * rng.normal(size=n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("as_array", [False, True])
 def test_categories_are_named_by_name_place_or_mask(kind, as_array):

@@ -157,6 +157,7 @@ def test_searches_pass_on_what_scores_need_without_being_asked():
         assert wanted > least
 
 
+@pytest.mark.slow
 def test_effects_are_rated_by_their_arms_or_not_at_all(tmp_path):
     X, rng = rows()
     arm = rng.integers(0, 2, N)

@@ -53,6 +53,7 @@ def given(kind, n, seed=1):
     }[kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "weighted", "far weights", "clustered", "offset"])
 def test_an_update_equals_all_rows_at_once(kind):
     (X, y), old = rows(), slice(0, 5_940)  # 1% are new
@@ -164,6 +165,7 @@ def test_drift_is_told_beside_chance():
     assert moved["moved"][0] == pytest.approx(0.38, abs=0.03)  # of two normals one apart
 
 
+@pytest.mark.slow
 def test_bands_come_from_halves_of_the_groups():
     X, y = rows()
     model = fitted(X, y, bands=20)
@@ -295,6 +297,7 @@ def altered(path, name, change):
     np.savez(path.open("wb"), **held)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "change"), [
     ("pair_0_1", lambda cells: cells + cells.dtype.type(1)),
     ("pair_0_1", lambda cells: cells.astype(np.float64)),

@@ -95,6 +95,7 @@ def test_a_row_of_the_mean_weight_counts_as_one_row():
     np.testing.assert_array_equal(scores(GAMRegressor(interactions=1, **FEW), X, y, 7 * weight), expected)
 
 
+@pytest.mark.slow
 def test_effects_do_not_know_the_unit_of_weights():
     X, y, rng = rows()
     arm, weight = rng.integers(0, 2, N), rng.gamma(2.0, 1.0, N)

@@ -135,6 +135,7 @@ def test_arrays_that_do_not_fit_are_refused(data, name, damage):
         from_bytes(rewrite(data, arrays={name: broken}))
 
 
+@pytest.mark.slow
 def test_mutants_are_read_or_refused_and_never_crash(data):
     """Any byte of a file may change; a file that is still read predicts finite numbers."""
     rng = np.random.default_rng(0)

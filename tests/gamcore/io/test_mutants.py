@@ -218,6 +218,7 @@ for k in range(int(sys.argv[1]), 100, 2):
 """
 
 
+@pytest.mark.slow
 def test_crashes_stops_and_greed_are_findings(monkeypatch):
     def start(seed, first, levels, checked, errors):
         command = [sys.executable, "-S", "-c", CHILD, str(first)]

@@ -158,6 +158,7 @@ def test_sql_tells_the_same_reasons(fitted, rows, run, how):
     assert "prediction" in made
 
 
+@pytest.mark.slow
 def test_plain_python_tells_the_same_reasons(fitted, rows):
     formula = told(fitted, base="line", sensitive=["flag"])
     written, some = loaded(to_python(formula)), rows.head(2000)

@@ -58,6 +58,7 @@ def grow(
     return trees, score
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("n_tasks", [1, 2, 3])
 @pytest.mark.parametrize("depth", [1, 3])

@@ -46,6 +46,7 @@ def test_each_task_is_recovered_whatever_its_level():
         assert mean_tweedie_deviance(rate, found[mine], power=1) < 0.5 * mean_tweedie_deviance(rate, level, power=1)
 
 
+@pytest.mark.slow
 def test_a_small_task_of_amounts_borrows_from_a_large_one():
     """Compare with trees of its own alone, and with trees that know no task."""
     gaps = []
@@ -76,6 +77,7 @@ def test_sums_of_predictions_and_targets_agree(fitted):
     assert weight @ again.predict(X, task) == pytest.approx(weight @ y, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_losses_are_deviances_in_the_target_s_units():
     """Without averaging, the validation rows are those that the seed leaves out; with tasks alike, all is deviance."""
     for objective in POWERS:

@@ -191,6 +191,7 @@ def test_many_levels_end_in_all_others():
     assert [found.then.sum(), found.now.sum()] == pytest.approx([1, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["svg", "html", "pptx", "csv"])
 def test_what_moved_is_drawn_in_every_file_whatever_the_names(form):
     then = a_table(200).rename(columns={"plan": EVIL, "a": "then"}).replace("x", EVIL)

@@ -68,6 +68,7 @@ def test_each_bar_counts_its_rows_and_their_target(name, binary):
     assert made.words()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["date", "category"])
 @pytest.mark.parametrize("goal", [None, Target(np.arange(2_000.0), "a goal", False)])
 def test_every_profile_is_drawn(name, goal):

@@ -45,6 +45,7 @@ def names(model):
     return [bins.feature.name for bins in model.model_.bins]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_every_kind_of_curve_is_drawn(model, mode):
     for name in names(model):

@@ -35,7 +35,7 @@ from tests.support.gears import mostly_slow
 from tests.support.kinds import FEW, FOREIGN, FORMULA, JOBS, LONG, MARKUP
 
 ABOUT = f"Model churn · table customers {MARKUP}\nseed 0\n{LONG}"  # longer than a property of a document may be
-each_kind = pytest.mark.parametrize("kind", FEW)
+each_kind = pytest.mark.parametrize("kind", mostly_slow(FEW, 4))
 
 
 def words_of(plot):

@@ -48,6 +48,7 @@ def test_a_small_table_is_written_whole(source, tmp_path):
     assert [path.name for path in (tmp_path / "into").iterdir()] == ["table.parquet"]
 
 
+@pytest.mark.slow
 def test_the_child_goes_without_kernels():
     code = PROGRAM.replace("; from shapewise.ingest.child import main; main(sys.argv[2])", "")
     code += "; import shapewise.ingest.child; print({'numba', 'sklearn', 'scipy'} & set(sys.modules))"

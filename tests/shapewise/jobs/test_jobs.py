@@ -195,6 +195,7 @@ def test_a_worker_knows_the_limits_that_it_is_held_to(team, monkeypatch):
     assert {name: told[name] for name in asdict(ann.limits)} == asdict(ann.limits)
 
 
+@pytest.mark.slow
 def test_a_worker_over_its_memory_is_stopped_in_words(team, monkeypatch):
     ann, _, spec = team
     monkeypatch.setattr(jobs, "OWN", 0)  # the estimate would refuse it before

@@ -176,6 +176,7 @@ def test_the_card_says_what_how_and_how_surely(acted):
     assert f"{roc_auc_score(found.y, found.predicted):.3f}" in told["Held-out AUC"]
 
 
+@pytest.mark.slow
 def test_an_interval_of_an_auc_covers_it():
     rng = np.random.default_rng(0)
     inside = 0

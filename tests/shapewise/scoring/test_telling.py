@@ -77,6 +77,7 @@ def test_the_usual_line_is_the_base_rate(sure):
     assert usual_line(model, from_saved(space.models.load(model.id))) == pytest.approx(rate, abs=0.006)
 
 
+@pytest.mark.slow
 def test_the_line_of_an_effect_is_none(moved):
     space, _, about = moved
     assert usual_line(about, from_saved(space.models.load(about.id))) == 0.0

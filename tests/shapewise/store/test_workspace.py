@@ -272,6 +272,7 @@ def test_the_bytes_of_a_model_are_known_before_it_is_trained(changes, tmp_path):
     assert size / 1.2 < estimate(1_700, 4, parameters, 1).disk < 1.5 * size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [3, 6])
 def test_the_bytes_of_trees_are_known_about(depth, tmp_path):
     rng = np.random.default_rng(0)

@@ -102,6 +102,7 @@ def test_a_model_without_counts_is_refused(space, quarters):
         add_rows(space, a_spec(second), without.id)
 
 
+@pytest.mark.slow
 def test_bands_are_those_of_all_rows(space, quarters):
     first, second, _ = quarters
     model = train(space, a_spec(first, bands=10))
@@ -138,6 +139,7 @@ def test_a_job_adds_rows_from_the_page_of_the_newer_version(space, quarters):
     assert "of the earlier rows only counts are kept" in captions(open_page("shapes", model=grown.id))
 
 
+@pytest.mark.slow
 def test_only_models_with_counts_offer_it(space, quarters):
     first, _second, model = quarters
     assert "Add the newest rows" in [one.label for one in open_page("models", model=model.id).button]

@@ -103,6 +103,7 @@ def test_cuts_are_tried_on_their_curve_and_a_slip_is_told(space, table):
         assert any("is not a" in one.value for one in app.error)
 
 
+@pytest.mark.slow
 def test_levels_are_merged_on_their_curve_and_the_price_is_told(space, table):
     model = train(space, Spec(table.id, "y", "kinds", ["age", "kind"], changes=FEW, bands=0))
     app = choose(open_page("shapes", model=model.id, feature="kind"), "What next", "settings")

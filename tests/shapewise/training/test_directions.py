@@ -57,6 +57,7 @@ def test_the_form_makes_a_model_that_keeps_the_order(space, waves):
     assert ("Order", "a prediction rises along age") in card(space, about.id).rows
 
 
+@pytest.mark.slow
 def test_a_direction_is_tried_on_its_curve_and_its_price_is_told(space, waves):
     model = train(space, Spec(waves.id, "y", "waves", ["age", "use", "kind"], changes=FEW, bands=0))
     app = choose(open_page("shapes", model=model.id, feature="age"), "What next", "settings")

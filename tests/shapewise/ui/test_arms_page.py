@@ -54,6 +54,7 @@ def test_a_test_of_three_arms_is_read_at_once(mailed):
     assert len(arm_tests.tests(space, {table.id})) == 1
 
 
+@pytest.mark.slow
 def test_a_test_may_be_read_whenever_one_likes(mailed):
     space, table, _ = mailed
     app = open_page("experiment", table=table.id)

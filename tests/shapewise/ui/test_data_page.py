@@ -161,6 +161,7 @@ def test_json_says_what_is_computed_first(space, table, monkeypatch):
     assert "computed" not in json.loads(to_json(fitted))
 
 
+@pytest.mark.slow
 def test_train_offers_the_filter_of_data_and_does_not_apply_it_unasked(space, table):
     space.tables.set_names(table.id, Names({"b": ColumnNames("Size of flat", "rooms")}))
     data = open_page("data", table=table.id)

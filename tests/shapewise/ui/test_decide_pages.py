@@ -119,6 +119,7 @@ def test_the_three_quantities_keep_their_names(acted):
     assert "measured lift" not in " ".join(labels).lower()
 
 
+@pytest.mark.slow
 def test_each_view_of_a_board(acted):
     app = on_board(acted)
     assert "Saved segments" in " ".join(m.value for m in app.markdown)
@@ -231,6 +232,7 @@ def test_an_end_that_is_edited_keeps_whether_it_is_in(acted):
     assert app.session_state["made"] == Range("age", 20.0, 40.0, high_in=True)
 
 
+@pytest.mark.slow
 def test_what_somebody_else_did_meanwhile_stays(acted):
     space, _, made = acted
     app = on_board(acted)
@@ -331,6 +333,7 @@ def needed(app):
     return next(d.value for d in app.dataframe if "lift worth finding" in d.value.columns)
 
 
+@pytest.mark.slow
 def test_a_plan_to_look_whenever_says_what_it_costs_and_the_read_out_follows(acted):
     space, _, made = acted
     outcome = example.outcome_of(example.load(space, example.OUTCOME))
@@ -400,6 +403,7 @@ def test_what_is_shown_is_what_was_typed(base, deviation):
     assert plans.level_of(plans.level_typed(base, deviation)) == pytest.approx(base, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_looking_at_a_plan_writes_nothing(acted):
     space, _, made = acted
     stale = on_experiment(acted, "plan")
@@ -410,6 +414,7 @@ def test_looking_at_a_plan_writes_nothing(acted):
     assert board.board(space, made.id).plan["a_day"] == 5000.0
 
 
+@pytest.mark.slow
 def test_the_read_out_goes_by_the_board_that_was_tested(acted):
     space, _, made = acted
     outcome = example.outcome_of(example.load(space, example.OUTCOME))
@@ -437,6 +442,7 @@ def test_the_treated_arm_is_only_guessed_where_its_name_tells(levels, treated):
     assert (None if place is None else levels[place]) == treated
 
 
+@pytest.mark.slow
 def test_a_plan_that_cannot_be_is_refused(acted):
     space, _, made = acted
     told = example.plan_of(made)
@@ -495,6 +501,7 @@ def test_counts_can_be_read_instead(acted):
     assert "Row 1" in errors(on_experiment(acted, "read"))
 
 
+@pytest.mark.slow
 def test_an_experiment_on_a_table_without_the_rules_columns(acted):
     space, _, made = acted
     frame = pd.DataFrame({"arm": ["a", "b"] * 50, "bought": [0, 1, 1, 1] * 25})
@@ -517,6 +524,7 @@ def test_titles_are_sentences(acted):
     assert headlines(app)[0].startswith("fund_visits: ")
 
 
+@pytest.mark.slow
 def test_the_read_out_of_three_arms(acted):
     """A third arm that does nothing: only the other one has lifts; half the control and twice the comparisons."""
     space, _, made = acted

@@ -217,6 +217,7 @@ def test_a_rectangle_of_a_pair_is_edited(space, claims):
     np.testing.assert_allclose(low, 0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_region_that_is_equally_good_follows_its_slider(space, claims):
     model = model_of(space, claims)
 

@@ -66,6 +66,7 @@ def test_a_headline_can_be_overwritten_and_taken_back(sure):
     assert headlines(app)[0] == read
 
 
+@pytest.mark.slow
 def test_bands_are_measured_on_demand_and_watched(sure, monkeypatch):
     space, _, _, other = sure
     began = []
@@ -193,6 +194,7 @@ def test_parts_of_the_rows_are_fitted_and_compared(sure):
     assert space.models.parts(model.id) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["rows", "compare", "overview", "shapes"])
 def test_a_model_whose_table_is_gone_is_still_read(sure, page):
     space, table, model, _ = sure

@@ -59,6 +59,7 @@ def test_the_overview_tells_how_many_are_enough_and_trains_with_these(space, cus
     assert run.spec.features == ["age", "use"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_told_is_said(space, customers):
     app = opened(model_of(space, customers, validation_fraction=0, max_rounds=10))
     assert "Curves are left out by rows that validate" in captions(app)

@@ -151,6 +151,7 @@ def test_the_only_feature_cannot_be_left_out(full):
     assert any("nothing to learn from" in one.value for one in app.caption)
 
 
+@pytest.mark.slow
 def test_leaves_and_smoothing_move_the_curve(full):
     app = trying(full[2])
     assert not app.metric

@@ -66,6 +66,7 @@ def test_those_who_are_moved_become_a_strategy(moved, customers):
     assert made.worth(100)[1] == pytest.approx(100 * (made.base * made.lift[1] * 20 - 0.5))
 
 
+@pytest.mark.slow
 def test_pages_say_effect_and_its_unit(moved):
     _, table, about = moved
     shapes = open_page("shapes", model=about.id, feature="days_away")

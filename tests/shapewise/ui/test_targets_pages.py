@@ -118,6 +118,7 @@ def test_train_proposes_the_kind(trained, name, label):
     assert any("Suggested, since" in one.value for one in app.caption)
 
 
+@pytest.mark.slow
 def test_nothing_is_said_of_a_class_that_needs_the_others(trained):
     """A class's score is beside the average class: no observed mean and no line to cross is on that scale."""
     model = trained[1]["choice"]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.wild.children import LIMIT, meet_all
 from benchmarks.wild.report import cells_of, details, lines, write
-from benchmarks.wild.tables import Stranger, sample, strangers
+from benchmarks.wild.tables import FEWEST_ROWS, MOST_COLUMNS, MOST_ROWS, Stranger, sample, strangers
 
 
 def main() -> None:
@@ -22,6 +22,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tables", type=int, default=500, help="how many, drawn at random")
     parser.add_argument("--seed", type=int, default=0, help="of the drawing; more tables begin with the same ones")
+    parser.add_argument("--rows", type=int, default=MOST_ROWS, help="at most so many rows; fewer make another sample")
+    parser.add_argument("--columns", type=int, default=MOST_COLUMNS, help="at most so many columns")
     parser.add_argument("--only", nargs="*", default=[], help="these instead of a sample, such as MASS/Aids2")
     parser.add_argument("--json", type=Path, default=Path("wild"), help="folder of the cells; existing ones are kept")
     parser.add_argument("--doc", type=Path, help="page that gets the summary")
@@ -29,12 +31,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=math.inf, help="after which no further table is begun")
     parser.add_argument("--examples", type=int, default=3, help="faults of each kind that are printed")
     asked = parser.parse_args()
-    chosen = sample(strangers(), asked.tables, asked.seed)
+    chosen = sample(strangers((FEWEST_ROWS, asked.rows), asked.columns), asked.tables, asked.seed)
     if asked.only:
         chosen = [Stranger(*name.split("/", 1)) for name in asked.only]
     meet_all(chosen, asked.json, asked.limit, _tell, asked.seconds)
     cells = cells_of(chosen, asked.json)
-    summary = lines(cells, f"python -m benchmarks.wild --tables {len(cells)} --seed {asked.seed}")
+    smaller = {"rows": (asked.rows, MOST_ROWS), "columns": (asked.columns, MOST_COLUMNS)}
+    less = "".join(f" --{name} {most}" for name, (most, usual) in smaller.items() if most != usual)
+    summary = lines(cells, f"python -m benchmarks.wild --tables {len(cells)} --seed {asked.seed}{less}")
     print("\n".join([*details(cells, asked.examples), "", *summary]))
     if asked.doc:
         write(asked.doc, summary)

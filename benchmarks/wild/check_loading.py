@@ -49,9 +49,9 @@ def column(written: pd.Series, loaded: pd.Series) -> Fault | None:
     """Return the first difference between a column and how it was loaded; None if there is none."""
     if pd.api.types.is_datetime64_any_dtype(written.dtype):
         return _dates(written, loaded)
-    if pd.api.types.is_bool_dtype(written.dtype) or written.dtype == object:
-        return _texts(written, loaded)
-    return _numbers(written, loaded)
+    if pd.api.types.is_numeric_dtype(written.dtype) and not pd.api.types.is_bool_dtype(written.dtype):
+        return _numbers(written, loaded)
+    return _texts(written, loaded)
 
 
 def _first(bad: NDArray[np.bool_], kind: str, loaded: pd.Series, written: Any) -> Fault | None:
@@ -115,7 +115,12 @@ def _unlike(
 ) -> Fault | None:
     lost = (right.isna() != said.isna()).to_numpy(bool) & ~says_missing
     off = (right != said).fillna(False).to_numpy(bool)
-    return _first(lost, "missing", loaded, written) or _first(off & ~lost, "texts", loaded, written)
+    kept = lost & right.isna().to_numpy(bool) & said.str.lower().isin(MISSING).fillna(False).to_numpy(bool)
+    return (
+        _first(lost & ~kept, "missing", loaded, written)
+        or _first(off & ~lost, "texts", loaded, written)
+        or _first(kept, "NA kept", loaded, written)
+    )
 
 
 def _as_numbers(

@@ -6,6 +6,7 @@ import html
 import re
 import sqlite3
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -112,7 +113,8 @@ def report(page: bytes, known: set[str]) -> Iterator[Fault]:
     for failed in FAILED.findall(text):
         yield Fault("report", said=html.unescape(failed), right="a part that can be made")
     lines = [html.unescape(one).strip() for one in [*alts, *re.split(r"<[^>]*>", text)]]
+    odd = sorted((name for name in known if BAD.search(name)), key=len, reverse=True)
     for line in dict.fromkeys(lines):
-        found = BAD.search(line)
-        if found and found[0] not in known and not any(found[0] in name for name in known):
+        found = BAD.search(reduce(lambda rest, name: rest.replace(name, "…"), odd, line))
+        if found:
             yield Fault("report", said=line[:300], right=f"no {found[0]}")

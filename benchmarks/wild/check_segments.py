@@ -55,7 +55,7 @@ def of_segment(segment: Segment, rows: pd.DataFrame, y: Any, exposure: Any) -> I
         if not np.isclose(said, right, rtol=CLOSE, atol=CLOSE, equal_nan=True):
             yield Fault("segment", said=f"{words}: mean {name} {said!r}", right=repr(right))
     low, high = told.interval
-    if math.isfinite(told.mean) and not low - CLOSE <= told.mean <= high + CLOSE:
+    if math.isfinite(told.mean + low + high) and not low - CLOSE <= told.mean <= high + CLOSE:
         yield Fault("segment", said=f"{words}: mean {told.mean!r} beyond its interval", right=f"{low!r} to {high!r}")
 
 

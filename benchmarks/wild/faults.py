@@ -33,6 +33,7 @@ KINDS: Final[dict[str, str]] = {
 """Faults, in the order of the work; each counts."""
 
 DOUBTS: Final[dict[str, str]] = {
+    "NA kept": "a word for missing cells is a level of a column of texts, as Namibia would be",
     "strongest unclear": "the strongest feature of a model that predicts well has no clear effect",
     "ambiguous file": "the file can be read in two ways, and was read in the other, with a note",
 }

@@ -16,8 +16,8 @@ from gamcore.data.dates import days_of
 from gamcore.data.labels import cut
 from gamcore.explain.claims import LONGEST_LEVEL
 
-NUMBER: Final = r"[-+]?\d[\d,]*(?:\.\d+)?"
-MOMENT: Final = rf"(?:{NUMBER}|\d{{4}}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d+)?)?)"
+NUMBER: Final = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+MOMENT: Final = rf"(?:\d{{4}}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d+)?)?|{NUMBER})"
 MOVE: Final = re.compile(
     rf"(rises|falls) (by a factor of (?:over )?|by |)({NUMBER})( points)? "
     rf"(?:from|around|at) ({MOMENT})(?: to ({MOMENT}))?(?:, where ({NUMBER})% of rows are)?"

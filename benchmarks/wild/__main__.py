@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="these instead of a sample, such as MASS/Aids2")
     parser.add_argument("--json", type=Path, default=Path("wild"), help="folder of the cells; existing ones are kept")
     parser.add_argument("--doc", type=Path, help="page that gets the summary")
-    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for a table")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="processor seconds for a table")
     parser.add_argument("--seconds", type=float, default=math.inf, help="after which no further table is begun")
     parser.add_argument("--examples", type=int, default=3, help="faults of each kind that are printed")
     asked = parser.parse_args()

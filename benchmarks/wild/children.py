@@ -91,8 +91,8 @@ def meet_all(
 ) -> None:
     """Meet tables and keep a cell for each; those that have one are left as they are.
 
-    limit : processor seconds for each. tell : called with each table and its seconds. seconds : after which no further table is
-    begun.
+    limit : processor seconds for each. tell : called with each table and its seconds. seconds : after which no further
+    table is begun.
     """
     child, first = Child(), time.monotonic()
     try:

@@ -26,19 +26,19 @@ def check(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame, explained: f
 
     X : the training rows. explained : the share of the target that held-out predictions explain.
     """
-    found, n, strongest = list[Fault](), 0, dict[str, CurveOnRows]()
+    wrong, n, strongest = list[Fault](), 0, dict[str, CurveOnRows]()
     for one in curves(estimator, X):
         n += 1
-        found += [replace(fault, column=one.column) for fault in of_curve(one)]
+        wrong += [replace(fault, column=one.column) for fault in of_curve(one)]
         if one.of not in strongest or one.importance > strongest[one.of].importance:
             strongest[one.of] = one
     if explained >= PREDICTS_WELL:
-        found += [
+        wrong += [
             Fault("strongest unclear", one.column, read_curve(one.curve), f"{explained:.2f} explained")
             for one in strongest.values()
             if NO_CLEAR_EFFECT in read_curve(one.curve)
         ]
-    return found, n
+    return wrong, n
 
 
 def of_curve(one: CurveOnRows) -> Iterator[Fault]:

@@ -32,14 +32,14 @@ def check(written: pd.DataFrame, loaded: pd.DataFrame, notes: list[str]) -> list
     expected = clean_names(list(map(str, written.columns)), [])
     if expected != list(loaded.columns):
         return [Fault("names", said=str(list(loaded.columns))[:300], right=str(expected)[:300])]
-    found = []
+    wrong = []
     for k, name in enumerate(expected):
         fault = column(written.iloc[:, k], loaded[name])
         noted = any(note.startswith(f"{name}: ") and note.endswith(AMBIGUOUS_ENDS) for note in notes)
         if fault is not None:
             kind = "ambiguous file" if fault.kind == "numbers" and noted else fault.kind
-            found.append(Fault(kind, name, fault.said, fault.right))
-    return found
+            wrong.append(Fault(kind, name, fault.said, fault.right))
+    return wrong
 
 
 AMBIGUOUS_ENDS: Final = tuple(f"numbers with {words}." for words in AMBIGUOUS)

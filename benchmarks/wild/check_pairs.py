@@ -25,7 +25,7 @@ TELLS: Final = re.compile(rf" together: ({EFFECT})(?: points)? where (.+)$")
 
 def check(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> tuple[list[Fault], int]:
     """Return the faults of all headlines of pairs on all scales, and how many there are. X : the training rows."""
-    found, n = list[Fault](), 0
+    wrong, n = list[Fault](), 0
     codes = encode_table(X, estimator.model_.bins, in_training=True)
     for label, view in views(estimator):
         model = view.single
@@ -38,10 +38,10 @@ def check(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> tuple[lis
                 n += 1
                 surface = link.on(scale)
                 column = f"{' and '.join(names)}{f' ({label})' if label else ''} on {scale}"
-                found += [
+                wrong += [
                     Fault(fault.kind, column, fault.said, fault.right) for fault in of_pair(surface, scores, cells)
                 ]
-    return found, n
+    return wrong, n
 
 
 def of_pair(surface: Surface, scores: Any, cells: dict[str, Any]) -> Iterator[Fault]:
@@ -81,9 +81,9 @@ def cell_rows(words: str, surface: Surface, cells: dict[str, Any]) -> Bools | No
 def _axis_rows(words: str, axis: SurfaceAxis, cells: Any) -> Bools | None:
     if axis.labels:
         return np.asarray(cells == words) if words in {name for names in axis.members for name in names} else None
-    found = re.fullmatch(rf"(at least )?({MOMENT})(?: to ({MOMENT}))?", words)
-    if not found:
+    match = re.fullmatch(rf"(at least )?({MOMENT})(?: to ({MOMENT}))?", words)
+    if not match:
         return None
-    place = places(found[2], found[3], axis.kind == "date")
-    high = np.inf if found[1] else place.high
+    place = places(match[2], match[3], axis.kind == "date")
+    high = np.inf if match[1] else place.high
     return np.asarray((cells >= place.low) & (cells <= high))

@@ -38,19 +38,19 @@ def parts(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator[
     """Yield rows whose parts do not add up to their score, or whose score is not the prediction."""
     given = X.iloc[:MOST_ROWS]
     for label, view in views(estimator):
-        told = view.explain_rows(given)
-        total = told.intercept + told.contributions.sum(axis=1)
-        off = ~np.isclose(total, told.scores, rtol=CLOSE, atol=CLOSE)
+        row_parts = view.explain_rows(given)
+        total = row_parts.intercept + row_parts.contributions.sum(axis=1)
+        off = ~np.isclose(total, row_parts.scores, rtol=CLOSE, atol=CLOSE)
         if off.any():
             k = int(off.argmax())
-            yield Fault("sum", label, f"row {k}: parts add up to {total[k]!r}", f"score {told.scores[k]!r}")
+            yield Fault("sum", label, f"row {k}: parts add up to {total[k]!r}", f"score {row_parts.scores[k]!r}")
         if not label:
-            said, right = view.loss.inverse_link(told.scores), predicted(estimator, given)
+            said, right = view.loss.inverse_link(row_parts.scores), predicted(estimator, given)
             off = ~np.isclose(said, right, rtol=CLOSE, atol=CLOSE)
             if off.any():
                 k = int(off.argmax())
                 yield Fault("sum", said=f"row {k}: score says {said[k]!r}", right=f"predicted {right[k]!r}")
-        plot = plots.waterfall(told, 0, "the target", "link")
+        plot = plots.waterfall(row_parts, 0, "the target", "link")
         steps = plot.numbers["score"].to_numpy(float)
         if not np.isclose(steps[:-1].sum(), steps[-1], rtol=1e-6, atol=1e-9):
             yield Fault("sum", label, f"{plot.title}: parts add up to {steps[:-1].sum()!r}", f"score {steps[-1]!r}")
@@ -115,6 +115,6 @@ def report(page: bytes, known: set[str]) -> Iterator[Fault]:
     lines = [html.unescape(one).strip() for one in [*alts, *re.split(r"<[^>]*>", text)]]
     odd = sorted((name for name in known if BAD.search(name)), key=len, reverse=True)
     for line in dict.fromkeys(lines):
-        found = BAD.search(reduce(lambda rest, name: rest.replace(name, "…"), odd, line))
-        if found:
-            yield Fault("report", said=line[:300], right=f"no {found[0]}")
+        match = BAD.search(reduce(lambda rest, name: rest.replace(name, "…"), odd, line))
+        if match:
+            yield Fault("report", said=line[:300], right=f"no {match[0]}")

@@ -24,7 +24,7 @@ CLOSE: Final = 1e-9
 
 def check(estimator: GAMRegressor | GAMClassifier, data: Data, frame: pd.DataFrame) -> tuple[list[Fault], int]:
     """Return the faults of all suggested segments, and how many there are. frame : the table's rows."""
-    found, n = list[Fault](), 0
+    wrong, n = list[Fault](), 0
     for label, view in views(estimator):
         of = data.of_class(label) if label else data
         held = of.held_out
@@ -35,28 +35,30 @@ def check(estimator: GAMRegressor | GAMClassifier, data: Data, frame: pd.DataFra
         judged = HeldOutRows(view.single, rows, y, None, offset=offset, exposure=exposure)
         for segment in suggest_by(judged, train_share=view.train_share):
             n += 1
-            found += of_segment(segment, rows, y, exposure)
-    return found, n
+            wrong += of_segment(segment, rows, y, exposure)
+    return wrong, n
 
 
 def of_segment(segment: Segment, rows: pd.DataFrame, y: Any, exposure: Any) -> Iterator[Fault]:
     """Yield what the held-out rows say against a segment."""
-    inside, told = matches(segment.rule.to_dict(), rows), segment.evidence
+    inside, evidence = matches(segment.rule.to_dict(), rows), segment.evidence
     words = segment.rule.words()
     if EXPONENT.search(words):
         yield Fault("digits", said=words, right="a number as people write it")
-    if int(inside.sum()) != told.inside or told.rows != len(rows):
-        yield Fault("segment", said=f"{words}: {told.inside} of {told.rows} rows", right=f"{int(inside.sum())}")
+    if int(inside.sum()) != evidence.inside or evidence.rows != len(rows):
+        yield Fault("segment", said=f"{words}: {evidence.inside} of {evidence.rows} rows", right=f"{int(inside.sum())}")
         return
-    parts = (("inside", inside, told.mean), ("outside", ~inside, told.rest))
+    parts = (("inside", inside, evidence.mean), ("outside", ~inside, evidence.rest))
     for name, part, said in parts:
         size = float(part.sum()) if exposure is None else float(exposure[part].sum())
         right = float(y[part].sum()) / size if size > 0 else math.nan
         if not np.isclose(said, right, rtol=CLOSE, atol=CLOSE, equal_nan=True):
             yield Fault("segment", said=f"{words}: mean {name} {said!r}", right=repr(right))
-    low, high = told.interval
-    if math.isfinite(told.mean + low + high) and not low - CLOSE <= told.mean <= high + CLOSE:
-        yield Fault("segment", said=f"{words}: mean {told.mean!r} beyond its interval", right=f"{low!r} to {high!r}")
+    low, high = evidence.interval
+    if math.isfinite(evidence.mean + low + high) and not low - CLOSE <= evidence.mean <= high + CLOSE:
+        yield Fault(
+            "segment", said=f"{words}: mean {evidence.mean!r} beyond its interval", right=f"{low!r} to {high!r}"
+        )
 
 
 def matches(rule: dict[str, Any], rows: pd.DataFrame) -> Bools:

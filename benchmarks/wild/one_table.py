@@ -129,16 +129,16 @@ def _read(met: Meeting, space: Workspace, model: str, spec: Spec, folder: Path) 
     estimator, data = scoring_estimator(space, model), read_all(space, spec)
     X, metrics = data.X[~data.held_out], space.models.about(model).metrics
     with met.stage("curves"):
-        found, met.checked["curves"] = check_curves.check(estimator, X, _explained(metrics))
-        met.faults += found
+        wrong, met.checked["curves"] = check_curves.check(estimator, X, _explained(metrics))
+        met.faults += wrong
     with met.stage("pairs"):
-        found, met.checked["pairs"] = check_pairs.check(estimator, X)
-        met.faults += found
+        wrong, met.checked["pairs"] = check_pairs.check(estimator, X)
+        met.faults += wrong
     with met.stage("rows"):
         met.faults += check_rows.parts(estimator, data.X[data.held_out])
     with met.stage("segments"):
-        found, met.checked["segments"] = check_segments.check(estimator, data, space.tables.read(spec.table))
-        met.faults += found
+        wrong, met.checked["segments"] = check_segments.check(estimator, data, space.tables.read(spec.table))
+        met.faults += wrong
     with met.stage("SQL"):
         met.faults += check_rows.sql(estimator, data.X)
     with met.stage("scored"):

@@ -155,11 +155,11 @@ def _of_levels(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
         shown.setdefault(cut(level, LONGEST_LEVEL), []).append(level)
     n_named = 0
     for text, names in shown.items():
-        found = re.search(rf"(?:^: |, ){re.escape(text)} ({EFFECT})(?= points|, |;|$)", rest)
-        if not found:
+        match = re.search(rf"(?:^: |, ){re.escape(text)} ({EFFECT})(?= points|, |;|$)", rest)
+        if not match:
             continue
         n_named += 1
-        if len(names) == 1 and (fault := _wrong_effect(said, found[1], rows.mean(rows.rows_of(names[0])))):
+        if len(names) == 1 and (fault := _wrong_effect(said, match[1], rows.mean(rows.rows_of(names[0])))):
             yield fault
     more = MORE.search(rest)
     if n_named and more and int(more[1]) != len(levels) - n_named:
@@ -179,13 +179,13 @@ def _wrong_effect(said: str, text: str, mean: float) -> Fault | None:
 
 
 def _of_missing(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
-    found = re.search(rf"(?:: only |; )missing ({EFFECT})(?: points)?$", rest)
-    if not found:
+    match = re.search(rf"(?:: only |; )missing ({EFFECT})(?: points)?$", rest)
+    if not match:
         return
     missing = _is_missing(rows)
     if not missing.any():
         yield Fault("levels", said=said, right="no cell is missing")
-    elif fault := _wrong_effect(said, found[1], rows.mean(missing)):
+    elif fault := _wrong_effect(said, match[1], rows.mean(missing)):
         yield fault
 
 

@@ -70,13 +70,13 @@ def _by_stage(cells: list[Cell]) -> pd.DataFrame:
 
 def details(cells: list[Cell], most: int = EXAMPLES) -> list[str]:
     """Return examples of every kind of fault, and all refusals, for those who mend them."""
-    found: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
+    by_kind: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
     for cell in cells:
         for fault in cell["faults"]:
-            found[fault["kind"]].append((cell["table"], fault))
+            by_kind[fault["kind"]].append((cell["table"], fault))
     out = []
     for kind in [*KINDS, *DOUBTS]:
-        for table, fault in found[kind][:most]:
+        for table, fault in by_kind[kind][:most]:
             out.append(f"{kind}: {table}, {fault['column']}: {fault['said']!r}; right: {fault['right']}")
     for cell in cells:
         out += [f"refused: {cell['table']}, {stage}: {words}" for stage, words in cell["refused"].items()]

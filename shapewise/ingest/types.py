@@ -22,9 +22,10 @@ from shapewise.ingest.common import MAX_FIELD, ReaderError
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 DOTTED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+", re.ASCII)
 DECIMAL_COMMA = re.compile(
-    r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][+-]?\d+)?|[+-]?\d{1,3}(?:\.\d{3})+|[+-]?\d+", re.ASCII
+    r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d*),\d+(?:[eE][+-]?\d+)?|[+-]?\d{1,3}(?:\.\d{3})+|[+-]?\d+(?:[eE][+-]?\d+)?",
+    re.ASCII,
 )
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[, \u00a0\u202f']\d{3})+(?:\.\d*)?|[+-]?\d+(?:\.\d*)?", re.ASCII)
+THOUSANDS = re.compile(rf"[+-]?[1-9]\d{{0,2}}(?:[, \u00a0\u202f']\d{{3}})+(?:\.\d*)?|{NUMBER.pattern}", re.ASCII)
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"[+-]?0\d+", re.ASCII)
 LONG_INTEGER = re.compile(r"[+-]?\d{16,}", re.ASCII)
@@ -224,17 +225,16 @@ def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) ->
     dotted = counted[counted.str.contains(".", regex=False).fillna(False)]
     if comma_is_decimal and len(dotted) and dotted.str.fullmatch(DOTTED).all():
         del writings[0]  # 1.200 beside 950 in a file with semicolons: points separate thousands
-    most = 0
-    for writing in writings:
-        fits = _fits(counted, writing)
-        most = max(most, int(fits.sum()))
-        if fits.sum() >= MOSTLY * len(counted):
-            why = _code(counted[fits])
-            if why:
-                notes.append(code_note(cells.name, why))
-                return TypePlan()
-            said = " and ".join(words for words in (writing, SIGNS.get(sign, "")) if words)
-            return TypePlan("number", writing=writing, sign=sign, said=f"numbers with {said}" if said else "")
+    fitting = {writing: _fits(counted, writing) for writing in writings}
+    writing = max(writings, key=lambda one: int(fitting[one].sum()))  # the first of those that read the most cells
+    fits, most = fitting[writing], int(fitting[writing].sum())
+    if most >= MOSTLY * len(counted):
+        why = _code(counted[fits])
+        if why:
+            notes.append(code_note(cells.name, why))
+            return TypePlan()
+        said = " and ".join(words for words in (writing, SIGNS.get(sign, "")) if words)
+        return TypePlan("number", writing=writing, sign=sign, said=f"numbers with {said}" if said else "")
     if most >= len(counted) / 2 and most:
         row, cell = next((row, cell) for row, cell in counted[~_fits(counted, "")].items())
         notes.append(

@@ -66,6 +66,19 @@ READ = {
     "decimal comma": (rows("a;b", "1,5;x", "2,25;y"), {"a": [1.5, 2.25]}, "decimal commas"),
     "decimal comma with dots for thousands": (rows("a;b", "1.234,5;x", "2,25;y"), {"a": [1234.5, 2.25]}, "decimal"),
     "thousands": (rows("a,b", '"1,234",x', '"2,000,000",y'), {"a": [1234, 2000000]}, "thousands"),
+    "exponents beside thousands": (
+        rows("a,b", '"1,234.5",x', "1e-07,y", ".5,z"), {"a": [1234.5, 1e-7, 0.5]}, "thousands",
+    ),
+    "exponents beside decimal commas": (
+        rows("a;b", "1234,5;x", "1e-07;y", ",5;z", "2,5e-7;z"), {"a": [1234.5, 1e-7, 0.5, 2.5e-7]}, "decimal commas",
+    ),
+    "few of many have thousands": (
+        rows("a,b", *[f"{k}.5,x" for k in range(40)], '"1,264.03",y'), {"a": [*np.arange(40) + 0.5, 1264.03]},
+        "thousands",
+    ),
+    "few of many have decimal commas": (
+        rows("a;b", *[f"{k};x" for k in range(40)], "1.264,03;y"), {"a": [*range(40), 1264.03]}, "decimal commas",
+    ),
     "space thousands": (rows("a,b", "1 234,x", "2\u00a0000\u00a0000,y"), {"a": [1234, 2000000]}, "thousands"),
     "percent": (rows("a,b", "10%,x", "2.5%,y"), {"a": [10, 2.5]}, "percent signs"),
     "dollars": (rows("a,b", "$10,x", "$2.50,y"), {"a": [10, 2.5]}, "dollar signs"),

@@ -1,0 +1,101 @@
+"""What the Train page proposes before anybody has chosen: pages/train.py, without its fields.
+
+Where the page would propose a task per level of a column, one model of all rows is taken, with one click there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table
+from gamcore.estimators.presets import PRESETS
+from gamcore.types import Bools
+from shapewise.ingest.doctor import ColumnReport, likely_targets
+from shapewise.ingest.leaks import leaks
+from shapewise.store.workspace import TableAbout, clean_name
+from shapewise.training import goals
+from shapewise.training.cost import estimate
+from shapewise.training.dataset import HELD_OUT, held_out_rows
+from shapewise.training.proposals import classes_first, first_kind, first_target, is_exposure
+from shapewise.training.spec import Spec, target_levels
+from shapewise.training.train import BANDS
+from shapewise.ui.train.target import usual_sides
+
+PATIENCE: Final = 8.0
+"""Estimated seconds of a training with the page's preset, above which the fast preset is taken."""
+
+
+@dataclass(frozen=True)
+class FirstTarget:
+    """A target with its kind, and what the page chooses with it."""
+
+    name: str
+    kind: goals.GoalKind
+    levels: list[str]
+    held: Bools
+    positive: list[str] | None = None
+    negative: list[str] | None = None
+    classes: list[str] | None = None
+    exposure: str | None = None
+
+
+def first_spec(about: TableAbout, rows: Table, reports: list[ColumnReport], pairs: bool) -> Spec:
+    """Return the specification that the page would train at the first press; TableError where it says why not."""
+    target = _target(about, rows, reports)
+    features = _features(rows, reports, target)
+    changes: dict[str, Any] = {"interactions": "auto"} if pairs else {}
+    n_rows, loss = round((1 - HELD_OUT) * len(rows)), goals.GOALS[target.kind].objective or "logistic"
+    n_fits = max(len(target.classes or target.levels), 1) if target.kind == "classes" else 1
+    seconds = n_fits * estimate(n_rows, len(features), PRESETS["balanced"] | {"bands": BANDS}, 1, loss).seconds
+    return Spec(
+        about.id, target.name, clean_name(target.name), features, goal=target.kind, positive=target.positive,
+        negative=target.negative, classes=target.classes, exposure=target.exposure,
+        preset="balanced" if seconds < PATIENCE else "fast", changes=changes, bands=BANDS,
+    )  # fmt: skip
+
+
+def _target(about: TableAbout, rows: Table, reports: list[ColumnReport]) -> FirstTarget:
+    """Return the target that stands on the page first."""
+    try:
+        held = held_out_rows(rows.frame, about.id)
+    except TableError:
+        held = np.zeros(len(rows), bool)
+    name = first_target(rows, likely_targets(reports), held) or rows.names[-1]
+    possible = goals.possible(rows, name)
+    kind = first_kind(rows, name, held)[0] if len(possible) > 1 else possible[0]
+    series = rows.frame[name]
+    levels = target_levels(series) if kind in ("binary", "classes") else []
+    if kind == "binary":
+        if len(levels) < 2:
+            raise TableError(f"{name!r} has {len(levels)} level: choose a target with at least two.")
+        positive, against = usual_sides(about, series, levels, held)
+        others = [level for level in levels if level not in positive]
+        return FirstTarget(name, kind, levels, held, positive, (against or others) if len(levels) > 2 else None)
+    if kind == "classes":
+        classes = classes_first(series, held)
+        return FirstTarget(name, kind, levels, held, classes=None if len(classes) == len(levels) else classes)
+    return FirstTarget(name, kind, levels, held, exposure=_exposure(rows, name) if goals.GOALS[kind].rated else None)
+
+
+def _exposure(rows: Table, target: str) -> str | None:
+    """Return the column that the page divides a target by at first."""
+    numbers = [name for name in rows.names if name != target and rows.usable_kind(name) == "number"]
+    return next((name for name in numbers if goals.exposure_like(name) and is_exposure(rows, name)), None)
+
+
+def _features(rows: Table, reports: list[ColumnReport], target: FirstTarget) -> list[str]:
+    """Return the columns that are not left out at first."""
+    usable = [r for r in reports if r.kind is not None and r.name not in (target.name, target.exposure)]
+    usable = [r for r in usable if r.role in ("feature", "ignore", "target", "task")]
+    asked: list[list[str] | None] = [target.positive]
+    if target.kind == "classes":
+        asked = [[level] for level in target.classes or target.levels]
+    suspects: set[str] = set()
+    for positive in asked:
+        suspects |= set(leaks(rows, target.name, positive, [r.name for r in usable if r.role == "feature"]))
+    out = {r.name for r in usable if r.role == "ignore" or r.name in suspects}
+    out = set() if len(out) == len(usable) else out
+    return [r.name for r in usable if r.name not in out]

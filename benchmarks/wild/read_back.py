@@ -1,0 +1,203 @@
+"""Sentences about curves read back from their words alone, as a person does, and held against the rows."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from benchmarks.wild.faults import Fault
+from benchmarks.wild.rows import Effects
+from gamcore.data.dates import days_of
+from gamcore.data.labels import cut
+from gamcore.explain.claims import LONGEST_LEVEL
+
+NUMBER: Final = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+MOMENT: Final = rf"(?:\d{{4}}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d+)?)?|{NUMBER})"
+MOVE: Final = re.compile(
+    rf"(rises|falls) (by a factor of (?:over )?|by |)({NUMBER})( points)? "
+    rf"(?:from|around|at) ({MOMENT})(?: to ({MOMENT}))?(?:, where ({NUMBER})% of rows are)?"
+)
+APART: Final = re.compile(
+    rf"(above|below) average \((over |under )?(×?)({NUMBER})\) (?:from|around) ({MOMENT})(?: to ({MOMENT}))?"
+    rf"(?:, where ({NUMBER})% of rows are)?"
+)
+EFFECT: Final = rf"(?:over |under )?×?{NUMBER}"
+MORE: Final = re.compile(r"; (\d+) more levels?(?:;|$)")
+EXPONENT: Final = re.compile(r"(?<![\w.])\d[\d,.]*e[-+]?\d+\b|\bnan\b|\binf\b|∞", re.IGNORECASE)
+SIGNIFICANT: Final = 12
+END_ROWS: Final = 30
+TOLERANCE: Final = 0.02
+"""Share of a curve's range by which an end of a movement, of which the nearest 30 rows are looked at, may be off."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """A printed range, both ends included, in a column's units or in days."""
+
+    low: float
+    high: float
+
+
+def value(text: str) -> float:
+    """Return a number as it was written."""
+    return float(text.replace(",", ""))
+
+
+def half_digit(text: str) -> float:
+    """Return half a unit of the last digit of a number as it was written; of round whole numbers, of the last digit
+    that is not 0."""
+    bare = text.replace(",", "").lstrip("+-")
+    if "." in bare:
+        return 0.5 * 10.0 ** -len(bare.split(".")[1])
+    return 0.5 * 10.0 ** (len(bare) - len(bare.rstrip("0"))) if bare.strip("0") else 0.5
+
+
+def places(low: str, high: str | None, is_date: bool, by: float = 1.0) -> Range:
+    """Return a printed range; a day ends with its last moment."""
+    if not is_date:
+        return Range(value(low) / by, value(high or low) / by)
+    end = high or low
+    return Range(days_of(low), days_of(end) + (1 - 1e-9 if len(end) == 10 else 0.0))
+
+
+def faults(said: str, name: str, rows: Effects, kind: str) -> Iterator[Fault]:
+    """Yield what the rows say against a sentence. name : with which it begins. kind : of the column."""
+    rest = said.removeprefix(name)
+    if EXPONENT.search(rest.replace("×", "")):
+        yield Fault("digits", said=said, right="a number as people write it")
+    if kind in ("number", "date"):
+        yield from _of_moves(said, rest, rows, kind == "date")
+        yield from _of_one_side(said, rest, rows, kind == "date")
+        yield from _many_digits(said, rest, rows)
+    else:
+        yield from _of_levels(said, rest, rows)
+    yield from _of_missing(said, rest, rows)
+
+
+def _of_moves(said: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fault]:
+    for words, kind, text, _, low, high, share in MOVE.findall(rest):
+        place = places(low, high or None, is_date)
+        yield from _of_place(said, place, share, rows)
+        single = not high
+        if not single:
+            yield from _of_direction(said, words, place, rows)
+        size, slack = value(text), half_digit(text)
+        if size <= 0:
+            yield Fault("sign", said=said, right="a movement above 0")
+        all_rows = rows.heights[~_is_missing(rows)]
+        moved = float(np.ptp(all_rows)) if all_rows.size else 0.0
+        if "factor" in kind:
+            right = math.exp(min(moved, 700.0))
+            wrong = size - slack > right * (1 + TOLERANCE)
+        else:
+            right, wrong = moved, size - slack > moved * (1 + TOLERANCE)
+        if wrong:
+            yield Fault("size", said=said, right=f"the whole curve moves by {right:.4g}")
+
+
+def _of_place(said: str, place: Range, share: str, rows: Effects) -> Iterator[Fault]:
+    cells = rows.cells[~_is_missing(rows)].astype(float)
+    inside = rows.inside(place.low, place.high)
+    low, high = (float(cells.min()), float(cells.max())) if cells.size else (0.0, 0.0)
+    slack = 0.01 * (high - low) + 1e-9 * max(abs(low), abs(high))
+    if place.low > place.high or place.low < low - slack or place.high > high + slack:
+        yield Fault("range", said=said, right=f"data from {low:.6g} to {high:.6g}")
+    if not share:
+        return
+    true = 100.0 * float(inside.mean())
+    if abs(true - value(share)) > half_digit(share) + 1e-9 and not _rounded_alike(true, share):
+        yield Fault("share", said=said, right=f"{true:.2f}% of rows")
+
+
+def _rounded_alike(true: float, share: str) -> bool:
+    """Return whether a share under 1% is written with as many digits as it needs."""
+    return "." not in share and abs(true - value(share)) <= 0.5 + 1e-9
+
+
+def _of_direction(said: str, words: str, place: Range, rows: Effects) -> Iterator[Fault]:
+    """Compare the 30 rows at either end of a printed range; fewer where they would meet."""
+    inside = np.flatnonzero(rows.inside(place.low, place.high))
+    if inside.size < 2:
+        yield Fault("range", said=said, right=f"{inside.size} rows in the range")
+        return
+    order = inside[np.argsort(rows.cells[inside].astype(float), kind="stable")]
+    k = max(min(END_ROWS, order.size // 2), 1)
+    start, end = float(rows.heights[order[:k]].mean()), float(rows.heights[order[-k:]].mean())
+    moved = end - start if words == "rises" else start - end
+    if moved < -TOLERANCE * float(np.ptp(rows.heights)):
+        yield Fault("direction", said=said, right=f"from {start:+.4g} to {end:+.4g} between the ends' rows")
+
+
+def _of_one_side(said: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fault]:
+    for words, beyond, is_factor, text, low, high, share in APART.findall(rest):
+        place = places(low, high or None, is_date)
+        yield from _of_place(said, place, share, rows)
+        zero = 1.0 if is_factor else 0.0
+        if (words == "above") != (value(text) > zero):
+            yield Fault("sign", said=said, right=f"{words} is {'more' if words == 'above' else 'less'} than {zero:g}")
+        mean = rows.mean(rows.inside(place.low, place.high))
+        if not beyond and not abs(mean - value(text)) <= half_digit(text) * (1 + 1e-6) + 1e-9:
+            yield Fault("size", said=said, right=f"mean effect of the rows {mean:.6g}")
+
+
+def _of_levels(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
+    """Look for each level of the rows in a sentence, with its effect behind it."""
+    if "(rare" in rest or " levels) " in rest:  # several levels as one: their claims are checked by name
+        return
+    levels = sorted({str(cell) for cell in rows.cells.tolist()} - {""}, key=len, reverse=True)
+    shown: dict[str, list[str]] = {}
+    for level in levels:
+        shown.setdefault(cut(level, LONGEST_LEVEL), []).append(level)
+    n_named = 0
+    for text, names in shown.items():
+        match = re.search(rf"(?:^: |, ){re.escape(text)} ({EFFECT})(?= points|, |;|$)", rest)
+        if not match:
+            continue
+        n_named += 1
+        if len(names) == 1 and (fault := _wrong_effect(said, match[1], rows.mean(rows.rows_of(names[0])))):
+            yield fault
+    more = MORE.search(rest)
+    if n_named and more and int(more[1]) != len(levels) - n_named:
+        yield Fault("levels", said=said, right=f"{len(levels) - n_named} further levels of {len(levels)}")
+
+
+def _wrong_effect(said: str, text: str, mean: float) -> Fault | None:
+    """Return a fault where an effect as printed is another one. mean : of the rows."""
+    number = value(text.removeprefix("over ").removeprefix("under ").removeprefix("×"))
+    if text.startswith("over "):
+        fine = mean >= number * (1 - 1e-9)
+    elif text.startswith("under "):
+        fine = mean <= number * (1 + 1e-9)
+    else:
+        fine = abs(mean - number) <= half_digit(text.removeprefix("×")) * (1 + 1e-6) + 1e-9
+    return None if fine else Fault("size", said=said, right=f"{text} is {mean:.6g} of the rows")
+
+
+def _of_missing(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
+    match = re.search(rf"(?:: only |; )missing ({EFFECT})(?: points)?$", rest)
+    if not match:
+        return
+    missing = _is_missing(rows)
+    if not missing.any():
+        yield Fault("levels", said=said, right="no cell is missing")
+    elif fault := _wrong_effect(said, match[1], rows.mean(missing)):
+        yield fault
+
+
+def _many_digits(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
+    """Yield numbers with more digits than any of the column has."""
+    for text in re.findall(NUMBER, rest):
+        digits = text.replace(",", "").replace(".", "").lstrip("+-0").rstrip("0")
+        if len(digits) > SIGNIFICANT and not (rows.cells.astype(float) == value(text)).any():
+            yield Fault("digits", said=said, right=f"{text} has {len(digits)} digits")
+
+
+def _is_missing(rows: Effects) -> np.ndarray:
+    if rows.cells.dtype == object:
+        return np.asarray(rows.cells == "")
+    return np.isnan(rows.cells.astype(float))

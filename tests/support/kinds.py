@@ -19,7 +19,7 @@ from gamcore.explain.tasks import TaskImportance
 from gamcore.stats import metrics as quality
 from gamcore.stats import profiles
 from gamcore.viz import plots
-from gamcore.viz.plots.spec import Axis
+from gamcore.viz.plots.spec import Axis, Bars
 
 MARKUP = '<b>x</b><script>window.hacked=1</script><img src=x onerror="window.hacked=1"> $\\int$ %{y} &amp; "q"'
 FORMULA = '=HYPERLINK("http://evil.test","x")'
@@ -28,7 +28,7 @@ FOREIGN = "שלום عربى 日本 😀\u202eabc"
 JOBS = ("nurse", MARKUP, "@SUM(1)", LONG, FOREIGN)
 
 FEW = ("marked", "profile of levels", "over time", "surface of numbers", "small", "curve of 3", "reach", "lifts",
-       "slices", "calibration", "costs", "pairs")  # fmt: skip
+       "slices", "calibration", "costs", "pairs", "row, points")  # fmt: skip
 """Kinds that together draw all that any kind draws: each mark, axis and layout, in each of its ways."""
 
 WORDS = ("name", "role", "roles", "text", "title", "note")
@@ -40,6 +40,9 @@ def drawn_by(plot: plots.Plot) -> set[str]:
     parts = [plot, *(panel for *_, panel in plot.each())]
     parts += [part for *_, panel in plot.each() for part in (panel.x, panel.y, *panel.marks)]
     found = {f"grid of {len(plot.panels) > 1} x {len(plot.panels[0]) > 1}"}
+    for *_, panel in plot.each():
+        bars = [mark for mark in panel.marks if isinstance(mark, Bars) and mark.bases.size]
+        found.add(f"bars that float {any(np.ptp(mark.bases) > 0 for mark in bars) and not panel.stacked}")
     for part in parts:
         kind = type(part).__name__
         found |= {kind} | ({f"{kind} ticks {part.ticks is not None}"} if isinstance(part, Axis) else set())

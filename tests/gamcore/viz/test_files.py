@@ -26,6 +26,7 @@ from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.numbers import tick
 from gamcore.viz import files as export
 from gamcore.viz import plots
+from gamcore.viz.files.mpl_picture import wrapped
 from gamcore.viz.files.pptx_xml import END
 from gamcore.viz.files.spreadsheets import sheet_names
 from gamcore.viz.plots.palette import clean
@@ -257,6 +258,24 @@ def test_a_gap_in_a_line_is_no_line():
     plot = Plot("gap", "gap", "", ((panel,),), "words", pd.DataFrame({"a": [1]}))
     (chart,) = drawn(plot)
     assert [list(found.values) for found in chart.plots[0].series] == [[1.0, 1.0, 2.0, 2.0], [3.0, 3.0, 4.0, 4.0]]
+
+
+def test_where_a_later_line_covers_one_its_pieces_reach_it():
+    """An earlier curve is drawn where it differs, from and to the height of the one that lies on it."""
+    age = kinds.model()[0].explain_shape("age").on("points")
+    middle = age.scores.size // 2
+    moved = replace(age, scores=np.where(np.arange(age.scores.size) == middle, age.scores + 5.0, age.scores))
+    deck = Presentation(io.BytesIO(export.to_bytes(plots.curve(age, "churn", "", before=moved), "pptx", ABOUT)))
+    series = [one for shape in deck.slides[0].shapes if shape.has_chart for one in shape.chart.plots[0].series]
+    (piece,) = (one for one in series if len(one.values) == 4)
+    assert piece.values[0] == pytest.approx(age.scores[middle - 1])
+    assert piece.values[-1] == pytest.approx(age.scores[middle + 1])
+
+
+def test_words_that_do_not_fit_are_cut():
+    lines = wrapped("word " * 100, room=1.0, points=10.0, most=2)
+    assert len(lines) == 2
+    assert lines[-1].endswith("…")
 
 
 @pytest.mark.parametrize("names", [("only",), ("first", "second")])

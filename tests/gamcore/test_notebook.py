@@ -59,6 +59,7 @@ def test_progress_is_shown_by_stage(ran):
     assert all(f"{stage}:" in said for stage in ("main effects", "ranking", "pairs", "bands"))
 
 
+@pytest.mark.slow
 def test_the_report_is_one_file_with_all_curves(ran):
     _, place = ran
     report = (place / "report.html").read_text(encoding="utf-8")

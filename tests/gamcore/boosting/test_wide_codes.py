@@ -69,6 +69,7 @@ def test_so_do_those_of_classes(n_classes, monkeypatch):
     np.testing.assert_array_equal(wide.predict_proba(X), narrow.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_threads_share_wide_features(monkeypatch):
     X, score, _ = a_table(3000)
     monkeypatch.setattr(numbers_in_order, "N_CODES", 12)
@@ -245,6 +246,7 @@ def test_steep_shapes_start_with_small_steps_and_smooth_ones_do_not(tmp_path):
     np.testing.assert_array_equal(asked.predict(X), models[0].predict(X))
 
 
+@pytest.mark.slow
 def test_a_loaded_model_learns_on_with_the_start_it_was_fitted_with(tmp_path):
     rng = np.random.default_rng(2)
     X = pd.DataFrame({"a": rng.normal(size=2000)}).assign(b=lambda frame: frame["a"] + 0.3 * rng.normal(size=2000))

@@ -124,6 +124,7 @@ def test_curves_are_those_of_the_models_that_strategies_were_read_off(tested):
     assert "The model that C was read off (other assets against drop) is no longer there" in left
 
 
+@pytest.mark.slow
 def test_a_test_with_arms_of_the_wrong_sizes_decides_nothing(tested):
     space, board = tested
     frame = space.tables.read(board.outcome["rows"]["table"])

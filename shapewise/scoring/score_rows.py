@@ -219,7 +219,7 @@ class Scorer:
             columns |= self._largest(parts)
         if self._changes is not None:
             columns |= self._changes(X)
-        return pd.DataFrame({self._names[name]: values for name, values in columns.items()}, index=frame.index)
+        return pd.DataFrame({called: columns[name] for name, called in self._names.items()}, index=frame.index)
 
     def _largest(self, parts: Breakdown) -> dict[str, Any]:
         """Return the largest effects of rows with their names."""

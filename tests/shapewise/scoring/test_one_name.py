@@ -121,6 +121,8 @@ def test_the_same_name_is_the_same_number_everywhere(loss, exposed, unit):
 def test_a_total_without_exposure_is_missing_and_the_rate_stays(loss):
     model, frame = fitted(loss, True), rows(200, 3).drop(columns="Rate")
     file = Scorer(model, 0, (), "years")(frame)
+    assert list(file) == Scorer(model, 0, (), "years").schema.names  # a CSV has the columns of a Parquet file, in order
+    assert list(file)[:2] == ["rate", "expected"]
     assert file["expected"].isna().tolist() == frame["years"].isna().tolist()
     assert file["rate"].notna().all()
     known = frame["years"].notna()

@@ -8,10 +8,13 @@ from dataclasses import replace
 
 import streamlit as st
 
+from gamcore.model.output_names import EXPECTED
+from gamcore.numbers import number
 from gamcore.viz import plots
 from shapewise.ui.explain import expected_range, flip, line, reasons, row_choice, what_if
 from shapewise.ui.explain.row_model import row_model
 from shapewise.ui.session import state
+from shapewise.ui.session.words import md
 from shapewise.ui.widgets import cards
 
 begin("Rows", "One prediction at a time: what it is made of, and what would change it.")
@@ -35,7 +38,12 @@ with drawing.container(border=True):
     moved = not made.equals(row)
     tiles = st.container(horizontal=True)
     change = of.say_move(goes - was) if moved else None
-    tiles.metric("Prediction" if not moved else "Prediction then", of.say(goes), change, border=True)
+    called = of.predicted.capitalize()
+    tiles.metric(called if not moved else f"{called} then", of.say(goes), change, border=True)
+    if of.data.exposure is not None:
+        during = float(of.data.exposure[place])
+        tiles.metric(EXPECTED.capitalize(), of.say(goes * during), border=True,
+                     help=f"The rate times this row's {md(of.exposure)} of {number(during)}.")  # fmt: skip
     if state.effect_unit(model) is None:  # an effect is seen in no single row
         tiles.metric("It was", of.say_truth(float(of.data.y.iloc[place])), border=True)
     expected_range.show(of, made, place)

@@ -104,6 +104,11 @@ class Measure:
         """The unit that is written; percentages need no other."""
         return "%" if self.form == "percent" else self.unit
 
+    @property
+    def as_stored(self) -> str:
+        """The unit of numbers as tables hold them; empty where none was given."""
+        return "" if self.form == "percent" else self.unit
+
 
 def _signed(before: str, number: str) -> str:
     return f"{number[0]}{before}{number[1:]}" if number[:1] in ("-", "+") else f"{before}{number}"

@@ -14,10 +14,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow import fs
 
+from gamcore.data.column_names import free_name
 from gamcore.data.columns import TableError
 from gamcore.distributed.crew import Crew
 from gamcore.distributed.machine import OneMachine
 from gamcore.distributed.pieces import Piece, naming, read
+from gamcore.model.additive import AdditiveModel
+from gamcore.model.output_names import EXPECTED, PREDICTION, chance_of, predicted
 from gamcore.types import Bools
 
 Result = TypeVar("Result")
@@ -99,7 +102,9 @@ def write_predictions(
     """Write the table with its predictions as Parquet files, one per piece, and return their paths.
 
     to : an empty or new folder, or the URL of one, that whoever works on the pieces can write to. The predictions are
-    the last column, "prediction"; of `predict_proba` they are those of the last class. given : see `predict_pieces`.
+    the last column, called as in every scored file (`model.output_names`): "prediction", "rate" of a model with an
+    exposure, "expected" with one; of several classes, `predict_proba` gives the chance of the last. A class of two is
+    the "class". given : see `predict_pieces`.
     """
     crew = crew_of(client)
     place, folder = fs.FileSystem.from_uri(to) if "://" in to else (fs.LocalFileSystem(), to)
@@ -108,7 +113,8 @@ def write_predictions(
         raise TableError(f"{to} has files already: name a new folder.")
     try:
         pieces = crew.pieces(X)
-        write = partial(_write, partial(_predict, model, method, given), (place, folder))
+        named = _named(model, method, given)
+        write = partial(_write, partial(_predict, model, method, given), named, (place, folder))
         numbers = list(range(1, len(pieces) + 1))
         return [path for path in crew.sketch(write, pieces, numbers, lambda done, of: False) if path]
     finally:
@@ -121,8 +127,19 @@ def _predict(model: Any, method: str, given: dict[str, str], frame: pd.DataFrame
     return made
 
 
+def _named(model: Any, method: str, given: dict[str, str]) -> str:
+    """Return what the predictions of a method are called."""
+    classes: Sequence[Any] = getattr(model, "classes_", ())
+    if len(classes) > 2:
+        return PREDICTION if method == "predict" else chance_of(classes[-1])
+    if len(classes):
+        return "class" if method == "predict" else PREDICTION
+    inner = model.model_
+    return EXPECTED if "exposure" in given else predicted(inner.given if isinstance(inner, AdditiveModel) else ())
+
+
 def _write(
-    predict: Callable[[pd.DataFrame], NDArray[Any]], to: tuple[Any, str], number: int, piece: Piece
+    predict: Callable[[pd.DataFrame], NDArray[Any]], named: str, to: tuple[Any, str], number: int, piece: Piece
 ) -> str | None:
     """Write a piece with its predictions, whole or not at all; return the path, None for no rows."""
     frame = read(piece)
@@ -130,7 +147,7 @@ def _write(
         return None
     with naming(piece):
         made = predict(frame)
-    frame = frame.assign(prediction=made[:, -1] if made.ndim == 2 else made)
+    frame = frame.assign(**{free_name(map(str, frame.columns), named): made[:, -1] if made.ndim == 2 else made})
     table = pa.Table.from_pandas(frame, preserve_index=False)
     place, path = to[0], f"{to[1]}/part-{number:05d}.parquet"
     pq.write_table(table, f"{path}.part", filesystem=place)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from gamcore.data.dates import DAY, stamp_of
 from gamcore.data.table import Table
 from gamcore.explain.reasons import Reasons
 from gamcore.explain.scorecard import Points, Scorecard
+from gamcore.model import output_names
 from gamcore.model.additive import AdditiveModel, Given
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES
@@ -60,7 +61,8 @@ class Formula:
     prediction is the score; "logistic", where the chance of the second of `classes` is 1 / (1 + exp(-score));
     "poisson", "gamma" or "tweedie", where the mean is exp(score). given : what scores are added to; with "exposure",
     predictions are rates. points : the scale of a scorecard, whose scores are points; None for any other model.
-    reasons : what is told of its decisions (`io.reasons`), if anything.
+    reasons : what is told of its decisions (`io.reasons`), if anything. unit : that of the target, if somebody has said
+    it; names of numbers end with it where the link leaves the target as it is.
     """
 
     bins: tuple[Bins, ...]
@@ -72,6 +74,18 @@ class Formula:
     given: tuple[Given, ...] = ()
     points: Points | None = None
     reasons: Reasons | None = None
+    unit: str = ""
+
+    @property
+    def score_unit(self) -> str:
+        """The unit of scores, effects and pushes; empty for points, and for a target whose unit nobody has said."""
+        return output_names.score_unit(LOSSES[self.loss], self.unit) if self.points is None else ""
+
+    @property
+    def names(self) -> list[str]:
+        """What the numbers of a row are called: its score, and its prediction, or its rate and expected total."""
+        total = [output_names.EXPECTED] if "exposure" in self.given else []
+        return [output_names.score(self.score_unit), output_names.predicted(self.given), *total]
 
     def read(self, X: Any) -> Table:
         """Return rows as a table; the columns of an array have the order of the features."""
@@ -116,6 +130,14 @@ class ClassFormula:
         """The bins, the same for all classes."""
         return self.formulas[0].bins
 
+    @property
+    def names(self) -> list[str]:
+        """What the numbers of a row are called: its scores by class, its chances, and the likeliest class."""
+        unit = output_names.score_unit(LOSSES[self.loss])
+        scores = [output_names.score_of(name, unit) for name in self.classes]
+        chances = map(output_names.chance_of, self.classes)
+        return output_names.free_names((), [*scores, *chances, output_names.PREDICTION])
+
     def score(self, X: Any) -> Floats:
         """Return the scores (n, K) of rows."""
         table = Table.of(X, columns_of(self.bins))
@@ -132,11 +154,18 @@ class TaskFormula:
 
     model: TaskModel
     classes: tuple[Any, ...] = ()
+    unit: str = ""
 
     @property
     def loss(self) -> str:
         """The name of the loss, as in `Formula`."""
         return self.model.loss.name
+
+    @property
+    def names(self) -> list[str]:
+        """What the numbers of a row are called: its score, and its prediction."""
+        unit = output_names.score_unit(LOSSES[self.loss], self.unit)
+        return [output_names.score(unit), output_names.PREDICTION]
 
     def score(self, X: Any, task: Any = None) -> Floats:
         """Return the scores (n,) of rows on the link scale.
@@ -162,8 +191,14 @@ class TaskFormula:
 AnyFormula = Formula | ClassFormula | TaskFormula
 
 
-def formula_of(model: Any) -> AnyFormula:
-    """Return the formula of a fitted estimator or of a loaded model file (`Saved`)."""
+def formula_of(model: Any, unit: str = "") -> AnyFormula:
+    """Return the formula of a fitted estimator or of a loaded model file (`Saved`). unit : that of the target, if
+    somebody has said it."""
+    formula = _formula_of(model)
+    return replace(formula, unit=unit) if unit and not isinstance(formula, ClassFormula) else formula
+
+
+def _formula_of(model: Any) -> AnyFormula:
     if isinstance(model, AnyFormula):
         return model
     if isinstance(model, Scorecard):

@@ -14,6 +14,7 @@ from gamcore.data.column_names import pair_name
 from gamcore.explain.reasons import BASES, MOST, Base, Reason, Reasons
 from gamcore.explain.scorecard import Scorecard
 from gamcore.io.formula import Formula, ScoringError, formula_of
+from gamcore.model import output_names
 from gamcore.model.losses import LOSSES
 from gamcore.types import Bools, Codes, Floats
 
@@ -132,19 +133,20 @@ def parts_of(formula: Formula, reasons: Reasons, codes: Codes) -> Floats:
 
 
 def tell(formula: Formula, X: Any) -> pd.DataFrame:
-    """Return what is told to each row: score, decision (whether it is at or above the line), `reason_1` and on (None
-    where there are no more), `push_1` and on, and the sensitive features for review, joined by a comma, or None."""
+    """Return what is told to each row: its score, "decision" (whether it is at or above the line), "reason 1" and on
+    (None where there are no more) with "push 1 (UNIT)", and the sensitive features for "review", joined by a comma, or
+    None."""
     reasons, frame, score, pushes = _pushed(formula, X)
     chosen, review = reasons.choose(pushes)
-    above, rows = score >= reasons.line, np.arange(score.size)
+    above, rows, unit = score >= reasons.line, np.arange(score.size), formula.score_unit
     sides = {side: np.array([*(reasons.text(k, side) for k in range(len(reasons.each))), None], object)
              for side in (True, False)}  # fmt: skip
     filled = np.hstack([pushes, np.full((score.size, 1), np.nan)])  # the last is that of no reason
-    columns: dict[str, Any] = {"score": score, "decision": above}
+    columns: dict[str, Any] = {output_names.score(unit): score, "decision": above}
     for k in range(reasons.most):
         texts = sides[True][chosen[:, k]], sides[False][chosen[:, k]]
-        columns[f"reason_{k + 1}"] = pd.Series(np.where(above, *texts), frame.index, dtype=object)
-        columns[f"push_{k + 1}"] = filled[rows, chosen[:, k]]
+        columns[output_names.reason(k + 1)] = pd.Series(np.where(above, *texts), frame.index, dtype=object)
+        columns[output_names.push(k + 1, unit)] = filled[rows, chosen[:, k]]
     listed = [", ".join(names) or None for names in _named(reasons, review)]
     return pd.DataFrame(columns | {"review": pd.Series(listed, frame.index, dtype=object)}, index=frame.index)
 

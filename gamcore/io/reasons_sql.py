@@ -14,6 +14,7 @@ from gamcore.decide.rules_code import ROWS, name_of, number_of, text_of
 from gamcore.explain.reasons import LEAST, Reason, Reasons
 from gamcore.io.formula import Formula, ScoringError
 from gamcore.io.sql_expressions import added, branch
+from gamcore.model.output_names import reason
 
 TABLES: Final = ("scored", "parts", "ranked", "chosen")
 COLUMNS: Final = ("reason", "push", "place", "apart", "hidden", "largest")
@@ -65,7 +66,7 @@ assert ROWS == "t"
 def with_reasons(
     formula: Formula, scored: str, score: str, *, key: str, kinds: dict[str, Kind], taken: set[str], table: str
 ) -> str:  # fmt: skip
-    """Return the query of scored rows with `reason_1` and on, and `review`.
+    """Return the query of scored rows with "reason 1" and on, and "review".
 
     scored : the query of the rows with the column `score`. key : a column that is filled, and different in every row.
     table : the name of the table.
@@ -85,7 +86,7 @@ def with_reasons(
              for number, one in enumerate(reasons.each, 1)]  # fmt: skip
     secret = [number for number, one in enumerate(reasons.each, 1) if one.sensitive]
     texts = [f"CASE WHEN {above} THEN {_texts(reasons, k, True)}\n  ELSE {_texts(reasons, k, False)} END"
-            f" AS {name_of(free_name(taken, f'reason_{k}'))}" for k in range(1, reasons.most + 1)]  # fmt: skip
+            f" AS {name_of(free_name(taken, reason(k)))}" for k in range(1, reasons.most + 1)]  # fmt: skip
     return QUERY.substitute(
         names, least=number_of(LEAST), rows=scored, each="\n  UNION ALL\n".join(parts),
         secret=_is_secret(secret, names["reason"]),
@@ -96,7 +97,7 @@ def with_reasons(
 
 def _nothing(reasons: Reasons, scored: str, taken: set[str]) -> str:
     """Return the query where no feature moves the score, so that nothing is a reason."""
-    names = [*(f"reason_{k}" for k in range(1, reasons.most + 1)), "review"]
+    names = [*map(reason, range(1, reasons.most + 1)), "review"]
     columns = ",\n  ".join(f"{NULL} AS {name_of(free_name(taken, name))}" for name in names)
     return NOTHING.substitute(columns=columns, rows=scored)
 

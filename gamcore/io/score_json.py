@@ -31,17 +31,18 @@ VERSIONS: Final = (1, 2, 3, 4, 5, 6, 7)
 choice, the fifth scorecards, the sixth reasons, the seventh times of a zone; a model is written in the lowest."""
 
 
-def to_json(model: Any, indent: int | None = None, computed: Sequence[Mapping[str, Any]] = ()) -> str:
+def to_json(model: Any, indent: int | None = None, computed: Sequence[Mapping[str, Any]] = (), unit: str = "") -> str:
     """Return a fitted model as JSON text; numbers are written so that they are read back exactly.
 
     computed : how columns that a table may lack are computed, in their order, as plain JSON; they are for the reader.
+    unit : that of the target, for the names of numbers (`model.output_names`).
     """
-    return json.dumps(to_dict(model, computed), ensure_ascii=True, indent=indent, allow_nan=False)
+    return json.dumps(to_dict(model, computed, unit), ensure_ascii=True, indent=indent, allow_nan=False)
 
 
-def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """Return a fitted model as plain JSON values. computed : as in `to_json`."""
-    formula = formula_of(model)
+def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = (), unit: str = "") -> dict[str, Any]:
+    """Return a fitted model as plain JSON values. computed, unit : as in `to_json`."""
+    formula = formula_of(model, unit)
     kind = {Formula: "additive", ClassFormula: "classes", TaskFormula: "tasks"}[type(formula)]
     bins_of = formula.model.bins if isinstance(formula, TaskFormula) else formula.bins
     given = formula.given if isinstance(formula, Formula) else ()
@@ -55,7 +56,8 @@ def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = ()) -> dict[str,
     ]
     version = VERSIONS[max((place for place, needed in enumerate(needs, 1) if needed), default=0)]
     head = {"format": FORMAT, "version": version, "model": kind, "loss": formula.loss,
-            "classes": list(formula.classes)}  # fmt: skip
+            "classes": list(formula.classes), "names": formula.names}  # fmt: skip
+    head |= {"unit": formula.unit} if not isinstance(formula, ClassFormula) and formula.unit else {}
     head |= {"given": list(given)} if given else {}
     if isinstance(formula, Formula) and formula.points is not None:
         head |= {"points": asdict(formula.points) | {"offset": formula.points.offset, "factor": formula.points.factor}}
@@ -192,7 +194,15 @@ def _additive(plain: dict[str, Any]) -> Formula:
     formula = _formula(plain, bins, loss.name, _classes(plain), tuple(name for name in GIVEN if name in given))
     points = _points(plain["points"]) if "points" in plain else None
     reasons = read_reasons(plain["reasons"], formula) if "reasons" in plain else None
-    return replace(formula, points=points, reasons=reasons)
+    return replace(formula, points=points, reasons=reasons, unit=_unit(plain))
+
+
+def _unit(plain: dict[str, Any]) -> str:
+    """Return the unit of the target."""
+    unit = plain.get("unit", "")
+    if not isinstance(unit, str):
+        raise ScoringError(f"The unit of the model's JSON is {unit!r}, which is not a text: it is damaged.")
+    return unit
 
 
 def _points(entry: Any) -> Points:
@@ -272,7 +282,7 @@ def _tasks(plain: dict[str, Any]) -> TaskFormula:
         for t in range(-1, len(model.tasks)):
             if any(not 0 <= first <= last <= model.forest.n_trees for first, last in model.ranges(k, t)):
                 raise ScoringError("The model's JSON names trees that do not exist: it is damaged.")
-    return TaskFormula(model, _classes(plain))
+    return TaskFormula(model, _classes(plain), _unit(plain))
 
 
 def _classes(plain: dict[str, Any], several: bool = False) -> tuple[str | int | float | bool, ...]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from string import Template
+from textwrap import wrap
 from typing import Any, Final
 
 from gamcore.explain.reasons import LEAST
 from gamcore.io.formula import PREDICTIONS, AnyFormula, ClassFormula, Formula, TaskFormula, formula_of
 from gamcore.io.score_json import to_json
 from gamcore.model.losses import LOSSES
+from gamcore.model.output_names import score_unit
 
 HEAD: Final = Template('''\
 """$title
 
-predict(row) scores a row, a dict by column; None, NaN or an absent key is missing. As a program it reads rows as JSON,
-one per line, and writes their predictions: python model.py < rows.jsonl
+columns(row) returns the numbers of a row, a dict by column, under their names in scored files and SQL:
+$named.
+None, NaN or an absent key is missing. As a program it reads rows as JSON, one per line, and writes these numbers
+likewise: python model.py < rows.jsonl
 """
 
 import json
@@ -92,16 +97,32 @@ for _feature in MODEL["features"]:
     for _first, _others in _feature.get("merged", {}).items():
         _feature["codes"].update(dict.fromkeys(_others, _feature["codes"][_first]))
 
-$body
 
-def predict(row$more):
-    """The prediction of a row: $what."""
-    $answer
-$reasons
+$functions
+
 
 if __name__ == "__main__":
     for line in sys.stdin:
-        print(repr(predict(json.loads(line)$from_row)))
+        row = json.loads(line)
+        print(json.dumps(columns(row$from_row)))
+''')
+
+COLUMNS: Final = Template('''
+def columns(row$taken):
+    """The numbers of a row under their names in scored files and SQL."""
+    return dict(zip(MODEL["names"], [$numbers]))
+''')
+
+PREDICT: Final = Template('''
+def $name(row$more):
+    """$what"""
+    $answer
+''')
+
+EXPECTED: Final = Template('''
+def expected(row, exposure$more):
+    """The total of a row: its rate times the exposure; None where that is missing."""
+    return None if exposure is None or exposure != exposure else rate(row$passed) * exposure
 ''')
 
 SUM: Final = '''
@@ -125,9 +146,9 @@ def _codes(row):
 ADDITIVE: Final = (
     SUM
     + '''
-def score(row):
-    """The score of a row, on the link scale."""
-    return _sum(MODEL, _codes(row))
+def score(row$more):
+    """The score of a row$unit."""
+    return _sum(MODEL, _codes(row))$added
 
 '''
 )
@@ -166,13 +187,22 @@ def score(row):
     codes = _codes(row)
     return {name: _sum(tables, codes) for name, tables in zip(MODEL["classes"], MODEL["scores"])}
 
-'''
-)
 
-OF_CLASSES: Final = """given = score(row)
+def chances(row):
+    """The chance of each class."""
+    given = score(row)
     most = max(given.values())
     odds = {name: math.exp(one - most) for name, one in given.items()}
-    return {name: one / sum(odds.values()) for name, one in odds.items()}"""
+    return {name: one / sum(odds.values()) for name, one in odds.items()}
+
+
+def predict(row):
+    """The likeliest class of a row."""
+    given = score(row)
+    return max(given, key=given.get)
+
+'''
+)
 
 TASKS: Final = '''
 TREES = MODEL["trees"]
@@ -206,7 +236,7 @@ def _tree(k, codes):
 
 
 def score(row, task=None):
-    """The score of a row of a task, on the link scale; any other task, or None, is served by the common trees."""
+    """The score of a row of a task$unit; any other task, or None, is served by the common trees."""
     place = 0 if task is None and len(PLACES) == 1 else PLACES.get(str(task))
     codes, found = _codes(row, place), 0.0
     for refit in MODEL["refits"]:
@@ -220,41 +250,81 @@ def score(row, task=None):
 '''
 
 
-def to_python(model: Any, title: str = "") -> str:
+def to_python(model: Any, title: str = "", unit: str = "") -> str:
     """Return a module of plain Python (3.11 or newer) that predicts as a fitted model; its docstring says how.
 
-    For several classes, `predict` returns the probability of each by its name. For a model trained with exposures it
-    takes one, and with initial scores, too.
+    `columns` returns the numbers of a row under their names in scored files and SQL, and so does the module as a
+    program. `predict` returns the prediction; of a model with an exposure there are `rate` and `expected`, which takes
+    one. For several classes, `predict` returns the likeliest, and `chances` the chance of each. Of a model with initial
+    scores, all take one. unit : that of the target, for names.
     """
-    formula = formula_of(model)
-    name = ascii(title or "A model of Shapewise.")[1:-1].replace('"', "'").replace("\\\\", "/")
+    formula = formula_of(model, unit)
+    name = _safe(title or "A model of Shapewise.")
+    named = "\n".join(wrap(", ".join(map(_safe, formula.names)), 120))
     parts = _parts(formula)
-    telling = REASONS if isinstance(formula, Formula) and formula.reasons is not None else "\n"
-    return HEAD.substitute(title=name, model=ascii(to_json(formula)), reasons=telling, **parts)
+    telling = REASONS if isinstance(formula, Formula) and formula.reasons is not None else ""
+    functions = (parts.body, *parts.answers, COLUMNS.substitute(taken=parts.taken, numbers=parts.numbers), telling)
+    return HEAD.substitute(
+        title=name, named=named, model=ascii(to_json(formula)), from_row=parts.from_row,
+        functions="\n\n\n".join(code.strip("\n") for code in functions if code),
+    )  # fmt: skip
 
 
-def _parts(formula: AnyFormula) -> dict[str, str]:
-    """Return what differs between kinds of models, as code and words."""
+def _safe(text: str) -> str:
+    """Return a text that may stand in a docstring."""
+    return ascii(text)[1:-1].replace('"', "'").replace("\\\\", "/")
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What differs between kinds of models, as code. body : the score. answers : functions of what it stands for.
+    taken : what `columns` takes beside a row. numbers : what it returns. from_row : what a program gives it of a
+    row."""
+
+    body: str
+    numbers: str
+    answers: tuple[str, ...] = ()
+    taken: str = ""
+    from_row: str = ""
+
+
+def _parts(formula: AnyFormula) -> _Parts:
+    """Return what differs between kinds of models."""
     if isinstance(formula, ClassFormula):
-        return {"body": SEVERAL, "more": "", "what": "the chance of each class", "answer": OF_CLASSES, "from_row": ""}
-    second = ascii(str(formula.classes[1]))[1:-1] if len(formula.classes) > 1 else "1"
-    binary = LOSSES[formula.loss].is_binary
-    what = f"the chance of {second}".replace('"', "'") if binary else "in the target's units"
+        return _Parts(SEVERAL, "*score(row).values(), *chances(row).values(), str(predict(row))")
     answer = PREDICTIONS[formula.loss].python
     if isinstance(formula, TaskFormula):
-        from_row = ', json.loads(line).get("task")'
-        answer = answer.replace("{score}", "score(row, task)")
-        return {"body": TASKS, "more": ", task=None", "what": what, "answer": answer, "from_row": from_row}
-    more = "".join(f", {name}={default}" for name, default in DEFAULTS.items() if name in formula.given)
-    if "exposure" in formula.given:
-        what += ", a rate times the exposure"
-        answer = answer.replace("return ", "return exposure * ")
-    score = "score(row) + init_score" if "init_score" in formula.given else "score(row)"
-    answer = answer.replace("{score}", formula.linked(score))
-    read = "".join(f", {name}=json.loads(line).get({name!r}, {default})"
-                   for name, default in DEFAULTS.items() if name in formula.given)  # fmt: skip
-    return {"body": ADDITIVE, "more": more, "what": what, "answer": answer, "from_row": read}
+        body = Template(TASKS).substitute(unit=_of_unit(score_unit(LOSSES[formula.loss], formula.unit)))
+        predict = PREDICT.substitute(name="predict", more=", task=None", what=_what(formula),
+                                     answer=answer.replace("{score}", "score(row, task)"))  # fmt: skip
+        return _Parts(body, "score(row, task), predict(row, task)", (predict,), ", task=None", ', row.get("task")')
+    starts, is_rate = "init_score" in formula.given, "exposure" in formula.given
+    more, passed = (", init_score=0.0", ", init_score") if starts else ("", "")
+    body = Template(ADDITIVE).substitute(
+        more=more, added=" + init_score" if starts else "", unit=_of_unit(formula.score_unit)
+    )
+    name = "rate" if is_rate else "predict"
+    predict = PREDICT.substitute(name=name, more=more, what=_what(formula),
+                                 answer=answer.replace("{score}", formula.linked(f"score(row{passed})")))  # fmt: skip
+    numbers = f"score(row{passed}), {name}(row{passed})"
+    from_row = ', init_score=row.get("init_score", 0.0)' if starts else ""
+    if not is_rate:
+        return _Parts(body, numbers, (predict,), more, from_row)
+    expected = EXPECTED.substitute(more=more, passed=passed)
+    return _Parts(body, f"{numbers}, expected(row, exposure{passed})", (predict, expected), f", exposure=None{more}",
+                  f', exposure=row.get("exposure"){from_row}')  # fmt: skip
 
 
-DEFAULTS: Final = {"exposure": 1.0, "init_score": 0.0}
-"""What a row is given unless somebody says otherwise."""
+def _of_unit(unit: str) -> str:
+    """Return the unit of a score, as words of a docstring."""
+    return f" ({_safe(unit)})" if unit else ""
+
+
+def _what(formula: Formula | TaskFormula) -> str:
+    """Return what a prediction is, in words of a docstring."""
+    if LOSSES[formula.loss].is_binary:
+        second = formula.classes[1] if len(formula.classes) > 1 else 1
+        return f"The prediction of a row: the chance of {_safe(str(second))}."
+    if isinstance(formula, Formula) and "exposure" in formula.given:
+        return "The rate of a row: the target per unit of exposure."
+    return "The prediction of a row, in the target's units."

@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from gamcore import __version__
 from gamcore.data.codes import clear_codes
-from gamcore.data.column_names import AS_THEY_ARE, Names
+from gamcore.data.column_names import AS_THEY_ARE, Measure, Names
 from gamcore.decide.rules import All
 from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.explain.curves import Curve
@@ -161,6 +161,12 @@ def unit_of_effect(model: ModelAbout, names: Names = AS_THEY_ARE) -> str | None:
     """Return the unit of the effect that a model is of; None where it is of no experiment."""
     treatment = model.spec.get("treatment")
     return None if not treatment else "points" if treatment["percent"] else names.of(model.target).unit
+
+
+def measure_of_target(model: ModelAbout, names: Names = AS_THEY_ARE) -> Measure:
+    """Return unit and form of what a model predicts: of its target, or of the effect that it is of."""
+    unit = unit_of_effect(model, names)
+    return names.of(model.target).measure if unit is None else Measure(unit)
 
 
 def described(model: ModelAbout, curve: Curve, target: str) -> list[str]:

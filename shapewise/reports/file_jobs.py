@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from gamcore.model.output_names import predicted
 from gamcore.viz.files.plot import file_name
 from shapewise.jobs import queue as jobs
 from shapewise.jobs.process import State
@@ -107,7 +108,8 @@ def _letter_numbers(workspace: Workspace, model: ModelAbout, table: str) -> int:
     if how.helps is None:
         raise StoreError(f"{UNASKED}: letters open with it.")
     template = how.letter
-    wrong = wrong_in(template, names_of_table(workspace, model.table), workspace.tables.columns(table))
+    called = predicted(("exposure",) if model.spec.get("exposure") else ())
+    wrong = wrong_in(template, names_of_table(workspace, model.table), workspace.tables.columns(table), called)
     if wrong:
         raise StoreError(f"{wrong} It is written on Rows.")
     return (len(template) + REASONS_LETTERS) // NUMBER_LETTERS

@@ -12,6 +12,7 @@ from gamcore.data.column_names import Names
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.recourse import recourse
 from gamcore.explain.shown import shown
+from gamcore.model.output_names import predicted
 from shapewise.scoring.reasons import Telling
 
 ROW_SECONDS: Final = 0.004
@@ -22,11 +23,10 @@ class RowChanges:
     """Finds the changes of rows by a model. how : its line, what may change, and the answer that people are to get.
     watch : is called with the share of the rows that is done."""
 
-    columns: Final = ("change", "prediction then", "how unusual")
-
     def __init__(self, estimator: GAMRegressor | GAMClassifier, how: Telling, names: Names) -> None:
         self._estimator, self._how, self._names = estimator, how, names
         self.watch: Callable[[float], None] | None = None
+        self.columns = ("change", f"{predicted(estimator.model_.given)} then", "how unusual")
 
     def __call__(self, X: pd.DataFrame) -> dict[str, Any]:
         """Return the columns for rows; empty where a row has the answer, or no allowed change surely gives it."""
@@ -41,4 +41,4 @@ class RowChanges:
         then = np.full(scores.size, np.nan)
         known = np.isfinite(scores)
         then[known] = loss.inverse_link(scores[known])
-        return {"change": pd.Series(words, X.index, dtype=object), "prediction then": then, "how unusual": passed}
+        return dict(zip(self.columns, (pd.Series(words, X.index, dtype=object), then, passed), strict=True))

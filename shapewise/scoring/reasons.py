@@ -20,6 +20,7 @@ from gamcore.explain.counterfactuals import Possible
 from gamcore.explain.reasons import BASES, MOST, Base
 from gamcore.io.formula import Formula
 from gamcore.io.reasons import with_reasons
+from gamcore.model.output_names import PREDICTION
 from gamcore.numbers import exact
 from shapewise.store.names import known
 from shapewise.store.workspace import ModelAbout
@@ -31,7 +32,7 @@ MOST_ROWS: Final = 20_000
 """Training rows that the base is taken from."""
 
 FIELD: Final = re.compile(r"\{([^{}]*)\}")
-FACTS: Final = ("opening", "decision", "reasons", "prediction")
+FACTS: Final = ("opening", "decision", "reasons")
 OPENINGS: Final[dict[bool, str]] = {
     True: "We are glad to tell you that we have decided in your favour.",
     False: "We are sorry to tell you that we could not decide in your favour.",
@@ -55,7 +56,8 @@ Please write to us if one of these is wrong.
 class Telling:
     """What is said of the decisions of a model.
 
-    line : the prediction from which the answer is yes. letter : a template with `FACTS` and names of columns. fixed :
+    line : the prediction from which the answer is yes. letter : a template with `FACTS`, the prediction (or rate) and
+    names of columns. fixed :
     columns that may not change to flip a decision; None for the sensitive ones and those whose names speak of the past.
     limits : by column, the least and the most that it may change to. any_way : whether changes may also lead to
     sentinels, or against the direction of a curve. helps : the answer that is good for the person; None until somebody
@@ -153,7 +155,8 @@ def cell_text(names: Names, column: str, cell: object) -> str:
 
 def fields_of(names: Names, cells: Mapping[Any, object], facts: Mapping[str, str]) -> dict[str, str]:
     """Return what the fields of a letter stand for: cells by their columns' own and shown names, and what is told of
-    the decision, which comes first. facts : texts of `FACTS`."""
+    the decision, which comes first. facts : texts of `FACTS`, and the
+    prediction."""
     made: dict[str, str] = {}
     for column, cell in cells.items():
         text = cell_text(names, str(column), cell)
@@ -161,13 +164,14 @@ def fields_of(names: Names, cells: Mapping[Any, object], facts: Mapping[str, str
     return made | dict(facts)
 
 
-def wrong_in(template: str, names: Names, columns: Iterable[str]) -> str:
-    """Return what is wrong with a template of letters to the rows of a table; empty where nothing is."""
-    there = {*FACTS, *(name for column in columns for name in (column, names.column(column)))}
+def wrong_in(template: str, names: Names, columns: Iterable[str], predicted: str = PREDICTION) -> str:
+    """Return what is wrong with a template of letters to the rows of a table; empty where nothing is. predicted : what
+    a prediction is called."""
+    there = {*FACTS, predicted, *(name for column in columns for name in (column, names.column(column)))}
     unknown = next((name for name in FIELD.findall(template) if name not in there), None)
     if unknown is not None:
         return (f"The letter names {{{unknown}}}, which is no column of the table: use {{decision}}, {{reasons}}, "
-                "{prediction} or a column.")  # fmt: skip
+                f"{{{predicted}}} or a column.")  # fmt: skip
     if {"{", "}"} & set(FIELD.sub("", template)):
         return "A brace of the letter has no partner: write a field as {decision}."
     return ""

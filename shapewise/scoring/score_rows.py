@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Breakdown
 from gamcore.io.formula import Formula
 from gamcore.io.reasons import tell
+from gamcore.model import output_names
 from gamcore.numbers import number, percent
 from gamcore.types import Floats
 from shapewise.scoring.changes import RowChanges
@@ -92,16 +93,16 @@ def _levels(names: list[str], strange: np.ndarray) -> str:
 
 
 class Scorer:
-    """Scores rows: a model's prediction, the score, and the largest effects with their names.
+    """Scores rows: a model's prediction, the score, and the largest effects with their names (`output_names`).
 
     top : the number of effects. taken : names that no new column may have. exposure : the column that a rate is
     multiplied by, for the expected total. A model with prediction intervals also gives their ends, of the total where
     there is an exposure. teller : a model that tells reasons for its decisions (`scoring.reasons`), which then take the
-    place of the largest effects, with what is for review; letter : how it is written, for one per row; names, unit : of
-    the columns and the predictions in it. changes : finds the smallest change of each row that gives it the other
-    answer, in columns of their own. For several classes there is a chance for each, and score, reasons and effects are
-    those of the likeliest. Columns that the table lacks count as missing cells; ScoreError if one is of another kind
-    than in training."""
+    place of the largest effects, with what is for review; letter : how it is written, for one per row; names : of the
+    columns in it. unit : of the target, in letters and in the names of columns. changes : finds the smallest change of
+    each row that gives it the other answer, in columns of their own. For several classes there is a chance for each,
+    and score, reasons and effects are those of the likeliest. Columns that the table lacks count as missing cells;
+    ScoreError if one is of another kind than in training."""
 
     def __init__(
         self, estimator: GAMRegressor | GAMClassifier, top: int, taken: Collection[str], exposure: str | None = None,
@@ -110,32 +111,49 @@ class Scorer:
     ) -> None:  # fmt: skip
         self._estimator, self._top, self._exposure = estimator, top, exposure
         self._changes, self._named, self._unit = changes, names, unit
-        self._teller, self._letter = teller, letter if teller is not None else None
+        self._teller = None if teller is None else replace(teller, unit=unit.as_stored)
+        self._letter = letter if teller is not None else None
         self._kinds: dict[str, ColumnKind] = {}
         for of in estimator.model_.bins:
             self._kinds.setdefault(of.feature.column, of.feature.kind if of.feature.part == "value" else "date")
-        self._names = {name: _free(name, taken) for name in self._new()}
+        new = self._new()
+        self._names = dict(zip(new, output_names.free_names(taken, new), strict=True))
 
     def _new(self) -> list[str]:
         return [*self._explained, *([] if self._changes is None else self._changes.columns)]
+
+    @property
+    def _score_unit(self) -> str:
+        """The unit of scores, effects and pushes."""
+        return output_names.score_unit(self._estimator.loss, self._unit.as_stored)
+
+    @property
+    def _predicted(self) -> str:
+        """What the prediction of a row is called."""
+        return output_names.predicted(self._estimator.model_.given)
 
     @property
     def _explained(self) -> list[str]:
         """Names of the numbers, reasons and letters of a row."""
         if self._teller is not None and self._teller.reasons is not None:
             most = self._teller.reasons.most
-            parts_of = [f"{what} {k + 1}" for k in range(most) for what in ("reason", "push")]
+            parts_of = self._pairs_of(output_names.push, most)
             return [*self._numbers, "decision", *parts_of, "review", *(["letter"] if self._letter else [])]
         model = self._estimator.model_
         parts = min(self._top, len(model.terms) + len(model.pairs))
-        return [*self._numbers, *(f"{what} {k + 1}" for k in range(parts) for what in ("reason", "effect"))]
+        return [*self._numbers, *self._pairs_of(output_names.effect, parts)]
+
+    def _pairs_of(self, size: Callable[[int, str], str], most: int) -> list[str]:
+        """Return the names of reasons, each with that of its size."""
+        unit = self._score_unit
+        return [name for k in range(1, most + 1) for name in (output_names.reason(k), size(k, unit))]
 
     @property
     def _numbers(self) -> list[str]:
         """Names of the numbers that a row gets beside its reasons and their effects."""
-        expected = ["expected"] if self._exposure else []
-        chances = [f"chance of {name}" for name in self._classes]
-        return ["prediction", *expected, *chances, *self._ends, "score"]
+        expected = [output_names.EXPECTED] if self._exposure else []
+        chances = map(output_names.chance_of, self._classes)
+        return [self._predicted, *expected, *chances, *self._ends, output_names.score(self._score_unit)]
 
     @property
     def _ends(self) -> list[str]:
@@ -171,7 +189,7 @@ class Scorer:
     @property
     def schema(self) -> pa.Schema:
         """Names and types of the new columns."""
-        texts = ("reason", "decision", "review", "letter", "change", *(["prediction"] if self._classes else []))
+        texts = ("reason", "decision", "review", "letter", "change", *([self._predicted] if self._classes else []))
         counts = self._ends if self._whole_ends else []
         return pa.schema([
             (name, pa.string() if plain.startswith(texts) else pa.int64() if plain in counts else pa.float64())
@@ -191,25 +209,25 @@ class Scorer:
         if self._exposure:
             there = self._exposure in frame.columns
             exposure = read_numbers(frame[self._exposure]) if there else np.full(len(frame), np.nan)
-            columns["expected"] = columns["prediction"] * exposure
+            columns[output_names.EXPECTED] = columns[self._predicted] * exposure
         if self._ends:
             ends = self._interval(X, exposure).T
             columns |= dict(zip(self._ends, map(whole, ends) if self._whole_ends else ends, strict=True))
         if self._teller is not None:
-            columns |= self._reasons(frame, X, columns["prediction"])
+            columns |= self._reasons(frame, X, columns[self._predicted])
         else:
             columns |= self._largest(parts)
         if self._changes is not None:
             columns |= self._changes(X)
-        return pd.DataFrame({self._names[name]: values for name, values in columns.items()}, index=frame.index)
+        return pd.DataFrame({called: columns[name] for name, called in self._names.items()}, index=frame.index)
 
     def _largest(self, parts: Breakdown) -> dict[str, Any]:
         """Return the largest effects of rows with their names."""
         names, columns = np.array(parts.features, object), dict[str, Any]()
         order = np.argsort(-np.abs(parts.contributions), axis=1, kind="stable")[:, : self._top]
         chosen = np.take_along_axis(parts.contributions, order, axis=1)
-        for k in range(order.shape[1]):
-            columns |= {f"reason {k + 1}": names[order[:, k]], f"effect {k + 1}": chosen[:, k]}
+        for k, (place, size) in enumerate(zip(order.T, chosen.T, strict=True), 1):
+            columns |= {output_names.reason(k): names[place], output_names.effect(k, self._score_unit): size}
         return columns
 
     def _reasons(self, frame: pd.DataFrame, X: pd.DataFrame, predicted: Floats) -> dict[str, Any]:
@@ -218,8 +236,7 @@ class Scorer:
         table = tell(self._teller, X)
         most = 0 if self._teller.reasons is None else self._teller.reasons.most
         columns: dict[str, Any] = {"decision": np.where(table["decision"], "yes", "no").astype(object)}
-        for k in range(1, most + 1):
-            columns |= {f"reason {k}": table[f"reason_{k}"], f"push {k}": table[f"push_{k}"]}
+        columns |= {name: table[name] for name in self._pairs_of(output_names.push, most)}
         columns["review"] = table["review"]
         if self._letter:
             rows = zip(frame.astype(object).to_dict("records"), table.to_dict("records"), predicted, strict=True)
@@ -228,12 +245,12 @@ class Scorer:
 
     def _written(self, cells: dict[Any, Any], facts: dict[Any, Any], prediction: float, most: int) -> str:
         """Return the letter to one row."""
-        reasons = [facts[f"reason_{k}"] for k in range(1, most + 1) if facts[f"reason_{k}"]]
+        reasons = [text for k in range(1, most + 1) if (text := facts[output_names.reason(k)])]
         assert self._letter is not None
         binary, answer = isinstance(self._estimator, GAMClassifier), ANSWERS[0 if facts["decision"] else 1]
         said = percent(prediction) if binary else self._unit.say(prediction, number(prediction))
         texts = {"opening": self._letter.opening(answer), "decision": answer, "reasons": listed(reasons),
-                 "prediction": said}  # fmt: skip
+                 self._predicted: said}  # fmt: skip
         return letter(self._letter.letter, fields_of(self._named, cells, texts))
 
     def _interval(self, X: pd.DataFrame, exposure: Floats | None) -> Floats:
@@ -252,7 +269,7 @@ class Scorer:
         parts, fitted = self._estimator.explain_rows(X), self._estimator
         binary = isinstance(fitted, GAMClassifier)
         predicted = fitted.predict_proba(X)[:, 1] if binary else fitted.loss.inverse_link(parts.scores)
-        return {"prediction": predicted, "score": parts.scores}, parts
+        return {self._predicted: predicted, output_names.score(self._score_unit): parts.scores}, parts
 
     def _of_classes(self, X: pd.DataFrame) -> tuple[dict[str, Any], Breakdown]:
         """Return the likeliest class of rows with its score, the chance of each, and the parts of that score."""
@@ -263,8 +280,10 @@ class Scorer:
         each = [fitted.of_class(name).explain_rows(X) for name in fitted.classes_]
         parts = np.stack([one.contributions for one in each])[best, rows]
         score = np.stack([one.scores for one in each])[best, rows]
-        columns = {"prediction": np.array(self._classes, object)[best], "score": score}
-        columns |= {f"chance of {name}": chances[:, k] for k, name in enumerate(self._classes)}
+        columns = {
+            self._predicted: np.array(self._classes, object)[best], output_names.score(self._score_unit): score,
+        }  # fmt: skip
+        columns |= {output_names.chance_of(name): chances[:, k] for k, name in enumerate(self._classes)}
         return columns, replace(each[0], contributions=parts, scores=score)
 
 
@@ -287,10 +306,3 @@ def whole(ends: Floats) -> pd.api.extensions.ExtensionArray:
     with np.errstate(invalid="ignore"):
         known = np.abs(ends) <= MOST_WHOLE
     return pd.array(np.where(known, ends, np.nan), dtype="Int64")
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    """Return an unused column name."""
-    while name in taken:
-        name += "_"
-    return name

@@ -8,14 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from gamcore.data.column_names import Measure
 from gamcore.data.columns import TableError
 from gamcore.io.checks import ModelFileError
 from gamcore.viz.files.report import to_report
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
 from shapewise.processes import Reporter
-from shapewise.reports.card import card, names_of_table, unit_of_effect
+from shapewise.reports.card import card, measure_of_target, names_of_table
 from shapewise.reports.recipes import from_dict
 from shapewise.reports.review import review_of
 from shapewise.scoring.reasons import telling, usual_line
@@ -57,18 +56,18 @@ def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell
         tell(share, "Scoring the rows")
         space.check_room(size_of(making))  # an exceeded quota is noticed before the disk is full
 
-    exposure = space.models.about(about["model"]).spec.get("exposure")
-    keep = tuple(about.get("keep", ()))
-    wanted = Wanted(space, about["table"], about["kind"], about["top"], keep=keep, exposure=exposure)
+    model = space.models.about(about["model"])
+    names = names_of_table(space, model.table)
+    wanted = Wanted(
+        space, about["table"], about["kind"], about["top"], keep=tuple(about.get("keep", ())),
+        exposure=model.spec.get("exposure"), unit=measure_of_target(model, names),
+    )  # fmt: skip
     if about.get("for_decision"):
-        model = space.models.about(about["model"])
         letter = telling(model, usual_line(model, estimator)) if about.get("letter") else None
-        names = names_of_table(space, model.table)
-        unit = Measure(of_effect) if (of_effect := unit_of_effect(model, names)) else names.of(model.target).measure
-        wanted = replace(wanted, teller=telling_formula(space, model.id), letter=letter, names=names, unit=unit)
+        wanted = replace(wanted, teller=telling_formula(space, model.id), letter=letter, names=names)
     if about.get("changes"):
-        wanted = replace(wanted, changes=row_changes(space, about["model"]))
-    write(wanted, estimator, making, card(space, about["model"]).text(), step)
+        wanted = replace(wanted, changes=row_changes(space, model.id))
+    write(wanted, estimator, making, card(space, model.id).text(), step)
 
 
 if __name__ == "__main__":

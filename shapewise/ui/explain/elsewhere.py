@@ -18,6 +18,7 @@ from gamcore.estimators.relativities import relativities
 from gamcore.io import ScoringError
 from gamcore.viz import files as export
 from gamcore.viz.files.spreadsheets import to_xlsx
+from shapewise.reports.card import measure_of_target
 from shapewise.scoring import score_file as scorefile
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.explain import computed
@@ -41,7 +42,8 @@ def code(model: ModelAbout) -> None:
     writers = {"py": "Python", "json": "JSON"} if model.of_tasks else {"sql": "SQL", "py": "Python", "json": "JSON"}
     key = _key(model) if not model.of_tasks else None
     try:
-        made = {form: _written(model.id, form, *_telling(model, key)) for form in writers}
+        unit = measure_of_target(model, state.names_of(model)).as_stored
+        made = {form: _written(model.id, form, *_telling(model, key), unit) for form in writers}
     except (ScoringError, ModelFileError) as error:
         st.error(md(error), icon=":material/error:")
         return
@@ -55,7 +57,7 @@ def code(model: ModelAbout) -> None:
             downloads.button("Relativities", made_of, name, f"relativities-{model.id}", ":material/download:")
     if exposure := model.spec.get("exposure"):
         named = md(state.names_of(model).column(exposure))
-        st.caption(f"Predictions of SQL are totals: the rate times {named}. Python takes the exposure as an argument.")
+        st.caption(f"A row has two numbers: `rate`, per unit of {named}, and `expected`, the rate times {named}.")
 
 
 def _key(model: ModelAbout) -> str | None:
@@ -100,22 +102,23 @@ def _encoded(text: str) -> bytes:
 
 
 @state.kept(copies=True, show_spinner="Writing the model", max_entries=12)
-def _written(identifier: str, form: str, telling: str, key: str) -> str:
+def _written(identifier: str, form: str, telling: str, key: str, unit: str) -> str:
     """Return a stored model as code or JSON; as SQL, with the column types of its table if that is still here.
 
-    telling : not empty if it tells reasons. key : the column by which SQL joins them."""
+    telling : not empty if it tells reasons. key : the column by which SQL joins them. unit : that of the target."""
     model, estimator = state.workspace().models.about(identifier), state.whole(identifier)
     source = scorefile.telling_formula(state.workspace(), identifier) if telling else estimator
     behind = computed.steps_behind(model)
     if form == "json":
-        return scoring.to_json(source, 1, [step.to_dict() | {"needs": step.needs()} for step in behind])
+        return scoring.to_json(source, 1, [step.to_dict() | {"needs": step.needs()} for step in behind], unit)
     steps = [step.words() for step in behind]
     if form == "py":
-        return scoring.to_python(source, ". Compute first: ".join([model.name, *["; ".join(steps)] * bool(steps)]))
+        title = ". Compute first: ".join([model.name, *["; ".join(steps)] * bool(steps)])
+        return scoring.to_python(source, title, unit)
     names, kinds = stored_columns(model, estimator.model_.bins)
     return scoring.to_sql(
         source, model.table_name or "table", kinds=kinds, title=model.name, columns=names, computed=steps,
-        exposure=model.spec.get("exposure"), key=key,
+        exposure=model.spec.get("exposure"), key=key, unit=unit,
     )  # fmt: skip
 
 

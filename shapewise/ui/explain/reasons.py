@@ -12,6 +12,7 @@ from gamcore.data.column_names import Names
 from gamcore.explain.reasons import BASE_WORDS, BASES
 from gamcore.io.formula import Formula, ScoringError
 from gamcore.io.reasons import for_review, tell
+from gamcore.model import output_names
 from gamcore.numbers import number
 from gamcore.viz import files as export
 from shapewise.scoring.reasons import ANSWERS, Answer, Telling, explained, fields_of, letter, listed, wrong_in
@@ -50,11 +51,11 @@ def show(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
         st.error(md(error), icon=":material/error:")
         return how
     assert formula.reasons is not None
-    facts, prediction = tell(formula, row).iloc[0], of.say(float(of.predict(row)[0]))
+    facts, written = tell(formula, row).iloc[0], of.say(float(of.predict(row)[0]))
     answer = ANSWERS[0 if facts["decision"] else 1]
-    reasons = [facts[f"reason_{k}"] for k in range(1, formula.reasons.most + 1) if facts[f"reason_{k}"]]
-    pushes = [facts[f"push_{k}"] for k in range(1, len(reasons) + 1)]
-    st.markdown(f"The answer is **{answer}** ({md(prediction)}; yes from {md(of.say(how.line))}). What made it so:")
+    reasons = [text for k in range(1, formula.reasons.most + 1) if (text := facts[output_names.reason(k)])]
+    pushes = [facts[output_names.push(k, formula.score_unit)] for k in range(1, len(reasons) + 1)]
+    st.markdown(f"The answer is **{answer}** ({md(written)}; yes from {md(of.say(how.line))}). What made it so:")
     unit, each = md(formula_unit(of)), enumerate(zip(reasons, pushes, strict=True), 1)
     listing = [f"{k}. {md(text)} :gray[({number(push)} {unit})]" for k, (text, push) in each]
     st.markdown("\n".join(listing) or "No feature pushed it either way.")
@@ -66,7 +67,7 @@ def show(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
             "weighs as much as a reason, and is sensitive. It is"  # fmt: skip
         st.warning(f"For review: **{said}** {words} not told.", icon=":material/visibility:")
     reason_texts.edit(of)
-    return _letter(of, row, how, answer, {"decision": answer, "reasons": listed(reasons), "prediction": prediction})
+    return _letter(of, row, how, answer, {"decision": answer, "reasons": listed(reasons), of.predicted: written})
 
 
 def formula_unit(of: RowModel) -> str:
@@ -93,11 +94,12 @@ def _letter(of: RowModel, row: pd.DataFrame, how: Telling, answer: Answer, facts
         how = lines.choose_good(of, how, "letter")
         template = st.text_area(
             "Template", height=220, max_chars=4000, key=settled.begin(f"letter-{of.about.id}", how.letter),
-            help="{opening}, {decision}, {reasons}, {prediction} and names of columns stand for those of the row.",
+            help=f"{{opening}}, {{decision}}, {{reasons}}, {{{of.predicted}}} and names of columns stand for those of "
+            "the row.",
         )  # fmt: skip
         how = lines.keep(of, how, letter=template)
         cells = state.as_read(of.about).frame.loc[row.index[0]].to_dict() | row.iloc[0].to_dict()
-        if wrong := wrong_in(template, of.names, list(map(str, cells))):
+        if wrong := wrong_in(template, of.names, list(map(str, cells)), of.predicted):
             st.error(md(wrong), icon=":material/error:")
             return how
         if how.helps is None:

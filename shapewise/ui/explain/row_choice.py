@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -13,15 +11,14 @@ from shapewise.ui.explain.row_model import RowModel, row_model
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
 
-ORDERS: Final = ("table", "highest prediction", "lowest prediction", "largest error")
-
 
 def choose(of: RowModel) -> int:
     """Show the choice, and return the place of the row in the table."""
     known = _held_out(of.about.id)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Find a row", placeholder="Text in any of its cells", key=f"find-{of.about.id}")
-        order = st.selectbox("In order of", ORDERS, key=f"by-{of.about.id}")
+        orders = "table", f"highest {of.predicted}", f"lowest {of.predicted}", "largest error"
+        order = st.selectbox("In order of", orders, key=f"by-{of.about.id}")
     if search:
         known = known[_holding(of.data.X.iloc[known["place"]], search)]
         if known.empty:
@@ -34,12 +31,13 @@ def choose(of: RowModel) -> int:
 
 @state.kept(show_spinner="Predicting the held-out rows", max_entries=8)
 def _held_out(model: str) -> pd.DataFrame:
-    """Return the place, prediction and actual target of each held-out row of a model."""
+    """Return the place, prediction, expected total and actual target of each held-out row of a model."""
     of = row_model(state.workspace().models.about(model))
     assert of is not None  # the page has its rows
     places = np.flatnonzero(of.data.held_out)
     predicted = of.predict(of.data.X.iloc[places])
-    return pd.DataFrame({"place": places, "predicted": predicted, "was": of.data.y.iloc[places]})
+    total = predicted if of.data.exposure is None else predicted * of.data.exposure[places]
+    return pd.DataFrame({"place": places, "predicted": predicted, "total": total, "was": of.data.y.iloc[places]})
 
 
 def _holding(rows: pd.DataFrame, text: str) -> Bools:
@@ -52,6 +50,6 @@ def _holding(rows: pd.DataFrame, text: str) -> Bools:
 def _ordered(known: pd.DataFrame, order: str) -> pd.DataFrame:
     if order == "table":
         return known
-    by = {"highest prediction": -known["predicted"], "lowest prediction": known["predicted"]}
-    key = by.get(order, -(known["predicted"] - known["was"]).abs())
+    by = {"highest": -known["predicted"], "lowest": known["predicted"]}
+    key = by.get(order.split()[0], -(known["total"] - known["was"]).abs())
     return known.iloc[np.argsort(key.to_numpy(), kind="stable")]

@@ -14,6 +14,7 @@ from gamcore.data.column_names import PLAIN, Measure, Names
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.gam import ClassView
 from gamcore.explain.curves import Breakdown
+from gamcore.model import output_names
 from gamcore.numbers import fixed, number, percent
 from gamcore.types import Floats
 from shapewise.scoring.reasons import cell_text
@@ -52,6 +53,16 @@ class RowModel:
         of = self.estimator
         return np.asarray(of.predict_proba(rows)[:, 1] if isinstance(of, GAMClassifier) else of.predict(rows))
 
+    @property
+    def predicted(self) -> str:
+        """What the prediction of a row is called, as in scored files and SQL."""
+        return output_names.predicted(self.estimator.model_.given)
+
+    @property
+    def exposure(self) -> str:
+        """The shown name of the column of exposures; empty where there is none."""
+        return self.names.column(column) if (column := self.about.spec.get("exposure")) else ""
+
     def say(self, value: float) -> str:
         """Return a prediction as text."""
         return percent(value) if self.is_binary else self.measure.say(value, number(value))
@@ -80,7 +91,7 @@ class RowModel:
                 "The parts add up exactly to the score of this class; its chance depends on the scores of all classes."
             )
         if self.estimator.loss.has_log_link:
-            return "The parts multiply to the prediction: on the log scale they add up exactly."
+            return f"The parts multiply to the {self.predicted}: on the log scale they add up exactly."
         if not self.is_binary:
             return "The parts add up exactly to the prediction."
         words = "The parts add up exactly, on the log-odds; in points each is what it adds after those above it."

@@ -33,16 +33,18 @@ def test_sql_gives_the_chance_of_each_class(fitted, run):
     model, rows = fitted
     kinds = {"flag": "boolean"}
     made = run(rows, to_sql(model, "rows to score", "link", kinds))
-    np.testing.assert_allclose(made[["score_1", "score_2", "score_3"]], model.decision_function(rows), atol=1e-9)
+    scores = [f"score of {name} (log-odds beside the average class)" for name in model.classes_]
+    np.testing.assert_allclose(made[scores], model.decision_function(rows), atol=1e-9)
     made = run(rows, to_sql(model, "rows to score", kinds=kinds))
-    np.testing.assert_allclose(made[["chance_1", "chance_2", "chance_3"]], model.predict_proba(rows), atol=1e-9)
+    chances = [f"chance of {name}" for name in model.classes_]
+    np.testing.assert_allclose(made[chances], model.predict_proba(rows), atol=1e-9)
     assert (made["prediction"] == model.predict(rows)).all()
 
 
 def test_python_and_json_give_the_chance_of_each_class(fitted):
     model, rows = fitted
     some, code = rows.iloc[:300], loaded(to_python(model))
-    made = pd.DataFrame([code["predict"](row) for row in cells(some)])
+    made = pd.DataFrame([code["chances"](row) for row in cells(some)])
     np.testing.assert_allclose(made[list(model.classes_)], model.predict_proba(some), atol=1e-9)
     again = from_json(to_json(model))
     np.testing.assert_array_equal(again.predict(rows), model.predict_proba(rows))
@@ -74,27 +76,32 @@ def test_sql_multiplies_by_the_exposure(claims, run):
     model, X, years, given = claims
     rows, kinds = X.assign(years=years, before=given), {"flag": "boolean"}
     made = run(rows, to_sql(model, "rows to score", kinds=kinds, exposure="years", init_score="before"))
-    np.testing.assert_allclose(made["prediction"], model.predict(X, exposure=years, init_score=given), atol=1e-9)
+    np.testing.assert_allclose(made["expected"], model.predict(X, exposure=years, init_score=given), atol=1e-9)
+    np.testing.assert_allclose(made["rate"], model.predict(X, init_score=given), atol=1e-9)
     made = run(rows, to_sql(model, "rows to score", kinds=kinds))
-    np.testing.assert_allclose(made["prediction"], model.predict(X), atol=1e-9)
+    np.testing.assert_allclose(made["rate"], model.predict(X), atol=1e-9)
+    assert not {"prediction", "expected"} & set(made)
 
 
 def test_python_and_json_know_what_is_given(claims, tmp_path):
     model, X, years, given = claims
     some = list(zip(cells(X.iloc[:200]), years, given, strict=False))
     code = to_python(model)
-    predict = loaded(code)["predict"]
-    made = [predict(row, exposure=e, init_score=s) for row, e, s in some]
+    written = loaded(code)
+    made = [written["expected"](row, e, s) for row, e, s in some]
     np.testing.assert_allclose(made, model.predict(X[:200], exposure=years[:200], init_score=given[:200]), atol=1e-9)
-    np.testing.assert_allclose([predict(row) for row, _, _ in some], model.predict(X[:200]), atol=1e-9)
+    np.testing.assert_allclose([written["rate"](row) for row, _, _ in some], model.predict(X[:200]), atol=1e-9)
     assert from_json(to_json(model)).given == ("exposure", "init_score")
     (tmp_path / "model.py").write_text(code)
     lines = "\n".join(json.dumps({NAME: 1.5, "exposure": e}) for e in (1.0, 0.5))
     ran = subprocess.run(
         [sys.executable, tmp_path / "model.py"], input=lines, capture_output=True, text=True, check=True
     )
-    whole, half = map(float, ran.stdout.split())
-    assert half == pytest.approx(whole / 2)
+    whole, half = map(json.loads, ran.stdout.splitlines())
+    assert half["rate"] == whole["rate"] == whole["expected"]
+    assert half["expected"] == pytest.approx(whole["expected"] / 2)
+    assert written["expected"](some[0][0], None) is None
+    assert "predict" not in written
 
 
 def test_an_exposure_must_be_one_of_the_model():

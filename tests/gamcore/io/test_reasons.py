@@ -75,9 +75,9 @@ def test_the_largest_pushes_towards_the_decision_are_told(fitted, base):
         wanted = sorted((name for name in pushes if pushes[name] > 1e-9), key=lambda name: -pushes[name])[:4]
         wanted = [name for name in wanted if pushes[name] >= largest / 100]
         texts = [each[name].up if above else each[name].down for name in wanted]
-        assert [text for text in made.iloc[k][["reason_1", "reason_2", "reason_3", "reason_4"]] if text] == texts
+        assert [text for text in made.iloc[k][["reason 1", "reason 2", "reason 3", "reason 4"]] if text] == texts
         if wanted:
-            assert made.iloc[k]["push_1"] == pytest.approx(pushes[wanted[0]])
+            assert made.iloc[k]["push 1 (log-odds)"] == pytest.approx(pushes[wanted[0]])
     assert made["decision"].tolist() == (fitted[0].predict_proba(X)[:, 1] >= 0.4).tolist()
 
 
@@ -118,7 +118,7 @@ def test_a_sensitive_feature_is_never_told_but_named_for_review(fitted):
     X = fitted[1].head(500)
     before, after = tell(plain, X), tell(hidden, X)
     secret = {text for one in hidden.reasons.each if one.sensitive for text in (one.up, one.down)}
-    columns = ["reason_1", "reason_2", "reason_3", "reason_4"]
+    columns = ["reason 1", "reason 2", "reason 3", "reason 4"]
     assert not after[columns].isin(secret).any().any()
     pushes = hidden.reasons.pushes(
         parts_of(hidden, hidden.reasons, encode_table(Table.of(X), hidden.bins)), hidden.score(X)
@@ -151,10 +151,10 @@ def test_sql_tells_the_same_reasons(fitted, rows, run, how):
     made = run(keyed, to_sql(formula, "rows to score", kinds={"flag": "boolean"}, key="key", columns=["key"]))
     made = made.sort_values("key", ignore_index=True)
     wanted = tell(formula, rows)
-    for name in ("reason_1", "reason_2", "reason_3", "reason_4", "review"):
+    for name in ("reason 1", "reason 2", "reason 3", "reason 4", "review"):
         theirs = made[name].astype(object).where(made[name].notna(), None)
         assert theirs.tolist() == wanted[name].tolist()
-    np.testing.assert_allclose(made["score"], wanted["score"], atol=1e-9)
+    np.testing.assert_allclose(made["score (log-odds)"], wanted["score (log-odds)"], atol=1e-9)
     assert "prediction" in made
 
 
@@ -166,7 +166,7 @@ def test_plain_python_tells_the_same_reasons(fitted, rows):
     for row, (_, line) in zip(cells(some), wanted.iterrows(), strict=True):
         above, reasons, review = written["reasons"](row)
         assert above == line["decision"]
-        assert reasons == [text for text in line[["reason_1", "reason_2", "reason_3", "reason_4"]] if text]
+        assert reasons == [text for text in line[["reason 1", "reason 2", "reason 3", "reason 4"]] if text]
         assert review == ([] if line["review"] is None else line["review"].split(", "))
 
 
@@ -192,11 +192,11 @@ def test_a_card_tells_reasons_in_points(fitted):
     formula = with_reasons(card, X, 595)
     made = tell(formula, X.head(300))
     assert (made["decision"] == (made["score"] >= 595)).all()
-    pushes = made[[name for name in made if name.startswith("push_")]]
+    pushes = made[[name for name in made if name.startswith("push ")]]
     assert (pushes.fillna(1) > 0).all().all()
     keyed = X.head(300).assign(key=np.arange(300))
     there = in_duckdb(keyed, to_sql(formula, "rows to score", kinds={"flag": "boolean"}, key="key", columns=["key"]))
-    assert there.sort_values("key")["reason_1"].tolist() == made["reason_1"].tolist()
+    assert there.sort_values("key")["reason 1"].tolist() == made["reason 1"].tolist()
 
 
 def test_a_number_has_reasons_too():
@@ -204,7 +204,7 @@ def test_a_number_has_reasons_too():
     model = GAMRegressor(max_rounds=30, outer_bags=2, random_state=0).fit(X, X[NAME].fillna(0) * 10 + 5)
     formula = with_reasons(model, X, 5.0)
     made = tell(formula, X)
-    assert (made.loc[X[NAME] > 0.5, "reason_1"] == f"{NAME} raises it").all()
+    assert (made.loc[X[NAME] > 0.5, "reason 1"] == f"{NAME} raises it").all()
     assert formula.reasons.line == 5.0
 
 
@@ -240,26 +240,26 @@ def test_a_constant_model_has_no_reasons_anywhere(run):
     formula = with_reasons(model, X, 0.0)
     assert formula.reasons.each == ()
     made = tell(formula, X)
-    assert made["reason_1"].isna().all()
-    assert made["push_1"].isna().all()
+    assert made["reason 1"].isna().all()
+    assert made["push 1"].isna().all()
     assert for_review(formula, X) == [[]] * len(X)
     assert to_json(from_json(to_json(formula))) == to_json(formula)
     assert loaded(to_python(formula))["reasons"](cells(X.head(1))[0])[1:] == ([], [])
     there = run(X.assign(key=np.arange(len(X))), to_sql(formula, "rows to score", kinds={"flag": "boolean"}, key="key"))
-    assert there["reason_1"].isna().all()
+    assert there["reason 1"].isna().all()
     assert there["review"].isna().all()
 
 
 @pytest.mark.parametrize("name", mostly_slow(["scored", "parts", "ranked", "chosen"], 1))
 def test_sql_takes_no_name_that_is_taken(fitted, name):
-    formula, X = told(fitted), fitted[1].head(40).drop(columns="when").assign(reason_1=np.arange(40))
-    query = to_sql(formula, name, kinds={"flag": "boolean"}, key="reason_1", columns=["reason_1"])
+    formula, X = told(fitted), fitted[1].head(40).drop(columns="when").assign(**{"reason 1": np.arange(40)})
+    query = to_sql(formula, name, kinds={"flag": "boolean"}, key="reason 1", columns=["reason 1"])
     with duckdb.connect() as base:
         base.register("given", X.assign(when=fitted[1]["when"].head(40)))
         base.execute(f'CREATE TABLE "{name}" AS SELECT * FROM given')
-        made = base.execute(query).fetchdf().sort_values("reason_1")
-    assert made["reason_1_"].astype(object).where(made["reason_1_"].notna(), None).tolist() == \
-        tell(formula, fitted[1].head(40))["reason_1"].tolist()  # fmt: skip
+        made = base.execute(query).fetchdf().sort_values("reason 1")
+    assert made["reason 1_"].astype(object).where(made["reason 1_"].notna(), None).tolist() == \
+        tell(formula, fitted[1].head(40))["reason 1"].tolist()  # fmt: skip
 
 
 def test_a_card_may_hide_a_feature_without_points(fitted):

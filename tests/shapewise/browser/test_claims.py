@@ -72,10 +72,10 @@ def test_from_a_csv_of_claims_to_sql(page):
     with duckdb.connect() as base:
         base.register("given", rows.convert_dtypes(dtype_backend="numpy_nullable"))
         base.execute('CREATE TABLE "claims" AS SELECT * FROM given')
-        said = base.execute(sql).fetchdf()["prediction"]
-    np.testing.assert_allclose(
-        said, fitted.predict(rows[fitted.feature_names_in_], exposure=rows["exposure_years"]), rtol=0, atol=1e-9
-    )
+        said, features = base.execute(sql).fetchdf(), rows[fitted.feature_names_in_]
+    np.testing.assert_allclose(said["rate"], fitted.predict(features), rtol=0, atol=1e-9)
+    total = fitted.predict(features, exposure=rows["exposure_years"])
+    np.testing.assert_allclose(said["expected"], total, rtol=0, atol=1e-9)
 
     page.goto(f"/report?model={model}")
     settle(page)

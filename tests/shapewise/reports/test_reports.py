@@ -203,7 +203,9 @@ def test_a_worker_makes_a_report_and_a_scored_table(acted):
     estimator = from_saved(space.models.load(model.id))
     expected = estimator.predict_proba(space.tables.read(table.id)[list(estimator.feature_names_in_)])[:, 1]
     np.testing.assert_array_equal(scores["prediction"], expected)
-    assert {"score", "reason 1", "effect 1", "reason 2", "effect 2"} <= set(scores.columns)
+    assert {"score (log-odds)", "reason 1", "effect 1 (log-odds)", "reason 2", "effect 2 (log-odds)"} <= set(
+        scores.columns
+    )
     assert [one.id for one in packs.packs(space, "report")] == [first]
 
 

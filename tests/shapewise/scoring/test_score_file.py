@@ -64,7 +64,7 @@ def test_names_of_new_columns_stay_free_and_nothing_is_a_formula(acted, tmp_path
     found = read(scored(space, model, odd.id, tmp_path))
     assert found["prediction"].tolist() == ["=1+1"] * 300
     assert found["prediction_"].between(0, 1).all()
-    sums = found[[f"effect {k}" for k in (1, 2, 3)]].abs().to_numpy()
+    sums = found[[f"effect {k} (log-odds)" for k in (1, 2, 3)]].abs().to_numpy()
     assert (np.diff(sums, axis=1) <= 0).all()
     text = read(scored(space, model, odd.id, tmp_path, "csv"))
     assert text["prediction"].iloc[0] == "'=1+1"
@@ -114,7 +114,7 @@ def test_text_writes_all_cells_of_a_column_alike(large, tmp_path):
 def test_only_columns_that_are_wanted_are_written(large, tmp_path):
     space, table, model, _ = large
     found = read(scored(space, model.id, table.id, tmp_path, top=0, keep=("id",)))
-    assert list(found.columns) == ["id", "prediction", "score"]
+    assert list(found.columns) == ["id", "prediction", "score (log-odds)"]
     with pytest.raises(StoreError, match="'gone'"):
         scored(space, model.id, table.id, tmp_path, keep=("gone",))
 

@@ -83,7 +83,7 @@ def test_the_line_of_an_effect_is_none(moved):
     assert usual_line(about, from_saved(space.models.load(about.id))) == 0.0
     made = tell(telling_formula(space, about.id), read_all(space, Spec.from_dict(about.spec)).X)
     assert made["decision"].mean() > 0.5
-    assert set(made["reason_1"].dropna()) <= {f"{name} {way} it" for name in ("days_away", "app", "age")
+    assert set(made["reason 1"].dropna()) <= {f"{name} {way} it" for name in ("days_away", "app", "age")
                                                for way in ("raises", "lowers")}  # fmt: skip
 
 
@@ -106,8 +106,8 @@ def test_a_scored_file_has_reasons_review_and_letters(sure, kind):
     assert (file["decision"] == np.where(wanted["decision"], "yes", "no")).all()
     assert ((file["prediction"] >= 0.6) == wanted["decision"].to_numpy()).all()
     for k in range(1, 5):
-        assert filled(wanted[f"reason_{k}"]) == filled(file[f"reason {k}"])
-        np.testing.assert_allclose(file[f"push {k}"], wanted[f"push_{k}"], atol=1e-9)
+        assert filled(wanted[f"reason {k}"]) == filled(file[f"reason {k}"])
+        np.testing.assert_allclose(file[f"push {k} (log-odds)"], wanted[f"push {k} (log-odds)"], atol=1e-9)
     assert filled(file["review"]) == filled(wanted["review"])
     assert "plan" in set(file["review"].dropna())
     first = file.iloc[0]
@@ -119,7 +119,7 @@ def test_a_scored_file_has_reasons_review_and_letters(sure, kind):
     assert f"1. {first['reason 1']}" in first["letter"]
     since = str(pd.Timestamp(first["since"]).date())
     assert first["letter"].endswith(f"Age {first['age']} or {first['age']}, since {since}, {first['prediction']:.1%}")
-    assert "effect 1" not in file
+    assert "effect 1 (log-odds)" not in file
 
 
 def test_a_model_of_several_classes_tells_none(space):
@@ -197,7 +197,7 @@ def test_a_scored_file_has_the_smallest_change_of_each_row(sure, kind):
     assert (file.loc[file["change"].notna(), "prediction then"] > 0.5).all()
     assert (file.loc[file["change"].notna(), "prediction"] < 0.5).all()
     assert not file["change"].dropna().str.contains("plan").any()
-    assert {"reason 1", "effect 1", "how unusual"} <= set(file)
+    assert {"reason 1", "effect 1 (log-odds)", "how unusual"} <= set(file)
 
 
 @pytest.mark.slow

@@ -92,8 +92,9 @@ def test_a_count_per_exposure_from_training_to_a_score_file(space):
     )
     frame = space.tables.read(spec.table)
     scores = Scorer(model, 2, (), "exposure_years")(frame)
-    np.testing.assert_allclose(scores["expected"], scores["prediction"] * frame["exposure_years"])
-    np.testing.assert_allclose(scores["prediction"], model.predict(frame[spec.features]))
+    np.testing.assert_allclose(scores["expected"], scores["rate"] * frame["exposure_years"])
+    np.testing.assert_allclose(scores["rate"], model.predict(frame[spec.features]))
+    assert "prediction" not in scores
     with pytest.raises(TableError, match="missing or not above 0 in"):
         read_all(space, replace(spec, exposure="claims"))
 

@@ -40,7 +40,7 @@ def test_a_row_is_told_its_reasons(sure):
     space, _, model, _ = sure
     app = open_page("rows", model=model.id)
     facts = tell(telling_formula(space, model.id), row_of(space, model)).iloc[0]
-    wanted = [facts[f"reason_{k}"] for k in range(1, 5) if facts[f"reason_{k}"]]
+    wanted = [facts[f"reason {k}"] for k in range(1, 5) if facts[f"reason {k}"]]
     assert listed(app) == wanted
     assert f"The answer is **{'yes' if facts['decision'] else 'no'}**" in said(app)
     assert "Each part of the score compared with the average row" in captions(app)
@@ -66,15 +66,15 @@ def test_line_base_and_number_are_kept_and_hold_for_the_files_too(sure, monkeypa
     assert not page.exception
     assert field(page, "selectbox", "Key").options[-1] == "id"
     monkeypatch.setattr(elsewhere.state, "workspace", lambda: Workspace(space.root))
-    code = loaded(elsewhere._written(model.id, "py", "telling", "id"))
-    assert "reason_2" in elsewhere._written(model.id, "sql", "telling", "id")
+    code = loaded(elsewhere._written(model.id, "py", "telling", "id", ""))
+    assert "reason 2" in elsewhere._written(model.id, "sql", "telling", "id", "")
     rows = space.tables.read(table.id).head(20)
     wanted = tell(telling_formula(space, model.id), rows)
     for (_, cells), (_, line) in zip(rows.astype(object).iterrows(), wanted.iterrows(), strict=True):
         plain = {name: None if value != value else value for name, value in cells.items() if name != "since"}
         above, reasons, _ = code["reasons"](plain)
         assert above == line["decision"]
-        assert reasons == [text for text in (line["reason_1"], line["reason_2"]) if text]
+        assert reasons == [text for text in (line["reason 1"], line["reason 2"]) if text]
 
 
 def test_an_idle_page_does_not_write_an_old_line_back(sure):
@@ -133,7 +133,7 @@ def test_texts_and_sensitive_columns_are_kept_with_the_table(sure):
     assert names.of("balance") == names.of("nothing")
     facts = tell(telling_formula(space, model.id), row_of(space, model)).iloc[0]
     shown = listed(open_page("rows", model=model.id))
-    assert shown == [facts[f"reason_{k}"] for k in range(1, 5) if facts[f"reason_{k}"]]
+    assert shown == [facts[f"reason {k}"] for k in range(1, 5) if facts[f"reason {k}"]]
     assert not {line for line in shown if line.startswith("plan")}
 
 

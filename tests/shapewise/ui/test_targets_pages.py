@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gamcore.numbers import number
 from shapewise.reports import recipes
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.review import review_of
@@ -17,8 +18,8 @@ from shapewise.scoring.score_rows import Scorer
 from shapewise.store.atomic_files import size_of
 from shapewise.store.workspace import Workspace
 from shapewise.training.spec import Spec
-from shapewise.training.train import add_bands, train
-from shapewise.ui.explain import expected_range
+from shapewise.training.train import add_bands, read_all, train
+from shapewise.ui.explain import elsewhere, expected_range
 from shapewise.ui.session import state
 from tests.support.gears import mostly_slow
 from tests.support.pages import charts, headlines, open_page
@@ -62,6 +63,40 @@ def test_counts_are_read_as_factors_and_rates(trained):
     app = open_page("shapes", model=model)
     assert any("factor of the mean" in one.value for one in app.caption)
     assert any("per unit of exposure" in one.value for one in app.caption)
+
+
+def test_rows_have_the_rate_and_the_total_of_scored_files(trained):
+    space, made = trained
+    model = made["claims"]
+    spec = Spec.from_dict(model.spec)
+    estimator, data = scoring_estimator(space, model.id), read_all(space, spec)
+    rows = space.tables.read(spec.table).loc[data.X.index]
+    scores = Scorer(estimator, 0, (), spec.exposure)(rows).assign(was=data.y.to_numpy())[data.held_out]
+    app = open_page("rows", model=model.id)
+    order = next(one for one in app.selectbox if one.label == "In order of")
+    assert order.options == ["table", "highest rate", "lowest rate", "largest error"]
+    firsts = {
+        "table": scores.iloc[0], "highest rate": scores.loc[scores["rate"].idxmax()],
+        "largest error": scores.loc[(scores["expected"] - scores["was"]).abs().idxmax()],
+    }  # fmt: skip
+    for name, first in firsts.items():
+        app = open_page("rows", model=model.id)
+        next(one for one in app.selectbox if one.label == "In order of").set_value(name).run()
+        assert not app.exception
+        shown = {one.label: one.value for one in app.metric}
+        assert list(shown)[:3] == ["Rate", "Expected", "It was"]
+        assert shown["Rate"] == number(first["rate"]), name
+        assert shown["Expected"] == number(first["expected"]), name
+        assert shown["It was"] == number(first["was"]), name
+    app = open_page("models", model=model.id)
+    app.session_state["elsewhere"] = True
+    app.run()
+    assert not app.exception
+    assert any("`rate`, per unit of exposure" in one.value.replace("\\", "") for one in app.caption)
+    sql = elsewhere._written(model.id, "sql", "", "", "€")
+    assert 'AS "rate"' in sql
+    assert 'AS "expected"' in sql
+    assert "prediction" not in sql
 
 
 def test_a_class_is_chosen_once_for_all_pages(trained):

@@ -42,11 +42,11 @@ def test_predictions_are_those_of_the_whole_table_in_its_order(over, table, tmp_
     assert np.array_equal(written["prediction"], chance.predict_proba(table[features])[:, 1])
     assert list(written.columns) == [*table.columns, "prediction"]
     for given, name in (({}, "rate"), ({"exposure": "years"}, "expected")):
-        paths = write_predictions(rate, cut(table, 2), str(tmp_path / name), on(where, client), **given)
+        paths = write_predictions(rate, cut(table, 2), str(tmp_path / name), over, **given)
         assert list(pd.read_parquet(paths[0]).columns) == [*table.columns, name]
-    paths = write_predictions(chance, cut(written, 2), str(tmp_path / "class"), on(where, client))
+    paths = write_predictions(chance, cut(written, 2), str(tmp_path / "class"), over)
     assert list(pd.read_parquet(paths[0]).columns) == [*written.columns, "class"]
-    paths = write_predictions(chance, cut(written, 2), str(tmp_path / "more"), on(where, client), "predict_proba")
+    paths = write_predictions(chance, cut(written, 2), str(tmp_path / "more"), over, "predict_proba")
     assert list(pd.read_parquet(paths[0]).columns) == [*written.columns, "prediction_"]
     assert sorted(tmp_path.glob("out/*")) == sorted(tmp_path.glob("out/part-*.parquet"))
     with pytest.raises(TableError, match="has files already: name a new folder"):

@@ -5,7 +5,9 @@ A prediction per unit of exposure is the base, times the factor of each feature'
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,21 +25,35 @@ BASE = "base"
 """Name of the table with the base and the sizes of the other tables."""
 
 
+class Compared(NamedTuple):
+    """Rows that a model is compared with: features, outcomes (n,), and their weights and exposures where they have
+    some."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    exposure: Any = None
+
+
 def relativities(
-    model: GAMRegressor, X: Any = None, y: Any = None, sample_weight: Any = None, exposure: Any = None
+    model: GAMRegressor, compared: Mapping[str, Compared] | None = None, cap: float | None = None
 ) -> dict[str, pd.DataFrame]:
     """Return the tables by name: the base first, then one per feature, then one per pair.
 
     Of a feature, a row per bin, missing and unseen last: factor, lower, upper (its band; equal to the factor without
-    one) and rows (of training). X, y : rows to be counted and compared, preferably held out, with their weights and
-    exposures; they add exposure (rows where none is given), observed and predicted (means per unit of it).
+    one) and "rows (training)", which are sums of weights. compared : populations by name, such as "training" and
+    "held-out", that are counted beside them, each under its name: rows, exposure (rows where none is given), total of
+    the outcome, and observed and predicted means per unit of exposure. cap : adds the "capped factor", kept between
+    1 / cap and cap; a prediction from such factors needs a base of its own.
 
     Raises ScoringError where the model's effects do not multiply.
     """
     inner = model.single
     if not inner.loss.has_log_link:
         raise ScoringError("Only models of counts and amounts have relativities: their effects multiply.")
-    rows = None if X is None else _rows(model, X, y, sample_weight, exposure)
+    if cap is not None and not cap >= 1:
+        raise ScoringError(f"Factors are capped at {cap}: give a number of at least 1.")
+    populations = {name: _Sums.of(model, rows) for name, rows in (compared or {}).items()}
     base = pd.DataFrame({
         "part": [BASE, *term_names(inner)],
         "smallest factor": [np.exp(inner.intercept), *_ends(inner, np.min)],
@@ -46,8 +62,13 @@ def relativities(
     tables = {free_name(base["part"][1:], BASE): base}
     for place, bins in enumerate(inner.bins):
         frame = explain_shape(inner, place, model.train_share).on("ratio").frame()
-        kept = frame[[name for name in frame.columns if "whole curve" not in name]].rename(columns={"score": "factor"})
-        tables[bins.feature.name] = kept if rows is None else kept.assign(**_seen(rows, place, bins.size))
+        kept = frame[[name for name in frame.columns if "whole curve" not in name]]
+        kept = kept.rename(columns={"score": "factor", "rows": "rows (training)"})
+        if cap is not None:
+            kept = kept.assign(**{"capped factor": kept["factor"].clip(1 / cap, cap)})
+        for name, sums in populations.items():
+            kept = kept.assign(**{f"{what} ({name})": values for what, values in sums.by_bin(place, bins.size).items()})
+        tables[bins.feature.name] = kept
     for pair, name in zip(inner.pairs, term_names(inner)[len(inner.terms) :], strict=True):
         first, second = (_places(inner, place) for place in pair.features)
         tables[name] = pd.DataFrame(np.exp(pair.scores[1:-1, 1:-1]), first, second).reset_index(names="")
@@ -66,25 +87,37 @@ def _places(model: AdditiveModel, place: int) -> list[str]:
     return [curve.place(k) for k in range(curve.scores.size)]
 
 
-def _rows(
-    model: GAMRegressor, X: Any, y: Any, sample_weight: Any, exposure: Any
-) -> tuple[Ints, Floats, Floats, Floats]:
-    """Return codes (p, n), outcomes, predictions and exposures (n,), weighted."""
-    table = model.read_table(X, reset=False)
-    rows = model.read_rows(table, model.read_target(y), sample_weight, None, exposure=exposure)
-    size = np.ones(rows.y.size) if rows.log_exposure is None else np.exp(rows.log_exposure)
-    weight = np.ones(rows.y.size) if rows.given_weight is None else rows.given_weight
-    codes = encode_table(rows.table, model.single.bins)
-    predicted = np.asarray(model.single.predict(codes), np.float64)
-    return codes.astype(np.int64), weight * rows.y, weight * size * predicted, weight * size
+@dataclass(frozen=True)
+class _Sums:
+    """Codes (p, n) of rows, and what is added up of them by bin, each (n,)."""
 
+    codes: Ints
+    weight: Floats
+    exposure: Floats
+    observed: Floats
+    predicted: Floats
 
-def _seen(rows: tuple[Ints, Floats, Floats, Floats], place: int, size: int) -> dict[str, Floats]:
-    """Return exposure, observed and predicted means by bin: values, missing, unseen; NaN without exposure."""
-    codes, observed, predicted, exposure = rows
-    order = [*range(1, size - 1), 0, size - 1]
-    sums = [
-        np.bincount(codes[place], values, size)[order].astype(np.float64) for values in (exposure, observed, predicted)
-    ]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return {"exposure": sums[0], "observed": sums[1] / sums[0], "predicted": sums[2] / sums[0]}
+    @classmethod
+    def of(cls, model: GAMRegressor, compared: Compared) -> _Sums:
+        """Return what a population has."""
+        table = model.read_table(compared.X, reset=False)
+        target, weights = model.read_target(compared.y), compared.sample_weight
+        rows = model.read_rows(table, target, weights, None, exposure=compared.exposure)
+        size = np.ones(rows.y.size) if rows.log_exposure is None else np.exp(rows.log_exposure)
+        weight = np.ones(rows.y.size) if rows.given_weight is None else rows.given_weight
+        codes = encode_table(rows.table, model.single.bins)
+        predicted = np.asarray(model.single.predict(codes), np.float64)
+        return cls(codes.astype(np.int64), weight, weight * size, weight * rows.y, weight * size * predicted)
+
+    def by_bin(self, place: int, size: int) -> dict[str, Floats]:
+        """Return the columns of a feature by bin: values, missing, unseen; means are NaN without exposure."""
+        order = [*range(1, size - 1), 0, size - 1]
+        rows, exposure, observed, predicted = (
+            np.bincount(self.codes[place], values, size)[order].astype(np.float64)
+            for values in (self.weight, self.exposure, self.observed, self.predicted)
+        )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {
+                "rows": rows, "exposure": exposure, "total": observed, "observed": observed / exposure,
+                "predicted": predicted / exposure,
+            }  # fmt: skip

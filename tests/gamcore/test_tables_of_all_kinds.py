@@ -31,7 +31,7 @@ from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.distributed.mapping import predict_pieces
 from gamcore.estimators.effect import arms_apart, expected_outcomes
 from gamcore.estimators.recourse import recourse
-from gamcore.estimators.relativities import relativities
+from gamcore.estimators.relativities import Compared, relativities
 from gamcore.estimators.scorecard import monitor, total_points
 from gamcore.explain.surfaces import Rectangle
 from gamcore.io.reasons import tell, with_reasons
@@ -192,7 +192,7 @@ CALLS = {
     "rank_pairs": lambda m, X: rank_pairs(X, Y, random_state=0),
     "fewer_curves": lambda m, X: fewer_curves(m["regressor"], X, Y),
     "suggest_segments": lambda m, X: suggest_segments(m["regressor"], X, Y),
-    "relativities": lambda m, X: relativities(m["counts"], X, COUNTS),
+    "relativities": lambda m, X: relativities(m["counts"], {"all": Compared(X, COUNTS)}),
     "scorecard": lambda m, X: scorecard(m["classifier"], X, YES),
     "total_points": lambda m, X: total_points(m["card"], X),
     "monitor": lambda m, X: monitor(m["card"], X, FRAME),

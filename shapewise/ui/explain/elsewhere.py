@@ -14,7 +14,7 @@ from gamcore.data.binning import Bins
 from gamcore.data.columns import Kind
 from gamcore.decide.rules_code import kinds_of
 from gamcore.estimators.gam import GAMRegressor
-from gamcore.estimators.relativities import relativities
+from gamcore.estimators.relativities import Compared, relativities
 from gamcore.io import ScoringError
 from gamcore.viz import files as export
 from gamcore.viz.files.spreadsheets import to_xlsx
@@ -47,12 +47,21 @@ def code(model: ModelAbout) -> None:
     except (ScoringError, ModelFileError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         for form, label in writers.items():
             name = export.file_name(model.name, "model", form)
             downloads.button(label, partial(_encoded, made[form]), name, f"{form}-{model.id}", ":material/download:")
         if not model.of_tasks and state.estimator(model.id).loss.has_log_link:
-            made_of = partial(bytes, _relativities(model.id, model.bands))
+            cap = st.number_input(
+                "Cap factors at",
+                min_value=1.0,
+                value=None,
+                placeholder="no cap",
+                key=f"cap-{model.id}",
+                width=160,
+                help="The workbook of relativities then has each factor kept between 1 / cap and the cap, too.",
+            )
+            made_of = partial(bytes, _relativities(model.id, model.bands, cap))
             name = export.file_name(model.name, "relativities", "xlsx")
             downloads.button("Relativities", made_of, name, f"relativities-{model.id}", ":material/download:")
     if exposure := model.spec.get("exposure"):
@@ -123,12 +132,19 @@ def _written(identifier: str, form: str, telling: str, key: str, unit: str) -> s
 
 
 @state.kept(copies=True, show_spinner="Writing the relativities", max_entries=4)
-def _relativities(identifier: str, bands: int) -> bytes:
-    """Return the rating factors of a model as a workbook, compared on its held-out rows where there are any."""
+def _relativities(identifier: str, bands: int, cap: float | None) -> bytes:
+    """Return the rating factors of a model as a workbook, compared on its training and on its held-out rows."""
     model, estimator = state.workspace().models.about(identifier), state.whole(identifier)
     assert isinstance(estimator, GAMRegressor)
     data = state.data(model)
     if data is None:
-        return to_xlsx(relativities(estimator))
-    beside = {name: of for name, of in data.of_rows(data.held_out).items() if name != "groups"}
-    return to_xlsx(relativities(estimator, data.X[data.held_out], data.y[data.held_out], **beside))
+        return to_xlsx(relativities(estimator, cap=cap))
+    populations = {"training": ~data.held_out, "held-out": data.held_out}
+    return to_xlsx(relativities(
+        estimator,
+        {
+            name: Compared(data.X[rows], data.y[rows], beside.get("sample_weight"), beside.get("exposure"))
+            for name, rows in populations.items() if rows.any() for beside in (data.of_rows(rows),)
+        },
+        cap,
+    ))  # fmt: skip

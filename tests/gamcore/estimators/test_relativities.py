@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gamcore import GAMRegressor
-from gamcore.estimators.relativities import BASE, relativities
+from gamcore.estimators.relativities import BASE, Compared, relativities
 from gamcore.io.formula import ScoringError
 from tests.support.fits import friendly
 
@@ -37,16 +37,45 @@ def test_base_times_factors_is_the_rate(claims):
     np.testing.assert_allclose(rate[known], model.predict(X)[known], rtol=1e-12)
 
 
-def test_what_was_observed_adds_up(claims):
+def test_what_was_observed_adds_up_in_each_population(claims):
     model, X, y, years = claims
-    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
-    tables = relativities(model, X, y, weight, exposure=years)
+    weight, held = np.random.default_rng(0).uniform(0.5, 2.0, len(X)), np.arange(len(X)) % 4 == 0
+    populations = {"training": ~held, "held-out": held}
+    compared = {name: Compared(X[rows], y[rows], weight[rows], years[rows]) for name, rows in populations.items()}
+    tables = relativities(model, compared)
     for name in "abc":
         table = tables[name].fillna(0.0)
         assert (table["lower"] <= table["factor"]).all()
-        assert table["exposure"].sum() == pytest.approx(weight @ years)
-        assert table["exposure"] @ table["observed"] == pytest.approx(weight @ y)
-        assert table["exposure"] @ table["predicted"] == pytest.approx(weight @ model.predict(X, exposure=years))
+        for population, rows in populations.items():
+            exposure = table[f"exposure ({population})"]
+            claimed, expected = y[rows], model.predict(X[rows], exposure=years[rows])
+            assert table[f"rows ({population})"].sum() == pytest.approx(weight[rows].sum())
+            assert exposure.sum() == pytest.approx(weight[rows] @ years[rows])
+            assert table[f"total ({population})"].sum() == pytest.approx(weight[rows] @ claimed)
+            assert exposure @ table[f"observed ({population})"] == pytest.approx(weight[rows] @ claimed)
+            assert exposure @ table[f"predicted ({population})"] == pytest.approx(weight[rows] @ expected)
+
+
+def test_every_count_says_whose_it_is(claims):
+    model, X, y, years = claims
+    names = [*relativities(model)["a"], *relativities(model, {"2025": Compared(X, y, exposure=years)})["a"]]
+    counts = [name for name in names if name.split(" (")[0] in ("rows", "exposure", "total", "observed", "predicted")]
+    assert len(counts) == 7
+    assert all(name.endswith(("(training)", "(2025)")) for name in counts)
+
+
+@pytest.mark.parametrize("cap", [1.0, 1.2, 50.0])
+def test_capped_factors_stay_within_and_the_others_as_they_are(claims, cap):
+    table = relativities(claims[0], cap=cap)["a"]
+    capped = table["capped factor"]
+    assert capped.between(1 / cap, cap).all()
+    inside = table["factor"].between(1 / cap, cap)
+    assert (capped[inside] == table["factor"][inside]).all()
+
+
+def test_a_cap_below_one_is_refused(claims):
+    with pytest.raises(ScoringError, match=r"Factors are capped at 0.5: give a number of at least 1"):
+        relativities(claims[0], cap=0.5)
 
 
 def test_effects_that_add_have_no_factors():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from benchmarks.wild.faults import Fault
 from benchmarks.wild.rows import Effects
@@ -73,6 +74,7 @@ def faults(said: str, name: str, rows: Effects, kind: str) -> Iterator[Fault]:
     if kind in ("number", "date"):
         yield from _of_moves(said, rest, rows, kind == "date")
         yield from _of_one_side(said, rest, rows, kind == "date")
+        yield from _overall(said, rest, rows)
         yield from _many_digits(said, rest, rows)
     else:
         yield from _of_levels(said, rest, rows)
@@ -98,6 +100,16 @@ def _of_moves(said: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fa
             right, wrong = moved, size - slack > moved * (1 + TOLERANCE)
         if wrong:
             yield Fault("size", said=said, right=f"the whole curve moves by {right:.4g}")
+
+
+def _overall(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
+    match = re.search(r"(rises|falls) overall", rest)
+    if not match:
+        return
+    there = ~_is_missing(rows)
+    together = float(spearmanr(rows.cells[there].astype(float), rows.heights[there]).statistic)
+    if (together > 0) != (match[1] == "rises"):
+        yield Fault("direction", said=said, right=f"rank correlation {together:.3f}")
 
 
 def _of_place(said: str, place: Range, share: str, rows: Effects) -> Iterator[Fault]:

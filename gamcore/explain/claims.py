@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
+import pandas as pd
 
 from gamcore.data.labels import cut
 from gamcore.explain.places import Place
@@ -20,10 +21,12 @@ from gamcore.numbers import decimals_of, exact, fixed, percent, within
 from gamcore.types import Bools, Floats
 
 Kind = Literal[
-    "rises", "falls", "lowest", "highest", "steepest", "above", "below", "differs", "somewhere", "no clear effect"
-]
+    "rises", "falls", "lowest", "highest", "steepest", "above", "below", "differs", "rises overall", "falls overall",
+    "somewhere", "no clear effect",
+]  # fmt: skip
 """A rise or fall; the ends of a curve of many; its largest step; neighbours clearly above or below the average; a level
-or missing cells that differ from it; an effect in single bins that too few rows have; or nothing of this."""
+or missing cells that differ from it; a direction whose size is open; an effect in single bins that too few rows have;
+or nothing of this."""
 
 LARGEST_FACTOR: Final = 100.0
 """A factor beyond is said to be beyond: how much more, no table shows."""
@@ -79,6 +82,8 @@ class Claim:
                 return f"{self.kind} average ({self.effect()}) {self._from()}{share}"
             case "differs":
                 return f"{cut(place, LONGEST_LEVEL)} {self.effect()}"
+            case "rises overall" | "falls overall":
+                return f"{self.kind}, by how much is unclear"
             case "somewhere":
                 return SOMEWHERE
         return NO_CLEAR_EFFECT
@@ -119,6 +124,11 @@ class Claim:
         low, high = self.interval
         if self.kind in ("no clear effect", "somewhere"):
             return (low <= zero <= high) == (self.kind == "no clear effect")
+        if self.kind in ("rises overall", "falls overall"):
+            known = ~pd.isna(pd.Series(cells))
+            weights = np.ones(known.sum()) if weight is None else weight[known]
+            together = _rank_covariance(np.asarray(cells)[known], effects[known], weights)
+            return together > 0 if self.kind == "rises overall" else together < 0
         if self.kind == "steepest" or self.where is None:
             return self.where is not None and bool(self.where.holds(cells).any())
         inside = self.where.holds(cells)
@@ -140,3 +150,11 @@ class Claim:
         heights = np.log(effects[inside]) if self.scale == "ratio" else effects[inside]
         mean = float(np.average(heights, weights=None if weight is None else weight[inside]))
         return math.exp(mean) if self.scale == "ratio" else mean
+
+
+def _rank_covariance(cells: Any, effects: Floats, weights: Floats) -> float:
+    """Return the covariance of effects and ranks of cells (n,), which share a rank where they are equal."""
+    _, places = np.unique(cells, return_inverse=True)
+    rows = np.bincount(places, weights)
+    ranks = (np.cumsum(rows) - rows / 2)[places]
+    return float(np.sum(weights * (ranks - np.average(ranks, weights=weights)) * effects))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
+from scipy.special import stdtrit
 
 from gamcore.explain.curves import Curve
 from gamcore.stats.bands import deviation
 from gamcore.types import Bools, Floats, Ints
+
+CHANCE: Final = 0.001
+"""Share of curves without a direction that may be told to have one."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,28 @@ class Reading:
         """Return the bins of runs `start` to `end` (inclusive), with thin ones between."""
         first, last = int(self.runs[start].min()), int(self.runs[end].max())
         return np.arange(first, last + 1)
+
+
+def direction(read: Reading) -> int:
+    """Return 1 if a line rises on the whole, -1 if it falls, 0 where its refits do not agree on it.
+
+    They agree where the correlation of effect and rank over the rows is as far from 0 as its spread over the refits
+    allows by chance once in a thousand times. How steep a curve is cancels: where a few rows leave that open, as where
+    they separate two classes, the band of its heights may be wide, and every refit rise.
+    """
+    n_refits = len(read.refits)
+    if n_refits < 2 or len(read.runs) < 2:
+        return 0
+    ranks = np.cumsum(read.rows) - read.rows / 2
+    together = np.array([_correlation(ranks, line, read.rows) for line in (read.heights, *read.refits)])
+    far = float(stdtrit(n_refits - 1, 1 - CHANCE / 2) * deviation(together[1:]))
+    return int(np.sign(together[0])) if abs(together[0]) > far and together[0] * together[1:].mean() > 0 else 0
+
+
+def _correlation(ranks: Floats, heights: Floats, rows: Floats) -> float:
+    apart, moved = (values - np.average(values, weights=rows) for values in (ranks, heights))
+    size = float(np.sqrt((rows * apart**2).sum() * (rows * moved**2).sum()))
+    return float((rows * apart * moved).sum()) / size if size > 0 else 0.0
 
 
 def reading(curve: Curve) -> Reading:

@@ -2,9 +2,9 @@
 
 A curve is said to rise from one place to another where its band at the second lies above its band at the first. Of each
 rise and fall, the sentence names the part that has most of the movement. So the words hold for all places at
-once with the confidence of the band, and say where the picture moves. Where the band has no effect everywhere, there is
-no clear effect. Places are runs of bins with rows enough (`explain.support`), and sentences are made of claims
-(`explain.claims`).
+once with the confidence of the band, and say where the picture moves. Where the band has no effect everywhere, the way
+that a curve goes may still be clear (`readings.direction`); else there is no clear effect. Places are runs of bins with
+rows enough (`explain.support`), and sentences are made of claims (`explain.claims`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gamcore.data.labels import cut
 from gamcore.explain.claims import NO_CLEAR_EFFECT, Claim, Kind
 from gamcore.explain.curves import Curve
 from gamcore.explain.places import MISSING, border_of, place_of, typical_of
-from gamcore.explain.readings import Reading, reading
+from gamcore.explain.readings import Reading, direction, reading
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Surface, SurfaceAxis
 from gamcore.numbers import decimals_of
@@ -96,7 +96,7 @@ def _sentence(claims: Sequence[Claim], curve: Curve) -> str:
     rest = [
         claim.words()
         for claim in claims
-        if claim.kind in ("above", "below", "somewhere", "no clear effect", "steepest")
+        if claim.where is not MISSING and claim.kind not in ("rises", "falls", "lowest", "highest", "differs")
     ]
     parts = [", then ".join(moves), ", ".join(claim.words() for claim in levels) + _unit(curve) * bool(levels)]
     if ends:
@@ -189,7 +189,7 @@ def _line(curve: Curve) -> list[tuple[Claim, ...]]:
     read = reading(curve)
     parts = legs(read.lower, read.upper) if read.runs else []
     if not parts:
-        return [(_apart(read) if read.clear.any() else _nothing(read),)]
+        return [(_apart(read) if read.clear.any() else _overall(read) or _nothing(read),)]
     low, high = (np.log(end) if curve.scale == "ratio" else end for end in (read.lower, read.upper))
     moves = [most_of(leg, read.heights, low, high) for leg in parts]
     sizes = [abs(float(read.heights[move.end] - read.heights[move.start])) for move in moves]
@@ -205,6 +205,17 @@ def _line(curve: Curve) -> list[tuple[Claim, ...]]:
         *([(*every, step)] if step else []), every, tuple(move.without_share() for move in kept), (largest,),
         (largest.without_share(),),
     ]  # fmt: skip
+
+
+def _overall(read: Reading) -> Claim | None:
+    """Return which way a curve goes where that alone is clear; None where it is not."""
+    way = direction(read)
+    unknown = math.nan, math.nan
+    return (
+        Claim("rises overall" if way > 0 else "falls overall", None, math.nan, unknown, read.curve.scale)
+        if way
+        else None
+    )
 
 
 def _nothing(read: Reading) -> Claim:

@@ -73,6 +73,49 @@ def test_what_is_said_holds_on_the_rows(seed):
             check(link.on(scale), cells_of(X, bins), effects, weight)
 
 
+def small(seed, n=240, noise=0.5):
+    """A table of two classes that one column nearly separates, and four that say nothing."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 5)), columns=list("abcde"))
+    y = (X["a"] + noise * rng.normal(size=n) > 0).astype(int)
+    return X, y, GAMClassifier(random_state=seed, bands=30).fit(X, y)
+
+
+def test_what_nearly_separates_two_classes_is_not_called_unclear():
+    """So few rows leave open by how much, and the band of the heights is wide: not which way."""
+    for seed in range(6):
+        X, _, model = small(seed)
+        curve = model.explain_shape("a")
+        assert "a: rises" in read_curve(curve)
+        for claim in claims_of(curve):
+            codes = encode_table(X, model.model_.bins)
+            assert claim.holds(X["a"].to_numpy(), model.model_.terms[0].scores[codes[0]])
+
+
+@pytest.mark.slow
+def test_noise_has_no_direction():
+    n_directions = 0
+    for seed in range(40):
+        X, y, model = small(seed, noise=1.0)
+        number = GAMRegressor(random_state=seed, bands=30).fit(
+            X, X["a"] + 2 * np.random.default_rng(seed).normal(size=240)
+        )
+        n_directions += sum(
+            "overall" in read_curve(one.explain_shape(name)) for one in (model, number) for name in "bcde"
+        )
+    assert n_directions <= 3  # of 320, where one in a thousand may be
+
+
+def test_rows_refute_a_wrong_direction():
+    rng = np.random.default_rng(0)
+    cells = rng.normal(size=500)
+    rises = Claim("rises overall", None, np.nan, (np.nan, np.nan), "link")
+    assert rises.holds(cells, 0.1 * cells)
+    assert not rises.holds(cells, -0.1 * cells)
+    assert rises.holds(np.where(cells > 1, np.nan, cells), np.where(cells > 1, -9.0, 0.1 * cells))
+    assert rises.words() == "rises overall, by how much is unclear"
+
+
 def test_rows_refute_what_is_false():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=800)})

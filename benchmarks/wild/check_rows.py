@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,8 @@ from benchmarks.wild.rows import views
 from gamcore.decide.rules_code import kinds_of
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.io.score_sql import to_sql
+from gamcore.model.output_names import chance_of
+from gamcore.model.output_names import predicted as prediction_name
 from gamcore.viz import plots
 
 CLOSE: Final = 1e-9
@@ -58,6 +60,12 @@ def parts(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator[
             yield Fault("digits", label, plot.title, "a number as people write it")
 
 
+def _predictions_among(columns: Iterable[str], estimator: GAMRegressor | GAMClassifier) -> list[str]:
+    """Return the columns that hold predictions, or chances of several classes; a table may have such names, too."""
+    start = chance_of("") if estimator.n_scores > 1 else prediction_name(estimator.single.given)
+    return [name for name in columns if name.startswith(start)]
+
+
 def sql(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator[Fault]:
     """Yield where a model's SQL on SQLite predicts otherwise than the model."""
     given = X.iloc[:MOST_ROWS].reset_index(drop=True)
@@ -68,7 +76,7 @@ def sql(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator[Fa
         answered = pd.read_sql_query(query, base)
     new = answered.iloc[:, len(given.columns) :]
     right = np.asarray(predicted(estimator, given))
-    said = new[[name for name in new if name.startswith("chance_" if right.ndim > 1 else "prediction")]]
+    said = new[_predictions_among(new, estimator)]
     yield from compare("SQL", said.to_numpy(float), right.reshape(len(given), -1))
 
 
@@ -100,8 +108,7 @@ def scored(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame, path: Path)
         return
     given = X.iloc[:MOST_ROWS]
     right = np.asarray(predicted(estimator, given)).reshape(len(given), -1)
-    start = "chance of " if right.shape[1] > 1 else "prediction"
-    names = [name for name in file if name.startswith(start)][-right.shape[1] :]
+    names = _predictions_among(file, estimator)[-right.shape[1] :]
     yield from compare("scored", file.loc[: len(given) - 1, names].to_numpy(float), right)
 
 

@@ -78,7 +78,11 @@ def test_a_curve_is_read_from_left_to_right():
     assert read_curve(line(rise)) == "age: rises by 3.00 from 10 to 21, where 37% of rows are"
     assert read_curve(line(-rise)) == "age: falls by 3.00 from 10 to 21, where 37% of rows are"
     assert read_curve(line(np.zeros(20))) == f"age: {NO_CLEAR_EFFECT}"
-    assert read_curve(line(rise - 1.5, half=2.0)) == f"age: {NO_CLEAR_EFFECT}"
+    wide = line(rise - 1.5, half=2.0)
+    assert read_curve(wide) == "age: rises overall, by how much is unclear"  # every refit rises
+    assert read_curve(line(1.5 - rise, half=2.0)) == "age: falls overall, by how much is unclear"
+    tilted = np.random.default_rng(0).normal(size=(30, 1)) * (rise - 1.5)
+    assert read_curve(replace(wide, refits=tilted)) == f"age: {NO_CLEAR_EFFECT}"  # some rise, some fall
     up_down = np.concatenate([np.linspace(0, 3, 15), np.linspace(3, 0, 15)])
     said = read_curve(line(up_down))
     assert said == "age: rises by 3.00 from 0 to 15, where 50% of rows are, then falls by 3.00 from 15 to 30"

@@ -127,7 +127,8 @@ class Claim:
         if self.kind in ("rises overall", "falls overall"):
             known = ~pd.isna(pd.Series(cells))
             weights = np.ones(known.sum()) if weight is None else weight[known]
-            together = _rank_covariance(np.asarray(cells)[known], effects[known], weights)
+            heights = np.log(effects[known]) if self.scale == "ratio" else effects[known]
+            together = _rank_covariance(np.asarray(cells)[known], heights, weights)
             return together > 0 if self.kind == "rises overall" else together < 0
         if self.kind == "steepest" or self.where is None:
             return self.where is not None and bool(self.where.holds(cells).any())

@@ -57,11 +57,10 @@ class Telling:
     """What is said of the decisions of a model.
 
     line : the prediction from which the answer is yes. letter : a template with `FACTS`, the prediction (or rate) and
-    names of columns. fixed :
-    columns that may not change to flip a decision; None for the sensitive ones and those whose names speak of the past.
-    limits : by column, the least and the most that it may change to. any_way : whether changes may also lead to
-    sentinels, or against the direction of a curve. helps : the answer that is good for the person; None until somebody
-    has said so.
+    names of columns. fixed : columns that may not change to flip a decision; None for the sensitive ones and those
+    whose names speak of the past. limits : by column, the least and the most that it may change to. any_way : whether
+    changes may also lead to sentinels, or against the direction of a curve. helps : the answer that is good for the
+    person; None until somebody has said so.
     """
 
     line: float
@@ -155,8 +154,7 @@ def cell_text(names: Names, column: str, cell: object) -> str:
 
 def fields_of(names: Names, cells: Mapping[Any, object], facts: Mapping[str, str]) -> dict[str, str]:
     """Return what the fields of a letter stand for: cells by their columns' own and shown names, and what is told of
-    the decision, which comes first. facts : texts of `FACTS`, and the
-    prediction."""
+    the decision, which comes first. facts : texts of `FACTS`, and the prediction."""
     made: dict[str, str] = {}
     for column, cell in cells.items():
         text = cell_text(names, str(column), cell)

@@ -110,6 +110,9 @@ def test_rows_refute_a_wrong_direction():
     assert rises.holds(cells, 0.1 * cells)
     assert not rises.holds(cells, -0.1 * cells)
     assert rises.holds(np.where(cells > 1, np.nan, cells), np.where(cells > 1, -9.0, 0.1 * cells))
+    cells, logs = np.arange(21.0), np.concatenate([[6.0], np.linspace(-3.0, 3.0, 20)])
+    assert replace(rises, scale="ratio").holds(cells, np.exp(logs))  # logs of factors add up, factors do not
+    assert not rises.holds(cells, np.exp(logs))
     assert rises.words() == "rises overall, by how much is unclear"
 
 

@@ -8,6 +8,7 @@ rows in the place as printed, and the effects of those rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -39,12 +40,13 @@ CLOSE: Final = 1e-6
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing that is said of a feature, from the training rows.
+    """One thing that is said of a feature, or of a pair, from the training rows.
 
     where : the place, as printed; None for all. value : how far a curve moves (a factor on the ratio scale), or an
     effect; NaN where none is said. interval : its ends, by the band of the whole curve. decimals : most that are
     written. rows, n_rows : training rows in the place, and all; NaN where they were not counted. says_share : whether
     the share of rows is said. ends : where a rise or fall begins and ends.
+    also : the place of the second feature of a pair; both places then name their feature.
     """
 
     kind: Kind
@@ -57,6 +59,7 @@ class Claim:
     says_share: bool = False
     decimals: int = 1
     ends: tuple[Place, Place] | None = None
+    also: Place | None = None
 
     def without_share(self) -> Claim:
         """Return the claim without the share of rows."""
@@ -80,6 +83,8 @@ class Claim:
                 return f"steepest at {place}"
             case "above" | "below":
                 return f"{self.kind} average ({self.effect()}) {self._from()}{share}"
+            case "differs" if self.also is not None:
+                return f"{self.effect()}{' points' * (self.scale == 'points')} where {place} and {self.also.words}"
             case "differs":
                 return f"{cut(place, LONGEST_LEVEL)} {self.effect()}"
             case "rises overall" | "falls overall":
@@ -114,11 +119,15 @@ class Claim:
             return f"under ×{exact(1 / LARGEST_FACTOR)}"
         return f"×{within(self.value, self.interval, self.decimals)}"
 
-    def holds(self, cells: Any, effects: Floats, weight: Floats | None = None) -> bool:
+    def holds(
+        self, cells: Any, effects: Floats, weight: Floats | None = None, shown: Callable[[Floats], Floats] | None = None
+    ) -> bool:
         """Return whether training rows bear the claim out.
 
         cells : (n,) the feature's values: numbers, days since 1970-01-01, or texts; NaN, or an empty text, where
-        missing. effects : (n,) of the feature on each row, on the claim's scale. weight : (n,) where rows have some.
+        missing; of a pair, those of both. effects : (n,) of the feature on each row, on the claim's scale. weight :
+        (n,) where rows have some. shown : what a mean of effects is on the claim's scale, where these are on another
+        (cells of a pair are means of scores).
         """
         zero = no_effect(self.scale)
         low, high = self.interval
@@ -132,7 +141,9 @@ class Claim:
             return together > 0 if self.kind == "rises overall" else together < 0
         if self.kind == "steepest" or self.where is None:
             return self.where is not None and bool(self.where.holds(cells).any())
-        inside = self.where.holds(cells)
+        inside = (
+            self.where.holds(cells) if self.also is None else self.where.holds(cells[0]) & self.also.holds(cells[1])
+        )
         if not math.isnan(self.share) and not math.isclose(inside.mean(), self.share, abs_tol=1e-9):
             return False
         if self.ends is not None:
@@ -143,7 +154,11 @@ class Claim:
             return math.isclose(moved, size, rel_tol=CLOSE, abs_tol=CLOSE) and size > 0
         if self.kind in ("lowest", "highest") and not inside.any():
             return True  # a typical value that is rounded, between the rows
-        mean = self._mean(effects, inside, weight)
+        mean = (
+            self._mean(effects, inside, weight)
+            if shown is None
+            else float(shown(np.array(np.average(effects[inside], weights=None if weight is None else weight[inside]))))
+        )
         sides = {"above": mean > zero, "below": mean < zero, "differs": not low <= zero <= high}
         return math.isclose(mean, self.value, rel_tol=CLOSE, abs_tol=CLOSE) and sides.get(self.kind, True)
 

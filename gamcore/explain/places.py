@@ -7,7 +7,7 @@ last value before it, up to the first value behind it. So a share of rows is tru
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -79,6 +79,16 @@ def border_of(curve: Curve | SurfaceAxis, k: int) -> Place:
     """Return where bin k begins, as it is printed: all that is at least there."""
     end = _end(curve, k, upper=False)
     return Place(curve.values[k] if curve.values else curve.measure.dress(end.text), end.value)
+
+
+def cell_of(axis: SurfaceAxis, k: int) -> Place:
+    """Return a bin of an axis of a pair, named with its feature; the last one of numbers is open."""
+    where = place_of(axis, np.array([k]))
+    is_open = not (axis.labels or axis.values or axis.kind == "date" or axis.size < 2 or where.low == where.high)
+    if is_open and k == axis.size - 1:
+        where = border_of(axis, k)
+        return replace(where, words=f"{axis.feature} is at least {where.words}")
+    return replace(where, words=f"{axis.feature} is {where.words}")
 
 
 def typical_of(curve: Curve, bins: Ints) -> Place:

@@ -17,12 +17,12 @@ from typing import Final
 import numpy as np
 
 from gamcore.data.labels import cut
-from gamcore.explain.claims import NO_CLEAR_EFFECT, Claim, Kind
+from gamcore.explain.claims import Claim, Kind
 from gamcore.explain.curves import Curve
-from gamcore.explain.places import MISSING, border_of, place_of, typical_of
+from gamcore.explain.places import MISSING, border_of, cell_of, place_of, typical_of
 from gamcore.explain.readings import Reading, direction, reading
 from gamcore.explain.support import FEW_ROWS
-from gamcore.explain.surfaces import Surface, SurfaceAxis
+from gamcore.explain.surfaces import Surface
 from gamcore.numbers import decimals_of
 from gamcore.types import Floats, Ints
 
@@ -313,31 +313,36 @@ def _levels(curve: Curve) -> list[tuple[Claim, ...]]:
 def read_surface(surface: Surface, helps: bool = False) -> str:
     """Return the largest clear joint effect of two features in a sentence; only its name without a simultaneous
     band, or where cells were set by hand. helps : whether the pair is known to improve predictions of other rows."""
-    first, second = surface.names
-    together = f"{first} and {second} together"
+    together = " and ".join(surface.names) + " together"
     if surface.n_by_hand:
         return f"{together}, {'' if surface.n_by_hand == surface.scores.size else 'partly '}set by hand"
-    if not surface.has_whole:
+    claim = claim_of_pair(surface)
+    if claim is None:
         return f"{together}, {'beyond each alone' if surface.pure else 'with what each does alone'}"
-    clear = ((surface.whole[0] > surface.zero) | (surface.whole[1] < surface.zero)) & (surface.counts >= FEW_ROWS)
-    if helps and not clear.any():
-        return f"{together}: better predictions, though no single cell stands out"
+    if claim.kind == "no clear effect":
+        beyond = " beyond each alone" if surface.pure else ""
+        return (
+            f"{together}: {'better predictions, though no single cell stands out' if helps else claim.words() + beyond}"
+        )
+    return f"{together}: {claim.words()}"
+
+
+def claim_of_pair(surface: Surface) -> Claim | None:
+    """Return the largest clear joint effect of two features, among cells of rows enough; None without a simultaneous
+    band, and where cells were set by hand."""
+    if surface.n_by_hand or not surface.has_whole:
+        return None
+    low, high = surface.whole
+    full = surface.counts >= FEW_ROWS
+    clear = ((low > surface.zero) | (high < surface.zero)) & full
     if not clear.any():
-        return f"{together}: {NO_CLEAR_EFFECT}{' beyond each alone' if surface.pure else ''}"
+        ends = float(low[full].max(initial=-math.inf)), float(high[full].min(initial=math.inf))
+        return Claim("no clear effect", None, math.nan, ends, surface.scale)
     size = np.abs(np.log(surface.scores) if surface.scale == "ratio" else surface.scores)
-    i, j = np.unravel_index(int(np.where(clear, size, -1.0).argmax()), clear.shape)
-    ends = float(surface.whole[0, i, j]), float(surface.whole[1, i, j])
-    value = float(surface.scores[i, j])
-    both = Claim("differs", None, value, ends, surface.scale, decimals=_decimals(surface, [value]))
-    cells = " and ".join(_cell(*at) for at in ((surface.first, int(i)), (surface.second, int(j))))
-    return f"{together}: {both.effect()}{_unit(surface)} where {cells}"
-
-
-def _cell(axis: SurfaceAxis, k: int) -> str:
-    """Return a bin of an axis in words; the outer ones of numbers are open."""
-    where = place_of(axis, np.array([k]))
-    if axis.labels or axis.values or axis.kind == "date" or axis.size < 2 or where.low == where.high:
-        return f"{axis.feature} is {where.words}"
-    if k == axis.size - 1:
-        return f"{axis.feature} is at least {border_of(axis, k).words}"
-    return f"{axis.feature} is {where.words}"
+    i, j = (int(k) for k in np.unravel_index(int(np.where(clear, size, -1.0).argmax()), clear.shape))
+    value, margin = float(surface.scores[i, j]), surface.margins[0]
+    rows, n_rows = (float(surface.counts[i, j]), _n_rows(margin)) if margin.is_counted else UNKNOWN
+    return Claim(
+        "differs", cell_of(surface.first, i), value, (float(low[i, j]), float(high[i, j])), surface.scale,
+        rows=rows, n_rows=n_rows, decimals=_decimals(surface, [value]), also=cell_of(surface.second, j),
+    )  # fmt: skip

@@ -18,6 +18,7 @@ from gamcore.data.columns import Kind
 from gamcore.data.labels import in_words
 from gamcore.explain.cell_support import around
 from gamcore.explain.curves import Curve, explain_shape
+from gamcore.explain.places import cell_of
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explanation import Explanation
 from gamcore.model.additive import MOST_BINS, AdditiveModel, PairTerm, Term, reading_bins
@@ -211,17 +212,18 @@ class Surface(Explanation):
         """Return the surface in a sentence, for those who cannot see it."""
         if not (self.counts > 0).any():
             return f"No training row has both {self.names[0]} and {self.names[1]}."
-        seen = np.where(self.counts > 0, self.scores, np.nan)
-        parts = [
-            f"{name} {say(float(seen.flat[k]), self.scale)} at {self._cell(int(k))}"
-            for name, k in (("lowest", np.nanargmin(seen)), ("highest", np.nanargmax(seen)))
-        ]
+        full = self.counts >= FEW_ROWS  # single rows have the largest effects, and say nothing
+        seen = np.where(full if full.any() else self.counts > 0, self.scores, np.nan)
+        cells = {name: int(find(seen)) for name, find in (("lowest", np.nanargmin), ("highest", np.nanargmax))}
+        parts = [f"{name} {self._cell(k)}" for name, k in cells.items()]
         beyond = ", beyond each alone" if self.pure else ""
-        return f"Joint effect of {self.names[0]} and {self.names[1]}{beyond}: {', '.join(parts)}."
+        effects = ", ".join(parts) if cells["lowest"] != cells["highest"] else self._cell(cells["lowest"])
+        return f"Joint effect of {self.names[0]} and {self.names[1]}{beyond}: {effects}."
 
     def _cell(self, k: int) -> str:
         i, j = divmod(k, self.scores.shape[1])
-        return f"{self.names[0]} {self.first.place(i)} and {self.names[1]} {self.second.place(j)}"
+        where = f"{cell_of(self.first, i).words} and {cell_of(self.second, j).words}"
+        return f"{say(float(self.scores[i, j]), self.scale)} where {where}"
 
     def frame(self) -> pd.DataFrame:
         """Return the numbers behind the surface, one row per cell.

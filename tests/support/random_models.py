@@ -70,14 +70,15 @@ def target(rng: np.random.Generator, objective: str, score: Floats) -> Any:
     return score * 10 ** rng.uniform(-3, 4) + rng.normal(0, rng.uniform(0.05, 2), score.size)
 
 
-def fitted(seed: int) -> tuple[Any, pd.DataFrame, Floats | None]:
-    """Return a random model with bands of its curves, the rows that it learnt from, and their weights."""
+def fitted(seed: int, **given: Any) -> tuple[Any, pd.DataFrame, Floats | None]:
+    """Return a random model with bands of its curves, the rows that it learnt from, and their weights. given : further
+    parameters of the model."""
     rng = np.random.default_rng(seed)
     objective = OBJECTIVES[seed % len(OBJECTIVES)]
     X, score = table(rng)
     y = target(rng, objective, score)
     weight = rng.uniform(0.5, 2, len(X)) if rng.random() < 0.2 else None
-    given = FEW | {"random_state": seed, "max_bins": int(rng.choice([8, 32, 256]))}
+    given = FEW | {"random_state": seed, "max_bins": int(rng.choice([8, 32, 256]))} | given
     if objective in ("binary", "classes"):
         model = GAMClassifier(**given).fit(X, y, sample_weight=weight)
         return (model.of_class(int(rng.integers(3))) if objective == "classes" else model), X, weight

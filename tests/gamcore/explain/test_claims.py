@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from gamcore.data.table import Table, learn_features, read_feature
 from gamcore.explain.claims import NO_CLEAR_EFFECT, Claim
 from gamcore.explain.curves import Curve
 from gamcore.explain.places import MISSING, place_of
-from gamcore.explain.sentences import LONGEST, claims_of, read_curve
+from gamcore.explain.sentences import LONGEST, claim_of_pair, claims_of, read_curve, read_surface
 from gamcore.model.losses import LOSSES
 from gamcore.numbers import roundest, within
 from tests.support.gears import mostly_slow
@@ -71,6 +72,48 @@ def test_what_is_said_holds_on_the_rows(seed):
         for scale in LOSSES[link.loss].scales:
             effects = LOSSES[link.loss].effect(model.model_.terms[j].scores[codes[j]], scale, link.base)
             check(link.on(scale), cells_of(X, bins), effects, weight)
+
+
+@pytest.mark.parametrize("seed", mostly_slow(range(4 * len(OBJECTIVES)), len(OBJECTIVES)))
+def test_what_is_said_of_pairs_holds_on_the_rows(seed):
+    pairs = [("first", "second"), ("second", "level"), ("day", "first")]
+    model, X, weight = fitted(seed, interactions=pairs)
+    codes = encode_table(X, model.model_.bins, in_training=True)
+    bins = {one.feature.name: one for one in model.model_.bins}
+    loss = LOSSES[model.model_.loss.name]
+    for pair in model.model_.pairs:
+        i, j = pair.features
+        scores = pair.scores[codes[i], codes[j]]
+        names = [model.model_.bins[k].feature.name for k in (i, j)]
+        cells, link = [cells_of(X, bins[name]) for name in names], model.explain_pair(*names)
+        for scale in loss.scales:
+            surface = link.on(scale)
+            claim = claim_of_pair(surface)
+            assert claim is not None
+            shown = partial(loss.effect, scale=scale, base=link.base)
+            assert claim.holds(cells, scores, weight, shown), claim
+            assert read_surface(surface) == f"{' and '.join(names)} together: {claim.words()}" + (
+                " beyond each alone" if claim.kind == "no clear effect" and surface.pure else ""
+            )
+
+
+def test_rows_refute_what_is_false_of_a_pair():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=2000), "b": rng.choice(["no", "yes"], 2000)})
+    y = 3.0 * (X["a"] > 0.5) * (X["b"] == "yes")
+    model = GAMRegressor(random_state=0, outer_bags=4, bands=12, interactions=[("a", "b")]).fit(X, y)
+    codes = encode_table(X, model.model_.bins, in_training=True)
+    (pair,) = model.model_.pairs
+    scores, cells = pair.scores[codes[0], codes[1]], [X["a"].to_numpy(), X["b"].to_numpy()]
+    claim = claim_of_pair(model.explain_pair("a", "b"))
+    assert claim.holds(cells, scores)
+    for false in (
+        replace(claim, value=-claim.value),
+        replace(claim, rows=claim.rows + 1),
+        replace(claim, also=replace(claim.also, levels=tuple({"no", "yes"} - set(claim.also.levels)))),
+        replace(claim, interval=(-9.0, 9.0)),
+    ):
+        assert not false.holds(cells, scores)
 
 
 def small(seed, n=240, noise=0.5):

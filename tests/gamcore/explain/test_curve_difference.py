@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
+from gamcore.explain.claims import NO_CLEAR_EFFECT
 from gamcore.explain.curve_difference import CompareError, difference, on_common_bins
-from gamcore.explain.sentences import NO_CLEAR_EFFECT, read_curve
+from gamcore.explain.sentences import read_curve
 from gamcore.viz import plots
 from gamcore.viz.plots.spec import Points
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore.explain.sentences import LONGEST, NO_CLEAR_EFFECT, legs, most_of, read_curve, read_surface
+from gamcore.explain.claims import NO_CLEAR_EFFECT
+from gamcore.explain.sentences import LONGEST, legs, most_of, read_curve, read_surface
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import no_effect, say
 from gamcore.numbers import place
@@ -215,6 +216,19 @@ def test_a_heat_map_is_read_at_its_clearest_cell():
     assert read_surface(surface([[0.1, -0.2], [0.0, 0.3]], 0.5)).endswith("no clear effect beyond each alone")
     assert read_surface(surface([[9.0, 0], [0, 0]], 0.5, counts=5.0)).endswith("no clear effect beyond each alone")
     assert read_surface(replace(found, whole=np.empty((2, 0, 0)))) == "a and b together, beyond each alone"
+
+
+def test_a_heat_map_in_words_leaves_out_cells_of_a_few_rows():
+    counts = np.array([[50.0, 60.0], [2.0, 40.0]])
+    found = replace(surface([[0.1, -0.2], [9.0, 1.0]], 0.5), counts=counts)
+    assert found.words() == (
+        "Joint effect of a and b, beyond each alone: lowest -0.200 where a is 0 to 1 and b is y, "
+        "highest +1.00 where a is at least 1 and b is y."
+    )
+    alone = replace(found, counts=np.array([[50.0, 0.0], [2.0, 3.0]]))
+    assert alone.words() == "Joint effect of a and b, beyond each alone: +0.100 where a is 0 to 1 and b is x."
+    few = replace(found, counts=np.array([[2.0, 0.0], [2.0, 3.0]]))
+    assert "lowest +0.100 " in few.words()  # better than nothing
 
 
 def test_thin_neighbours_are_read_together():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from gamcore.data.column_names import free_name
 from gamcore.data.columns import Kind
@@ -14,6 +14,9 @@ from gamcore.io.sql_expressions import added, branch
 from gamcore.model.output_names import free_names
 
 Output = Literal["link", "response"]
+
+FARTHEST: Final = 690
+"""Difference of two scores beyond which one class is certain: the exponential of twenty such ones has a sum."""
 
 
 def to_sql(
@@ -67,8 +70,12 @@ def to_sql(
 
 
 def of_classes(formula: ClassFormula, table: str, output: Output, kinds: dict[str, Kind], taken: set[str]) -> str:
-    """Return the SELECT of a model of several classes: scores, then probabilities less the largest score, then which
-    is likeliest."""
+    """Return the SELECT of a model of several classes: scores, their chances, and which is likeliest.
+
+    A chance is 1 / sum_j exp(score_j - score_k). Databases put the expression of a column wherever a query around it
+    names that column, and here each score is named by every chance; so the scores are a common table expression that is
+    read twice, which PostgreSQL and SQLite compute once.
+    """
     n = len(formula.classes)
     named = list(map(name_of, free_names(taken, formula.names)))
     scores, chances, answered = named[:n], named[n : 2 * n], named[-1]
@@ -77,25 +84,29 @@ def of_classes(formula: ClassFormula, table: str, output: Output, kinds: dict[st
     )
     if output == "link":
         return f"{linked};\n"
-    largest, total = name_of(free_name(taken, "largest_score")), name_of(free_name(taken, "sum_of_odds"))
-    best = " ".join(f"WHEN {name} = {largest} THEN {text_of(str(of))}"
-                    for name, of in zip(scores, formula.classes, strict=True))  # fmt: skip
-    odds = " + ".join(f"EXP({name} - {largest})" for name in scores)
+    scored, counted = (name_of(free_name([table, ROWS], name)) for name in ("scored", "counted"))
     each = ",\n  ".join(
-        f"EXP({name} - {largest}) / {total} AS {chance}" for name, chance in zip(scores, chances, strict=True)
+        f"1 / (1 + {' + '.join(_odds(other, name) for other in scores if other != name)}) AS {chance}"
+        for name, chance in zip(scores, chances, strict=True)
     )
-    with_top = f"SELECT\n  scored.*,\n  {_largest(scores)} AS {largest}\nFROM (\n{linked}\n) AS scored"
-    with_sum = f"SELECT\n  topped.*,\n  {odds} AS {total}\nFROM (\n{with_top}\n) AS topped"
-    return f"SELECT\n  summed.*,\n  {each},\n  CASE {best} END AS {answered}\nFROM (\n{with_sum}\n) AS summed;\n"
+    likeliest = _likeliest(scores, [text_of(str(name)) for name in formula.classes])
+    again = f"(SELECT COUNT(*) AS n FROM {scored}) AS {counted}"  # noqa: S608 (names of ours)
+    answer = f"SELECT\n  {scored}.*,\n  {each},\n  {likeliest} AS {answered}"
+    return f"WITH {scored} AS (\n{linked}\n)\n{answer}\nFROM {scored} CROSS JOIN {again};\n"
 
 
-def _largest(names: Sequence[str]) -> str:
-    """Return the largest of some columns, as CASEs: GREATEST is not in every database."""
+def _odds(score: str, other: str) -> str:
+    """Return the odds of one class against another; they may be beyond any number."""
+    return f"EXP(CASE WHEN {score} - {other} > {FARTHEST} THEN {FARTHEST} ELSE {score} - {other} END)"
+
+
+def _likeliest(scores: Sequence[str], classes: Sequence[str]) -> str:
+    """Return the class of the largest score, the first of equal ones, as CASEs: GREATEST is not in every database."""
     cases = []
-    for k, name in enumerate(names[:-1]):
-        others = " AND ".join(f"{name} >= {other}" for other in names[k + 1 :])
-        cases.append(f"WHEN {others} THEN {name}")
-    return f"CASE {' '.join(cases)} ELSE {names[-1]} END"
+    for k, score in enumerate(scores[:-1]):
+        others = " AND ".join(f"{score} >= {other}" for other in scores[k + 1 :])
+        cases.append(f"WHEN {others} THEN {classes[k]}")
+    return f"CASE {' '.join(cases)} ELSE {classes[-1]} END"
 
 
 def _select(columns: Sequence[tuple[str, str]], table: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 
@@ -39,6 +40,60 @@ def test_sql_gives_the_chance_of_each_class(fitted, run):
     chances = [f"chance of {name}" for name in model.classes_]
     np.testing.assert_allclose(made[chances], model.predict_proba(rows), atol=1e-9)
     assert (made["prediction"] == model.predict(rows)).all()
+
+
+def steps_of(query, rows):
+    """Return how many thousand instructions SQLite needs for a query of a table `rows`."""
+    n = 0
+
+    def tick():
+        nonlocal n
+        n += 1
+        return n > 100_000  # a query that never ends fails
+
+    with sqlite3.connect(":memory:") as base:
+        rows.to_sql("rows", base, index=False)
+        base.set_progress_handler(tick, 1000)
+        base.execute(query).fetchall()
+    return n
+
+
+def test_sql_of_many_classes_computes_each_score_once():
+    """A database that puts a score's expression wherever its name stands would compute each of twelve ten thousand
+    times a row."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 3)), columns=list("abc"))
+    for n_classes in (3, 12):
+        y = rng.permutation(np.arange(600) % n_classes)
+        model = GAMClassifier(outer_bags=2, max_rounds=10, random_state=0).fit(X, y)
+        scores = steps_of(to_sql(model, "rows", "link"), X)
+        assert steps_of(to_sql(model, "rows"), X) < 2 * scores + 20 * n_classes**2
+
+
+@pytest.mark.parametrize("table_name", ["scored", "counted", "t"])
+def test_sql_of_classes_reads_a_table_of_any_name(table_name):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"scored": rng.normal(size=200), "n": rng.normal(size=200)})
+    y = np.digitize(X["scored"], [-0.5, 0.5])
+    model = GAMClassifier(outer_bags=2, max_rounds=10, random_state=0).fit(X, y)
+    with sqlite3.connect(":memory:") as base:
+        X.to_sql(table_name, base, index=False)
+        found = pd.read_sql_query(to_sql(model, table_name), base)
+    np.testing.assert_allclose(found[[f"chance of {k}" for k in range(3)]], model.predict_proba(X), atol=1e-9)
+
+
+def test_sql_of_a_certain_class_is_a_number():
+    """Differences of scores beyond any exponential."""
+    X = pd.DataFrame({"a": np.repeat([0.0, 1.0, 2.0], 50)})
+    model = GAMClassifier(outer_bags=2, max_rounds=10, random_state=0).fit(X, X["a"].astype(int))
+    for place, one in enumerate(model.model_.models):
+        one.terms[0].scores[:] = np.where(np.arange(one.terms[0].scores.size) == place + 1, 900.0, -900.0)
+    with sqlite3.connect(":memory:") as base:
+        X.to_sql("rows", base, index=False)
+        found = pd.read_sql_query(to_sql(model, "rows"), base)
+    chances = found[[f"chance of {k}" for k in range(3)]].to_numpy()
+    np.testing.assert_allclose(chances, np.eye(3)[X["a"].astype(int)], atol=1e-12)
+    assert (found["prediction"].astype(int) == X["a"]).all()
 
 
 def test_python_and_json_give_the_chance_of_each_class(fitted):

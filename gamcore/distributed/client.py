@@ -154,12 +154,13 @@ class Connection:
         if now - self._looked < POLL_SECONDS:
             return
         self._looked = now
-        if self.threads():
+        there = self._answered()
+        if there:
             self._alone_since = None
             return
         self._alone_since = self._alone_since or now
         if now - self._alone_since > GRACE_SECONDS:
-            raise ClusterError(NO_WORKERS if self.is_connected else NO_SCHEDULER)
+            raise ClusterError(NO_SCHEDULER if there is None else NO_WORKERS)
 
     @property
     def is_connected(self) -> bool:
@@ -168,17 +169,25 @@ class Connection:
 
     def threads(self) -> dict[str, int]:
         """Return the threads of each worker; none where nobody answers."""
+        return self._answered() or {}
+
+    def _answered(self) -> dict[str, int] | None:
+        """Return the threads of each worker; None where the scheduler does not answer, also before that is known."""
         if not self.is_connected:
-            return {}
+            return None
         try:
             return dict(self.client.sync(self.client.scheduler.ncores, callback_timeout=GRACE_SECONDS))
         except (OSError, TimeoutError):
-            return {}
+            return None
 
     def workers(self) -> list[tuple[int, float]]:
-        """Return the threads and the bytes of memory of each worker."""
-        known = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        return [(int(one["nthreads"]), float(one["memory_limit"] or UNLIMITED)) for one in known]
+        """Return the threads and the bytes of memory of each worker; ClusterError where there is none for a while."""
+        end = time.monotonic() + GRACE_SECONDS
+        while not (known := self.client.scheduler_info(n_workers=-1)["workers"]):
+            if time.monotonic() > end:
+                raise ClusterError(NO_WORKERS if self.is_connected else NO_SCHEDULER)
+            time.sleep(POLL_SECONDS)
+        return [(int(one["nthreads"]), float(one["memory_limit"] or UNLIMITED)) for one in known.values()]
 
     def who_has(self, futures: Sequence[Any]) -> dict[Any, Sequence[str]]:
         """Return the workers that have each result."""

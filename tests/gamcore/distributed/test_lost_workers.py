@@ -106,6 +106,50 @@ def test_where_all_are_gone_a_sentence_says_so(who, stage, monkeypatch, tmp_path
             model.fit(cut(table, 6), "good", client=OnCluster(processes.client, 3_000))
 
 
+class Scheduler:
+    """A client of a scheduler that answers as it is told to; its workers come after `after` looks."""
+
+    status = "running"
+
+    def __init__(self, after=0, error=None):
+        self.after, self.error, self.scheduler = after, error, self
+
+    def run(self, function, on_error):
+        return {"tcp://a": function()}
+
+    def sync(self, function, callback_timeout):
+        return function()
+
+    def ncores(self):
+        if self.error:
+            raise self.error
+        return {}
+
+    def scheduler_info(self, n_workers):
+        self.after -= 1
+        return {"workers": {} if self.after >= 0 else {"tcp://a": {"nthreads": 2, "memory_limit": 0}}}
+
+
+@pytest.mark.parametrize(("error", "said"), [
+    (OSError("closed"), connection.NO_SCHEDULER), (TimeoutError(), connection.NO_SCHEDULER),
+    (None, connection.NO_WORKERS),
+])  # fmt: skip
+def test_a_scheduler_that_does_not_answer_is_not_one_without_workers(error, said, monkeypatch):
+    """Its client says for a while that it runs."""
+    monkeypatch.setattr(connection, "GRACE_SECONDS", -1.0)
+    looking = connection.Connection(Scheduler(error=error))
+    with pytest.raises(ClusterError, match=said[:30]):
+        looking.check_alive()
+
+
+def test_workers_that_are_away_for_a_moment_are_waited_for(monkeypatch):
+    monkeypatch.setattr(connection, "POLL_SECONDS", 0.0)
+    assert connection.Connection(Scheduler(after=3)).workers() == [(2, connection.UNLIMITED)]
+    monkeypatch.setattr(connection, "GRACE_SECONDS", -1.0)
+    with pytest.raises(ClusterError, match="All workers of the cluster are gone"):
+        connection.Connection(Scheduler(after=9)).workers()
+
+
 def tasks_of(client):
     return client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
 

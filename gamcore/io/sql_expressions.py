@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from gamcore.data.binning import Bins
@@ -14,6 +15,10 @@ from gamcore.io.formula import ScoringError, runs, stamp
 
 MOST_ADDED: Final = 50
 """Most summands in one bracket: databases bound the depth of an expression."""
+
+MOST_BRANCHES: Final = 8
+"""Parts of bins among which one CASE chooses: SQLite's parser takes about fifteen CASEs within each other, and a pair
+has those of two features."""
 
 
 def added(parts: Sequence[str]) -> str:
@@ -44,7 +49,7 @@ def branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
         cuts = [number_of(float(cut)) for cut in bins.cuts]
         if feature.kind == "date":
             value, cuts = _text(column, feature.zoned), [text_of(_shortest(stamp(float(cut)))) for cut in bins.cuts]
-        branch = _halves(value, cuts, leaves[1:-1])
+        branch = _by_cuts(value, cuts, leaves[1:-1])
         return f"CASE WHEN {_missing(column, value, feature, 'number')} THEN {leaves[0]} ELSE {branch} END"
     if feature.part != "value":
         return _calendar(column, _text(column, feature.zoned), feature.part, leaves)
@@ -71,14 +76,19 @@ def _shortest(moment: str) -> str:
     return moment.removesuffix(":00").removesuffix(" 00:00")
 
 
-def _halves(column: str, cuts: Sequence[str], leaves: Sequence[str]) -> str:
-    """Return nested CASEs that bisect the bins, so that a row meets few cuts; equal neighbours are merged."""
+def _by_cuts(column: str, cuts: Sequence[str], leaves: Sequence[str]) -> str:
+    """Return nested CASEs that divide the bins by `MOST_BRANCHES`, so that a row meets few cuts and parsers few
+    levels; equal neighbours are merged."""
     spans = runs(leaves)
     if len(spans) == 1:
         return leaves[0]
-    middle = spans[len(spans) // 2][0]
-    left, right = _halves(column, cuts[: middle - 1], leaves[:middle]), _halves(column, cuts[middle:], leaves[middle:])
-    return f"CASE WHEN {column} < {cuts[middle - 1]} THEN {left} ELSE {right} END"
+    n = min(MOST_BRANCHES, len(spans))
+    starts = [*(spans[k * len(spans) // n][0] for k in range(n)), len(leaves)]
+    parts = [_by_cuts(column, cuts[low : high - 1], leaves[low:high]) for low, high in pairwise(starts)]
+    cases = [
+        f"WHEN {column} < {cuts[high - 1]} THEN {part}" for high, part in zip(starts[1:-1], parts[:-1], strict=True)
+    ]
+    return f"CASE {' '.join(cases)} ELSE {parts[-1]} END"
 
 
 def _levels(bins: Bins, column: str, leaves: Sequence[str], stored: Kind) -> str:
@@ -116,7 +126,7 @@ def _calendar(column: str, text: str, part: str, leaves: Sequence[str]) -> str:
         y, m = f"({year} - {late})", f"({month} + 12 * {late})"
         whole = [_whole(f"13 * ({m} + 1)", 5), _whole(y, 4), _whole(y, 400)]
         value = f"(({day} + {whole[0]} + {y} + {whole[1]} - {_whole(y, 100)} + {whole[2]} + 5) % 7 + 1)"
-    branch = _halves(value, [f"{k}" for k in range(2, len(leaves) - 1)], leaves[1:-1])
+    branch = _by_cuts(value, [f"{k}" for k in range(2, len(leaves) - 1)], leaves[1:-1])
     return f"CASE WHEN {column} IS NULL THEN {leaves[0]} ELSE {branch} END"
 
 

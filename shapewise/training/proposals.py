@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from gamcore.boosting.half_refits import FEWEST
 from gamcore.data.columns import TableError, read_numbers
 from gamcore.data.table import Table
 from gamcore.data.targets import MOST_CLASSES
@@ -46,7 +47,7 @@ def is_trainable(rows: Table, target: str, kind: GoalKind, held: Bools) -> bool:
     try:
         if kind == "binary":
             levels = target_levels(series)
-            return len(levels) > 1 and _is_positive(series, [positive_first(series, held, levels)], held)
+            return len(levels) > 1 and _is_positive(series, [positive_first(series, held, levels)], held, FEWEST)
         if kind == "classes":
             return FEWEST_CLASSES <= len(classes_first(series, held)) <= MOST_CLASSES
         known = series.notna().to_numpy(bool)
@@ -58,27 +59,30 @@ def is_trainable(rows: Table, target: str, kind: GoalKind, held: Bools) -> bool:
 
 
 def positive_first(series: pd.Series, held: Bools, levels: Sequence[str]) -> str:
-    """Return the rarest level of which both parts have rows; the rarest of all if there is none."""
+    """Return the rarest level of which both parts have rows, and training enough for bands; the rarest of all if there
+    is none."""
     counts = labels_of(series.dropna()).value_counts()
     rarest = [str(level) for level in counts.index[::-1] if counts[level] and level in levels]
-    return next((level for level in rarest if _is_positive(series, [level], held)), rarest[0])
+    fine = (level for fewest in (FEWEST, 1) for level in rarest if _is_positive(series, [level], held, fewest))
+    return next(fine, rarest[0])
 
 
 def classes_first(series: pd.Series, held: Bools) -> list[str]:
-    """Return the levels of which both parts have rows, in their order."""
+    """Return the levels of which both parts have rows, and training enough for bands, in their order."""
     labels, known = labels_of(series), series.notna().to_numpy(bool)
-    learnt, measured = (set(labels[known & part]) for part in (~held, held))
-    return [level for level in target_levels(series) if level in learnt & measured]
+    learnt, measured = labels[known & ~held].value_counts(), set(labels[known & held])
+    return [level for level in target_levels(series) if learnt.get(level, 0) >= FEWEST and level in measured]
 
 
-def _is_positive(series: pd.Series, positive: list[str], held: Bools) -> bool:
-    """Return whether levels can be held against all others."""
+def _is_positive(series: pd.Series, positive: list[str], held: Bools, fewest: int) -> bool:
+    """Return whether levels can be held against all others. fewest : training rows of either."""
     known = series.notna().to_numpy(bool)
+    y = labels_of(series[known]).isin(positive).to_numpy(np.int64)
     try:
-        check_rows(labels_of(series[known]).isin(positive).astype(np.int64), held[known], "binary")
+        check_rows(pd.Series(y), held[known], "binary")
     except TableError:
         return False
-    return True
+    return int(np.bincount(y[~held[known]], minlength=2).min()) >= fewest
 
 
 def is_exposure(rows: Table, name: str) -> bool:

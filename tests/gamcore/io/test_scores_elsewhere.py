@@ -16,9 +16,12 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from gamcore.data.binning import bin_table
 from gamcore.data.columns import TableError
+from gamcore.data.table import Table, learn_features
 from gamcore.io import ScoringError, from_json, to_dict, to_json, to_python, to_sql
 from gamcore.io.formula import moment
+from gamcore.io.sql_expressions import branch
 from tests.support.elsewhere import NAME, cells, in_duckdb, in_sqlite, loaded, on_edges, table
 from tests.support.gears import mostly_slow
 from tests.support.hostile import EVIL
@@ -205,6 +208,21 @@ def test_dates_as_text_are_compared_in_any_length(form):
         X.assign(when=X["when"].dt.strftime(form)).to_sql("t", base, index=False)
         found = pd.read_sql_query(to_sql(model, "t"), base)
     np.testing.assert_allclose(found["prediction"], model.predict(X), atol=1e-9)
+
+
+def test_a_pair_of_many_bins_is_no_deeper_than_parsers_go():
+    """SQLite refuses about fifteen CASEs within each other: halves of 256 bins, twice."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(5000, 2)), columns=["a", "b"])
+    binned = bin_table(X, learn_features(Table(X)), max_bins=1024)
+    first, second = binned.bins
+    inner = branch(second, [f"{k}.5" for k in range(second.size)], {})
+    leaves = [inner if k % 100 == 7 else f"{-k}" for k in range(first.size)]  # all else would take a minute
+    with sqlite3.connect(":memory:") as base:
+        X.to_sql("t", base, index=False)
+        found = pd.read_sql_query(f"SELECT {branch(first, leaves, {})} AS leaf FROM t AS t", base)["leaf"]
+    codes = binned.codes
+    assert (found == np.where(codes[0] % 100 == 7, codes[1] + 0.5, -codes[0].astype(float))).all()
 
 
 @pytest.mark.parametrize("run", [in_sqlite, in_duckdb])

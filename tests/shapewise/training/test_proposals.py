@@ -117,6 +117,17 @@ def test_a_rare_level_is_proposed_only_where_both_parts_have_it():
     assert first_kind(Table.of(frame), "kind", held)[0] == "binary"
 
 
+def test_what_is_proposed_first_has_rows_enough_for_bands():
+    """Bands are drawn from halves of the training rows, and each half has every class."""
+    y = pd.Series(["one"] * 3 + ["few"] * 4 + ["seldom"] * 20 + ["often"] * 173)
+    held = np.zeros(200, bool)
+    held[[0, 3, 7, 8, 30, 31]] = True  # leaves two, three and eighteen
+    levels = ["few", "often", "one", "seldom"]
+    assert positive_first(y, held, levels) == "seldom"
+    assert classes_first(y, held) == ["often", "seldom"]
+    assert positive_first(y[:7], held[:7], ["few", "one"]) == "one"  # no level has: then any that can be trained
+
+
 def test_a_text_of_many_levels_is_no_first_target():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(

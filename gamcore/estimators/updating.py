@@ -155,6 +155,8 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
                 n_threads=n_threads(self.n_jobs),
             )
         )
+        # Rows to come may lie beside any cut, so the counts do not know what does; the model of these rows does.
+        self.model_ = replace(self._additive, bins=binned.bins)
 
     def _check_kept(self) -> None:
         """Raise TableError where a model cannot be boosted from counts."""

@@ -18,7 +18,7 @@ import pandas as pd
 from gamcore.data.labels import cut
 from gamcore.explain.places import Place
 from gamcore.model.scales import Scale, no_effect
-from gamcore.numbers import decimals_of, exact, fixed, percent, within
+from gamcore.numbers import count, decimals_of, exact, fixed, percent, within
 from gamcore.types import Bools, Floats
 
 Kind = Literal[
@@ -86,12 +86,20 @@ class Claim:
             case "differs" if self.also is not None:
                 return f"{self.effect()}{' points' * (self.scale == 'points')} where {place} and {self.also.words}"
             case "differs":
-                return f"{cut(place, LONGEST_LEVEL)} {self.effect()}"
+                return f"{self._level()} {self.effect()}"
             case "rises overall" | "falls overall":
                 return f"{self.kind}, by how much is unclear"
             case "somewhere":
                 return SOMEWHERE
         return NO_CLEAR_EFFECT
+
+    def _level(self) -> str:
+        """Return the level, cut; where it is several, and that is cut off, how many."""
+        assert self.where is not None
+        words, n = self.where.words, len(self.where.levels)
+        if n < 2 or len(words) <= LONGEST_LEVEL:
+            return cut(words, LONGEST_LEVEL)
+        return f"{cut(words.partition(', … (')[0], LONGEST_LEVEL)} ({count(n)} levels)"
 
     def _from(self) -> str:
         assert self.where is not None

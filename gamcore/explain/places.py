@@ -126,7 +126,9 @@ def _end(curve: Curve | SurfaceAxis, border: int, upper: bool) -> _End:
         near, (low, high) = high, (max(float(np.nextafter(low, np.inf)), high - slack), high)
     if low > high:  # the values beside are not known
         edge = float(curve.edges[border])
-        near, low, high = edge, edge - CLOSE * abs(edge), edge + CLOSE * abs(edge)
+        narrowest = float(np.diff(curve.edges[max(border - 1, 0) : border + 2]).min())
+        slack = min(CLOSE * abs(edge), narrowest / FINEST)  # days as 20240131 are millionths apart
+        near, low, high = edge, edge - slack, edge + slack
     text = roundest(by * low, by * high, by * near)
     if curve.measure.form in ("whole number", "two decimals", "money"):  # as chosen, where that cuts the same rows
         chosen = curve.measure.number(read(text), text)

@@ -20,7 +20,7 @@ from gamcore.data.dates import days_of
 from gamcore.data.table import Table, learn_features, read_feature
 from gamcore.explain.claims import NO_CLEAR_EFFECT, Claim
 from gamcore.explain.curves import Curve
-from gamcore.explain.places import MISSING, place_of
+from gamcore.explain.places import MISSING, Place, place_of
 from gamcore.explain.sentences import LONGEST, claim_of_pair, claims_of, read_curve, read_surface
 from gamcore.model.losses import LOSSES
 from gamcore.numbers import roundest, within
@@ -116,6 +116,26 @@ def test_rows_refute_what_is_false_of_a_pair():
         assert not false.holds(cells, scores)
 
 
+@pytest.mark.parametrize("keep_tables", [False, True])
+def test_places_of_days_that_are_numbers_have_the_rows_that_are_counted(keep_tables, tmp_path):
+    """Millionths of such numbers are weeks; the app keeps counts, which do not know the values beside a cut."""
+    rng = np.random.default_rng(0)
+    days = pd.date_range("1975-01-03", periods=800, freq="7D").strftime("%Y%m%d").astype(int)
+    X = pd.DataFrame({"day": days, "x": rng.normal(size=800)})
+    y = np.sin(np.arange(800) / 60) + rng.normal(size=800)
+    model = GAMRegressor(random_state=0, bands=30, keep_tables=keep_tables).fit(X, y)
+    model.save(tmp_path / "a.gamx")
+    for one in (model, load_model(tmp_path / "a.gamx")):
+        curve = one.explain_shape("day")
+        effects = one.model_.terms[0].scores[encode_table(X, one.model_.bins)[0]]
+        claims = claims_of(curve)
+        assert any(claim.ends for claim in claims)
+        for claim in claims:
+            assert claim.holds(X["day"].to_numpy(), effects), claim
+        unknown = replace(curve, beside=np.empty((2, 0)))
+        assert all(claim.holds(X["day"].to_numpy(), effects) for claim in claims_of(unknown))
+
+
 def small(seed, n=240, noise=0.5):
     """A table of two classes that one column nearly separates, and four that say nothing."""
     rng = np.random.default_rng(seed)
@@ -176,6 +196,19 @@ def test_rows_refute_what_is_false():
     ):
         assert not false.holds(X["a"], effects)
     assert not Claim("no clear effect", None, float("nan"), (1.0, 2.0), "link").holds(X["a"], effects)
+
+
+def test_several_levels_that_are_cut_are_still_several():
+    names = ("Western Technical College", *"bcd")
+    said = {
+        "Western Technical College": ("Western Technical Colle… +0.2", names[:1]),
+        "Western Technical College, … (4 levels)": ("Western Technical Colle… (4 levels) +0.2", names),
+        "Western Technical College, b, c, ...": ("Western Technical Colle… (4 levels) +0.2", names),
+        "b, … (3 levels)": ("b, … (3 levels) +0.2", names[1:]),
+    }
+    for label, (words, levels) in said.items():
+        claim = Claim("differs", Place(label, levels=levels), 0.18, (0.1, 0.3), "link")
+        assert claim.words() == words
 
 
 def test_a_column_of_zeros_and_amounts_is_read_from_its_neighbourhoods():

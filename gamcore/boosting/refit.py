@@ -33,6 +33,9 @@ it in few rounds, and the next one goes on where the validation loss asks for mo
 BEND_TOLERANCE: Final = 1e-3
 """By how much a round has to lower the validation loss, relatively, for its stage of smoothers to go on."""
 
+ENOUGH: Final = 1e-6
+"""Share of the variance of a target below which what is left is not learnt: a thousandth of its deviation."""
+
 
 @dataclass(frozen=True)
 class Refit:
@@ -190,19 +193,21 @@ class RefitState:
         Rounds of small steps suit steep shapes better.
         Coarse rounds find most of each shape in a fraction of the steps; they end at the first round that fails to
         lower the validation loss. Fine rounds end when `early_stopping_rounds` of them have not lowered it by a
-        relative `tolerance` (sooner early in a refit, see `early_stopping.StopRule`).
+        relative `tolerance` (sooner early in a refit, see `early_stopping.StopRule`). Nearly nothing left to learn ends
+        all of them (`ENOUGH`): the loss of a target without noise would fall for thousands of rounds.
         """
         parameters, fine, no_end = self.parameters, self.settings(), self.parameters.max_rounds
         n_greedy = ceil(parameters.greedy_ratio * self.problem.table.active.size)
-        rule = StopRule(parameters.early_stopping_rounds, parameters.tolerance)
+        enough = self._enough()
+        rule = StopRule(parameters.early_stopping_rounds, parameters.tolerance, enough)
         stages = [RoundStage(fine, rule, n_greedy, no_end)]
         if self.by_aic:  # others are for trees, and their best rounds would not be those of the hat matrix
             return stages
         if self.split.valid.size and parameters.coarse_leaves > parameters.max_leaves:
             coarse = fine._replace(max_leaves=parameters.coarse_leaves)
-            stages.insert(0, RoundStage(coarse, StopRule(1, parameters.tolerance), n_greedy, no_end))
+            stages.insert(0, RoundStage(coarse, StopRule(1, parameters.tolerance, enough), n_greedy, no_end))
         if any(parameters.learners) and self.split.valid.size:
-            quick = StopRule(1, BEND_TOLERANCE)
+            quick = StopRule(1, BEND_TOLERANCE, enough)
             stages = [one._replace(settings=one.settings._replace(bend=BENDS[-1])) for one in stages]
             stages[:0] = [RoundStage(fine._replace(bend=bend), quick, n_greedy, no_end) for bend in BENDS[:-1]]
         small, smooth = (
@@ -213,6 +218,19 @@ class RefitState:
         if smooth:
             stages.insert(0, RoundStage(fine._replace(random=True), rule, n_greedy, smooth))
         return stages
+
+    def _enough(self) -> float:
+        """Return the validation loss at which nothing is left to learn: as a share of the variance of those rows' own
+        targets, not of their distance from the mean of others, which one value may set."""
+        groups = self.split.valid
+        if not (self.problem.loss.is_additive and groups.size) or self.by_aic:
+            return -np.inf
+        return ENOUGH * (float(self.course.losses[BEST]) - self._mean_left(groups) ** 2)
+
+    def _mean_left(self, groups: NDArray[np.int64]) -> float:
+        """Return the mean residual of the rows of some groups where curves are flat."""
+        rows = rows_of(self.problem.table, groups)
+        return float(np.average(self._response[rows], weights=self.problem.row_weight[rows]))
 
     def settings(self) -> Settings:
         """Return the settings of the final trees."""

@@ -98,6 +98,10 @@ class TableState(RefitState):
         known = kernels.explained(self.problem.table, self.tables, groups, self.base, self.fit.curves, left)
         return float((squares(self.tables, groups, self.base) - known) / weight)
 
+    def _mean_left(self, groups: NDArray[np.int64]) -> float:
+        weight, target = self.tables.group[groups, :2].sum(axis=0)
+        return float(target / weight) - self.base
+
     def train_loss(self) -> float:
         """Return the mean loss of the training rows; recomputed, so that watching changes nothing."""
         groups = self.tables.group.shape[0]

@@ -46,11 +46,13 @@ class Course(NamedTuple):
 class StopRule(NamedTuple):
     """When a refit has stalled: after `patience` rounds without a relative improvement of `tolerance`.
 
-    A young refit gets less patience: half the rounds up to its last improvement, but at least LEAST_PATIENCE.
+    A young refit gets less patience: half the rounds up to its last improvement, but at least LEAST_PATIENCE. A loss of
+    `enough`, or less, ends it at once.
     """
 
     patience: int
     tolerance: float
+    enough: float = -np.inf
 
 
 def make_course(
@@ -105,7 +107,7 @@ def judge(loss: float, fit: Fit, rule: StopRule, course: Course) -> bool:
         course.losses[MARK] = loss
         course.counts[MARK_ROUND] = now
     patience = lesser(rule.patience, greater(LEAST_PATIENCE, course.counts[MARK_ROUND] // 2))
-    return bool(now - course.counts[MARK_ROUND] >= patience)
+    return bool(now - course.counts[MARK_ROUND] >= patience or loss <= rule.enough)
 
 
 @kernel

@@ -1,4 +1,5 @@
-"""Where no rows validate, a fit ends once its training loss has converged: straight lines are then those of a GLM."""
+"""Where no rows validate, a fit ends once its training loss has converged: straight lines are then those of a GLM.
+Where a target has no noise, it ends when nearly nothing is left to learn."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import pytest
 import statsmodels.api as sm
 
 from gamcore import GAMClassifier, GAMRegressor
+from gamcore.boosting import refit
 
 ALL = {"shapes": "linear", "validation_fraction": 0.0, "outer_bags": 1, "max_rounds": 5000, "random_state": 0}
 LOG = sm.families.links.Log()
@@ -57,3 +59,38 @@ def test_what_is_watched_does_not_move_the_end():
     watched = GAMRegressor(**ALL, callback=lambda progress: rounds.append(progress.round)).fit(X, y)
     np.testing.assert_array_equal(alone.predict(X), watched.predict(X))
     assert rounds[-1] == alone.n_rounds_ < 5000
+
+
+def squares():
+    """A target that is the square of a feature, as strangers' tables have them."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(25, 65, 4000), "other": rng.normal(size=4000)})
+    return X, (X["age"] / 40.0) ** 2
+
+
+@pytest.mark.parametrize("keep_tables", [False, True])
+def test_a_target_without_noise_is_not_learnt_for_ever(keep_tables):
+    X, y = squares()
+    fitted = GAMRegressor(keep_tables=keep_tables, random_state=0).fit(X, y)
+    assert fitted.n_rounds_ < 1000
+    assert np.mean((y - fitted.predict(X)) ** 2) < 1e-5 * y.var()
+
+
+@pytest.mark.parametrize("keep_tables", [False, True])
+def test_one_huge_value_does_not_make_all_else_learnt_enough(keep_tables, monkeypatch):
+    X, y = squares()
+    y.iloc[0] = 1e7
+    errors = []
+    for enough in (refit.ENOUGH, 0.0):
+        monkeypatch.setattr(refit, "ENOUGH", enough)
+        off = y - GAMRegressor(keep_tables=keep_tables, random_state=0, max_rounds=300).fit(X, y).predict(X)
+        errors.append(np.mean(off[1:] ** 2))
+    assert errors[0] == pytest.approx(errors[1], rel=0.01)
+
+
+def test_a_target_with_noise_is_learnt_as_before(monkeypatch):
+    X, score, rng = rows(0.0)
+    y = score + 0.01 * rng.normal(size=len(X))
+    here = GAMRegressor(random_state=0).fit(X, y)
+    monkeypatch.setattr(refit, "ENOUGH", -np.inf)
+    np.testing.assert_array_equal(GAMRegressor(random_state=0).fit(X, y).predict(X), here.predict(X))

@@ -454,14 +454,14 @@ def test_validation_is_the_loss_of_the_moved_curves(loss):
     assert course.validate(table, state, fit, loss, watched) == pytest.approx(expected)
 
 
-def judged(losses, patience, tolerance=0.0):
+def judged(losses, patience, tolerance=0.0, enough=-np.inf):
     """Return the round at which a refit with these validation losses stalls (0: never), and its best round."""
     watched = course.make_course(1, np.array([0]), 1.0, np.float64)
     watched.losses[:] = 9.0
     fit = make_fit(1, no_change(SQUARED), np.float64)
     for number, loss in enumerate(losses, 1):
         fit.curves[:] = number
-        if course.judge(loss, fit, course.StopRule(patience, tolerance), watched):
+        if course.judge(loss, fit, course.StopRule(patience, tolerance, enough), watched):
             break
     else:
         number = 0
@@ -484,6 +484,13 @@ def test_a_loss_that_creeps_does_not_train_for_nothing():
     creeping = list(1.0 - 1e-7 * np.arange(200))
     stalled, best = judged(creeping, 10, tolerance=1e-5)
     assert stalled == best == 1 + 5
+
+
+def test_a_loss_that_is_small_enough_ends_a_refit():
+    halving = list(0.5 ** np.arange(1.0, 30.0))
+    assert judged(halving, 10) == (0, 29)
+    assert judged(halving, 10, enough=0.5**7) == (7, 7)
+    assert judged(halving, 10, enough=np.nan) == (0, 29)
 
 
 def test_without_validation_nothing_stalls_and_the_last_round_counts():

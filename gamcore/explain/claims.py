@@ -18,7 +18,7 @@ import pandas as pd
 from gamcore.data.labels import cut
 from gamcore.explain.places import Place
 from gamcore.model.scales import Scale, no_effect
-from gamcore.numbers import count, decimals_of, exact, fixed, percent, within
+from gamcore.numbers import MOST_DECIMALS, count, decimals_of, exact, fixed, percent, read, within
 from gamcore.types import Bools, Floats
 
 Kind = Literal[
@@ -73,7 +73,7 @@ class Claim:
     def words(self) -> str:
         """Return the claim as a part of a sentence."""
         place = "" if self.where is None else self.where.words
-        share = f", where {percent(self.share, 0)} of rows are" if self.says_share else ""
+        share = f", where {self._share_in_words()} of rows are" if self.says_share else ""
         match self.kind:
             case "rises" | "falls":
                 return f"{self.kind} {self._size()} {self._from()}{share}"
@@ -92,6 +92,11 @@ class Claim:
             case "somewhere":
                 return SOMEWHERE
         return NO_CLEAR_EFFECT
+
+    def _share_in_words(self) -> str:
+        """Return the share in whole percent; 100% is all."""
+        text = percent(self.share, 0)
+        return "over 99%" if text == "100%" and self.share < 1 else text
 
     def _level(self) -> str:
         """Return the level, cut; where it is several, and that is cut off, how many."""
@@ -112,7 +117,7 @@ class Claim:
             if self.value > LARGEST_FACTOR:
                 return f"by a factor of over {fixed(LARGEST_FACTOR, 0)}"
             decimals = max(decimals_of([self.value], 2), decimals_of([self.value - 1], 1))  # 1.02 is not 1.0
-            return f"by a factor of {within(self.value, self.interval, decimals)}"
+            return f"by a factor of {self._factor(decimals)}"
         if self.scale == "points":
             return f"{within(self.value, self.interval, 0 if self.value >= 10 else 1)} points"
         return f"by {within(self.value, self.interval, decimals_of([self.value]))}"
@@ -125,7 +130,15 @@ class Claim:
             return f"over ×{fixed(LARGEST_FACTOR, 0)}"
         if self.value < 1 / LARGEST_FACTOR:
             return f"under ×{exact(1 / LARGEST_FACTOR)}"
-        return f"×{within(self.value, self.interval, self.decimals)}"
+        return f"×{self._factor(self.decimals)}"
+
+    def _factor(self, decimals: int) -> str:
+        """Return the value as a factor; one that is clear of 1 is not written as 1."""
+        low, high = self.interval
+        text = within(self.value, self.interval, decimals)
+        if read(text) != 1 or self.value == 1 or low <= 1 <= high:
+            return text
+        return fixed(self.value, min(-math.floor(math.log10(abs(self.value - 1))), MOST_DECIMALS))
 
     def holds(
         self, cells: Any, effects: Floats, weight: Floats | None = None, shown: Callable[[Floats], Floats] | None = None

@@ -43,6 +43,7 @@ class Connection:
         self.client = client
         self._started: list[weakref.ref[Any]] = []  # a result is kept as long as somebody holds its future
         self._alone_since: float | None = None
+        self._is_answered = False  # by the scheduler, since there were workers
         self._looked = 0.0
         self._check_versions()
 
@@ -156,11 +157,12 @@ class Connection:
         self._looked = now
         there = self._answered()
         if there:
-            self._alone_since = None
+            self._alone_since, self._is_answered = None, False
             return
+        self._is_answered |= there is not None  # a scheduler that has just lost its workers may be slow to say so
         self._alone_since = self._alone_since or now
         if now - self._alone_since > GRACE_SECONDS:
-            raise ClusterError(NO_SCHEDULER if there is None else NO_WORKERS)
+            raise ClusterError(NO_WORKERS if self._is_answered else NO_SCHEDULER)
 
     @property
     def is_connected(self) -> bool:

@@ -64,6 +64,7 @@ def arrays_of(model: AdditiveModel) -> Arrays:
         raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
     arrays: Arrays = {
         **edge_arrays(model.bins),
+        **beside_arrays(model.bins),
         **refit_arrays(model),
         "counts": np.concatenate([np.empty(0), *[term.counts for term in model.terms]]),
     }
@@ -73,7 +74,6 @@ def arrays_of(model: AdditiveModel) -> Arrays:
         arrays["cells"] = np.stack([filled, counts[filled]]).astype(np.float64)
     if model.halves is not None:
         arrays |= {HALF + name: array for name, array in refit_arrays(model.halves).items()}
-        arrays |= beside_arrays(model.bins)
     return arrays
 
 
@@ -131,7 +131,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         **({"evenness": model.halves.evenness} if model.halves and model.halves.evenness < 1 else {}),
         **with_required(bins_entry(model.bins), signs_entry(model), edits),
         **({"shapes": list(model.shapes)} if model.shapes else {}),
-        **(beside_entry(model.bins) if model.halves is not None else {}),
+        **beside_entry(model.bins),
     }
 
 

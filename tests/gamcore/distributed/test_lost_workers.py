@@ -93,7 +93,7 @@ LOST = {"workers": "All workers of the cluster are gone: start", "scheduler": "T
 @pytest.mark.parametrize("stage", ["reading the table", "main effects"])
 @pytest.mark.parametrize("who", LOST)
 def test_where_all_are_gone_a_sentence_says_so(who, stage, monkeypatch, tmp_path):
-    monkeypatch.setattr(connection, "GRACE_SECONDS", 2.0)
+    monkeypatch.setattr(connection, "GRACE_SECONDS", 5.0)
     table = mixed_table()[[*COLUMNS, "good"]]
     with bare_cluster(tmp_path) as processes:
 

@@ -29,6 +29,7 @@ from tests.support.random_models import OBJECTIVES, fitted
 
 MOMENT = r"[-\d.,]+(?: \d\d:\d\d:\d\d(?:\.\d+)?)?"
 SHARE = re.compile(rf"(?:from|around) ({MOMENT})(?: to ({MOMENT}))?, where (\S+)% of rows are")
+FIT = {"outer_bags": 2, "max_rounds": 20, "random_state": 0}
 N_FITS = 8 * len(OBJECTIVES)
 
 
@@ -287,6 +288,16 @@ def test_a_printed_range_has_the_rows_of_its_bins(values, form):
 )  # fmt: skip
 def test_digits_are_those_that_the_interval_leaves(value, interval, said):
     assert within(value, interval, 3) == said
+
+
+def test_a_file_without_bands_keeps_the_values_beside_cuts(tmp_path):
+    """The app adds bands to a model that it reads from its file."""
+    X = pd.DataFrame({"a": np.random.default_rng(0).normal(size=400)})
+    for model, y in ((GAMRegressor(**FIT), X["a"]), (GAMClassifier(**FIT), np.digitize(X["a"], [-0.5, 0.5]))):
+        model.fit(X, y).save(tmp_path / "a.gamx")
+        for one, again in zip(model.model_.bins, load_model(tmp_path / "a.gamx").model_.bins, strict=True):
+            assert one.beside.size > 0
+            np.testing.assert_array_equal(again.beside, one.beside)
 
 
 def test_a_file_of_several_classes_keeps_what_is_said(tmp_path):

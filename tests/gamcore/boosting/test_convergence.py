@@ -88,6 +88,7 @@ def test_one_huge_value_does_not_make_all_else_learnt_enough(keep_tables, monkey
     assert errors[0] == pytest.approx(errors[1], rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_target_with_noise_is_learnt_as_before(monkeypatch):
     X, score, rng = rows(0.0)
     y = score + 0.01 * rng.normal(size=len(X))

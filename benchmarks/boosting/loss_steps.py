@@ -38,14 +38,14 @@ REFERENCE = {"squared": "squared", "poisson": "squared", "gamma": "squared", "lo
 
 
 def step_nanoseconds(name: str, n_rows: int, seconds: float) -> float:
-    """Return the CPU nanoseconds per row of a step, over about `seconds` of them."""
+    """Return the CPU nanoseconds per row of a step, over about `seconds` of them, at least one call."""
     loss = LOSSES[name]
     work = make_workload(make_table(n_rows, FEATURES, ROW_GROUPS), loss)
     settings = make_settings(loss, N_BAGS)._replace(learning_rate=1e-6)  # states stay those of a usual fit
     rounds, course = grouped(work, settings, DEFAULTS.subsample), no_course(work)
     rounds.run(settings, 0, NEVER, course, 2)
     began, ran = time.process_time(), 0
-    while time.process_time() - began < seconds:
+    while not ran or time.process_time() - began < seconds:
         ran += rounds.run(settings, 0, NEVER, course, 8)[0]
     return 1e9 * (time.process_time() - began) / (ran * FEATURES * n_rows)
 

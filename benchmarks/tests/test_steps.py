@@ -16,6 +16,10 @@ def test_a_step_of_each_loss_is_timed(loss):
     assert loss_steps.step_nanoseconds(loss, n_rows=2000, seconds=0.001) > 0
 
 
+def test_a_step_is_timed_where_no_time_is_left():
+    assert loss_steps.step_nanoseconds("squared", n_rows=2000, seconds=0.0) > 0
+
+
 def test_the_parts_of_a_step_are_timed():
     points = steps.points(argparse.Namespace(rows=[2000], repeats=1, seconds=0.0001), bandwidth=1e9)
     assert {point["part"] for point in points} > {steps.WHOLE, "histograms", "cutting"}

@@ -126,12 +126,12 @@ def test_growth_is_the_slope_after_the_warm_up():
 
 def test_goals_are_missed_one_by_one_and_growth_a_minute_only_in_a_soak():
     good = {
-        "errors": [], "reruns": {"p95": 1.0}, "mib_a_session": 1.0, "mib_a_minute": 5.0,
-        "load": {"forget": False, "sessions": 3}, "left": {"threads": 11}, "warm": {"threads": 9},
+        "errors": [], "reruns": {"p95": 1.0}, "mib_a_session": 1.0, "mib_a_minute": 5.0, "load": {"forget": False},
+        "left": {"threads": 9}, "warm": {"threads": 9},
     }  # fmt: skip
     assert load_report.missed(good) == []
-    bad = {"errors": ["e"], "reruns": {"p95": 2.0}, "mib_a_session": 2.0, "load": {"forget": True, "sessions": 3}}
-    for name, value in {**bad, "left": {"threads": 12}}.items():
+    bad = {"errors": ["e"], "reruns": {"p95": 2.0}, "mib_a_session": 2.0, "load": {"forget": True}}
+    for name, value in {**bad, "left": {"threads": 10}}.items():
         assert len(load_report.missed({**good, name: value})) == 1, name
     assert load_report.missed({**good, "reruns": load_report.quantiles([])}) == ["p95 of nan s"]  # nobody was served
 
@@ -146,4 +146,5 @@ def test_a_few_sessions_on_a_real_server():
     assert found["reruns"]["max"] < HANG
     assert "failed" not in found["fits"]
     assert found["mib_a_session"] < 60.0  # of a server whose caches are not full yet
-    assert found["left"]["threads"] < found["warm"]["threads"] + few.sessions  # a pool may begin one
+    left = found["left"]["threads"] - found["warm"]["threads"]
+    assert left < few.sessions / 2  # pools begin their threads when they need them; a leak is one for each session

@@ -16,6 +16,7 @@ from scipy import stats
 from gamcore import GAMClassifier, GAMRegressor, TableError, load_model, rank_pairs
 from gamcore.boosting import pair_ranking as ranking
 from gamcore.boosting import pair_selection as interactions
+from gamcore.boosting import refit
 from gamcore.boosting.loop import boost
 from gamcore.boosting.pair_stage import PairState, Start
 from gamcore.boosting.problem import Parameters
@@ -422,13 +423,14 @@ def test_nothing_is_left_of_an_earlier_fit():
 
 
 @pytest.mark.slow
-def test_a_cell_may_hold_more_rows_than_float32_can_count():
+def test_a_cell_may_hold_more_rows_than_float32_can_count(monkeypatch):
     """Two flags and 300,000 rows: the interaction is recovered, although one cell sums most of the rows."""
+    monkeypatch.setattr(refit, "ENOUGH", 0.0)  # to the last digits
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.random((300_000, 2)) < 0.95, columns=["a", "b"]).astype(float)
     y = 0.7 + 0.1 * (2 * X["a"] - 1) * (2 * X["b"] - 1)
     model = GAMRegressor(interactions=1, outer_bags=1, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.predict(X), y, atol=5e-4)  # a rest below a thousandth of the spread is left
+    np.testing.assert_allclose(model.predict(X), y, atol=2e-4)
     strength = model.rank_pairs(X, y + 0.0).loc[0, "strength"]
     share = X["a"].mean(), X["b"].mean()
     spread = 16 * share[0] * (1 - share[0]) * share[1] * (1 - share[1])

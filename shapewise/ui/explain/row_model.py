@@ -15,7 +15,7 @@ from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.gam import ClassView
 from gamcore.explain.curves import Breakdown
 from gamcore.model import output_names
-from gamcore.numbers import fixed, number, percent
+from gamcore.numbers import exact, fixed, number, percent
 from gamcore.types import Floats
 from shapewise.scoring.reasons import cell_text
 from shapewise.store.workspace import ModelAbout
@@ -74,8 +74,8 @@ class RowModel:
         return self.measure.gap(by, number(by, 4, signed=True))
 
     def say_truth(self, value: float) -> str:
-        """Return an actual target as text."""
-        return ("yes" if value else "no") if self.is_binary else self.say(value)
+        """Return an actual target as text: as it is, since nothing of it was estimated."""
+        return ("yes" if value else "no") if self.is_binary else self.measure.say(value, exact(value))
 
     def base_rate(self) -> float:
         """Return the base rate of the training rows, or the mean of their target: the one that curves start from."""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.numbers import number
+from gamcore.numbers import exact, number
 from shapewise.reports import recipes
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.review import review_of
@@ -87,7 +87,7 @@ def test_rows_have_the_rate_and_the_total_of_scored_files(trained):
         assert list(shown)[:3] == ["Rate", "Expected", "It was"]
         assert shown["Rate"] == number(first["rate"]), name
         assert shown["Expected"] == number(first["expected"]), name
-        assert shown["It was"] == number(first["was"]), name
+        assert shown["It was"] == exact(first["was"]), name
     app = open_page("models", model=model.id)
     app.session_state["elsewhere"] = True
     app.run()

@@ -70,8 +70,9 @@ def test_refusals_pass_word_by_word_and_leave_nothing(tmp_path):
     assert list((tmp_path / "old").iterdir()) == []
 
 
-READY = (
-    """import pathlib, sys; pathlib.Path(sys.argv[2], "progress.json").write_text('{"share": 0.5, "words": "x"}'); """
+READY = (  # at once, as the real child reports: half a report counts as a crash
+    "import sys; from pathlib import Path; from shapewise import processes; "
+    "processes.report(Path(sys.argv[2]), share=0.5, words='x'); "
 )
 
 

@@ -8,8 +8,9 @@ Each kind of number has one way to be written:
     within    the same, to what its interval leaves of it        +4.5   12
     exact     a number that somebody chose, as it is             0.05   2,500
     roundest  a cut, as round as the rows beside it allow        2,500
+    in_full   a cut as it is, to its last digit                  0.30000000000000004
     fixed     a metric, to as many decimals as its neighbours    0.699
-    percent   a share or a relative change                       28.4%   +7.1%
+    percent   a share or a relative change; all is all           28.4%   +7.1%   99.97%
     points    a difference between two shares                    +19.3 points
     factor    what odds are multiplied by                        ×1.25
 
@@ -31,6 +32,12 @@ LARGE: Final = 1e15
 
 SMALL: Final = 1e-6
 """Below, a number has an exponent: nobody counts so many zeros."""
+
+FAINTEST: Final = 1e-4
+"""Percent, nearer to which to nothing, or to all, nobody asks how near."""
+
+NO_ERROR: Final = 1e-10
+"""Percent, nearer to which to all, a share is all: sums of weights are no more exact."""
 
 EXACT_DIGITS: Final = 10
 MOST_DECIMALS: Final = 15
@@ -117,17 +124,25 @@ def roundest(low: float, high: float, near: float) -> str:
     exponent."""
     size = max(abs(low), abs(high))
     power = math.floor(math.log10(size)) + 1 if size else 0
+    ends = [Decimal(repr(float(end))) for end in (low, high, near)]  # as written: 302.12 is 302.12
     for exponent in range(power, power - ROUNDED_DIGITS, -1):
         unit = Decimal(1).scaleb(exponent)
-        first = (Decimal(low) / unit).to_integral_value(ROUND_CEILING)
-        last = (Decimal(high) / unit).to_integral_value(ROUND_FLOOR)
+        first = (ends[0] / unit).to_integral_value(ROUND_CEILING)
+        last = (ends[1] / unit).to_integral_value(ROUND_FLOOR)
         if first <= last:
-            steps = min(max((Decimal(near) / unit).to_integral_value(ROUND_HALF_EVEN), first), last)
+            steps = min(max((ends[2] / unit).to_integral_value(ROUND_HALF_EVEN), first), last)
             text = f"{abs(steps * unit):,f}"
             text = f"-{text}" if steps < 0 else text
             if low <= read(text) <= high:
                 return text
-    return f"{Decimal(repr(near)):,f}"
+    return in_full(near)
+
+
+def in_full(value: float, times: int = 1) -> str:
+    """Return a finite number with all its digits, so that it reads back as itself; without an exponent. times : what it
+    is multiplied by, exactly."""
+    text = f"{Decimal(repr(float(value))) * times:,f}"
+    return bare(text) if value else "0"
 
 
 def read(text: str) -> float:
@@ -143,13 +158,20 @@ def place(value: float, span: float) -> str:
 
 
 def percent(share: float, decimals: int = 1, signed: bool = False) -> str:
-    """Return a share, or a relative change, in percent; a small one to two significant digits, so that it is not
-    zero."""
+    """Return a share, or a relative change, in percent. Near nothing and near all it has as many digits as it needs, so
+    that it is neither; beyond `FAINTEST`, only on which side it is."""
     if not math.isfinite(share):
         return UNKNOWN
-    value = 100 * share
-    lost = 0 < abs(value) <= 0.5 * 10**-decimals
-    return f"{number(value, 2, signed) if lost else fixed(value, decimals, signed)}%"
+    value, near = 100 * share, 0.5 * 10**-decimals
+    size = abs(value)
+    left = 100 - size
+    if 0 < size < FAINTEST or NO_ERROR < left < FAINTEST:
+        end = math.copysign(FAINTEST if size < 1 else 100 - FAINTEST, value)
+        return f"{'under' if (size < 1) == (value > 0) else 'over'} {bare(fixed(end, 4, signed))}%"
+    if 0 < size <= near:
+        return f"{number(value, 2, signed)}%"
+    decimals = max(decimals, -math.floor(math.log10(left))) if NO_ERROR < left <= near else decimals
+    return f"{fixed(value, decimals, signed)}%"
 
 
 def points(value: float, decimals: int = 1) -> str:

@@ -18,8 +18,11 @@ from benchmarks.wild.rows import CurveOnRows, Effects, curves
 from benchmarks.wild.tables import Stranger, sample
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.data.columns import TableError
+from gamcore.decide.rules import Range
 from gamcore.decide.segments import HeldOutRows, suggest_by
 from gamcore.explain.sentences import read_curve
+from gamcore.viz.files.parts import Report, ReportPart
+from gamcore.viz.files.report import to_report
 from shapewise.ingest.read import read_file
 
 pytestmark = pytest.mark.slow
@@ -43,6 +46,15 @@ def model():
         ("x: rises by 5 from 50 to 99, where 25% of rows are", ""), ("x: rises by 5 around 50", ""),
         ("x: rises by 5 from 50 to 99, where 35% of rows are", "share"),
         ("x: rises by 5 from 50 to 99, where -25% of rows are", "share"),
+        ("x: rises by 5 from 1 to 199, where 99.5% of rows are", ""),
+        ("x: rises by 5 from 1 to 199, where over 99% of rows are", ""),
+        ("x: rises by 5 from 1 to 199, where 100% of rows are", "share"),
+        ("x: rises by 5 from 4 to 199, where over 99% of rows are", "share"),
+        ("x: rises by 5 from 0 to 199, where over 99% of rows are", "share"),
+        ("x: above average (+9.9) around 199, where under 1% of rows are", ""),
+        ("x: above average (+9.9) around 199, where 0.50% of rows are", ""),
+        ("x: above average (+9.9) around 199, where 0% of rows are", "share"),
+        ("x: above average (+9.8) from 197 to 199, where under 1% of rows are", "share"),
         ("x: falls by 5 from 50 to 99, where 25% of rows are", "direction"),
         ("x: rises by 35 from 50 to 99", "size"), ("x: rises by 0 from 50 to 99", "sign"),
         ("x: rises by 5 from 150 to 259", "range"), ("x: rises by 5 from 99 to 50", "range"),
@@ -115,6 +127,16 @@ def test_segments_that_count_otherwise(model):
             assert {fault.kind for fault in check_segments.of_segment(other, frame, rows, None)} == {"segment"}
 
 
+def test_a_segment_that_is_printed_as_another(model, monkeypatch):
+    fitted, frame, y = model
+    rows = y.to_numpy(float)
+    made = suggest_by(HeldOutRows(fitted.single, frame, rows), train_share=fitted.train_share)
+    segment = next(one for one in made if isinstance(one.rule, Range))
+    assert not list(check_segments.of_segment(segment, frame, rows, None))
+    monkeypatch.setattr("gamcore.decide.rules.cut_in_words", lambda end, *_: f"{end + 0.2:.1f}")
+    assert {fault.kind for fault in check_segments.of_segment(segment, frame, rows, None)} == {"segment"}
+
+
 def test_sql_off_by_a_thousandth(model, monkeypatch):
     fitted, frame, _ = model
     assert not list(check_rows.sql(fitted, frame))
@@ -157,6 +179,13 @@ def test_a_scored_file_that_says_otherwise(model, tmp_path):
 )  # fmt: skip
 def test_pages_with_numbers_that_are_none(page, n):
     assert len(list(check_rows.report(page.encode(), {"known-nan"}))) == n
+
+
+@pytest.mark.parametrize(("said", "n"), [("rises by 5", 0), ("+0.583 nan", 1), ("known-nan 1.2e-07", 1)])
+def test_slides_with_numbers_that_are_none(said, n):
+    for part in (ReportPart("A slide", (said,)), ReportPart("A slide", table=[["part", "height"], [said, "1"]])):
+        file = to_report(Report("A report", "", (part,)), "pptx")
+        assert len(list(check_rows.slides(file, {"known-nan"}))) == n
 
 
 STRANGE = pd.DataFrame({

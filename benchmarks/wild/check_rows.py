@@ -7,11 +7,13 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from functools import reduce
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from pptx import Presentation
 
 from benchmarks.wild.faults import Fault
 from benchmarks.wild.rows import views
@@ -119,9 +121,25 @@ def report(page: bytes, known: set[str]) -> Iterator[Fault]:
     alts = re.findall(r'(?:alt|aria-label|title)="([^"]*)"', text)
     for failed in FAILED.findall(text):
         yield Fault("report", said=html.unescape(failed), right="a part that can be made")
-    lines = [html.unescape(one).strip() for one in [*alts, *re.split(r"<[^>]*>", text)]]
+    yield from of_lines((html.unescape(line) for line in [*alts, *re.split(r"<[^>]*>", text)]), known)
+
+
+def slides(file: bytes, known: set[str]) -> Iterator[Fault]:
+    """Yield what texts, tables, charts and notes of slides say that no slide should. known : texts of the table."""
+    lines: list[str] = []
+    for slide in Presentation(BytesIO(file)).slides:
+        lines += slide.notes_slide.notes_text_frame.text.splitlines() if slide.has_notes_slide else []
+        for shape in slide.shapes:
+            lines += shape.text_frame.text.splitlines() if shape.has_text_frame else []
+            lines += [cell.text for row in shape.table.rows for cell in row.cells] if shape.has_table else []
+            lines += [str(label) for label in shape.chart.plots[0].categories] if shape.has_chart else []
+    yield from of_lines(lines, known)
+
+
+def of_lines(lines: Iterable[str], known: set[str]) -> Iterator[Fault]:
+    """Yield lines with a number that is none, or an exponent. known : texts of the table, which they may have."""
     odd = sorted((name for name in known if BAD.search(name)), key=len, reverse=True)
-    for line in dict.fromkeys(lines):
+    for line in dict.fromkeys(one.strip() for one in lines):
         match = BAD.search(reduce(lambda rest, name: rest.replace(name, "…"), odd, line))
         if match:
             yield Fault("report", said=line[:300], right=f"no {match[0]}")

@@ -12,12 +12,15 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.wild.faults import Fault
-from benchmarks.wild.read_back import EXPONENT
+from benchmarks.wild.read_back import EXPONENT, is_share
 from benchmarks.wild.rows import views
+from gamcore.decide.rules import Rule, rounded
 from gamcore.decide.segments import HeldOutRows, Segment, suggest_by
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
+from gamcore.numbers import percent
 from gamcore.types import Bools
 from shapewise.training.dataset import Data
+from tests.support.read_rules import rows_as_printed
 
 CLOSE: Final = 1e-9
 
@@ -48,6 +51,11 @@ def of_segment(segment: Segment, rows: pd.DataFrame, y: Any, exposure: Any) -> I
     if int(inside.sum()) != evidence.inside or evidence.rows != len(rows):
         yield Fault("segment", said=f"{words}: {evidence.inside} of {evidence.rows} rows", right=f"{int(inside.sum())}")
         return
+    yield from _as_printed(segment.rule, rows)
+    yield from _as_printed(rounded(segment.rule, rows), rows)
+    share = percent(evidence.share)
+    if not is_share(share.removesuffix("%"), evidence.inside, evidence.rows):
+        yield Fault("share", said=f"{words}: {share} of rows", right=f"{evidence.inside} of {evidence.rows} rows")
     parts = (("inside", inside, evidence.mean), ("outside", ~inside, evidence.rest))
     for name, part, said in parts:
         size = float(part.sum()) if exposure is None else float(exposure[part].sum())
@@ -59,6 +67,13 @@ def of_segment(segment: Segment, rows: pd.DataFrame, y: Any, exposure: Any) -> I
         yield Fault(
             "segment", said=f"{words}: mean {evidence.mean!r} beyond its interval", right=f"{low!r} to {high!r}"
         )
+
+
+def _as_printed(rule: Rule, rows: pd.DataFrame) -> Iterator[Fault]:
+    """Yield where the words of a rule mean other rows than the rule."""
+    printed, inside = rows_as_printed(rule, rows), matches(rule.to_dict(), rows)
+    if printed is not None and (printed != inside).any():
+        yield Fault("segment", said=f"{rule.words()}: {int(printed.sum())} rows", right=f"{int(inside.sum())}")
 
 
 def matches(rule: dict[str, Any], rows: pd.DataFrame) -> Bools:

@@ -29,6 +29,7 @@ from gamcore.data.table import as_table
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.io.checks import ModelFileError
 from gamcore.io.formula import ScoringError
+from gamcore.viz.files.parts import Report
 from gamcore.viz.files.plot import ExportError
 from gamcore.viz.files.report import to_report
 from shapewise.ingest.common import ReaderError
@@ -147,7 +148,10 @@ def _read(met: Meeting, space: Workspace, model: str, spec: Spec, folder: Path) 
         write_scores(wanted, estimator, path, "", lambda share: None)
         met.faults += check_rows.scored(estimator, space.tables.read(spec.table)[spec.features], path)
     with met.stage("report"):
-        met.faults += check_rows.report(_page(space, model, estimator), _known(space, spec, data))
+        review, known = _review(space, model, estimator), _known(space, spec, data)
+        met.faults += check_rows.report(to_report(review, "html"), known)
+    with met.stage("slides"):
+        met.faults += check_rows.slides(to_report(review, "pptx"), known)
 
 
 def _explained(metrics: dict[str, float]) -> float:
@@ -158,8 +162,8 @@ def _explained(metrics: dict[str, float]) -> float:
     return 2 * metrics.get("auc", metrics.get("class_auc", 0.5)) - 1
 
 
-def _page(space: Workspace, model: str, estimator: GAMRegressor | GAMClassifier) -> bytes:
-    """Return the report of a model as a web page, with the items that the Report page begins with."""
+def _review(space: Workspace, model: str, estimator: GAMRegressor | GAMClassifier) -> Report:
+    """Return the report of a model, with the items that the Report page begins with."""
     about, label = space.models.about(model), ""
     if isinstance(estimator, GAMClassifier) and estimator.n_scores > 1:
         label = str(estimator.classes_[0])
@@ -167,7 +171,7 @@ def _page(space: Workspace, model: str, estimator: GAMRegressor | GAMClassifier)
     names = [str(name) for name in view.importance().frame().iloc[:, 0]]
     features = [name for name in names if name in {bins.feature.name for bins in estimator.model_.bins}]
     recipe = usual(about, features, None, None, "analyst", label)
-    return to_report(review_of(space, recipe, model), "html")
+    return review_of(space, recipe, model)
 
 
 def _known(space: Workspace, spec: Spec, data: Data) -> set[str]:

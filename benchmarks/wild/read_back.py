@@ -19,13 +19,14 @@ from gamcore.explain.claims import LONGEST_LEVEL
 
 NUMBER: Final = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 MOMENT: Final = rf"(?:\d{{4}}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d+)?)?|{NUMBER})"
+SHARE: Final = rf"(?:over |under )?{NUMBER}"
 MOVE: Final = re.compile(
     rf"(rises|falls) (by a factor of (?:over )?|by |)({NUMBER})( points)? "
-    rf"(?:from|around|at) ({MOMENT})(?: to ({MOMENT}))?(?:, where ({NUMBER})% of rows are)?"
+    rf"(?:from|around|at) ({MOMENT})(?: to ({MOMENT}))?(?:, where ({SHARE})% of rows are)?"
 )
 APART: Final = re.compile(
     rf"(above|below) average \((over |under )?(×?)({NUMBER})\) (?:from|around) ({MOMENT})(?: to ({MOMENT}))?"
-    rf"(?:, where ({NUMBER})% of rows are)?"
+    rf"(?:, where ({SHARE})% of rows are)?"
 )
 EFFECT: Final = rf"(?:over |under )?×?{NUMBER}"
 MORE: Final = re.compile(r"; (\d+) more levels?(?:;|$)")
@@ -119,16 +120,23 @@ def _of_place(said: str, place: Range, share: str, rows: Effects) -> Iterator[Fa
     slack = 0.01 * (high - low) + 1e-9 * max(abs(low), abs(high))
     if place.low > place.high or place.low < low - slack or place.high > high + slack:
         yield Fault("range", said=said, right=f"data from {low:.6g} to {high:.6g}")
-    if not share:
-        return
-    true = 100.0 * float(inside.mean())
-    if abs(true - value(share)) > half_digit(share) + 1e-9 and not _rounded_alike(true, share):
-        yield Fault("share", said=said, right=f"{true:.2f}% of rows")
+    if share and not is_share(share, int(inside.sum()), inside.size):
+        yield Fault("share", said=said, right=f"{inside.sum()} of {inside.size} rows")
 
 
-def _rounded_alike(true: float, share: str) -> bool:
-    """Return whether a share under 1% is written with as many digits as it needs."""
-    return "." not in share and abs(true - value(share)) <= 0.5 + 1e-9
+def is_share(text: str, part: int, whole: int) -> bool:
+    """Return whether a share in percent, as it was written, is that of some rows of all: to half a unit of its last
+    digit, or on the side that it says of a bound; nothing only where there is none, and all only where it is all."""
+    true, (side, _, bound) = 100.0 * part / whole, text.rpartition(" ")
+    number = value(bound)
+    if side == "over":
+        return number < true < 100
+    if side == "under":
+        return 0 < true < number
+    if number in (0, 100):
+        return part == whole * number / 100
+    digits = bound.partition(".")[2]
+    return abs(true - number) <= 0.5 * 10.0 ** -len(digits) + 1e-9
 
 
 def _of_direction(said: str, words: str, place: Range, rows: Effects) -> Iterator[Fault]:

@@ -10,7 +10,6 @@ Categories: a bin per level, the rare ones pooled into the last.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -125,14 +124,6 @@ class Bins:
         if self.pooled:
             codes[codes == self.unseen] = self.n_values
         return codes
-
-
-def cut_of(bins: Bins, k: int) -> float:
-    """Return where value bin k of a number or date begins, as a person would say it: for whole numbers, the first one
-    inside."""
-    value = float(bins.cuts[k - 1])
-    whole = bool((np.mod(bins.display, 1) == 0).all()) and bool((np.mod(bins.cuts, 0.5) == 0).all())
-    return math.ceil(value) if whole else value
 
 
 @dataclass(frozen=True)

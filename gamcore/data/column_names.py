@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, get_args
 
 from gamcore.data.columns import TableError
-from gamcore.numbers import bare, count, fixed, number
+from gamcore.numbers import bare, count, fixed, in_full, number, read
 
 NumberForm = Literal["automatic", "whole number", "two decimals", "percent", "money"]
 FORMS: Final[tuple[NumberForm, ...]] = get_args(NumberForm)
@@ -78,6 +78,14 @@ class Measure:
             case "money":
                 return fixed(value, 0 if value.is_integer() or abs(value) >= 1000 else 2)
         return automatic
+
+    def in_full(self, value: float) -> str:
+        """Return a number in its form where it reads back as itself, else with all its digits; without its unit."""
+        if self.form == "percent":
+            return in_full(value, 100)
+        whole = in_full(value)
+        said = [self.number(float(value), whole), *([fixed(value, 2)] if self.form == "money" else [])]
+        return next((text for text in said if "e" not in text and read(text) == value), whole)
 
     def dress(self, text: str) -> str:
         """Return a number, or a range of numbers, with its unit."""

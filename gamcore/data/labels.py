@@ -1,25 +1,8 @@
-"""Names of bins, so that a cut reads the same on a plot, in a rule and in a file."""
+"""Names of bins of levels, and of what has no room for its whole name."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from gamcore.data.column_names import PLAIN, Measure
-from gamcore.data.columns import Kind
-from gamcore.data.dates import as_date
-from gamcore.numbers import exact
-from gamcore.types import Floats
-
-
-def in_words(k: int, kind: Kind, edges: Floats, labels: tuple[str, ...], measure: Measure = PLAIN) -> str:
-    """Name bin k: its level, or its range."""
-    if labels:
-        return labels[k]
-    if kind == "date":
-        low, high = (str(as_date(e).date()) for e in edges[k : k + 2])
-        return low if low == high else f"{low} to {high}"
-    low, high = (measure.number(float(e), exact(float(e), 6)) for e in edges[k : k + 2])
-    return measure.dress(low if low == high else f"{low} to {high}")
 
 
 def labels_of(members: Sequence[Sequence[str]], rare: Sequence[str]) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.columns import Kind, read_dates, read_numbers, read_texts
+from gamcore.data.cuts import ranges_in_words
 from gamcore.data.table import Table
-from gamcore.numbers import exact
+from gamcore.numbers import in_full
 
 PLACE: Final = "place, which may stand for origin"
 SENSITIVE: Final = {
@@ -53,15 +54,14 @@ def groups_of(table: Table, column: str) -> pd.Series:
     series, kind = table.frame[column], table.kind(column)
     if kind in ("number", "date") and series.nunique() > MOST_GROUPS:
         values = pd.Series(read_dates(series) if kind == "date" else read_numbers(series), series.index)
-        parts = pd.qcut(values, 4, duplicates="drop")
+        parts = pd.qcut(values, 4, duplicates="drop").cat.remove_unused_categories()
         if parts.cat.categories.size < 2:  # most rows have one value
             often = values.mode()[0]
             named = values.eq(often).map({True: _say(often, kind), False: "other values"})
         else:
-            lowest = values.min()  # pandas opens the first part a little below it
-            ends = {part: f"{_say(max(part.left, lowest), kind)} to {_say(part.right, kind)}"
-                    for part in parts.cat.categories}  # fmt: skip
-            named = parts.astype(object).map(ends)
+            cells, places = values.to_numpy(float), parts.cat.codes.to_numpy(np.int64)
+            names = ranges_in_words(cells[places >= 0], places[places >= 0], kind)
+            named = parts.cat.rename_categories(names).astype(object)
         return named.where(values.notna(), "missing").astype(object)
     codes, names = read_texts(series)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
@@ -71,7 +71,7 @@ def groups_of(table: Table, column: str) -> pd.Series:
 
 
 def _say(value: float, kind: Kind) -> str:
-    return str(np.datetime64(round(value), "D")) if kind == "date" else exact(value, 6)
+    return str(np.datetime64(round(value), "D")) if kind == "date" else in_full(value)
 
 
 def parity(table: Table, column: str, assigned: NDArray[np.int64], names: list[str]) -> pd.DataFrame:

@@ -14,12 +14,13 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from gamcore.data.codes import MissingCodes
+from gamcore.data.codes import MissingCodes, code_of
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.columns import BOOLEANS, TableError, read_numbers
+from gamcore.data.cuts import cut_in_words
 from gamcore.data.dates import DAY, stamp
 from gamcore.data.table import Feature, Table, as_table, read_feature
-from gamcore.numbers import exact
+from gamcore.numbers import in_full
 from gamcore.types import Bools
 
 MOST_NAMED: Final = 6
@@ -91,7 +92,8 @@ class Range(Rule):
             raise RuleError(f"The range of {self.column!r} needs an end that is a number.")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise RuleError(
-                f"The range of {self.column!r} begins at {exact(self.low)} and ends before it, at {exact(self.high)}."
+                f"The range of {self.column!r} begins at {in_full(self.low)} and ends before it, at "
+                f"{in_full(self.high)}."
             )
         object.__setattr__(self, "low_in", self.low_in or self.low is None)  # an open end has one spelling only
         object.__setattr__(self, "high_in", self.high_in and self.high is not None)
@@ -114,7 +116,9 @@ class Range(Rule):
     def words(self, names: Names = AS_THEY_ARE) -> str:
         ends = []
         if self.low is not None and self.low == self.high and self.low_in and self.high_in:
-            return f"{names.column(self.column)} is {self._say(self.low, names)}"
+            code = "" if self.date else code_of(str(self.low), self.column, "number")
+            called = names.of(self.column).levels.get(code)
+            return f"{names.column(self.column)} is {called or self._say(self.low, names)}"
         if self.low is not None:
             since = ("from", "after") if self.date else ("at least", "above")
             ends.append(f"{since[not self.low_in]} {self._say(self.low, names)}")
@@ -124,9 +128,7 @@ class Range(Rule):
         return f"{names.column(self.column)} {' and '.join(ends)}"
 
     def _say(self, end: float, names: Names) -> str:
-        if not self.date:
-            return names.of(self.column).measure.say(end, exact(end))
-        return stamp(end).removesuffix(" 00:00:00")
+        return cut_in_words(end, names.of(self.column).measure, self.date)
 
     def to_dict(self) -> dict[str, Any]:
         plain: dict[str, Any] = {"column": self.column}

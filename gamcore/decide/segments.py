@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.binning import Bins, cut_of, encode_table
+from gamcore.data.binning import Bins, encode_table
+from gamcore.data.cuts import cut_of, is_two_valued
 from gamcore.data.table import Table, as_table
 from gamcore.decide.clusters import interval_by_clusters
 from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, both
@@ -311,12 +312,16 @@ def _runs(bins: Bins, curve: Curve, threshold: float, up: bool) -> list[tuple[Ru
 
 
 def range_of(bins: Bins, start: int, end: int) -> Rule:
-    """Return the rule of the value bins from `start` to `end` (exclusive); the outermost bins have open ends."""
+    """Return the rule of the value bins from `start` to `end` (exclusive): of a number that has two values, one of
+    them; else a range, in which the outermost bins have open ends. It has the training rows of these bins."""
     column, date = bins.feature.column, bins.feature.kind == "date"
     low = cut_of(bins, start) if start > 0 else None
     high = cut_of(bins, end) if end < bins.n_values else None
     if low is None and high is None:
         return Not(Missing(column))
+    if is_two_valued(bins):
+        value = float(bins.display[start])
+        return Range(column, value, value, high_in=True)
     return Range(column, low, high, date=date)
 
 

@@ -73,7 +73,7 @@ class Claim:
     def words(self) -> str:
         """Return the claim as a part of a sentence."""
         place = "" if self.where is None else self.where.words
-        share = f", where {self._share_in_words()} of rows are" if self.says_share else ""
+        share = f", where {percent(self.share, 0)} of rows are" if self.says_share else ""
         match self.kind:
             case "rises" | "falls":
                 return f"{self.kind} {self._size()} {self._from()}{share}"
@@ -92,11 +92,6 @@ class Claim:
             case "somewhere":
                 return SOMEWHERE
         return NO_CLEAR_EFFECT
-
-    def _share_in_words(self) -> str:
-        """Return the share in whole percent; 100% is all."""
-        text = percent(self.share, 0)
-        return "over 99%" if text == "100%" and self.share < 1 else text
 
     def _level(self) -> str:
         """Return the level, cut; where it is several, and that is cut off, how many."""

@@ -13,8 +13,9 @@ import pandas as pd
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import PAIR, PLAIN, Measure, free_name, members
 from gamcore.data.columns import Kind
+from gamcore.data.cuts import names_of_bins
 from gamcore.data.dates import as_date
-from gamcore.data.labels import in_words, labels_of
+from gamcore.data.labels import labels_of
 from gamcore.data.table import MONTHS, WEEKDAYS
 from gamcore.explain import support
 from gamcore.explain.importance import term_names
@@ -270,7 +271,11 @@ class Curve(Explanation):
 
     def place(self, k: int) -> str:
         """Return bin k in words: its level, or its range."""
-        return self.values[k] if self.values else in_words(k, self.kind, self.edges, self.labels, self.measure)
+        return (self.values or self.labels or self._ranges)[k]
+
+    @cached_property
+    def _ranges(self) -> tuple[str, ...]:
+        return names_of_bins(self.edges, self.between, self.display, self.kind, self.measure)
 
     @property
     def slope(self) -> tuple[float, float, float] | None:

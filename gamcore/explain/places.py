@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gamcore.data.dates import as_date, stamp
+from gamcore.data.cuts import FINEST, End, day_between, slack_of, window
 from gamcore.numbers import exact, read, roundest
 from gamcore.types import Bools, Ints
 
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from gamcore.explain.curves import Curve
     from gamcore.explain.surfaces import SurfaceAxis
 
-FINEST: Final = 200
-"""An end is rounded by at most this part of the axis where no value is near."""
-
-PARTS_OF_DAY: Final = (24, 1440, 86_400)
 CLOSE: Final = 1e-6
 """Relative distance at which a border is written where the values beside it are not known: six digits."""
 
@@ -51,14 +47,6 @@ class Place:
 
 
 MISSING: Final = Place("missing", levels=("",))
-
-
-@dataclass(frozen=True)
-class _End:
-    """One end of a printed range: as text, and the number that it says."""
-
-    text: str
-    value: float
 
 
 def place_of(curve: Curve | SurfaceAxis, bins: Ints) -> Place:
@@ -105,8 +93,7 @@ def typical_of(curve: Curve, bins: Ints) -> Place:
 
 def _slack(curve: Curve | SurfaceAxis) -> float:
     """Return by how much a number may be rounded where no other value is near."""
-    span = float(np.ptp(np.quantile(curve.display, [0.05, 0.95]))) or float(np.ptp(curve.edges))
-    return span / FINEST
+    return slack_of(curve.display, float(curve.edges[0]), float(curve.edges[-1]))
 
 
 def _by(curve: Curve | SurfaceAxis) -> float:
@@ -114,16 +101,13 @@ def _by(curve: Curve | SurfaceAxis) -> float:
     return 100.0 if curve.measure.form == "percent" else 1.0
 
 
-def _end(curve: Curve | SurfaceAxis, border: int, upper: bool) -> _End:
+def _end(curve: Curve | SurfaceAxis, border: int, upper: bool) -> End:
     """Return border `border` (K + 1) as the first number after it, or (upper) as the last before it."""
     low, high = _between(curve, border)
     if curve.kind == "date":
-        return _day(low, high, upper)
+        return day_between(low, high, upper)
     slack, by = _slack(curve), _by(curve)
-    if upper:  # from the last value before it to below the next
-        near, (low, high) = low, (low, min(float(np.nextafter(high, -np.inf)), low + slack))
-    else:
-        near, (low, high) = high, (max(float(np.nextafter(low, np.inf)), high - slack), high)
+    low, near, high = window(low, high, slack, upper)
     if low > high:  # the values beside are not known
         edge = float(curve.edges[border])
         narrowest = float(np.diff(curve.edges[max(border - 1, 0) : border + 2]).min())
@@ -133,7 +117,7 @@ def _end(curve: Curve | SurfaceAxis, border: int, upper: bool) -> _End:
     if curve.measure.form in ("whole number", "two decimals", "money"):  # as chosen, where that cuts the same rows
         chosen = curve.measure.number(read(text), text)
         text = chosen if low <= read(chosen) <= high else text
-    return _End(text, read(text) / by)
+    return End(text, read(text) / by)
 
 
 def _between(curve: Curve | SurfaceAxis, border: int) -> tuple[float, float]:
@@ -145,16 +129,3 @@ def _between(curve: Curve | SurfaceAxis, border: int) -> tuple[float, float]:
     known = curve.between
     edge = float(curve.edges[border])
     return (float(known[0, border - 1]), float(known[1, border - 1])) if known.size else (edge, edge)
-
-
-def _day(low: float, high: float, upper: bool) -> _End:
-    """Return a border between two moments as a day, or as a moment where both are on one day."""
-    own, other = (low, high) if upper else (high, low)
-    if math.isfinite(other) and math.floor(own) == math.floor(other):
-        for parts in PARTS_OF_DAY:
-            moment = (math.ceil(own * parts) if upper else math.floor(own * parts)) / parts
-            if low <= moment < high if upper else low < moment <= high:
-                return _End(stamp(moment), moment)
-        return _End(stamp(own), own)
-    day = math.floor(own)
-    return _End(str(as_date(day).date()), float(np.nextafter(day + 1.0, day)) if upper else float(day))

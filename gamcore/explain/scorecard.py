@@ -17,9 +17,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from gamcore.data.binning import Bins, cut_of
+from gamcore.data.binning import Bins
 from gamcore.data.column_names import AS_THEY_ARE, Names
-from gamcore.data.labels import in_words
+from gamcore.data.cuts import cut_in_words, cut_of
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.piecewise import error_of_refits, partitions
 from gamcore.explain.shown import shown
@@ -248,6 +248,6 @@ def _label(curve: Curve, bins: Bins, group: Ints) -> str:
         return "any value"
 
     def say(k: int) -> str:
-        return in_words(0, curve.kind, np.full(2, cut_of(bins, k)), (), curve.measure)
+        return cut_in_words(cut_of(bins, k), curve.measure, curve.kind == "date")
 
     return f"below {say(end)}" if first else f"{say(start)} or more" if last else f"{say(start)} to below {say(end)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -15,10 +16,10 @@ from gamcore.boosting.rows import Encoded
 from gamcore.data.binning import Bins, merge_bins
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import Kind
-from gamcore.data.labels import in_words
+from gamcore.data.cuts import names_of_bins
 from gamcore.explain.cell_support import around
 from gamcore.explain.curves import Curve, explain_shape
-from gamcore.explain.places import cell_of
+from gamcore.explain.places import cell_of, place_of
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explanation import Explanation
 from gamcore.model.additive import MOST_BINS, AdditiveModel, PairTerm, Term, reading_bins
@@ -60,7 +61,11 @@ class SurfaceAxis:
 
     def place(self, k: int) -> str:
         """Return bin k in words: its level, or its range."""
-        return self.values[k] if self.values else in_words(k, self.kind, self.edges, self.labels, self.measure)
+        return (self.values or self.labels or self._ranges)[k]
+
+    @cached_property
+    def _ranges(self) -> tuple[str, ...]:
+        return names_of_bins(self.edges, self.between, self.display, self.kind, self.measure)
 
     @property
     def size(self) -> int:
@@ -82,7 +87,7 @@ class SurfaceAxis:
             return f"{self.feature} is {' or '.join(self.labels[first:end])}"
         if self.values:
             return f"{self.feature} is {' or '.join(self.values[first:end])}"
-        return f"{self.feature} is {in_words(0, self.kind, self.edges[[first, end]], (), self.measure)}"
+        return f"{self.feature} is {place_of(self, np.arange(first, end)).words}"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import AS_THEY_ARE, PAIR, Names
 from gamcore.data.columns import TableError
+from gamcore.data.cuts import cut_in_words
 from gamcore.data.dates import days_of, stamp
 from gamcore.numbers import exact, number
 from gamcore.types import Ints
@@ -135,12 +136,12 @@ class Where:
     def words(self, names: Names = AS_THEY_ARE, feature: str = "") -> str:
         """Return the cells in words; empty for all values. feature : whose cells they are."""
 
-        def say(end: float) -> str:
-            if self.date:
-                return stamp(end).removesuffix(" 00:00:00")
-            return names.of(feature).measure.say(end, _short(end))
-
-        ends = [f"{word} {say(end)}" for word, end in (("from", self.low), ("below", self.high)) if end is not None]
+        measure = names.of(feature).measure
+        ends = [
+            f"{word} {cut_in_words(end, measure, self.date)}"
+            for word, end in (("from", self.low), ("below", self.high))
+            if end is not None
+        ]
         levels = ", ".join(names.level(feature, level) for level in self.levels[:MOST_NAMED])
         if len(self.levels) > MOST_NAMED:
             levels += f" and {len(self.levels) - MOST_NAMED} more levels"

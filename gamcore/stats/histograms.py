@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
-from gamcore.data.labels import in_words
+from gamcore.data.dates import as_date
 from gamcore.explanation import Explanation
+from gamcore.numbers import exact
 from gamcore.types import Floats
 
 BARS: Final = 30
@@ -40,11 +42,14 @@ class Overlay(Explanation):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per bar; missing cells come last, with their shares of all rows."""
-        places = [in_words(k, self.kind, self.edges, self.labels) for k in range(self.then.size)]
+        places = self.labels or [" to ".join(map(self._end, both)) for both in pairwise(self.edges.tolist())]
         return pd.DataFrame({
             "value": [*places, "(missing)"], "then": [*self.then, self.missing[0]],
             "now": [*self.now, self.missing[1]],
         })  # fmt: skip
+
+    def _end(self, edge: float) -> str:
+        return str(as_date(edge).date()) if self.kind == "date" else exact(edge, 6)
 
 
 def overlay(then: pd.Series, now: pd.Series, kind: Kind) -> Overlay:

@@ -18,11 +18,13 @@ from gamcore.numbers import (
     exact,
     factor,
     fixed,
+    in_full,
     number,
     p_value,
     percent,
     place,
     points,
+    roundest,
     size,
 )
 
@@ -64,11 +66,31 @@ def test_numbers_that_stand_together_have_the_same_decimals(values):
     assert len({len(text.partition(".")[2]) for text in alike(values)}) == 1
 
 
-@given(st.floats(-10, 10).filter(lambda share: share == 0 or abs(share) > 1e-8))
-def test_a_percentage_is_zero_only_for_zero(share):
-    text = percent(share)
+near_all = st.floats(1e-11, 1e-3).map(lambda left: 1 - left)
+
+
+@given(st.one_of(st.floats(-10, 10), st.floats(0, 1e-3), near_all, near_all.map(lambda share: -share)),
+       st.integers(0, 2), st.booleans())  # fmt: skip
+def test_a_percentage_is_nothing_only_for_nothing_and_all_only_for_all(share, decimals, signed):
+    text = percent(share, decimals, signed)
     assert text.endswith("%")
+    assert "e" not in text.replace("over ", "").replace("under ", "")
+    if text.startswith(("over ", "under ")):
+        side, end = text[:-1].split(" ")
+        assert 100 * share > back(end) if side == "over" else 100 * share < back(end)
+        assert min(abs(share), abs(1 - abs(share))) < 1e-6
+        return
     assert (back(text[:-1]) == 0) == (share == 0)
+    assert abs(back(text[:-1]) - 100 * share) <= 0.5000001 * 10**-decimals
+    assert abs(back(text[:-1])) != 100 or abs(share) > 1 - 1e-11
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_in_full_reads_back_as_itself(value):
+    text = in_full(value)
+    assert float(text.replace(",", "")) == value
+    assert "e" not in text
+    assert text == "0" or not text.endswith(".0")
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
@@ -84,6 +106,11 @@ def test_neighbouring_places_are_told_apart(start, span):
     (number(np.float64(16424.3)), "16,424"), (number(math.nan), "not known"), (number(-math.inf), "-∞"),
     (percent(0.1), "10.0%"), (percent(0.2, 0), "20%"), (percent(-0.1603, signed=True), "-16.0%"),
     (percent(0.0004), "0.040%"), (percent(math.nan), "not known"), (percent(0.005, 0), "0.50%"),
+    (percent(0.997, 0), "99.7%"), (percent(0.99995), "99.995%"), (percent(1.0, 0), "100%"), (percent(0.9996), "99.96%"),
+    (percent(-0.9999999), "under -99.9999%"), (percent(1e-9), "under 0.0001%"), (percent(-1e-9), "over -0.0001%"),
+    (percent(0.1 * 3 / 0.3), "100.0%"), (percent(1.0004), "100.0%"), (in_full(1e-9), "0.000000001"),
+    (in_full(12_345.5), "12,345.5"), (in_full(-0.0), "0"), (in_full(3e6), "3,000,000"),
+    (roundest(302.12, 302.1299, 302.12), "302.12"),
     (points(19.34), "+19.3 points"), (points(-0.02), "0.0 points"), (factor(1.5), "×1.50"),
     (exact(0.05), "0.05"), (exact(2_500.0), "2,500"), (exact(-0.0), "0"), (fixed(0.69949, 3), "0.699"),
     (size(999_950), "1 MB"), (size(12), "12 bytes"), (size(2.5e9), "2.5 GB"), (p_value(0.0342), "p = .034"),

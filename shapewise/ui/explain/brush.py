@@ -7,9 +7,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from gamcore.data.binning import Bins, cut_of
+from gamcore.data.binning import Bins
+from gamcore.data.cuts import cut_of
 from gamcore.data.dates import as_date, day_number
 from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, RuleError, either
 from gamcore.decide.segments import level_names
@@ -53,7 +55,8 @@ def marked(model: ModelAbout, curve: Curve, as_typed: bool = False) -> Rule | No
             parts.append(Levels(curve.feature, tuple(saved["levels"])))
     elif saved["low"] is not None or saved["high"] is not None:
         try:
-            parts.append(Range(curve.feature, _days(saved["low"]), _days(saved["high"]), date=curve.kind == "date"))
+            typed = Range(curve.feature, _days(saved["low"]), _days(saved["high"]), date=curve.kind == "date")
+            parts.append(_as_value(typed, curve))
         except RuleError:
             return None
     if saved["missing"]:
@@ -65,6 +68,14 @@ def marked(model: ModelAbout, curve: Curve, as_typed: bool = False) -> Rule | No
         return rule
     rule = Not(rule) if saved["not"] else rule
     return reach.rounded(model.table, rule) if st.session_state.get(_key("rounded", model, curve)) else rule
+
+
+def _as_value(typed: Range, curve: Curve) -> Range:
+    """Return a range that holds one of a column's two values as that value."""
+    held = [float(value) for value in curve.display if typed.holds(pd.DataFrame({curve.feature: [value]}))]
+    if not curve.is_two_valued or len(held) != 1:
+        return typed
+    return Range(curve.feature, held[0], held[0], high_in=True)
 
 
 def take(model: ModelAbout, curve: Curve, bins: Bins, element: str, page: Ints | None = None) -> None:
@@ -122,7 +133,10 @@ def _take_rule(model: ModelAbout, curve: Curve, rule: Rule) -> None:
     clear(model, curve)
     for part in rule.parts():
         if isinstance(part, Range):
-            for name, end in (("low", part.low), ("high", part.high)):
+            ends = part.low, part.high
+            if part.high_in:  # one of two values, which the fields hold by the border between them
+                ends = (None, curve.display[1]) if part.high == curve.display[0] else (curve.display[1], None)
+            for name, end in zip(("low", "high"), ends, strict=True):
                 st.session_state[_key(name, model, curve)] = _shown(end, curve)
         elif isinstance(part, Levels):
             st.session_state[_key("levels", model, curve)] = list(part.levels)

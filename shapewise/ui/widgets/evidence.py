@@ -54,9 +54,11 @@ def between(ends: tuple[float, float], binary: bool, signed: bool = False) -> st
     """Return an interval in words."""
     if not all(map(math.isfinite, ends)):
         return "interval not known"
+    if binary and signed:
+        low, high = (fixed(100 * end, 1, signed=True) for end in ends)
+        return f"{low} to {high} points"
     if binary:
-        low, high = (fixed(100 * end, 1, signed=True) if signed else fixed(100 * end, 1) for end in ends)
-        return f"{low} to {high}{' points' if signed else '%'}"
+        return f"{percent(ends[0]).removesuffix('%')} to {percent(ends[1])}"
     return f"{number(ends[0])} to {number(ends[1])}"
 
 

@@ -14,13 +14,18 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from gamcore import GAMClassifier, GAMRegressor, suggest_segments
-from gamcore.data.binning import cut_of, encode_table
-from gamcore.decide.rules import All, Levels, Missing, Not, Range
-from gamcore.decide.segments import HeldOutRows, axis_rule, largest_rectangle, range_of, rectangle_rule
+from gamcore.data.binning import encode_table
+from gamcore.data.cuts import cut_of
+from gamcore.decide.rules import All, Levels, Missing, Not, Range, rounded
+from gamcore.decide.segments import HeldOutRows, axis_rule, largest_rectangle, range_of, rectangle_rule, suggest_by
 from gamcore.explain.piecewise import knee, partitions, simplify
 from gamcore.explain.surfaces import Rectangle
+from gamcore.numbers import percent
 from sample_data import generate
 from tests.support.chance_segments import shown
+from tests.support.gears import mostly_slow
+from tests.support.random_models import OBJECTIVES, fitted
+from tests.support.read_rules import rows_as_printed
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 9), most=st.integers(1, 5))
@@ -63,15 +68,20 @@ def test_the_largest_rectangle(seed, m, n):
     assert gains[slice(*found.rows), slice(*found.columns)].sum() == pytest.approx(gain)
 
 
+def rows_of(goal):
+    """Return the rows of a scenario of the sample funnel against drop, their targets, and which are held out."""
+    frame = pd.read_parquet(generate.HERE / "renewal.parquet")
+    part = frame[frame["step"].isin([goal, "drop"])]
+    X = part.drop(columns=["step", "customer_id", "confirm_page_seconds"])
+    return X, (part["step"] == goal).astype(int), np.random.default_rng(0).random(len(X)) < 0.2
+
+
 @pytest.fixture(scope="module")
 def scenarios():
     """Return the model, held-out rows and targets of the sample funnel's scenarios against drop."""
-    frame = pd.read_parquet(generate.HERE / "renewal.parquet")
     made = {}
     for goal, pairs in (("renew", 2), ("lower risk", 0), ("other assets", 0), ("not now", 0)):
-        part = frame[frame["step"].isin([goal, "drop"])]
-        X, y = part.drop(columns=["step", "customer_id", "confirm_page_seconds"]), (part["step"] == goal).astype(int)
-        held = np.random.default_rng(0).random(len(X)) < 0.2
+        X, y, held = rows_of(goal)
         model = GAMClassifier(random_state=0, n_jobs=2, bands=30, interactions=pairs).fit(X[~held], y[~held])
         made[goal] = model, X[held], y[held], suggest_segments(model, X[held], y[held])
     return made
@@ -180,8 +190,11 @@ def test_means_and_weights():
     assert high.rule.low == pytest.approx(0.5, abs=0.05)
 
 
-def test_cuts_are_what_the_bins_do(scenarios):
-    model, X, _, _ = scenarios["renew"]
+def test_cuts_are_what_the_bins_do_to_training_rows(scenarios):
+    """They are round, so that another row may be between a cut and its rule's."""
+    model = scenarios["renew"][0]
+    X, _, held = rows_of("renew")
+    X = X[~held]
     rng = np.random.default_rng(0)
     for bins in model.model_.bins:
         codes = encode_table(X, (bins,))[0]
@@ -233,3 +246,21 @@ def test_suggestions_on_noise_are_honest():
     told = [one for seed in range(12) for binary in (True, False) for one in shown(seed, binary)[-0.1]]
     assert len(told) > 60
     assert np.mean([held for held, _ in told]) <= 0.07
+
+
+@pytest.mark.parametrize("seed", mostly_slow(range(4 * len(OBJECTIVES)), 2))
+def test_a_segment_as_it_is_printed_has_the_rows_and_the_share_that_are_said(seed):
+    """Of curves, of pairs, and rounded."""
+    model, X, _ = fitted(seed, interactions=[("first", "second"), ("level", "day")])
+    rows = HeldOutRows(model.single, X, np.random.default_rng(seed).normal(size=len(X)))
+    suggested = [one.rule for one in suggest_by(rows, threshold=-0.05)]
+    some = [range_of(bins, 0, 1) for bins in model.single.bins if bins.feature.kind in ("number", "date")]
+    for rule in [*suggested, *some]:
+        for said in (rule, rounded(rule, X)):
+            printed = rows_as_printed(said, X)
+            inside = said.holds(X)
+            assert printed is None or (printed == inside).all(), said.words()
+            assert "e+" not in said.words()
+            share, n = percent(rows.evidence(said).share, 0), int(inside.sum())
+            assert abs(float(share[:-1]) - 100 * n / len(X)) <= 0.5
+            assert (share == "0%", share == "100%") == (n == 0, n == len(X))

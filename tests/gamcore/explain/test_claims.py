@@ -202,7 +202,7 @@ def test_rows_refute_what_is_false():
 def test_a_factor_that_is_clear_of_one_and_a_share_that_is_not_all_are_said_so():
     place = Place("0", 0.0, 0.0)
     above = Claim("above", place, 1.0031, (1.0002, 1.03), "ratio", rows=997, n_rows=1000, says_share=True, decimals=2)
-    assert above.words() == "above average (×1.003) around 0, where over 99% of rows are"
+    assert above.words() == "above average (×1.003) around 0, where 99.7% of rows are"
     below = replace(above, kind="below", value=0.99998, interval=(0.97, 0.99999), rows=1000)
     assert below.words() == "below average (×0.99998) around 0, where 100% of rows are"
     rises = Claim("rises", place, 1.0031, (1.0002, 1.03), "ratio")

@@ -75,6 +75,32 @@ def names_of_bins(edges: Floats, beside: Floats, display: Floats, kind: Kind, me
     return tuple(names)
 
 
+def values_in_words(bins: Bins, k: int, measure: Measure) -> str:
+    """Return values of value bin k of a number or date in words, each of which the model has in this bin, also where it
+    is between training values."""
+    known = bins.beside.size > 0
+    first = bins.low if k == 0 else float(bins.beside[1, k - 1] if known else bins.display[k])
+    last = bins.high if k + 1 == bins.n_values else float(bins.beside[0, k] if known else bins.display[k])
+    if first > last:  # cuts that somebody chose, without a value between them
+        first = last = float(bins.display[k])
+    elif first == last:
+        return f"is {cut_in_words(first, measure, bins.feature.kind == 'date')}"
+    low = float(np.nextafter(bins.cuts[k - 1], -np.inf)) if k else -math.inf
+    high = float(bins.cuts[k]) if k + 1 < bins.n_values else math.inf
+    if bins.feature.kind == "date":
+        start, end = day_between(low, first, upper=False).text, day_between(last, high, upper=True).text
+        more, less = "or later", "or earlier"
+    else:
+        ends = (window(low, first, math.inf, upper=False), window(last, high, math.inf, upper=True))
+        start, end = (measure.in_full(read(roundest(least, most, near))) for least, near, most in ends)
+        more, less = "or more", "or less"
+    if k == 0:
+        return f"{measure.dress(end)} {less}"
+    if k + 1 == bins.n_values:
+        return f"{measure.dress(start)} {more}"
+    return f"is {measure.dress(start)}" if start == end else f"from {measure.dress(start)} to {measure.dress(end)}"
+
+
 def ranges_in_words(values: Floats, parts: Ints, kind: Kind) -> list[str]:
     """Return neighbouring parts of some numbers as ranges, both ends included, each of which has the values (n,) of its
     part and no other.

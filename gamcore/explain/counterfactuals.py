@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import NO_NAMES, ColumnNames
-from gamcore.data.dates import as_date
+from gamcore.data.cuts import values_in_words
 from gamcore.data.past import of_the_past
 from gamcore.explain.cell_support import supported
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.support import FEW_ROWS
 from gamcore.model.additive import AdditiveModel
-from gamcore.numbers import exact
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 from gamcore.types import Bools, Codes, Floats, Ints
 
@@ -388,16 +387,4 @@ def _words(bins: Bins, new: int, names: ColumnNames) -> str:
         if new > len(bins.levels):
             return "is one of the rare levels"
         return f"is {' or '.join(names.levels.get(level, level) for level in bins.members[new - 1])}"
-    if not bins.cuts.size:
-        return f"is {_number(bins, float(bins.display[0]), names)}"
-    low = _number(bins, float(bins.cuts[new - 2]), names) if new > 1 else ""
-    high = _number(bins, float(bins.cuts[new - 1]), names) if new < bins.n_values else ""
-    if low and high:
-        return f"from {low} to under {high}"
-    return f"{low} or more" if low else f"under {high}"
-
-
-def _number(bins: Bins, value: float, names: ColumnNames) -> str:
-    if bins.feature.kind == "date":
-        return str(as_date(value).date())
-    return names.measure.say(value, exact(value, 6))
+    return values_in_words(bins, new - 1, names.measure)

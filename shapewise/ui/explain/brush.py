@@ -72,10 +72,10 @@ def marked(model: ModelAbout, curve: Curve, as_typed: bool = False) -> Rule | No
 
 def _as_value(typed: Range, curve: Curve) -> Range:
     """Return a range that holds one of a column's two values as that value."""
-    held = [float(value) for value in curve.display if typed.holds(pd.DataFrame({curve.feature: [value]}))]
-    if not curve.is_two_valued or len(held) != 1:
+    if not curve.is_two_valued:
         return typed
-    return Range(curve.feature, held[0], held[0], high_in=True)
+    held = curve.display[typed.holds(pd.DataFrame({curve.feature: curve.display}))]
+    return Range(curve.feature, held[0], held[0], high_in=True) if held.size == 1 else typed
 
 
 def take(model: ModelAbout, curve: Curve, bins: Bins, element: str, page: Ints | None = None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from gamcore.data.binning import bin_table, encode_table
 from gamcore.data.column_names import FORMS, ColumnNames, Measure, Names
-from gamcore.data.cuts import cut_in_words, cut_of, is_two_valued, names_of_bins
+from gamcore.data.cuts import cut_in_words, cut_of, is_two_valued, names_of_bins, values_in_words
 from gamcore.data.dates import days_of
 from gamcore.data.own_bins import OwnBins
 from gamcore.data.table import Table, learn_features
@@ -144,3 +146,25 @@ def test_a_bin_is_named_by_a_range_that_has_its_training_rows(seed, max_bins):
                 first, end = (float(text.replace(",", "") + part) for text in (low, high or low))
                 inside = column.between(first, end)
             assert (inside == (codes == k + 1)).all(), (name, bins.feature.name)
+
+
+@given(seed=st.integers(0, 2**32 - 1), max_bins=st.sampled_from([4, 7, 20, 256]))
+def test_values_that_are_advised_are_in_their_bin_though_no_training_row_has_them(seed, max_bins):
+    rng = np.random.default_rng(seed)
+    frame = columns(rng)
+    for bins in bin_table(frame, learn_features(frame), max_bins=max_bins).bins:
+        if bins.feature.is_category or not bins.n_values:
+            continue
+        measure, is_date = Measure(form=str(rng.choice(FORMS))), bins.feature.kind == "date"
+        k = int(rng.integers(bins.n_values))
+        text = values_in_words(bins, k, measure).replace("%", "").removeprefix("from ").removeprefix("is ")
+        ends = re.sub(r" or (more|less|later|earlier)$", "", text).split(" to ")
+        if is_date:
+            values = [days_of(ends[0]), days_of(ends[-1]) + (1 - 1e-9) * (len(ends[-1]) == 10)]
+            assert (bins.encode(np.array(values)) == k + 1)[
+                [text.endswith("earlier"), not text.endswith("later")]
+            ].all()
+        else:
+            values = [float(end.replace(",", "") + ("e-2" if measure.form == "percent" else "")) for end in ends]
+            inside = [*values, np.mean(np.array(values) / len(values)) * len(values)]
+            assert (bins.encode(np.array(inside)) == k + 1).all(), text

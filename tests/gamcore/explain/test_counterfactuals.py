@@ -188,19 +188,20 @@ def test_words_name_values_that_cross(paired):
 def value_of(step):
     text = step.words
     if text.startswith("is "):
-        return text.removeprefix("is ")
+        value = text.removeprefix("is ")
+        return float(value) if step.bins.feature.kind == "number" else value
 
     def read(part):
         return pd.Timestamp(part) if step.feature == "d" else float(part)
 
     if text.startswith("from "):
-        low, high = (read(part) for part in text.removeprefix("from ").split(" to under "))
+        low, high = (read(part) for part in text.removeprefix("from ").split(" to "))
         return low + (high - low) / 2
     shift = pd.Timedelta(days=1) if step.feature == "d" else 1e-4
     return (
         read(text.removesuffix(" or more")) + shift
         if text.endswith(" or more")
-        else (read(text.removeprefix("under ")) - shift)
+        else (read(text.removesuffix(" or less")) - shift)
     )
 
 

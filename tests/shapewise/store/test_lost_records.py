@@ -37,16 +37,27 @@ os._exit(9)  # as if killed: what was not yet written back to the main file is i
 """
 
 
-@pytest.fixture(params=["folder", "url"])
-def killed(request, tmp_path, monkeypatch):
-    """A workspace of three tables whose server was killed, its files in its folder or behind a URL."""
+@pytest.fixture(scope="module", params=["folder", "url"])
+def victim(request, tmp_path_factory):
+    """The folder of a workspace of three tables whose server was killed, its files in its folder or behind a URL."""
+    place = tmp_path_factory.mktemp(request.param)
+    changes = {}
     if request.param == "url":
         pytest.importorskip("fsspec", reason="fsspec is not installed: objects behind a URL are not tried")
-        monkeypatch.setenv("GAMCORE_OBJECTS_URL", f"file://{tmp_path / 'store'}")
-    root = tmp_path / "space"
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(root)], capture_output=True, text=True, check=False)
+        changes["GAMCORE_OBJECTS_URL"] = f"file://{place / 'store'}"
+    command = [sys.executable, "-c", PROGRAM, str(place / "space")]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | changes, check=False)
     assert done.returncode == 9, done.stderr
-    return root
+    return place
+
+
+@pytest.fixture
+def killed(victim, tmp_path, monkeypatch):
+    """A copy of that workspace: nothing in it knows its place."""
+    shutil.copytree(victim, tmp_path, dirs_exist_ok=True)
+    if (tmp_path / "store").is_dir():
+        monkeypatch.setenv("GAMCORE_OBJECTS_URL", f"file://{tmp_path / 'store'}")
+    return tmp_path / "space"
 
 
 def objects_of(root):

@@ -35,31 +35,37 @@ def files(folder, suffix):
     return [path for path in folder.rglob(f"*{suffix}") if "combine" in path.name]
 
 
-def test_kernels_are_kept_privately_and_found_again(tmp_path):
-    assert run(tmp_path)[0] == 0
-    assert run(tmp_path)[0] == 1
-    (folder,) = (tmp_path / "kernels").iterdir()
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A folder in which a process has kept the kernel that it compiled."""
+    folder = tmp_path_factory.mktemp("compiled")
+    assert run(folder)[0] == 0
+    return folder
+
+
+def test_kernels_are_kept_privately_and_found_again(compiled):
+    assert run(compiled)[0] == 1
+    (folder,) = (compiled / "kernels").iterdir()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_another_environment_finds_what_one_has_compiled(tmp_path):
+def test_another_environment_finds_what_one_has_compiled(compiled, tmp_path):
     """An app that is installed anew, or run by a tool that makes an environment each time, compiles nothing."""
     shutil.copytree(ROOT / "gamcore", tmp_path / "elsewhere" / "gamcore", ignore=shutil.ignore_patterns("__pycache__"))
-    assert run(tmp_path)[0] == 0
-    assert run(tmp_path, place=tmp_path / "elsewhere")[0] == 1
+    assert run(compiled, place=tmp_path / "elsewhere")[0] == 1
 
 
 @pytest.mark.parametrize(
     ("suffix", "content"), [(".nbc", b""), (".nbc", b"\x80garbage"), (".nbi", b""), (".nbi", b"x" * 50)]
 )
-def test_damaged_files_are_compiled_over(tmp_path, suffix, content):
-    run(tmp_path)
-    for path in files(tmp_path, suffix):
+def test_damaged_files_are_compiled_over(compiled, tmp_path, suffix, content):
+    folder = shutil.copytree(compiled, tmp_path / "damaged")
+    for path in files(folder, suffix):
         path.write_bytes(content)
-    hits, said = run(tmp_path)
+    hits, said = run(folder)
     assert hits == 0
     assert said.count("kernel cache") <= 2
-    assert run(tmp_path)[0] == 1
+    assert run(folder)[0] == 1
 
 
 def test_no_place_to_keep_them(tmp_path):

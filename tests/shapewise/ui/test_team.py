@@ -30,9 +30,10 @@ SHARED = {
 NAME = "Quarterly secrets"
 
 
-@pytest.fixture
-def server(tmp_path):
-    with sound(Server(Workspace(tmp_path / "space").root, SHARED)) as taken:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server for all tests of the file: each has people of its own."""
+    with sound(Server(Workspace(tmp_path_factory.mktemp("team") / "space").root, SHARED)) as taken:
         taken.ready()
         yield taken
 
@@ -116,34 +117,39 @@ def test_neither_sees_what_is_the_others(chromium, server):
 
 
 def test_nobody_gets_in_unnamed_or_past_the_proxy(chromium, server):
+    before = people.members(Workspace(server.space))
     for name, secret in (("", SECRET), ("ann@x.org", "wrong" * 8), ("ann@x.org", "")):
         with person(chromium, server, name, secret) as stranger:
             for path in ("/data", "/models", "/people"):
                 text = stranger(path).inner_text("body")
                 assert "Sign in to see your work" in text
                 assert "sample" not in text
-    assert people.members(Workspace(server.space)) == []
+    assert people.members(Workspace(server.space)) == before
 
 
 def test_roles_are_given_on_the_page_people(chromium, server):
     space = Workspace(server.space)
-    with person(chromium, server, "boss@x.org") as boss, person(chromium, server, "bob@x.org") as bob:
-        assert "Team" not in bob("/data").inner_text("[data-testid=stSidebar]")
-        page = bob("/people")
+    before = space.seen_by(LOCAL).tables.listed()
+    with person(chromium, server, "boss@x.org") as boss, person(chromium, server, "carl@x.org") as carl:
+        assert "Team" not in carl("/data").inner_text("[data-testid=stSidebar]")
+        page = carl("/people")
         page.get_by_text("Start with a sample").wait_for()  # for him there is no such page
         assert "Who is here" not in page.inner_text("body")
         page = boss("/people")
+        page.get_by_role("combobox", name="Person").click()
+        page.get_by_role("option", name="carl@x.org").click()
+        settle(page)
         page.get_by_role("button", name="viewer", exact=True).or_(
             page.get_by_role("radio", name="viewer")
         ).first.click()
         settle(page)
         page.get_by_role("button", name="Set the role").click()
         settle(page)
-        assert people.now(space, "bob@x.org").role == "viewer"
-        page = bob("/data")
+        assert people.now(space, "carl@x.org").role == "viewer"
+        page = carl("/data")
         page.get_by_role("button", name="Load housing").click()
         page.get_by_text("You may view what is shared with you").wait_for()
-        assert space.seen_by(LOCAL).tables.listed() == []
+        assert space.seen_by(LOCAL).tables.listed() == before
         page = boss("/people")
         page.get_by_role("tab", name="Audit log").click()
         assert [row.detail for row in people.log(space) if row.action == "role"] == ["editor to viewer"]

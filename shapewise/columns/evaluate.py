@@ -1,10 +1,16 @@
-"""What a formula gives for the rows of a table. The kinds of its parts are checked by evaluating it on no rows."""
+"""What a formula gives for the rows of a table. The kinds of its parts are checked by evaluating it on no rows.
+
+Each part is computed once, and each column read once; between two parts, `patience` may end it.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -12,7 +18,8 @@ import pandas as pd
 
 from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.dates import DAY, days_of
-from shapewise.columns.formula import Call, Column, Constant, FormulaError, Node
+from shapewise import patience
+from shapewise.columns.formula import Call, Column, Constant, FormulaError, Node, columns_of
 from shapewise.columns.functions import FUNCTIONS, OPERATORS, ORDERED, Cells, Function, Texts, Wanted
 
 Kinds = Mapping[str, Kind | None]
@@ -33,8 +40,8 @@ class Value:
 
 def kind_of_formula(node: Node, kinds: Kinds) -> Kind:
     """Return what a formula gives; FormulaError where its parts do not fit one another or the columns."""
-    empty = pd.DataFrame({name: pd.Series([], dtype="float64") for name in kinds})
-    return _value(node, empty, kinds).kind
+    empty = pd.DataFrame({name: pd.Series([], dtype="float64") for name in columns_of(node)})
+    return _value(node, _Rows(empty, kinds)).kind
 
 
 def evaluate(node: Node, frame: pd.DataFrame, kinds: Kinds) -> pd.Series:
@@ -43,7 +50,7 @@ def evaluate(node: Node, frame: pd.DataFrame, kinds: Kinds) -> pd.Series:
     kinds : of the whole table, of which the frame may be a part. Raises FormulaError, and TableError where a cell is
     not of its column's kind.
     """
-    value = _value(node, frame, kinds)
+    value = _value(node, _Rows(frame, kinds))
     return as_series(value.kind, value.cells).set_axis(frame.index)
 
 
@@ -68,16 +75,35 @@ def read_cells(series: pd.Series, kind: Kind) -> Cells:
     return read_numbers(series.astype(object) if kind == "boolean" else series)
 
 
-def _value(node: Node, frame: pd.DataFrame, kinds: Kinds) -> Value:
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Some rows of a table, with the kinds of its columns, and those that were read already."""
+
+    frame: pd.DataFrame
+    kinds: Kinds
+    read: dict[str, Value] = field(default_factory=dict)
+
+
+def _value(node: Node, rows: _Rows) -> Value:
+    patience.look()
     if isinstance(node, Column):
-        return _column(node, frame, kinds)
+        return _column(node, rows)
     if isinstance(node, Constant):
-        return _constant(node.value, len(frame))
+        return _constant(node.value, len(rows.frame))
+    of = [_value(part, rows) for part in node.of]
+    if isinstance(node, Call):
+        return _called(node, of)
+    each = [_called(Call(sign, parts, at), [*values])
+            for (sign, at), parts, values in zip(node.signs, pairwise(node.of), pairwise(of), strict=True)]  # fmt: skip
+    return Value("boolean", reduce(OPERATORS["and"].run, (value.cells for value in each)))
+
+
+def _called(node: Call, of: list[Value]) -> Value:
+    """Return what a function or operator gives for the values of its arguments."""
     function = OPERATORS.get(node.function) or FUNCTIONS.get(node.function)
     if function is None:
-        raise FormulaError(f"there is no function {node.function}{_near(node.function, list(FUNCTIONS))}.", node.at)
+        raise FormulaError(f"there is no function {node.function}{_near(node.function, FUNCTIONS)}.", node.at)
     _check_number(node, function)
-    of = [_value(part, frame, kinds) for part in node.of]
     wanted = [*function.takes, *[function.more] * len(of)][: len(of)]
     same = _same(node, of, wanted)
     cells = [_fitted(node, k, of[k], same if want == "same" else want) for k, want in enumerate(wanted)]
@@ -90,23 +116,42 @@ def _value(node: Node, frame: pd.DataFrame, kinds: Kinds) -> Value:
     return Value(kind, result if isinstance(result, Texts) else np.where(np.isfinite(result), result, np.nan))
 
 
-def _column(node: Column, frame: pd.DataFrame, kinds: Kinds) -> Value:
-    if node.name not in kinds:
-        text = " Put text in quotes." if not _near(node.name, list(kinds)) else ""
-        raise FormulaError(f"there is no column {node.name}{_near(node.name, list(kinds))}.{text}", node.at)
-    kind = kinds[node.name]
+def _column(node: Column, rows: _Rows) -> Value:
+    if node.name not in rows.kinds:
+        near = _near(node.name, rows.kinds)
+        raise FormulaError(f"there is no column {node.name}{near}.{'' if near else ' Put text in quotes.'}", node.at)
+    kind = rows.kinds[node.name]
     if kind is None:
         raise FormulaError(f"column {node.name} cannot be used: its cells are not all of one type.", node.at)
-    try:
-        return Value(kind, read_cells(frame[node.name], kind))
-    except TableError as error:
-        raise FormulaError(str(error), node.at) from error
+    if node.name not in rows.read:
+        try:
+            rows.read[node.name] = Value(kind, read_cells(rows.frame[node.name], kind))
+        except TableError as error:
+            raise FormulaError(str(error), node.at) from error
+    return rows.read[node.name]
 
 
-def _near(name: str, known: list[str]) -> str:
+MOST_NEAR: Final = 50
+LONGEST_NEAR: Final = 60
+"""Most names that are compared with an unknown one, those with the most letters in common, and the longest that are:
+to compare two texts takes the product of their lengths."""
+
+
+def _near(name: str, known: Iterable[str]) -> str:
     """Return the nearest known name as a question; empty where none is near."""
-    folded = {one.lower(): one for one in known}
-    near = difflib.get_close_matches(name.lower(), list(folded), 1)
+    written = name.lower()
+    folded = {one.lower(): one for one in known if len(one) <= LONGEST_NEAR}
+    if written in folded:
+        return f" (did you mean {folded[written]}?)"
+    if len(name) > LONGEST_NEAR:
+        return ""
+    matcher = difflib.SequenceMatcher(None, "", written)
+
+    def alike(one: str) -> float:
+        matcher.set_seq1(one)
+        return matcher.quick_ratio()
+
+    near = difflib.get_close_matches(written, heapq.nlargest(MOST_NEAR, folded, key=alike), 1)
     return f" (did you mean {folded[near[0]]}?)" if near else ""
 
 

@@ -66,7 +66,23 @@ class Call:
     at: int
 
 
-Node = Constant | Column | Call
+@dataclass(frozen=True)
+class Chain:
+    """Comparisons in a row, as in 18 <= age < 30: k + 1 values and the k signs between them, with their places.
+
+    A value between two signs is in the tree once, so that a tree has no more nodes than its text has words and signs.
+    """
+
+    signs: tuple[tuple[str, int], ...]
+    of: tuple[Node, ...]
+
+    @property
+    def at(self) -> int:
+        """The place of the last sign."""
+        return self.signs[-1][1]
+
+
+Node = Constant | Column | Call | Chain
 TokenKind = Literal["number", "text", "quoted", "name", "sign", "end"]
 
 
@@ -117,9 +133,9 @@ def columns_of(node: Node) -> list[str]:
     """Return the names of the columns that a formula uses, each once."""
     if isinstance(node, Column):
         return [node.name]
-    if isinstance(node, Call):
-        return list(dict.fromkeys(name for part in node.of for name in columns_of(part)))
-    return []
+    if isinstance(node, Constant):
+        return []
+    return list(dict.fromkeys(name for part in node.of for name in columns_of(part)))
 
 
 class _Parser:
@@ -166,15 +182,13 @@ class _Parser:
         return node
 
     def _compared(self) -> Node:
-        left, parts = self._sum(), list[Node]()
+        values, signs = [self._sum()], list[tuple[str, int]]()
         while token := self._take(*COMPARE):
-            right = self._sum()
-            parts.append(Call(COMPARE[token.text], (left, right), token.at))
-            left = right
-        node = parts[0] if parts else left
-        for part in parts[1:]:  # 18 <= age < 30
-            node = Call("and", (node, part), part.at)
-        return node
+            signs.append((COMPARE[token.text], token.at))
+            values.append(self._sum())
+        if len(signs) > 1:  # 18 <= age < 30
+            return Chain(tuple(signs), tuple(values))
+        return Call(signs[0][0], tuple(values), signs[0][1]) if signs else values[0]
 
     def _sum(self) -> Node:
         node = self._product()

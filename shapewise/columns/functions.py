@@ -7,13 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final, Literal
 
 import numpy as np
+import pandas as pd
 
 from gamcore.data.columns import Kind
 from gamcore.data.dates import DAY
 from gamcore.types import Bools, Floats, Ints
+from shapewise import patience
+
+PAIRS_PER_LOOK: Final = 1_000
+"""Pairs of texts that are compared between two looks at the time: a text may have a megabyte."""
 
 Wanted = Kind | Literal["any", "same"]
 """What an argument may be; those that are "same" share one kind."""
@@ -59,20 +65,22 @@ def _truth(holds: Any, *of: Cells) -> Floats:
     return np.where(np.any([missing(cells) for cells in of], axis=0), np.nan, holds)
 
 
-def _aligned(first: Texts, second: Texts) -> tuple[Ints, Ints, list[str]]:
-    """Return the codes of two columns of levels into the names of both."""
-    names = list(dict.fromkeys([*first.names, *second.names]))
-    place = {name: k for k, name in enumerate(names)}
-    one, other = (
-        np.array([*(place[name] for name in column.names), -1], np.int64)[column.codes] for column in (first, second)
-    )
-    return one, other, names
+def _aligned(*columns: Texts) -> tuple[list[Ints], list[str]]:
+    """Return the codes of columns of levels into the names of all, and these; one that comes twice is read once."""
+    names: dict[str, int] = {}
+    codes: dict[int, Ints] = {}
+    for column in columns:
+        if id(column) not in codes:
+            patience.look()
+            places = [names.setdefault(name, len(names)) for name in column.names]
+            codes[id(column)] = np.array([*places, -1], np.int64)[column.codes]
+    return [codes[id(column)] for column in columns], list(names)
 
 
 def equal(first: Cells, second: Cells) -> Floats:
     """Return where two columns are equal."""
     if isinstance(first, Texts) and isinstance(second, Texts):
-        one, other, _ = _aligned(first, second)
+        (one, other), _ = _aligned(first, second)
         return _truth(one == other, first, second)
     return _truth(np.asarray(first == second), first, second)
 
@@ -84,7 +92,7 @@ def _compare(way: Callable[[Any, Any], Any]) -> Callable[[Floats, Floats], Float
 def choose(condition: Floats, yes: Cells, no: Cells) -> Cells:
     """Return one column where a condition holds and the other where not; missing where the condition is."""
     if isinstance(yes, Texts) and isinstance(no, Texts):
-        one, other, names = _aligned(yes, no)
+        (one, other), names = _aligned(yes, no)
         return Texts(np.where(np.isnan(condition), -1, np.where(condition == 1, one, other)), names)
     assert not isinstance(yes, Texts)
     assert not isinstance(no, Texts)
@@ -92,8 +100,10 @@ def choose(condition: Floats, yes: Cells, no: Cells) -> Cells:
 
 
 def _one_of(cells: Cells, *values: Cells) -> Floats:
-    matches = np.array([equal(cells, value) == 1 for value in values])
-    return _truth(matches.any(axis=0), cells)
+    if isinstance(cells, Texts):
+        (own, *others), _ = _aligned(cells, *(value for value in values if isinstance(value, Texts)))
+        return _truth(reduce(np.logical_or, (own == other for other in others)), cells)
+    return _truth(reduce(np.logical_or, (cells == value for value in values)), cells)
 
 
 def _combine(cells: Texts, new: Texts, *old: Texts) -> Cells:
@@ -101,9 +111,15 @@ def _combine(cells: Texts, new: Texts, *old: Texts) -> Cells:
 
 
 def _contains(cells: Texts, part: Texts) -> Floats:
-    pairs, place = np.unique(np.stack([cells.codes, part.codes]), axis=1, return_inverse=True)
-    inside = [row >= 0 and col >= 0 and part.names[col] in cells.names[row] for row, col in pairs.T.tolist()]
-    return _truth(np.array(inside, bool)[place.ravel()], cells, part)
+    width = len(part.names) + 1
+    place, pairs = pd.factorize((cells.codes + 1) * width + part.codes + 1)
+    inside = np.zeros(pairs.size, bool)
+    for k, pair in enumerate(pairs.tolist()):
+        row, col = divmod(pair, width)
+        inside[k] = row > 0 and col > 0 and part.names[col - 1] in cells.names[row - 1]
+        if k % PAIRS_PER_LOOK == 0:
+            patience.look()
+    return _truth(inside[place], cells, part)
 
 
 def _both(first: Floats, second: Floats) -> Floats:

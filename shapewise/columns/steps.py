@@ -13,6 +13,7 @@ import pandas as pd
 
 from gamcore.data.columns import Kind, read_texts
 from gamcore.numbers import count
+from shapewise import patience
 from shapewise.columns.evaluate import Kinds, as_series, evaluate, kind_of_formula, read_cells
 from shapewise.columns.formula import FormulaError, columns_of, parse
 from shapewise.columns.functions import Texts
@@ -160,6 +161,7 @@ def _best(ways: list[Retyped], cells: pd.Series, least: float = 0.0) -> list[Ret
     """Return those of several ways that read the most cells, one at least, and at least this share."""
     frame, counts = cells.rename(ways[0].column).to_frame(), []
     for way in ways:
+        patience.look()
         if way.sign and not cells.str.contains(way.sign, regex=False).any():
             counts.append(0)
             continue

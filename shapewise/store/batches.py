@@ -17,6 +17,7 @@ from gamcore.data.columns import hash_labels, read_dates, read_numbers
 from gamcore.data.table import Table, as_table
 from gamcore.distributed.pieces import WHOLE_NUMBERS
 from gamcore.types import Ints
+from shapewise import patience
 from shapewise.memory import plain_pool
 
 Hashes = NDArray[np.uint64]
@@ -59,7 +60,9 @@ def arrow_batches(path: Path, like: pd.DataFrame) -> Iterator[pa.RecordBatch]:
     size = max(FEWEST_ROWS, min(MOST_ROWS, int(BATCH_BYTES / a_row)))
     with plain_pool(), pq.ParquetFile(path, buffer_size=BUFFER_BYTES) as file:
         for group in range(file.num_row_groups):  # iterating all groups at once keeps each in memory
-            yield from file.iter_batches(size, [group], list(like.columns), use_threads=False)
+            for batch in file.iter_batches(size, [group], list(like.columns), use_threads=False):
+                patience.look()
+                yield batch
 
 
 def plain(batch: pa.RecordBatch | pa.Table) -> pd.DataFrame:

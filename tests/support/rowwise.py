@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from datetime import date
+from itertools import pairwise
 
-from shapewise.columns.formula import Call, Column, Constant
+from shapewise.columns.formula import Call, Chain, Column, Constant
 
 
 def _power(a, b):
@@ -37,8 +38,12 @@ def cell(node, row):
         return row[node.name]
     if isinstance(node, Constant):
         return node.value
-    assert isinstance(node, Call)
     of = [cell(part, row) for part in node.of]
+    if isinstance(node, Chain):
+        truths = [None if None in pair else COMPARE[sign](*pair)
+                  for (sign, _), pair in zip(node.signs, pairwise(of), strict=True)]  # fmt: skip
+        return False if False in truths else None if None in truths else True
+    assert isinstance(node, Call)
     match node.function:
         case "and":
             return False if False in of else None if None in of else True

@@ -9,12 +9,14 @@ import streamlit as st
 
 from gamcore.data.columns import TableError
 from gamcore.numbers import percent
+from shapewise import patience
 from shapewise.columns.evaluate import Kinds
 from shapewise.columns.formula import FormulaError
 from shapewise.columns.functions import FUNCTIONS
 from shapewise.columns.steps import MOST_STEPS, Computed, Retyped, Step, StepError, apply, from_dict, readings, replay
 from shapewise.columns.stored import kinds_of_table
 from shapewise.ingest.types import Tally
+from shapewise.patience import TooLongError
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training import derived
 from shapewise.ui.session import current, state
@@ -106,7 +108,8 @@ def _drafted(source: str, steps: str) -> tuple[pd.DataFrame, Kinds]:
     rows = state.table(source)
     made = [from_dict(one) for one in json.loads(steps)]
     kinds = kinds_of_table(rows)
-    return apply(made, rows.frame, kinds), replay(made, kinds).kinds
+    with patience.at_most():
+        return apply(made, rows.frame, kinds), replay(made, kinds).kinds
 
 
 def _add(table: TableAbout, source: TableAbout, steps: list[Step]) -> None:
@@ -118,7 +121,7 @@ def _add(table: TableAbout, source: TableAbout, steps: list[Step]) -> None:
                                label_visibility="collapsed")  # fmt: skip
     try:
         frame, kinds = _drafted(source.id, json.dumps([step.to_dict() for step in steps]))
-    except (TableError, StepError, FormulaError) as error:
+    except (TableError, StepError, FormulaError, TooLongError) as error:
         st.error(md(error), icon=":material/error:")
         return
     tag = f"{table.id}-{len(st.session_state[_key(table.id)])}"
@@ -127,9 +130,10 @@ def _add(table: TableAbout, source: TableAbout, steps: list[Step]) -> None:
         return
     tally: dict[str, Tally] = {}
     try:
-        kind = step.kind(kinds)
-        with_it = apply([step], frame, kinds, tally)
-    except (StepError, FormulaError, TableError) as error:
+        with patience.at_most():
+            kind = step.kind(kinds)
+            with_it = apply([step], frame, kinds, tally)
+    except (StepError, FormulaError, TableError, TooLongError) as error:
         sentence = str(error)
         st.error(md(sentence[0].upper() + sentence[1:].rstrip(".") + "."), icon=":material/error:")
         return

@@ -12,6 +12,7 @@ from gamcore.data.column_names import Names
 from gamcore.estimators.recourse import recourse
 from gamcore.explain.recourse import Recourse
 from gamcore.numbers import percent
+from shapewise import patience
 from shapewise.scoring.reasons import Telling
 from shapewise.ui.explain import line as lines
 from shapewise.ui.explain.row_model import RowModel
@@ -39,6 +40,7 @@ def _recourse(identifier: str, bands: int, how: str, names: str) -> Recourse:
         border,
         telling.possible(columns, Names.from_dict(json.loads(names))),
         up=telling.helps == "yes",
+        step=lambda share: patience.look(),
     )
 
 

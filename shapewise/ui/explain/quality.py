@@ -14,6 +14,7 @@ from sklearn.inspection import permutation_importance
 from gamcore.numbers import exact, fixed, percent
 from gamcore.stats import metrics as quality
 from gamcore.viz import plots
+from shapewise import patience
 from shapewise.scoring import held_out as held
 from shapewise.scoring.held_out import HeldOutPredictions
 from shapewise.store.workspace import ModelAbout
@@ -205,6 +206,7 @@ def permutation(model: str) -> pd.Series:
     weight, exposure = (None if of is None else of[places] for of in (data.weight, data.exposure))
 
     def score(of: Any, X: pd.DataFrame, y: pd.Series) -> float:
+        patience.look()
         return -float(np.average(row_losses(of, X, y, exposure), weights=weight))
 
     importance = permutation_importance(

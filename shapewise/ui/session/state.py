@@ -32,6 +32,7 @@ from gamcore.io.checks import ModelFileError
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
 from gamcore.viz.plots import Mode
+from shapewise import patience
 from shapewise.access.permissions import Action, Person
 from shapewise.ingest.doctor import ColumnReport, examine
 from shapewise.jobs.scheduler import keeper
@@ -43,7 +44,7 @@ from shapewise.store.workspace import ModelAbout, StoreError, Workspace, default
 from shapewise.training.dataset import Data, read_data
 from shapewise.training.effects import as_trained
 from shapewise.training.spec import Spec
-from shapewise.ui.session import engine, memory, signin
+from shapewise.ui.session import engine, leaving, memory, signin
 from shapewise.ui.session.words import md, metric
 
 log = logging.getLogger(__name__)
@@ -84,8 +85,9 @@ def mine(kind: str, identifier: str, action: Action = "change") -> bool:
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> None:
-    """Settle the server's memory and start the engine, once per server."""
+    """Settle the server's memory, end what is computed for those who left, and start the engine, once per server."""
     memory.settle()
+    patience.ask(leaving.end_if_left)
     engine.start()
 
 

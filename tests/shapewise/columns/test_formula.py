@@ -9,10 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gamcore.data.columns import read_texts
 from gamcore.data.table import as_table
+from shapewise import patience
+from shapewise.columns import evaluate as cells
 from shapewise.columns.evaluate import evaluate, kind_of_formula
 from shapewise.columns.formula import DEEPEST, LONGEST, FormulaError, columns_of, parse
 from shapewise.columns.functions import FUNCTIONS
+from shapewise.patience import TooLongError
 from tests.support.places import ROOT
 from tests.support.rowwise import cell, same
 
@@ -74,6 +78,7 @@ def a_formula(kind, depth, of):
     if kind == "boolean":
         return of.choice([
             lambda: f"({part('number')} {of.choice(['<', '<=', '>', '>=', '=', '!='])} {part('number')})",
+            lambda: f"({part('number')} < {part('number')} <= {part('number')})",
             lambda: f"({part(kind)} {of.choice(['and', 'or'])} {part(kind)})", lambda: f"(not {part(kind)})",
             lambda: f"missing({part(of.choice(list(LEAVES)))})", lambda: f"({part('category')} == {part('category')})",
             lambda: f"one_of({part('category')}, {part('category')}, {part('category')})",
@@ -184,6 +189,82 @@ def test_limits_are_on_the_safe_side():
     assert values(deep, table(3)).tolist() is not None
     assert len(values("a" + " + a" * 149, table(3))) == 3
     assert len("a" + " + a" * 149) < LONGEST
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """How often a computation looked whether to go on; the test may let a look raise."""
+    made = {"n": 0, "raise at": -1}
+
+    def look():
+        made["n"] += 1
+        if made["n"] == made["raise at"]:
+            raise TooLongError("It took too long.")
+
+    monkeypatch.setattr(patience, "look", look)
+    return made
+
+
+def nested(depth, of):
+    """Formulas that nest one another to a depth, each way in which one may hold another."""
+    text = "a"
+    for _ in range(depth):
+        text = of.choice(["a < ({}) < a", "k == ({}) != b >= a", "if(({}) > 1, a, b)", "-({}) ** 2", "min(a, {}, b)",
+                          "case(f, a, ({}) < 1 < b, 2, 3)", "one_of({}, a, b)"]).format(text)  # fmt: skip
+    return text
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_formula_costs_what_its_words_do_however_it_is_nested(seed, looks):
+    """A part that stands in two comparisons is computed once: else 20 levels would compute a million parts."""
+    text = nested(20, random.Random(seed)) if seed else "a<(" * (DEEPEST - 1) + "a" + ")<a" * (DEEPEST - 1)
+    node = parse(text)
+    assert set(columns_of(node)) <= {"a", "b", "k", "f"}
+    assert isinstance(given(text, table(3)), pd.Series | FormulaError)
+    assert 0 < looks["n"] <= len(text)
+
+
+@pytest.mark.parametrize("text", ["a + b * k", "a < b < k < a", "contains(t, `u u`)", 'one_of(t, "x", `u u`)',
+                                  'combine(t, "n", "x")', "year(d) + hour(d)"])  # fmt: skip
+def test_a_formula_ends_between_any_two_of_its_parts(text, looks):
+    values(text, table())
+    whole = looks["n"]
+    assert whole >= 3
+    for k in range(1, whole + 1):
+        looks["n"], looks["raise at"] = 0, k
+        with pytest.raises(TooLongError):
+            values(text, table())
+
+
+def test_texts_are_compared_by_their_distinct_pairs_and_read_once(monkeypatch):
+    read = []
+    monkeypatch.setattr(cells, "read_texts", lambda series: read.append(series.name) or read_texts(series))
+    frame = pd.DataFrame({"u": ["a b", "b", None, "c"] * 50, "v": ["b", "b", "b", None] * 50})
+    for text in ("one_of(u, v, v, v)", "contains(u, v) or u == v or contains(v, u)"):
+        read.clear()
+        made = values(text, frame)
+        assert sorted(read) == ["u", "v"]
+        rows = [{"u": u, "v": v} for u, v in frame.astype(object).where(frame.notna(), None).to_numpy()]
+        want = [cell(parse(text), row) for row in rows]
+        assert [None if pd.isna(value) else bool(value) for value in made] == want
+
+
+@pytest.mark.parametrize("length", [3, 30, 60, 80, 1_000])
+def test_the_nearest_name_is_looked_for_among_few(length, monkeypatch):
+    tried = []
+    monkeypatch.setattr(cells.difflib, "get_close_matches", lambda name, known, n: tried.append((name, known)) or [])
+    of = random.Random(length)
+    known = {"".join(of.choices("abc ", k=length)): "number" for _ in range(2_000)}
+    with pytest.raises(FormulaError, match="no column"):
+        kind_of_formula(parse("`" + "x" * length + "`"), known)
+    assert sum(len(name) * len(one) for name, names in tried for one in names) <= 50 * 60 * 60
+
+
+def test_the_nearest_name_is_found_in_a_wide_table():
+    known = {f"feature {k}": "number" for k in range(5_000)} | {"household_size": "number", "Age": "number"}
+    for wrong, right in (("houshold_size", "household_size"), ("AGE", "Age")):
+        with pytest.raises(FormulaError, match=f"did you mean {right}"):
+            kind_of_formula(parse(wrong), known)
 
 
 def test_columns_are_named_once():

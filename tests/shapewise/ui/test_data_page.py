@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -14,6 +15,7 @@ from gamcore.data.column_names import ColumnNames, Names
 from gamcore.decide.rules import Levels
 from gamcore.estimators.saved import from_saved
 from gamcore.io import from_json, to_json, to_sql
+from shapewise import patience
 from shapewise.columns.steps import Computed, Retyped
 from shapewise.store.workspace import Workspace
 from shapewise.training import derived
@@ -193,3 +195,14 @@ def test_train_offers_the_filter_of_data_and_does_not_apply_it_unasked(space, ta
 
 def help_of_train(app):
     return button(app, "Train").help
+
+
+def test_a_formula_that_takes_too_long_is_refused_in_words_and_can_be_changed(table, monkeypatch):
+    app = open_page("data", table=table.id)
+    with monkeypatch.context() as slow:
+        slow.setattr(patience.time, "thread_time", itertools.count(0, 100).__next__)
+        step(app, "Formula", "a < (a < 1) < a")
+        assert "This takes more than 10 seconds to compute" in said(app)
+        assert not any(one.label == "Add" for one in app.button)
+    step(app, "Formula", "a + 1")
+    assert "**computed 1**: a number" in said(app)

@@ -29,6 +29,10 @@ READ_ONLY = (
     "The workspace's folder cannot be written to, so nothing was changed: make it writable, or set "
     "GAMCORE_WORKSPACE to another folder and restart the app."
 )
+READ_ONLY_DISK = (
+    "The disk of the workspace cannot be written to, so nothing was changed. `shapewise check` and `shapewise backup` "
+    "still read it: make it writable, or restore a backup of it on another disk."
+)
 GONE = (
     "The workspace's folder was removed or replaced while the app was running, so nothing was changed. Put it back and "
     "restart the app."
@@ -44,5 +48,5 @@ def room() -> Iterator[None]:
         if error.errno in FULL_DISK:
             raise FullError(FULL) from error
         if error.errno == errno.EROFS:
-            raise StoreError(READ_ONLY) from error
+            raise StoreError(READ_ONLY_DISK) from error
         raise

@@ -9,11 +9,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from gamcore.numbers import count
-from shapewise.errors import StoreError
+from shapewise.errors import READ_ONLY_DISK, StoreError
 from shapewise.store import backup
 from shapewise.store import database as meta
+from shapewise.store.atomic_files import is_read_only
 from shapewise.store.cleanup import PURGE_AFTER, sweep
 from shapewise.store.items import adopt
+from shapewise.store.read_only import for_looking
 from shapewise.store.workspace import Workspace, default_root
 
 
@@ -36,7 +38,8 @@ def _is_there(root: Path) -> bool:
 
 
 def _check(root: Path, _: Namespace) -> int:
-    return _report(Workspace(root))
+    with for_looking(root) as space:
+        return _report(space)
 
 
 def _report(space: Workspace) -> int:
@@ -46,7 +49,8 @@ def _report(space: Workspace) -> int:
 
 
 def _back_up(root: Path, asked: Namespace) -> int:
-    copied, damaged = backup.backup(Workspace(root), asked.to)
+    with for_looking(root) as space:
+        copied, damaged = backup.backup(space, asked.to)
     print(f"Copied the records and {count(copied)} objects to {asked.to}.")
     for digest in damaged:
         print(f"objects/{digest[:12]}: missing or changed, so not copied", file=sys.stderr)
@@ -68,6 +72,8 @@ def _sweep(root: Path, asked: Namespace) -> int:
 
 
 def _adopt(root: Path, _: Namespace) -> int:
+    if is_read_only(root):
+        raise StoreError(READ_ONLY_DISK)
     adopt(root)
     space = Workspace(root)
     print("The records and the files now belong together.")

@@ -17,6 +17,14 @@ import psutil
 from shapewise.errors import room
 
 
+def is_read_only(root: Path) -> bool:
+    """Return whether a folder is on a disk that is mounted read-only."""
+    try:
+        return bool(os.statvfs(root).f_flag & os.ST_RDONLY)
+    except (OSError, AttributeError):  # there is no such folder; Windows does not say
+        return False
+
+
 def sync_folder(folder: Path) -> None:
     """Make a rename in `folder` survive a power cut, where the system supports it."""
     if os.name == "nt":  # Windows cannot open a folder

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from gamcore.io import gamx as serialize
-from gamcore.io.checks import ModelFileError
 from shapewise.errors import StoreError, room
 from shapewise.store import database as meta
-from shapewise.store import migrations
+from shapewise.store import migrations, parts, records
 from shapewise.store.atomic_files import write_bytes
-from shapewise.store.database import NOT_DELETED_PARTS, part, released
+from shapewise.store.database import NOT_DELETED_PARTS, part, released, thing
 from shapewise.store.object_store import HASH, IDENTITY, Identity, digest_of
 from shapewise.store.workspace import Workspace
 
@@ -137,24 +135,33 @@ def restore(source: Path, root: Path, partly: bool = False) -> Workspace:
 
 
 def check(space: Workspace) -> Iterator[str]:
-    """Yield the problems of a workspace, a line each: damaged records, lost or changed objects, unreadable models."""
+    """Yield the problems of a workspace, a line each: damaged records, lost or changed objects, parts that are not what
+    they are called."""
     with space.meta.reading() as connection:
         if space.meta.embedded:
             for row in connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars():
                 if row != "ok":
                     yield f"records: {row}"
-        parts = connection.execute(NOT_DELETED_PARTS).all()
+        rows = connection.execute(NOT_DELETED_PARTS).all()
+        abouts = connection.execute(
+            sa.select(thing.c.kind, thing.c.id, thing.c.about).where(thing.c.deleted.is_(None))
+        ).all()
     good: dict[str, bool] = {}
-    for kind, identifier, name, digest in parts:
+    have: dict[str, set[str]] = {}
+    for kind, identifier, name, digest in rows:
+        have.setdefault(identifier, set()).add(name)
         if digest not in good:
             good[digest] = _is_whole(space, digest)
         if not good[digest]:
             yield f"{kind}/{identifier}: its {name} is missing or was changed"
-        elif kind == "models":
-            try:
-                serialize.load(space.objects.path(digest))
-            except ModelFileError as error:
-                yield f"{kind}/{identifier}: {error}"
+        elif wrong := parts.wrong_in(kind, name, space.objects.path(digest)):
+            yield f"{kind}/{identifier}: {wrong}"
+    for kind, identifier, text in abouts:
+        about = records.parsed(text)
+        if about is None:
+            yield f"{kind}/{identifier}: its description cannot be read"
+        for name in parts.lacking(kind, about or {}, have.get(identifier, set())):
+            yield f"{kind}/{identifier}: no record says where its {name} is"
     with space.meta.reading() as connection:
         known = set(connection.execute(sa.select(part.c.object)).scalars())
         known |= set(connection.execute(sa.select(released.c.object)).scalars())

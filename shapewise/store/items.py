@@ -15,9 +15,9 @@ from sqlalchemy import Connection
 
 from shapewise.access.permissions import LOCAL, Action, Person, may
 from shapewise.access.quotas import Limits, is_shared
-from shapewise.errors import READ_ONLY, DeniedError, FullError, StoreError, room
+from shapewise.errors import READ_ONLY, READ_ONLY_DISK, DeniedError, FullError, StoreError, room
 from shapewise.store import identity, records
-from shapewise.store.atomic_files import use_spare
+from shapewise.store.atomic_files import is_read_only, use_spare
 from shapewise.store.database import Meta, open_meta
 from shapewise.store.migrations import migrate
 from shapewise.store.object_store import digest_of, open_objects
@@ -45,7 +45,7 @@ def _make(root: Path) -> None:
             f"{root} cannot be created ({error.strerror}): set GAMCORE_WORKSPACE to another folder."
         ) from error
     if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
-        raise StoreError(READ_ONLY)
+        raise StoreError(READ_ONLY_DISK if is_read_only(root) else READ_ONLY)
 
 
 def adopt(root: Path) -> None:

@@ -19,6 +19,7 @@ from shapewise.errors import room
 from shapewise.store.atomic_files import scratch_file, scratch_folder
 from shapewise.store.items import Things
 from shapewise.store.names import clean_name, known, new_id
+from shapewise.store.parts import read_expected
 from shapewise.store.records import now
 
 MAX_NOTE = 2_000
@@ -99,7 +100,7 @@ class Models:
 
     def expected(self, identifier: str) -> Floats:
         """Return what was expected of each row (n,) of an experiment; StoreError if that is not kept."""
-        return np.asarray(np.load(self._space.part("models", identifier, "expected"), allow_pickle=False), np.float64)
+        return read_expected(self._space.part("models", identifier, "expected"))
 
     def about(self, identifier: str) -> ModelAbout:
         """Return the description of a model."""

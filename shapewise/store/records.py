@@ -58,6 +58,15 @@ def text_of(about: dict[str, Any]) -> str:
     return json.dumps(about, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
+def parsed(text: str) -> dict[str, Any] | None:
+    """Return a description from its stored text; None if it is none."""
+    try:
+        about = json.loads(text)
+    except ValueError:
+        return None
+    return about if isinstance(about, dict) else None
+
+
 def fingerprint(text: str) -> str:
     """Return a short hash of a description, for the audit log."""
     return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
@@ -71,8 +80,8 @@ def _select(who: str, *where: sa.ColumnElement[bool]) -> sa.Select[Any]:
 
 
 def _thing(row: sa.Row[Any]) -> Thing:
-    about = json.loads(row.about)
-    if not isinstance(about, dict):
+    about = parsed(row.about)
+    if about is None:
         raise ValueError("its description is not one")
     level = cast("Level | None", row.level)
     return Thing(

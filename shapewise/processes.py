@@ -16,13 +16,14 @@ import json
 import os
 import secrets
 import stat
+import subprocess
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import psutil
 
@@ -36,6 +37,7 @@ FILES: Final = (ABOUT, PROGRESS, END, SPARE)
 MOST_READ: Final = 2**20
 REPORT_SECONDS: Final = 0.1
 LOOK_SECONDS: Final = 0.5
+WATCH_SECONDS: Final = 0.02
 
 
 class Pace:
@@ -135,6 +137,24 @@ def resident(pid: int) -> int:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:
         return 0
+
+
+def see_out(process: subprocess.Popen[bytes], memory: int, seconds: float) -> Literal["", "memory", "time"]:
+    """Wait until a process ends, and end it if it takes more memory (bytes, resident) or time; return which it was. It
+    does not outlive this call."""
+    until = time.monotonic() + seconds
+    try:
+        while process.poll() is None:
+            if resident(process.pid) > memory:
+                return "memory"
+            if time.monotonic() > until:
+                return "time"
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(WATCH_SECONDS)
+        return ""
+    finally:
+        process.kill()
+        process.wait()
 
 
 def is_orphan(server: int) -> bool:

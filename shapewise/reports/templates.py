@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
 from typing import Final
 
 from gamcore.viz.files.pptx_template import MOST_BYTES
+from shapewise import processes
+from shapewise.errors import room
 from shapewise.ingest.supervisor import bare_environment
-from shapewise.processes import read_end
 from shapewise.store.atomic_files import scratch_folder
 from shapewise.store.names import known
 from shapewise.store.workspace import StoreError, Workspace, clean_name, new_id, now
@@ -19,6 +21,11 @@ KIND: Final = "templates"
 PART: Final = "template"
 SUFFIXES: Final = (".pptx", ".potx")
 SECONDS: Final = 60
+MEMORY: Final = 600 * 2**20
+"""Resident bytes that reading a template may take, imports included."""
+
+AT_ONCE: Final = 2
+_TURNS: Final = threading.BoundedSemaphore(AT_ONCE)
 GIVEN, MADE, LOG = "given", "template.pptx", "log.txt"
 
 
@@ -38,7 +45,7 @@ def add(workspace: Workspace, name: str, data: bytes) -> Template:
     if len(data) > MOST_BYTES:
         raise StoreError(f"The template has more than {MOST_BYTES >> 20} MB: remove pictures, or compress them.")
     about = Template(new_id(), clean_name(PurePath(name).stem), now())
-    with scratch_folder(workspace.root) as folder:
+    with room(), scratch_folder(workspace.root) as folder:
         (folder / GIVEN).write_bytes(data)
         _check(folder)
         workspace.add(KIND, about.id, asdict(about), {PART: folder / MADE}, detail=about.name)
@@ -47,17 +54,19 @@ def add(workspace: Workspace, name: str, data: bytes) -> Template:
 
 def _check(folder: Path) -> None:
     """Let a child process read the file in a folder and write what is kept of it; StoreError says why it cannot."""
-    with (folder / LOG).open("wb") as log:
-        try:
-            subprocess.run(  # noqa: S603 (our own interpreter and module)
-                [sys.executable, "-P", "-c", PROGRAM, str(Path(__file__).parents[2]), str(folder)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, timeout=SECONDS, check=False,
-                env=bare_environment(), start_new_session=True,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise StoreError(f"Reading the template took more than {SECONDS} seconds: choose a simpler one.") from error
+    with _TURNS, (folder / LOG).open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+            [sys.executable, "-P", "-c", PROGRAM, str(Path(__file__).parents[2]), str(folder)],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=bare_environment(),
+            start_new_session=True,
+        )  # fmt: skip
+        over = processes.see_out(process, MEMORY, SECONDS)
+    if over == "memory":
+        raise StoreError(f"Reading the template took more than {MEMORY >> 20} MiB of memory: choose a simpler one.")
+    if over == "time":
+        raise StoreError(f"Reading the template took more than {SECONDS} seconds: choose a simpler one.")
     try:
-        end = read_end(folder)
+        end = processes.read_end(folder)
     except ValueError:
         end = None
     if end is None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gamcore.viz.files.pptx_template import TemplateError, checked
+from gamcore.viz.files.pptx_package import TemplateError
+from gamcore.viz.files.pptx_template import checked
+from shapewise.errors import StoreError, room
 from shapewise.processes import write_end
 from shapewise.store.atomic_files import keep_spare
 
@@ -14,8 +16,9 @@ def main(argument: str) -> None:
     folder = Path(argument)
     keep_spare(folder)
     try:
-        (folder / "template.pptx").write_bytes(checked((folder / "given").read_bytes()))
-    except TemplateError as error:
+        with room():
+            (folder / "template.pptx").write_bytes(checked((folder / "given").read_bytes()))
+    except (TemplateError, StoreError) as error:
         write_end(folder, {"state": "failed", "message": str(error)})
     except MemoryError:
         write_end(folder, {"state": "failed", "message": "The template needs more memory than there is."})

@@ -8,7 +8,6 @@ the theme. Fonts are the theme's anyway, since nothing names one.
 from __future__ import annotations
 
 import io
-import zipfile
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,24 +16,18 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.oxml.ns import qn
 
+from gamcore.viz.files.pptx_package import TemplateError, without_code
 from gamcore.viz.plots.palette import PALETTES, rgb
 
 MOST_BYTES: Final = 20 * 2**20
-MOST_UNPACKED: Final = 100 * 2**20
-MOST_XML: Final = 30 * 2**20
-"""Most bytes of a template: as a file, unpacked, and of its XML, which is held in memory as a tree."""
-MOST_PARTS: Final = 3_000
+"""Most bytes of a template as a file."""
+
 CANVAS: Final = (13.333, 7.5)
 EMU: Final = 914_400
 SIDES: Final = (4.0, 60.0)
 """Least and largest side of a slide, inches."""
-TYPE: Final = b"application/vnd.openxmlformats-officedocument.presentationml.%s.main+xml"
 TITLES: Final = (PP_PLACEHOLDER.TITLE, PP_PLACEHOLDER.CENTER_TITLE)
 FEET: Final = (PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.SLIDE_NUMBER)
-
-
-class TemplateError(ValueError):
-    """A file that cannot be a template; the message says why, and what would do."""
 
 
 @dataclass(frozen=True)
@@ -59,41 +52,11 @@ def checked(data: bytes) -> bytes:
     Run it in a process of its own: the file may be hostile."""
     if len(data) > MOST_BYTES:
         raise TemplateError(f"The template has more than {MOST_BYTES >> 20} MB: remove pictures, or compress them.")
-    show = _opened(_unzipped(data))
+    show = _opened(without_code(data))
     title_layout(show)
     _emptied(show)
     made = io.BytesIO()
     show.save(made)
-    return made.getvalue()
-
-
-def _unzipped(data: bytes) -> bytes:
-    """Return the file as a presentation (a .potx says that it is a template), after looking at what is in it."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            parts = archive.infolist()
-            whole = sum(part.file_size for part in parts)
-            xml = sum(part.file_size for part in parts if part.filename.lower().endswith((".xml", ".rels", ".vml")))
-            if len(parts) > MOST_PARTS or whole > MOST_UNPACKED or xml > MOST_XML:
-                raise TemplateError("The template is too large once unpacked: keep its master and layouts only.")
-            names = {part.filename.lower() for part in parts}
-            if any(name.endswith("vbaproject.bin") for name in names):
-                raise TemplateError("The template holds macros: save it as .pptx or .potx without them.")
-            if "[content_types].xml" not in names:
-                raise TemplateError("This is not a PowerPoint file: choose a .pptx or .potx.")
-            return _as_show(archive, parts)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, UnicodeError) as error:
-        raise TemplateError("This is not a PowerPoint file, or it is damaged or encrypted: save it again.") from error
-
-
-def _as_show(archive: zipfile.ZipFile, parts: list[zipfile.ZipInfo]) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as copy:
-        for part in parts:  # a part that is larger than it says does not pass its checksum
-            content = archive.read(part)
-            if part.filename.lower() == "[content_types].xml":
-                content = content.replace(TYPE % b"template", TYPE % b"presentation")
-            copy.writestr(part.filename, content)
     return made.getvalue()
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import errno
 import io
 import zipfile
+from pathlib import Path
 
 import pytest
 from lxml import etree
@@ -11,9 +14,11 @@ from pptx import Presentation
 from pptx.util import Inches
 
 from gamcore.viz import files as export
-from gamcore.viz.files import pptx_template
+from gamcore.viz.files import pptx_package
 from gamcore.viz.files.parts import KeyFigure, Report, ReportPart
-from gamcore.viz.files.pptx_template import TemplateError, checked
+from gamcore.viz.files.pptx_package import TemplateError
+from gamcore.viz.files.pptx_template import checked
+from shapewise.errors import FullError
 from shapewise.reports import recipes, templates
 from shapewise.reports.review import review_of
 from shapewise.store.workspace import StoreError
@@ -90,8 +95,9 @@ def test_slides_take_the_size_the_layout_and_the_colours_of_a_template(size):
 
 
 def test_a_potx_is_a_template_too():
-    kind = pptx_template.TYPE
-    potx = changed(house(), lambda name, content: content.replace(kind % b"presentation", kind % b"template"))
+    wanted = pptx_package.PRESENTATION.replace(b"presentation.main", b"template.main")
+    potx = changed(house(), lambda name, content: content.replace(pptx_package.PRESENTATION, wanted))
+    assert potx != house()
     assert Presentation(io.BytesIO(checked(potx))).slide_width == Inches(10)
 
 
@@ -124,13 +130,129 @@ HOSTILE = {
     "another zip": (lambda: with_part(b"", "a.txt", b"x"), "not a PowerPoint file"),
     "macros": (lambda: with_part(house(), "ppt/vbaProject.bin", b"x"), "macros"),
     "bomb": (lambda: with_part(house(), "ppt/media/a.png", bytes(101 * 2**20)), "too large once unpacked"),
-    "XML bomb": (lambda: with_part(house(), "ppt/a.xml", b" " * (31 * 2**20)), "too large once unpacked"),
+    "XML bomb": (lambda: with_part(house(), "ppt/a.xml", b" " * (11 * 2**20)), "too large once unpacked"),
+    "XML bomb by another name": (lambda: with_part(house(), "ppt/a.bin", b" " * (11 * 2**20)), "too large once"),
+    "XML bomb, in parts": (lambda: with_part(with_part(house(), "a.png", bytes(6 * 2**20)), "b", bytes(5 * 2**20)),
+                           "too large once"),
+    "links": (lambda: with_links(house(), LINK % (b"x", b"../presentation.xml", b"") , 3_001), "too many links"),
     "many": (lambda: with_many(house()), "too large once unpacked"),
     "upright": (lambda: house(7.5, 10.0), "upright"),
     "tiny": (lambda: house(2.0, 1.0), "odd size"),
     "no titles": (lambda: changed(house(), no_titles), "no layout with a title"),
     "broken": (lambda: changed(house(), lambda name, content: content[:-40]), "cannot be read"),
 }  # fmt: skip
+
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+LINK = (b'<Relationship Id="rIdx%%d" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%s" '
+        b'Target="%s"%s/>')  # fmt: skip
+LAYOUT = "ppt/slideLayouts/slideLayout6.xml"
+RELATIONS = "ppt/slideLayouts/_rels/slideLayout6.xml.rels"
+
+
+def with_links(data, link, n=1, of=RELATIONS):
+    links = b"".join(link % k for k in range(n))
+    return changed(data, lambda name, content: content.replace(b"</Relationships>", links + b"</Relationships>")
+                   if name == of else content)  # fmt: skip
+
+
+def with_type(data, name, kind):
+    """Say in a file's list of types what a part is."""
+    said = f'<Override PartName="/{name}" ContentType="{kind}"/></Types>'.encode()
+    return changed(data, lambda one, content: content.replace(b"</Types>", said)
+                   if one == "[Content_Types].xml" else content)  # fmt: skip
+
+
+def content_of(data):
+    """All that a file holds, unpacked, in lower case."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return b"\n".join(name.encode() + b"\n" + archive.read(name) for name in archive.namelist()).lower()
+
+
+PICTURE = b'<p:pic><p:nvPicPr><p:cNvPr id="77" name="x"/><p:cNvPicPr/><p:nvPr/></p:nvPicPr><p:blipFill><a:blip %s/>' \
+          b"</p:blipFill><p:spPr/></p:pic></p:spTree>"  # fmt: skip
+ELSEWHERE = [
+    b"http://127.0.0.1:18799/track.png", b"file:///\\\\evil\\share\\x", b"\\\\evil\\share", b"../../../etc/evil",
+    b"mailto:evil@x.org",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ELSEWHERE)
+@pytest.mark.parametrize("kind", [b"image", b"oleObject", b"hyperlink", b"slideLayout", b"attachedTemplate"])
+def test_nothing_of_a_template_leads_elsewhere(kind, target):
+    data = with_links(house(), LINK % (kind, target, b' TargetMode="External"'))
+    shown = PICTURE % b'r:link="rIdx0"'
+    data = changed(data, lambda name, content: content.replace(b"</p:spTree>", shown) if name == LAYOUT else content)
+    made = checked(data)
+    held = content_of(made)
+    assert b"external" not in held
+    assert target.lower() not in held
+    assert b"ridx0" not in held
+    assert [layout.name for layout in Presentation(io.BytesIO(made)).slide_layouts]
+
+
+CODE = {
+    "application/vnd.ms-office.vbaProject": b"vbaProject", "application/vnd.ms-office.activeX+xml": b"control",
+    "application/vnd.openxmlformats-officedocument.oleObject": b"oleObject",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": b"package",
+    "application/vnd.openxmlformats-officedocument.package": b"package", "application/x-msdownload": b"image",
+    "application/vnd.ms-word.document.macroEnabled.12": b"package", "image/svg+xml": b"image", "text/html": b"image",
+    "application/vnd.ms-office.activeX": b"activeXControlBinary", "application/xml": b"extensibility",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["ppt/foo.dat", "ppt/foo.xml", "ppt/media/foo.png", "ppt/slideLayouts/foo.bin"])
+@pytest.mark.parametrize("kind", CODE)
+def test_code_and_files_in_a_template_stay_behind_whatever_they_are_called(kind, name):
+    data = with_type(with_part(house(), name, b"what may run"), name, kind)
+    data = with_links(data, LINK % (CODE[kind], b"/" + name.encode(), b""))
+    shown = b'<p:controls><p:control r:id="rIdx0"/></p:controls></p:cSld>'
+    data = changed(data, lambda one, content: content.replace(b"</p:cSld>", shown) if one == LAYOUT else content)
+    held = content_of(checked(data))
+    assert b"what may run" not in held
+    assert b"ridx0" not in held
+    assert kind.lower().encode() not in held or kind == "application/xml"
+
+
+def test_a_picture_of_a_template_stays():
+    data = with_part(house(), "ppt/media/logo.png", PNG)
+    data = with_links(data, LINK % (b"image", b"../media/logo.png", b""))
+    shown = PICTURE % b'r:embed="rIdx0"'
+    data = with_type(data, "ppt/media/logo.png", "image/png")
+    made = checked(
+        changed(data, lambda name, content: content.replace(b"</p:spTree>", shown) if name == LAYOUT else content)
+    )
+    layout = next(one for one in Presentation(io.BytesIO(made)).slide_layouts if one.name == "Title Only")
+    assert [shape.image.blob for shape in layout.shapes if shape.shape_type == 13] == [PNG]
+
+
+def test_a_template_that_takes_too_much_memory_or_time_is_ended(acted, monkeypatch):
+    space = acted[0]
+    before = len(templates.templates(space))
+    for limit, least, words in (("MEMORY", 2**20, "MiB of memory"), ("SECONDS", 0, "seconds")):
+        with monkeypatch.context() as small:
+            small.setattr(templates, limit, least)
+            with pytest.raises(StoreError, match=words):
+                templates.add(space, "house.pptx", house())
+    assert len(templates.templates(space)) == before
+    assert not list(space.root.glob(".*.tmp"))
+
+
+def test_a_full_disk_is_not_blamed_on_the_template(acted, monkeypatch):
+    """Wherever the disk is full: when the file is handed on, when it is read, and when it is kept."""
+    space = acted[0]
+    real = Path.write_bytes
+
+    def full(path, data):
+        if path.name == templates.GIVEN:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(FullError, match="disk of the workspace is full"):
+        templates.add(space, "house.pptx", house())
 
 
 def with_many(data):

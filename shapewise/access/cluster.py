@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 ADDRESS: Final = "SHAPEWISE_CLUSTER"
 DATASETS: Final = "SHAPEWISE_DATASETS"
-FORM: Final = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/:]+:\d{1,5}")
+FORM: Final = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/:@]+:\d{1,5}")
+PLACE: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://(?:[^/]+/+|/+)|[A-Za-z]:/+|/+)[^/]")
+"""A place of datasets is a folder: of a bucket or a host, or of this machine, whose root is none."""
+
 UNSAFE: Final = re.compile(r"[\s\\%?#@*]|(^|/)\.{1,2}(/|$)")
 """What a path below an allowed one may not have: steps upwards, patterns, queries and credentials."""
 
@@ -38,10 +41,13 @@ def misconfigured() -> list[str]:
     """Return what is wrong with the settings, as sentences."""
     wrong = []
     if address() and not FORM.fullmatch(address()):
-        wrong.append(f"{ADDRESS} is {address()!r}: set it to a scheduler's address, such as tls://scheduler:8786.")
+        wrong.append(f"{ADDRESS} is {_shown(address())!r}: set it to a scheduler's address, such as "
+                     "tls://scheduler:8786.")  # fmt: skip
     if address() and find_spec("distributed") is None:
         wrong.append(f'{ADDRESS} needs more libraries: pip install "shapewise[cluster]".')
-    if allowed() and not address():
+    wrong += [f"{DATASETS}, place {number}: {why}" for number, place in enumerate(_listed(), 1)
+              if (why := _wrong_with(place))]  # fmt: skip
+    if _listed() and not address():
         wrong.append(f"{DATASETS} is set, but nobody reads them: set {ADDRESS} to a scheduler's address.")
     return wrong
 
@@ -111,9 +117,31 @@ def _client() -> Any:
         ) from error
 
 
+def _shown(text: str) -> str:
+    """Return an address without the name and password in it."""
+    return re.sub(r"[^/]*@", "…@", text)
+
+
+def _listed() -> list[str]:
+    return [place.strip() for place in os.environ.get(DATASETS, "").split(",") if place.strip()]
+
+
+def _wrong_with(place: str) -> str:
+    """Return why datasets below a place may not be loaded, without the place, which may hold a password; empty if they
+    may."""
+    if "@" in place or "?" in place:
+        return (
+            "it holds credentials or options, which everybody would see: give these to app and workers as "
+            "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL, or as your store's own variables."
+        )
+    if not PLACE.match(place):
+        return "it is no folder, so that anything could be read: name one, such as /srv/lake or s3://bucket/lake."
+    return "it has steps, spaces or patterns: name a plain folder." if UNSAFE.search(place.rstrip("/")) else ""
+
+
 def allowed() -> list[str]:
-    """Return the paths and URLs below which datasets may be loaded."""
-    return [place.strip().rstrip("/") for place in os.environ.get(DATASETS, "").split(",") if place.strip()]
+    """Return the paths and URLs below which datasets may be loaded; those that `misconfigured` names are left out."""
+    return [place.rstrip("/") for place in _listed() if not _wrong_with(place)]
 
 
 def check_dataset(url: str) -> str:

@@ -53,6 +53,47 @@ def test_a_server_with_a_wrong_address_does_not_start(address, monkeypatch, caps
         cluster.workers()
 
 
+WITH_SECRETS = ["s3://AKIAKEY:SECRETKEY@bank/lake", "s3://AKIAKEY@bank/lake", "/srv/SECRETKEY@home/x",
+                "s3://bank/lake?endpoint_override=http://SECRETKEY", "https://u:SECRETKEY@host/lake/", "s3://bank/?SECRETKEY",
+                "s3://AKIAKEY:SECRET/KEY@bank/lake"]  # fmt: skip
+TOO_WIDE = ["/", "//", "///", ".", "*", "s3://", "s3:///", "s3://bank", "s3://bank/", "s3://bank//", "file:///", "file://",
+            "gs://bank", "C:/", "srv/lake", "~", "/srv/../etc", "/srv/lake/*", "/./", "/srv/a b", ".."]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", WITH_SECRETS + TOO_WIDE)
+def test_a_place_with_credentials_or_without_a_folder_stops_the_start_and_is_never_shown(place, monkeypatch):
+    monkeypatch.setenv("SHAPEWISE_CLUSTER", "tls://scheduler:8786")
+    monkeypatch.setenv("SHAPEWISE_DATASETS", f"{LAKE}, {place} ,/data/lake")
+    (said,) = deployment.lacks()
+    assert said.startswith("SHAPEWISE_DATASETS, place 2: ")
+    assert "SECRET" not in said.replace("AWS_SECRET_ACCESS_KEY", "")
+    assert cluster.allowed() == [LAKE, "/data/lake"]
+    for url in (place, place.rstrip("/") + "/x", "/etc/passwd", "s3://any/x", "s3://bank/x", "./x", "/data/lake/../x"):
+        with pytest.raises(StoreError, match="may not be loaded here") as refused:
+            cluster.check_dataset(url)
+        assert "SECRET" not in str(refused.value).replace(repr(url.rstrip("/")[:200]), "")
+
+
+@pytest.mark.parametrize(
+    "place", [LAKE, "/srv", "/data/lake/", "file:///srv/x", "gs://bank/a_b-c", "C:/lake", "//host/lake"]
+)
+def test_a_folder_is_a_place_of_datasets(place, monkeypatch):
+    monkeypatch.setenv("SHAPEWISE_CLUSTER", "tls://scheduler:8786")
+    monkeypatch.setenv("SHAPEWISE_DATASETS", place)
+    assert deployment.lacks() == []
+    assert cluster.check_dataset(f"{place}/x") == f"{place}/x"
+
+
+@pytest.mark.parametrize("address", ["tcp://me:SECRET@scheduler:8786", "tls://SECRET@scheduler:8786", "tcp://SECRET@x"])
+def test_a_password_in_the_address_of_the_scheduler_is_not_shown(address, monkeypatch):
+    monkeypatch.setenv("SHAPEWISE_CLUSTER", address)
+    (said,) = deployment.lacks()
+    assert "SECRET" not in said
+    with pytest.raises(StoreError) as refused:
+        cluster.workers()
+    assert "SECRET" not in str(refused.value)
+
+
 def test_datasets_need_a_cluster(monkeypatch):
     monkeypatch.setenv("SHAPEWISE_DATASETS", LAKE)
     (said,) = deployment.lacks()

@@ -229,9 +229,10 @@ def test_only_so_many_packs_are_kept(acted, monkeypatch):
     space, table, made = acted
     monkeypatch.setattr(packs, "MOST_KEPT", 2)
     model = made.read().strategies[0].model
+    few = space.tables.add(space.tables.read(table.id).head(100), "few")
     listed = []
     for _ in range(3):
-        listed.append(packs.start_scores(space, model, table.id, "csv"))
+        listed.append(packs.start_scores(space, model, few.id, "csv"))
         wait(space, listed[-1])
     assert [one.id for one in packs.packs(space)] == listed[:0:-1]
 

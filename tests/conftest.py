@@ -24,8 +24,12 @@ from tests.support import prepared
 from tests.support.prepared import Made
 from tests.support.serving import browser_path, browsing
 
-LONGEST = ("test_main_flows.py", "test_mutants.py", "test_conformance.py", "test_team.py", "test_project_in_view.py")
-"""Files that take minutes: they begin first, so that no process waits for another at the end."""
+LONGEST = (
+    "test_main_flows.py", "test_prepared_project.py", "test_project_in_view.py", "test_mutants.py", "test_team.py",
+    "test_reports.py", "test_lost_workers.py", "test_jobs.py", "test_on_cluster.py", "test_widths.py",
+    "test_conformance.py",
+)  # fmt: skip
+"""Files that take over a minute: they begin first, the longest of all, so that no process waits at the end."""
 
 # A test that is slow on a busy machine has not failed: nothing here is judged by the clock.
 patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -58,7 +62,8 @@ def pytest_collection_modifyitems(config, items):
         (kept if wanted or config.option.all else left).append(item)
     config.stash[LEFT_OUT] = len(left)
     config.hook.pytest_deselected(items=left)
-    items[:] = sorted(kept, key=lambda item: item.path.name not in LONGEST)
+    place = {name: k for k, name in enumerate(LONGEST)}
+    items[:] = sorted(kept, key=lambda item: place.get(item.path.name, len(LONGEST)))
 
 
 def pytest_sessionfinish(session):

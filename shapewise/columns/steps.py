@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 import pandas as pd
+import pyarrow as pa
 
 from gamcore.data.columns import Kind, read_texts
 from gamcore.numbers import count
@@ -17,7 +18,8 @@ from shapewise import patience
 from shapewise.columns.evaluate import Kinds, as_series, evaluate, kind_of_formula, read_cells
 from shapewise.columns.formula import FormulaError, columns_of, parse
 from shapewise.columns.functions import Texts
-from shapewise.ingest.types import COMPACT_DATE, SIGNS, WRITINGS, Tally, TypePlan, convert, trimmed
+from shapewise.ingest.amounts import SIGNS, WRITINGS
+from shapewise.ingest.types import COMPACT_DATE, Tally, TypePlan, convert, trimmed
 
 MOST_STEPS: Final = 100
 LONGEST_NAME: Final = 80
@@ -114,8 +116,8 @@ class Retyped:
         if self.to == "category":
             return texts
         plan = TypePlan("date" if self.to == "date" else "number", self.form, writing=self.writing, sign=self.sign)
-        cells = convert(trimmed(texts), plan, tally)
-        return cells.astype("datetime64[us]" if self.to == "date" else "float64")
+        cells = convert(trimmed(pa.array(texts, pa.string(), from_pandas=True)), plan, tally).to_pandas()
+        return cells.astype("datetime64[us]" if self.to == "date" else "float64").set_axis(series.index)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the step as plain JSON."""
@@ -149,7 +151,7 @@ def readings(series: pd.Series, kind: Kind) -> list[Retyped]:
     name = str(series.name)
     if kind in ("boolean", "date"):
         return [Retyped(name, "category"), *([Retyped(name, "number")] if kind == "boolean" else [])]
-    cells = trimmed(_texts(series, kind)).drop_duplicates()
+    cells = _texts(series, kind).drop_duplicates()
     ways = [] if kind == "category" else [Retyped(name, "category")]
     if kind == "category":
         ways += _best([Retyped(name, "number", writing=writing, sign=sign) for writing in WRITINGS

@@ -17,7 +17,7 @@ import pyarrow.parquet
 
 from gamcore.numbers import count
 from shapewise.errors import FULL_DISK, StoreError
-from shapewise.ingest.arrow_types import Changed, plain_columns, plain_table
+from shapewise.ingest.arrow_types import Changed, not_text, plain_columns, plain_table
 from shapewise.ingest.common import MAX_FIELD, MAX_UNPACKED, ReaderError, in_words
 
 MAX_TABLE: Final = 4 * 2**30
@@ -59,7 +59,7 @@ def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
             table = _gather((stream.get_batch(k) for k in range(stream.num_record_batches)), stream.schema)
         table.validate(full=True)  # validates offsets and text, so that no later code has to
         changed = Changed()
-        plain = plain_table(table, plain_columns(table.schema, notes), changed)
+        plain = plain_table(table, plain_columns(table.schema, notes, not_text(table)), changed)
         frame = plain.to_pandas(ignore_metadata=True)
     for column in plain.schema:
         if column.type == pa.bool_() and frame[column.name].dtype == object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,35 +47,61 @@ def _summed(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
 def plain_kind(kind: pa.DataType) -> pa.DataType | None:
     """Return the plain type of a column; None if its cells do not each hold one number, text, date or boolean."""
     types = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain_kind(pa.bool_() if kind.extension_name == "arrow.bool8" else kind.storage_type)
+    if types.is_run_end_encoded(kind):
+        return plain_kind(kind.value_type)
     if types.is_dictionary(kind):
-        if types.is_string_view(kind.value_type):
-            return pa.dictionary(kind.index_type, pa.string(), kind.ordered)
-        return plain_kind(kind.value_type) and kind
+        value = plain_kind(kind.value_type)
+        if value is None or types.is_binary(kind.value_type):
+            return value
+        return pa.dictionary(kind.index_type, value, kind.ordered) if value == pa.string() else kind
     if types.is_decimal(kind) or types.is_null(kind) or types.is_float16(kind):
         return pa.float64()
     if types.is_date(kind):
         return pa.timestamp("ms")
     if types.is_timestamp(kind):
         return pa.timestamp(kind.unit)
-    if types.is_string_view(kind):
+    if types.is_string_view(kind) or holds_bytes(kind):
         return pa.string()
     text = types.is_string(kind) or types.is_large_string(kind)
     return kind if text or types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) else None
 
 
-def plain_columns(schema: pa.Schema, notes: list[str], decode: bool = False) -> list[ArrowColumn]:
-    """Return the columns with plain values, under clean names; `decode` writes categories out as values."""
-    kept, nested = [], []
+def holds_bytes(kind: pa.DataType) -> bool:
+    """Return whether cells are bytes, as Impala, Hive and old Spark write text."""
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_binary(value) or pa.types.is_large_binary(value) or pa.types.is_binary_view(value))
+
+
+def not_text(table: pa.Table | pa.RecordBatch) -> set[str]:
+    """Return the names of columns whose bytes are not text in UTF-8, such as pictures."""
+    names = set()
+    for column, values in zip(table.schema, table.columns, strict=True):
+        if holds_bytes(column.type):
+            try:
+                values.cast(pa.binary()).cast(pa.string())
+            except pa.ArrowInvalid:
+                names.add(column.name)
+    return names
+
+
+def plain_columns(
+    schema: pa.Schema, notes: list[str], pictures: Container[str], decode: bool = False
+) -> list[ArrowColumn]:
+    """Return the columns with plain values, under clean names.
+
+    pictures : those of which `not_text` says that their bytes are none. decode : write categories out as values."""
+    kept, left = [], dict[str, list[str]]()
     for place, column in enumerate(schema):
         kind = plain_kind(column.type)
-        if kind is None:
-            nested.append(column.name)
+        if kind is None or column.name in pictures:
+            left.setdefault(_why_left_out(column.type), []).append(column.name)
         else:
             kept.append(
                 (place, column, plain_kind(kind.value_type) if decode and pa.types.is_dictionary(kind) else kind)
             )
-    if nested:
-        notes.append(f"Left out columns that do not hold one plain value per cell: {', '.join(nested[:5])}.")
+    notes.extend(f"Left out columns that {why}: {', '.join(names[:5])}." for why, names in left.items())
     if not kept:
         raise ReaderError("No column of the file holds plain values: flatten its nested columns first.")
     names = clean_names([column.name for _, column, _ in kept], notes)
@@ -83,7 +110,19 @@ def plain_columns(schema: pa.Schema, notes: list[str], decode: bool = False) -> 
             notes.append(f"{name}: times of the zone {column.type.tz} are in UTC here.")
         if pa.types.is_decimal(column.type) and column.type.precision > DIGITS:
             notes.append(f"{name}: decimals of {column.type.precision} digits are rounded to about {DIGITS} here.")
+        if holds_bytes(column.type):
+            notes.append(f"{name}: its bytes are read as text.")
     return [ArrowColumn(place, name, kind) for name, (place, _, kind) in zip(names, kept, strict=True)]
+
+
+def _why_left_out(kind: pa.DataType) -> str:
+    if holds_bytes(kind):
+        return "hold bytes that are not text"
+    if pa.types.is_nested(kind):
+        return "do not hold one plain value per cell"
+    if pa.types.is_duration(kind) or pa.types.is_interval(kind):
+        return "hold spans of time"
+    return "hold times of day" if pa.types.is_time(kind) else f"hold values of the type {kind}"
 
 
 def plain_table(table: pa.Table, columns: list[ArrowColumn], changed: Changed) -> pa.Table:
@@ -97,7 +136,11 @@ def plain_table(table: pa.Table, columns: list[ArrowColumn], changed: Changed) -
 def _plain(values: pa.ChunkedArray, column: ArrowColumn, changed: Changed) -> pa.ChunkedArray:
     if pa.types.is_timestamp(values.type) and values.type.tz:
         values = values.cast(pa.timestamp(values.type.unit, "UTC"))
-    values = values.cast(column.kind)
+    if isinstance(values.type, pa.BaseExtensionType):
+        values = pa.chunked_array([chunk.storage for chunk in values.chunks], values.type.storage_type)
+    if pa.types.is_run_end_encoded(values.type):
+        values = pa.chunked_array([pc.run_end_decode(chunk) for chunk in values.chunks], values.type.value_type)
+    values = _text_of_bytes(values, column.name) if holds_bytes(values.type) else values.cast(column.kind)
     if pa.types.is_floating(column.kind):
         infinite = pc.is_inf(values)
         count = pc.sum(infinite).as_py() or 0
@@ -110,3 +153,13 @@ def _plain(values: pa.ChunkedArray, column: ArrowColumn, changed: Changed) -> pa
             large = pc.or_(large, pc.less_equal(values, pa.scalar(-EXACT, column.kind)))
         changed.rounded[column.name] = changed.rounded.get(column.name, 0) + (pc.sum(large).as_py() or 0)
     return values
+
+
+def _text_of_bytes(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return bytes as text."""
+    try:
+        return values.cast(pa.binary()).cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise ReaderError(
+            f"Column {name!r} holds bytes that are not text in UTF-8: leave it out, or write text."
+        ) from error

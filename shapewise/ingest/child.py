@@ -1,7 +1,7 @@
 """The child process that reads a file: a file of unknown worth and parsers in C++ stay out of the server.
 
 It works on a folder, by the protocol of every child (`shapewise.processes`): its first report says that it is ready.
-A table that fits is read whole, by read.py; a larger one goes by batches, by text_large.py and parquet_large.py.
+Text goes by batches, and so does a Parquet table that does not fit (parquet_large.py); others are read whole.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,14 +22,10 @@ from shapewise.ingest.arrow import memory_of, open_parquet, refusing
 from shapewise.ingest.common import ReaderError
 from shapewise.ingest.parquet_large import read_parquet
 from shapewise.ingest.read import read_file
-from shapewise.ingest.streams import read_part, unpacked
-from shapewise.ingest.text_large import read_big_text
-from shapewise.ingest.writer import Written, sample_size, sampled_rows, threshold
+from shapewise.ingest.text import TextFile, Typed
+from shapewise.ingest.writer import Tell, Written, sample_size, sampled_rows, threshold, write
 from shapewise.processes import ABOUT, Reporter, leave_with, report, resident, write_end
 from shapewise.store.atomic_files import read_json
-
-TEXT_TIMES: Final = 16
-"""Peak bytes of memory per byte of text when it is read whole: decoded, parsed and typed, each briefly held twice."""
 
 TABLE_TIMES: Final = 6
 
@@ -41,11 +38,9 @@ def load(job: dict[str, Any], into: Path, tell: Reporter) -> dict[str, Any]:
     if kind == "folder" or (kind == ".parquet" and _is_large(source, job["memory"])):
         written = read_parquet(source, into, limit, notes, tell)
     elif kind in (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"):
-        data = _whole(source, gz, job["memory"] // TEXT_TIMES)
-        if data is None:
-            written = read_big_text(source, gz, into=into, limit=limit, notes=notes, tell_=tell)
-        else:
-            written = _write_whole(f"table{kind.removesuffix('.gz')}", data, into, limit, notes)
+        written = TextFile[Written](source, gz, notes, tell).read(
+            partial(write_text, into=into, limit=limit, tell=tell)
+        )
     else:
         written = _write_whole(f"table{kind}", source.read_bytes(), into, limit, notes)
     return {"rows": written.rows, "columns": written.columns, "memory": written.memory, "sampled": written.sampled,
@@ -59,14 +54,10 @@ def _is_large(source: Path, memory: int) -> bool:
         return source.stat().st_size + TABLE_TIMES * memory_of(file) > memory
 
 
-def _whole(source: Path, gz: bool, most: int) -> bytes | None:
-    """Return the unpacked bytes of a file; None if they exceed `most`."""
-    size, parts = 0, []
-    with unpacked(source, gz) as file:
-        while size <= most and (part := read_part(file)):
-            size += len(part)
-            parts.append(part)
-    return b"".join(parts) if size <= most else None
+def write_text(typed: Typed, into: Path, limit: int, tell: Tell) -> Written:
+    """Write typed rows as table.parquet; also a sample if they exceed `limit` bytes as a DataFrame."""
+    sample = sample_size(typed.rows, typed.memory, limit) if typed.memory > limit else 0
+    return write(typed.batches, typed.schema, typed.rows, sample=sample, into=into, tell=tell, share=typed.share)
 
 
 def _write_whole(name: str, data: bytes, into: Path, limit: int, notes: list[str]) -> Written:

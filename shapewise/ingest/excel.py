@@ -1,4 +1,4 @@
-"""Excel workbooks: inspected before they are parsed; only the values of the first sheet are read."""
+"""Excel workbooks: inspected before they are parsed; only the values of one sheet are read."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import io
 import re
 import zipfile
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+from xml.etree import ElementTree
 
 import pandas as pd
+import pyarrow as pa
 import python_calamine
 
 from gamcore.numbers import count
-from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, clean_names, in_words
-from shapewise.ingest.text import footer_note, footer_rows
-from shapewise.ingest.types import type_columns
+from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, in_words
+from shapewise.ingest.header import check_columns, header_of, named, skipped_note
+from shapewise.ingest.text import TAIL_ROWS, footer_note, footer_rows, typed_texts
 
 MAX_SHEET_CELLS: Final = 20_000_000
 MAX_WORKBOOK: Final = 2**29
@@ -24,6 +26,9 @@ MAX_PACKED: Final = 200
 """The most a member above 16 MiB may expand, as a multiple of its packed size: sheets of equal numbers reach about
 50."""
 FREE: Final = 2**24
+HEADER_ROWS: Final = 200
+MAIN: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+RELATION: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 PART: Final = 2**20
 CELL: Final = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
 ERROR_CELL: Final = re.compile(rb'<c\s[^>]{0,40}\bt="e"')
@@ -32,7 +37,7 @@ EMPTY_FORMULA: Final = re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>|</c>)")
 
 @dataclass
 class Seen:
-    """What the inspection of the sheets found: the last row and column, cells, merged ranges, formulas without a stored
+    """What the inspection of a sheet found: the last row and column, cells, merged ranges, formulas without a stored
     value, and error cells."""
 
     rows: int = 0
@@ -42,91 +47,123 @@ class Seen:
     empty: int = 0
     errors: int = 0
 
+    def tell(self, notes: list[str]) -> None:
+        """Note what is lost of the sheet."""
+        if self.merged:
+            notes.append(
+                f"The sheet merges cells in {count(self.merged)} places: only the first cell of each has the value."
+            )
+        if self.empty:
+            notes.append(
+                f"{count(self.empty)} formulas of the sheet have no stored value and are missing here: "
+                "open and save it in a spreadsheet program first."
+            )
+        if self.errors:
+            notes.append(f"{count(self.errors)} cells of the sheet hold errors such as #DIV/0! and are missing here.")
+
 
 def read_sheet(data: bytes, notes: list[str]) -> pd.DataFrame:
-    """Return the first sheet of a workbook: values only, no formula is run."""
+    """Return the first visible sheet of a workbook that holds a table: values only, no formula is run."""
     if data.startswith(b"\xd0\xcf\x11\xe0"):  # container of old and of encrypted workbooks
         raise ReaderError("The workbook has a password or an old format: save it as .xlsx without a password.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            seen = _look_through(archive)
+            seen, parts = _look_through(archive), _parts_of_sheets(archive)
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
-        rows = book.get_sheet_by_index(0).to_python(skip_empty_area=True)
+        name, rows = _first_table(book)
     except ReaderError:
         raise
     except Exception as error:  # the parser raises many types on damaged workbooks
         raise ReaderError(f"The workbook cannot be read ({in_words(error)}): save it again as .xlsx.") from error
-    _tell(seen, book.sheet_names, notes)
-    rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
-    if len(rows) < 2:
-        raise ReaderError("The first sheet needs a line of column names and at least one row.")
-    return _as_frame(_without_titles([list(row) for row in rows], notes), notes)
+    if len(book.sheet_names) > 1:
+        place = book.sheet_names.index(name)
+        which = "the first" if place == 0 else f"sheet {place + 1}"
+        why = "" if place == 0 else ": those before it are hidden or hold no table"
+        notes.append(f"Read {which} of {len(book.sheet_names)} sheets, {name!r}{why}.")
+    seen.get(parts.get(name, ""), Seen()).tell(notes)
+    return _as_frame(rows, notes)
 
 
-def _tell(seen: Seen, sheets: list[str], notes: list[str]) -> None:
-    if len(sheets) > 1:
-        notes.append(f"Read the first of {len(sheets)} sheets, {sheets[0]!r}.")
-    if seen.merged:
-        notes.append(
-            f"The workbook merges cells in {count(seen.merged)} places: only the first cell of each has the value."
-        )
-    if seen.empty:
-        notes.append(
-            f"{count(seen.empty)} formulas of the workbook have no stored value and are missing here: "
-            "open and save it in a spreadsheet program first."
-        )
-    if seen.errors:
-        notes.append(f"{count(seen.errors)} cells of the workbook hold errors such as #DIV/0! and are missing here.")
+def _first_table(book: python_calamine.CalamineWorkbook) -> tuple[str, list[list[Any]]]:
+    """Return the name and the rows of the first visible sheet with a table; of one column only if no other has more."""
+    visible = [
+        sheet.name for sheet in book.sheets_metadata
+        if sheet.visible == python_calamine.SheetVisibleEnum.Visible
+        and sheet.typ == python_calamine.SheetTypeEnum.WorkSheet
+    ]  # fmt: skip
+    narrow: tuple[str, list[list[Any]]] | None = None
+    for name in visible:
+        rows = [list(row) for row in book.get_sheet_by_name(name).to_python(skip_empty_area=True)]
+        rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
+        if len(rows) > 1:
+            if max(sum(cell not in ("", None) for cell in row) for row in rows) > 1:
+                return name, rows
+            narrow = narrow or (name, rows)
+    if narrow is None:
+        raise ReaderError("No visible sheet of the workbook has a line of column names and at least one row.")
+    return narrow
 
 
-def _without_titles(rows: list[list[object]], notes: list[str]) -> list[list[object]]:
-    """Return the rows from the column names on: a first row of one cell above a full row of words is a title."""
-    width = len(rows[0])
-    for k, row in enumerate(rows[:10]):
-        filled = [cell for cell in row if cell not in ("", None)]
-        if len(filled) == width and width > 1:
-            if k and all(isinstance(cell, str) for cell in filled) and k + 1 < len(rows):
-                notes.append(f"Skipped {k} line{'s' * (k > 1)} before the column names.")
-                return rows[k:]
-            break
-        if len(filled) > 1:
-            break
-    return rows
+def _parts_of_sheets(archive: zipfile.ZipFile) -> dict[str, str]:
+    """Return the part of the archive that holds each sheet, by the sheet's name."""
+    try:
+        links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))  # noqa: S314 (no document type)
+        sheets = ElementTree.fromstring(archive.read("xl/workbook.xml"))  # noqa: S314
+    except KeyError:
+        return {}
+    targets = {link.get("Id"): str(link.get("Target")).rsplit("/", 1)[-1] for link in links}
+    return {
+        str(sheet.get("name")): targets.get(sheet.get(f"{RELATION}id"), "") for sheet in sheets.iter(f"{MAIN}sheet")
+    }
 
 
-def _as_frame(rows: list[list[object]], notes: list[str]) -> pd.DataFrame:
-    names = clean_names([_plain(cell) for cell in rows[0]], notes)
-    cells = [[None if cell == "" else cell for cell in row] for row in rows[1:]]
-    frame = pd.DataFrame(cells, columns=names).infer_objects()
-    for name in names:
-        if pd.api.types.is_object_dtype(frame[name].dtype):
-            frame[name] = _one_kind(frame[name])
-        if pd.api.types.is_string_dtype(frame[name].dtype) and frame[name].str.len().max() > MAX_FIELD:
-            raise ReaderError(f"A cell of column {name!r} has more than {count(MAX_FIELD)} characters: shorten it.")
-    if below := footer_rows(frame):
-        shown = " ".join(_plain(cell) for cell in frame.iloc[-below].dropna()[:3])[:40]
-        notes.append(footer_note(below, shown))
-        frame = frame.iloc[:-below].infer_objects()
-    return type_columns(frame, notes, comma_is_decimal=False)
+def _as_frame(rows: list[list[Any]], notes: list[str]) -> pd.DataFrame:
+    check_columns(len(rows[0]))
+    head = header_of([[_plain(cell) for cell in row] for row in rows[:HEADER_ROWS]])
+    cells = rows[head.end :]
+    if head.first:
+        notes.append(skipped_note(head.first, head))
+    names = named(head, notes)
+    if not cells:
+        raise ReaderError("The sheet needs a line of column names and at least one row.")
+    tail = [[_plain(cell) for cell in row] for row in cells[-TAIL_ROWS:]]
+    if below := footer_rows(tail, len(cells), {_plain(row[0]) for row in cells[: -len(tail)]}):
+        notes.append(footer_note(below, tail[-below]))
+        cells = cells[:-below]
+    columns = {name: _column(name, [row[k] for row in cells]) for k, name in enumerate(names)}
+    return typed_texts(pa.table(columns), notes)
 
 
-def _one_kind(cells: pd.Series) -> pd.Series:
-    """Return a column of days and times as times; any other mix of types becomes text, as in a CSV."""
-    kinds = {type(cell) for cell in cells.dropna()}
-    if kinds and kinds <= {dt.date, dt.datetime}:
-        return pd.to_datetime(cells)
-    if len(kinds) > 1 or kinds & {dt.time, dt.timedelta}:
-        return cells.map(_plain, na_action="ignore").astype("string")
-    return cells
+def _column(name: str, cells: list[Any]) -> pa.Array:
+    """Return cells of one kind, or days and times, in their type; any other mix of kinds becomes text, as in a CSV."""
+    cells = [None if cell == "" else cell for cell in cells]
+    kinds = {type(cell) for cell in cells} - {type(None)}
+    if kinds <= {int, float}:
+        return pa.array([None if cell is None else float(cell) for cell in cells], pa.float64())
+    if kinds == {bool}:
+        return pa.array(cells, pa.bool_())
+    if kinds <= {dt.date, dt.datetime}:
+        return pa.array([None if cell is None else _moment(cell) for cell in cells], pa.timestamp("us"))
+    texts = [None if cell is None else _plain(cell) for cell in cells]
+    if any(len(text) > MAX_FIELD for text in texts if text is not None):
+        raise ReaderError(f"A cell of column {name!r} has more than {count(MAX_FIELD)} characters: shorten it.")
+    return pa.array(texts, pa.string())
+
+
+def _moment(cell: dt.date) -> dt.datetime:
+    return cell if isinstance(cell, dt.datetime) else dt.datetime(cell.year, cell.month, cell.day)
 
 
 def _plain(cell: object) -> str:
     """Return a cell of a workbook as text; workbooks store whole numbers as floats."""
+    if cell is None:
+        return ""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
-def _look_through(archive: zipfile.ZipFile) -> Seen:
-    """Refuse a workbook that is a zip bomb or refers to external content, before the parser unpacks it.
+def _look_through(archive: zipfile.ZipFile) -> dict[str, Seen]:
+    """Return what is seen of each sheet, by its part. A workbook that is a zip bomb or refers to external content is
+    refused before the parser unpacks it.
 
     Every member is unpacked in parts and discarded, since the sizes in the archive's directory can be forged."""
     entries = archive.infolist()
@@ -134,19 +171,21 @@ def _look_through(archive: zipfile.ZipFile) -> Seen:
         raise ReaderError("The workbook has too many parts, or one twice: save it again as .xlsx.")
     if sum(entry.file_size for entry in entries) > MAX_WORKBOOK:
         raise ReaderError(f"The workbook unpacks to more than {count(MAX_WORKBOOK >> 20)} MiB: save it as CSV.")
-    seen = Seen()
+    sheets: dict[str, Seen] = {}
     for entry in entries:
         if entry.flag_bits & 1:
             raise ReaderError("The workbook is encrypted: save it without a password.")
         if entry.file_size > FREE + MAX_PACKED * entry.compress_size:
             raise ReaderError(f"A part of the workbook unpacks to {MAX_PACKED} times its size: save it as CSV.")
-        _look_at(archive, entry, seen)
-    if max(seen.cells, seen.rows * seen.columns) > MAX_SHEET_CELLS or seen.columns > MAX_COLUMNS:
+        _look_at(archive, entry, sheets.setdefault(entry.filename.rsplit("/", 1)[-1], Seen()))
+    for seen in sheets.values():
+        if max(seen.cells, seen.rows * seen.columns) <= MAX_SHEET_CELLS and seen.columns <= MAX_COLUMNS:
+            continue
         raise ReaderError(
             f"A sheet of the workbook spans {count(seen.rows)} rows and {count(seen.columns)} columns "
             "with too many cells: save the table itself as CSV."
         )
-    return seen
+    return sheets
 
 
 def _look_at(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, seen: Seen) -> None:

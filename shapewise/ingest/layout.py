@@ -1,24 +1,36 @@
-"""The layout of a text file: its encoding, its delimiter, and where the table begins."""
+"""The layout of a text file: its encoding, its dialect, and where the table begins."""
 
 from __future__ import annotations
 
 import codecs
 import csv
-import io
 import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Final
 
 from charset_normalizer import from_bytes
+from clevercsv.detect import Detector
 
 from gamcore.numbers import count
-from shapewise.ingest.common import MAX_COLUMNS, ReaderError, clean_names
+from shapewise.ingest.common import ReaderError
+from shapewise.ingest.header import check_columns, header_of, is_value, named, skipped_note
 
 SAMPLE_LINES: Final = 200
-SAMPLE_CHARACTERS: Final = 400_000
-# Commas last: if two fit equally well, the comma may be a decimal mark or part of a sentence.
-DELIMITERS: Final = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+DIALECT_LINES: Final = 100
+DIALECT_CHARACTERS: Final = 40_000
+"""Limits of what the dialect is detected in: a fifth of a second at most."""
+
+SEPARATORS: Final = {
+    ";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas", " ": "blanks", "~": "tildes", "^": "carets",
+    ":": "colons", "\x01": "control characters", "\x1f": "control characters", "#": "number signs",
+    "!": "exclamation marks", "&": "ampersands", "*": "asterisks", "§": "section signs", "¦": "broken bars",
+    "$": "dollar signs", "@": "at signs", "/": "slashes", "\\": "backslashes", "=": "equals signs",
+}  # fmt: skip
+USUAL: Final = ";\t|,"
+UNIT: Final = "\x1f"
+"""The character between columns of files whose own separator the parser cannot take, and of files of one column."""
+
 MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose byte-order mark it begins with
@@ -38,33 +50,72 @@ BEGINNINGS: Final = (
     (re.compile(rb"\s*<(?:!doctype html|html)", re.IGNORECASE), "a web page"),
     (re.compile(rb'\s*(?:\[\s*)?\{\s*"'), "JSON"),
 )
-CONTROL: Final = bytes(set(range(1, 32)) - set(b"\t\n\r\f\x1a\x1b"))
+TEXT: Final = bytes({*b"\0\t\n\r\f\x1a\x1b", *range(32, 256)})
+MAX_SEPARATORS: Final = 2
+"""Kinds of control characters that may separate columns, or their rows."""
+
 MAX_CONTROL: Final = 0.02
 """Maximum share of control characters; in random bytes it is a tenth."""
 
-NUMERIC: Final = re.compile(r"[-+]?[\d.,]+%?")
+
+@dataclass(frozen=True)
+class Dialect:
+    """How the rows of a text are written. own : the separator in the file; empty for one column."""
+
+    own: str = ","
+    quote: str = '"'
+    escape: str = ""
+
+    @property
+    def separator(self) -> str:
+        """The character between columns once the text is `plain`."""
+        return self.own if len(self.own) == 1 and self.own not in (" ", "\\") else UNIT
+
+    def plain(self, text: str) -> str:
+        """Return whole lines with one separator of one character between columns, outside of quotes."""
+        if self.separator == self.own or not self.own:
+            return text
+        between = re.escape(self.own)
+        if self.own == " ":
+            text, between = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text), "[ \t]+"
+        quoted = rf"{self.quote}(?:[^{self.quote}\n]|{self.quote * 2})*{self.quote}"
+        return re.sub(rf"({quoted})|{between}", lambda match: match[1] or UNIT, text)
+
+    def rows(self, lines: list[str]) -> list[TextRow]:
+        """Return the rows of plain lines, without empty lines."""
+        kept, start = list[TextRow](), 0
+        reader = csv.reader(
+            lines, delimiter=self.separator, quotechar=self.quote, escapechar=self.escape or None,
+            doublequote=True,
+        )  # fmt: skip
+        try:
+            for cells in reader:
+                if cells:
+                    kept.append(TextRow(start, reader.line_num, cells))
+                start = reader.line_num
+        except csv.Error as error:
+            raise ReaderError(
+                f"Line {count(start + 1)} cannot be read ({error}): a cell may be too long, or a quote open."
+            ) from error
+        return kept
+
+
+@dataclass(frozen=True)
+class TextRow:
+    """One of the first rows: the line it begins in and the one after it (0-based), and its cells."""
+
+    line: int
+    after: int
+    cells: list[str]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the table is in a text."""
+    """Where the table is in a text. start : characters before its first row."""
 
-    delimiter: str
+    dialect: Dialect
     names: list[str]
-    start: int  # characters before the first row
-    comma_is_decimal: bool
-
-
-class TextLine(NamedTuple):
-    """One of the first rows: the line it begins in (0-based), its cells, and how many are not blank."""
-
-    number: int
-    cells: list[str]
-    filled: int
-
-    @property
-    def spare(self) -> bool:
-        return self.cells[-1] == ""
+    start: int
 
 
 def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
@@ -85,7 +136,8 @@ def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
         notes.append(f"Decoded from {wide.upper()} without a byte-order mark: check a few accented names.")
         return wide
     part = head[:100_000]
-    if len(part) - len(part.translate(None, CONTROL)) > max(8, MAX_CONTROL * len(part)):
+    control = Counter(part.translate(None, TEXT))
+    if len(control) > MAX_SEPARATORS and control.total() > max(8, MAX_CONTROL * len(part)):
         raise ReaderError("The file is not text, as it is full of control characters: save the table as CSV.")
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head, whole)
@@ -113,114 +165,109 @@ def _guess(head: bytes, notes: list[str]) -> str:
     return encoding
 
 
-def layout_of(text: str, notes: list[str]) -> Layout:
-    """Return the layout of a text with line ends \\n, from its first 400,000 characters."""
-    said, start = _said_delimiter(text)
-    lines = text[start : start + SAMPLE_CHARACTERS].split("\n")[:SAMPLE_LINES]
-    delimiter, width, first = _sniff(lines, said)
-    if delimiter != ",":
-        notes.append(f"Columns are separated by {DELIMITERS[delimiter]}.")
-    if first:
-        notes.append(f"Skipped {first} line{'s' * (first > 1)} before the column names.")
-        start += sum(len(line) + 1 for line in lines[:first])
-    names, start = _header(text, start, delimiter, width, notes)
-    return Layout(delimiter, names, start, comma_is_decimal=delimiter == ";")
+def layout_of(text: str, notes: list[str], escape: str = "") -> Layout:
+    """Return the layout of a text with line ends \\n, from its first lines.
+
+    escape : of quotation marks, where later lines show it."""
+    said = re.match(r'"?sep=([^\w\s"]|\t)"?[;\t|,]*\n', text, re.IGNORECASE)
+    start = said.end() if said else 0
+    lines = text[start:].split("\n", SAMPLE_LINES)[:SAMPLE_LINES]
+    dialect = Dialect(said[1], escape=escape_of(lines, said[1])) if said else dialect_of(lines)
+    dialect = replace(dialect, escape=escape or dialect.escape)
+    rows = dialect.rows(dialect.plain("\n".join(lines)).split("\n"))
+    if len(rows) > SAMPLE_LINES // 2 and len(lines) == SAMPLE_LINES:
+        rows.pop()  # its quote may end below
+    rows, width = _table(rows)
+    head = header_of([row.cells + [""] * (width - len(row.cells)) for row in rows])
+    if dialect.own not in ("", ","):
+        notes.append(f"Columns are separated by {SEPARATORS.get(dialect.own, repr(dialect.own))}.")
+    if dialect.escape:
+        notes.append("Quotation marks within cells are written with a backslash.")
+    before = rows[head.first].line
+    if before:
+        notes.append(skipped_note(before, head))
+    after = rows[head.end - 1].after if head.end > head.first else before
+    start += sum(len(line) + 1 for line in lines[:after])
+    return Layout(dialect, named(head, notes), min(start, len(text)))
 
 
-def _said_delimiter(text: str) -> tuple[str, int]:
-    """Return the delimiter that a first line such as sep=; declares, as spreadsheets write it, and where the rest
-    begins."""
-    match = re.match(r'"?sep=([;\t|,])"?[;\t|,]*\n', text, re.IGNORECASE)
-    return (match.group(1), match.end()) if match else ("", 0)
+def dialect_of(lines: list[str]) -> Dialect:
+    """Return the dialect of the first lines of a text: CleverCSV's, unless its separator belongs to the cells."""
+    size = kept = 0
+    for line in lines[:DIALECT_LINES]:
+        size += len(line) + 1
+        if size > DIALECT_CHARACTERS:
+            break
+        kept += 1
+    if kept < min(3, len(lines)):  # very long lines: their most frequent separator
+        marks = Counter(character for character in lines[0] if character in USUAL)
+        return Dialect(marks.most_common(1)[0][0] if marks else "")
+    sample = "\n".join(lines[:kept])
+    guess = Detector().detect(sample, delimiters=SEPARATORS)
+    quote = guess.quotechar if guess and guess.quotechar == "'" and '"' not in sample else '"'
+    guessed = guess.delimiter if guess else ""
+    for own in dict.fromkeys((guessed, *(mark for mark in USUAL if mark in sample))):
+        if own and (dialect := _fitting(Dialect(own, quote, escape_of(lines, own)), lines[:kept])):
+            return dialect
+    return Dialect("", '"', escape_of(lines, UNIT))
 
 
-def _sniff(lines: list[str], said: str) -> tuple[str, int, int]:
-    """Return the delimiter, the number of columns, and the lines before the header.
-
-    The delimiter is the one for which most lines agree on a width above one. The header is the first line of that
-    width, or of one less if every row ends in a spare delimiter."""
-    best = (0.0, said or ",", 1, 0)
-    wrong: list[ReaderError] = []
-    for delimiter in said or DELIMITERS:
-        try:
-            rows = _rows(lines, delimiter)
-        except ReaderError as error:  # with a wrong delimiter, a long row is one long cell
-            wrong.append(error)
-            continue
-        if not rows:
-            continue
-        width, times = Counter(len(row.cells) for row in rows).most_common(1)[0]
-        score = times / len(rows)
-        if width > 1 and score > best[0] + 1e-9:
-            best = (score, delimiter, width, _header_line(rows, width))
-    if wrong and best[2] == 1:
-        raise wrong[0]
-    return best[1], best[2], best[3]
+def escape_of(lines: list[str], own: str) -> str:
+    """Return a backslash if it is the escape of quotation marks: where another reading leaves a quote open."""
+    after = re.escape(own)
+    pattern = rf'\\"(?:[^{after}"\n]|"(?:{after}|$))'
+    return "\\" if any('\\"' in line and re.search(pattern, line) for line in lines) else ""
 
 
-def _rows(lines: list[str], delimiter: str) -> list[TextLine]:
-    """Return the rows that are not blank."""
-    kept: list[TextLine] = []
-    start = 0
-    rows = csv.reader(lines, delimiter=delimiter)
+def _fitting(dialect: Dialect, lines: list[str]) -> Dialect | None:
+    """Return a dialect, with its separator doubled if so it is; None if the separator belongs to the cells."""
     try:
-        for row in rows:
-            if row:
-                kept.append(TextLine(start, row, sum(cell.strip() != "" for cell in row)))
-            start = rows.line_num
-    except csv.Error as error:
-        raise ReaderError(
-            f"Line {count(start + 1)} cannot be read ({error}): a cell may be too long, or a quote open."
-        ) from error
-    return kept
+        rows = [row.cells for row in dialect.rows(dialect.plain("\n".join(lines)).split("\n"))]
+    except ReaderError:
+        return None
+    width, times = Counter(len(row) for row in rows).most_common(1)[0] if rows else (1, 0)
+    if width < 2:
+        return None
+    if width > 2 and all(cell == "" for row in rows if len(row) == width for cell in row[1::2]):
+        return replace(dialect, own=2 * dialect.own)
+    table = [row for row in rows if len(row) == width]
+    first = rows[0]
+    if len(first) == 1 and len(rows) == times + 1 and not _has_names(table) and _is_prose(dialect.own, table, width):
+        return None  # one name above cells that hold the mark
+    if dialect.own in USUAL:
+        return dialect
+    if dialect.own in ":/" and all(map(is_value, lines)):
+        return None  # times or dates
+    regular = times >= 0.95 * len(rows) and len(first) == width
+    return dialect if regular and any(is_value(cell.strip()) for row in table[1:] for cell in row) else None
 
 
-def _header_line(rows: list[TextLine], width: int) -> int:
-    """Return the line of the column names: the first of the usual width, or one cell less if every row ends in a spare
-    separator.
+def _has_names(table: list[list[str]]) -> bool:
+    return len(table) > 1 and header_of(table).end > 0 and any(is_value(cell.strip()) for cell in table[-1])
 
-    A narrower line right before the data is refused: it could be a title, or names with one missing."""
-    spare = all(row.spare for row in rows if len(row.cells) == width)
+
+def _is_prose(own: str, table: list[list[str]], width: int) -> bool:
+    """Return whether a mark is part of sentences, which have a blank behind it, or of numbers."""
+    spaced = sum(cell.startswith(" ") for row in table for cell in row[1:])
+    return 10 * spaced >= 9 * len(table) * (width - 1) or (width == 2 and own in ",;:")
+
+
+def _table(rows: list[TextRow]) -> tuple[list[TextRow], int]:
+    """Return the rows of the usual width, from the first on, and that width.
+
+    Rows may be one cell short where every row ends in a spare separator. A narrower line right before the data is
+    refused: it could be a title, or names with one missing."""
+    widths = Counter(len(row.cells) for row in rows)
+    width = max(widths, key=lambda one: (widths[one], one))
+    check_columns(width)
+    if width == 1:
+        return [row for row in rows if len(row.cells) == 1], 1
+    spare = all(row.cells[-1] == "" for row in rows if len(row.cells) == width)
     fitting = (width, width - 1) if spare else (width,)
     first = next(k for k, row in enumerate(rows) if len(row.cells) in fitting)
-    first = _after_titles(rows, first, width - spare)
     if first > 0 and len(rows[first - 1].cells) == width - 1 and width > 2 and not spare:
         raise ReaderError(
-            f"Line {rows[first - 1].number + 1} has {width - 1} cells and the rows below have {width}: "
+            f"Line {rows[first - 1].line + 1} has {width - 1} cells and the rows below have {width}: "
             "give every column a name, or remove the line if it is a title."
         )
-    return rows[first].number
-
-
-def _after_titles(rows: list[TextLine], first: int, width: int) -> int:
-    """Skip titles, which spreadsheets pad with separators: rows of one cell before the first full row of words."""
-    if rows[first].filled > 1 or width < 3:
-        return first
-    for k in range(first, min(first + 10, len(rows))):
-        if rows[k].filled == width:
-            words = [cell.strip() for cell in rows[k].cells if cell.strip()]
-            names = len(set(words)) == width and not any(NUMERIC.fullmatch(word) for word in words)
-            return k if names else first
-        if rows[k].filled > 1:
-            break
-    return first
-
-
-def _header(text: str, start: int, delimiter: str, width: int, notes: list[str]) -> tuple[list[str], int]:
-    """Return the column names, cleaned and distinct, and where the rows begin."""
-    stream = io.StringIO(text[start : start + 2**24])
-    try:
-        names = next(csv.reader(stream, delimiter=delimiter), [])
-    except csv.Error as error:
-        raise ReaderError(f"The line of column names cannot be read ({error}): check its quotes.") from error
-    if len(names) > MAX_COLUMNS:  # before the names are cleaned, each with a note
-        raise ReaderError(f"The file has {count(len(names))} columns, more than {count(MAX_COLUMNS)}: drop some first.")
-    if not any(name.strip() for name in names):
-        raise ReaderError("The first line has no column names: give every column a name.")
-    if len(names) == width - 1:
-        names.append("")
-    if len(names) != width:
-        raise ReaderError(
-            f"The header has {len(names)} names and most rows have {width} cells: give every column a name."
-        )
-    return clean_names(names, notes), start + stream.tell()
+    return [row for row in rows[first:] if len(row.cells) in fitting], width

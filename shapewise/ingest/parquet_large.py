@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.dataset
 
 from gamcore.numbers import count
-from shapewise.ingest.arrow import check_ratio, memory_of, open_parquet, refusing
-from shapewise.ingest.arrow_types import Changed, plain_columns, plain_table
+from shapewise.ingest.arrow import LOOK_ROWS, check_ratio, memory_of, open_parquet, refusing
+from shapewise.ingest.arrow_types import Changed, not_text, plain_columns, plain_table
 from shapewise.ingest.common import MAX_COLUMNS, ReaderError, in_words
 from shapewise.ingest.writer import Tell, Written, sample_size, write
 
@@ -22,13 +22,15 @@ BATCH_ROWS: Final = 2**16
 
 @dataclass(frozen=True)
 class FilePart:
-    """A file of a folder, and the values in the names of its subfolders (year=2026)."""
+    """A file of a folder, the values in the names of its subfolders (year=2026), and its columns of bytes without
+    text, as far as its first rows show."""
 
     path: Path
     keys: dict[str, Any]
     rows: int
     memory: int
     schema: pa.Schema
+    pictures: set[str]
 
 
 def read_parquet(source: Path, into: Path, limit: int, notes: list[str], tell: Tell) -> Written:
@@ -39,7 +41,8 @@ def read_parquet(source: Path, into: Path, limit: int, notes: list[str], tell: T
         rows, memory = sum(part.rows for part in parts), sum(part.memory for part in parts)
         if rows == 0:
             raise ReaderError("The file has column names but no rows: choose another.")
-        columns, changed = plain_columns(schema, notes, decode=True), Changed()
+        pictures = set().union(*(part.pictures for part in parts))
+        columns, changed = plain_columns(schema, notes, pictures, decode=True), Changed()
         if len(columns) > MAX_COLUMNS:
             raise ReaderError(
                 f"The file has {count(len(columns))} columns, more than {count(MAX_COLUMNS)}: drop some first."
@@ -88,7 +91,9 @@ def _look_at(path: Path, keys: dict[str, Any]) -> FilePart:
     with open_parquet(path) as file:
         memory = memory_of(file)
         check_ratio(memory, path.stat().st_size)
-        return FilePart(path, keys, file.metadata.num_rows, memory, file.schema_arrow)
+        first = next(file.iter_batches(LOOK_ROWS), None)
+        pictures = not_text(first) if first is not None else set()
+        return FilePart(path, keys, file.metadata.num_rows, memory, file.schema_arrow, pictures)
 
 
 def _common(parts: list[FilePart], keys: pa.Schema, notes: list[str]) -> pa.Schema:

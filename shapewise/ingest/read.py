@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import zlib
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
 import pandas as pd
+import pyarrow as pa
 
-from gamcore.numbers import count
 from shapewise.ingest.arrow import read_arrow
-from shapewise.ingest.common import MAX_COLUMNS, MAX_UNPACKED, SUFFIXES, TEXT_SUFFIXES, ReaderError
+from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
 from shapewise.ingest.excel import read_sheet
-from shapewise.ingest.streams import read_part
-from shapewise.ingest.text import read_text
+from shapewise.ingest.header import check_columns
+from shapewise.ingest.text import TextFile, Typed, as_frame
 
 
 @dataclass
@@ -32,13 +29,13 @@ def read_file(name: str, data: bytes) -> Loaded:
         raise ReaderError("The file is empty (0 bytes): choose another.")
     path = PurePath(name.lower())
     notes: list[str] = []
-    if path.suffix == ".gz":
-        data = _unzip(data)
+    packed = path.suffix == ".gz"
+    if packed:
         path = PurePath(path.stem)
         if path.suffix not in TEXT_SUFFIXES:
             raise ReaderError("Only .csv.gz, .tsv.gz and .txt.gz can be read compressed: unpack the file first.")
     if path.suffix in TEXT_SUFFIXES:
-        frame = read_text(data, notes)
+        frame = TextFile[pd.DataFrame](data, packed, notes, lambda share, words: None).read(_frame)
     elif path.suffix == ".xlsx":
         frame = read_sheet(data, notes)
     elif path.suffix in (".parquet", ".feather", ".arrow"):
@@ -47,23 +44,11 @@ def read_file(name: str, data: bytes) -> Loaded:
         raise ReaderError(f"Files ending in {path.suffix or 'nothing'} are not supported: use {', '.join(SUFFIXES)}.")
     if frame.shape[0] == 0:
         raise ReaderError("The file has column names but no rows: choose another.")
-    if frame.shape[1] > MAX_COLUMNS:
-        raise ReaderError(
-            f"The file has {count(frame.shape[1])} columns, more than {count(MAX_COLUMNS)}: drop some first."
-        )
+    check_columns(frame.shape[1])
     return Loaded(frame, notes)
 
 
-def _unzip(data: bytes) -> bytes:
-    """Unpack gzip, and stop as soon as the limit is exceeded."""
-    size, parts = 0, []
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            while size <= MAX_UNPACKED and (part := read_part(file)):
-                size += len(part)
-                parts.append(part)
-    except (OSError, EOFError, zlib.error) as error:
-        raise ReaderError(f"The compressed file is damaged ({error}): compress or download it again.") from error
-    if size > MAX_UNPACKED:
-        raise ReaderError(f"The file unpacks to more than {count(MAX_UNPACKED >> 20)} MiB: load it as Parquet instead.")
-    return b"".join(parts)
+def _frame(typed: Typed) -> pd.DataFrame:
+    """Return typed rows as a DataFrame; booleans may be missing."""
+    table = pa.Table.from_batches([batch for part in typed.batches for batch in part.to_batches()], typed.schema)
+    return as_frame(table)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import IO, Any, Final, cast
 
 from gamcore.numbers import count
 from shapewise.ingest.common import ReaderError
-from shapewise.ingest.text import open_quote
+from shapewise.ingest.layout import Dialect, dialect_of, escape_of
 
 PART: Final = 2**20
 HEAD: Final = 2**22
@@ -22,12 +24,22 @@ MAX_GZIP: Final = 300
 FREE: Final = 2**26
 
 
+INNER: Final = "\ufdd0"
+"""A character that no text has, in place of a carriage return within a cell."""
+
+MAX_LINE: Final = 2**24
+
+
 @contextmanager
-def unpacked(source: Path, gz: bool) -> Iterator[IO[bytes]]:
+def unpacked(source: Path | bytes, gz: bool) -> Iterator[IO[bytes]]:
     """Open the bytes of a file, unpacked if `gz`; a damaged file is refused."""
     try:
-        with gzip.open(source) if gz else source.open("rb") as file:
-            yield file  # type: ignore[misc]
+        with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+            if gz:
+                with gzip.GzipFile(fileobj=file) as packed:
+                    yield cast(IO[bytes], packed)
+            else:
+                yield file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ReaderError(f"The compressed file is damaged ({error}): compress or download it again.") from error
 
@@ -49,38 +61,97 @@ def read_part(file: IO[bytes] | gzip.GzipFile, size: int = PART) -> bytes:
 
 
 class Texts:
-    """The parts of a text file in order; counts what was read and checks for an open quote."""
+    """The parts of a text file in order, in whole lines that end in \\n; counts what it removes.
+
+    A carriage return alone ends a line where it does so in the first lines; elsewhere it is part of a cell, and
+    stands as INNER until the cells are apart."""
 
     def __init__(self, file: IO[bytes], encoding: str) -> None:
-        self._text = io.TextIOWrapper(cast(Any, _Watched(file)), encoding=encoding)
-        self._encoding = encoding
-        self.bytes = self.nuls = self.quotes = 0
-        self._lines, self._last_quote = 1, 1
+        self._text = io.TextIOWrapper(cast(Any, _Watched(file)), encoding=encoding, newline="")
+        self._encoding, self._rest = encoding, ""
+        self.nuls = self.inner = 0
+        self.lines = 0
+        self._ends_lines: bool | None = None
 
     def __iter__(self) -> Iterator[str]:
         while part := self._read():
             if nuls := part.count("\0"):
                 self.nuls += nuls
                 part = part.replace("\0", "")
-            if quotes := part.count('"'):
-                self.quotes += quotes
-                self._last_quote = self._lines + part.count("\n", 0, part.rfind('"'))
-            self._lines += part.count("\n")
-            yield part
+            yield from self._whole_lines(part)
+        yield from self._whole_lines("\n", last=True)
+
+    def _whole_lines(self, part: str, last: bool = False) -> Iterator[str]:
+        text = self._rest + part
+        self._rest = text[-1:] if text.endswith("\r") and not last else ""
+        text = text.removesuffix(self._rest).replace("\r\n", "\n")
+        if "\r" in text:
+            if self._ends_lines is None:
+                self._ends_lines = returns_end_lines(text)
+            self.inner += 0 if self._ends_lines else text.count("\r")
+            text = text.replace("\r", "\n" if self._ends_lines else INNER)
+        elif "\n" in text:
+            self._ends_lines = self._ends_lines or False
+        end = text.rfind("\n") + 1 or (len(text) if len(text) > MAX_LINE else 0)
+        self._rest = text[end:] + self._rest
+        self.lines += text.count("\n", 0, end)
+        if end and text[:end] != "\n" * last:
+            yield text[:end]
 
     def _read(self) -> str:
         try:
             return self._text.read(PART)
         except UnicodeDecodeError as error:
             raise ReaderError(
-                f"Line {count(self._lines)} or one soon after it does not fit the encoding {self._encoding}: "
+                f"Line {count(self.lines + 1)} or one soon after it does not fit the encoding {self._encoding}: "
                 "save the file as UTF-8 and load it again."
             ) from error
 
-    def check_quotes(self) -> None:
+
+def returns_end_lines(text: str) -> bool:
+    """Return whether carriage returns alone end lines: where the other reading leaves more rows of another width."""
+    if "\n" not in text:
+        return True
+    lines = text.split("\n")
+    some = [*lines[:20], *[line for line in lines[20:] if "\r" in line][:50]]
+    counts = [_ragged("\n".join(some).replace("\r", mark).split("\n")) for mark in ("\n", INNER)]
+    return counts[0] < counts[1] or (counts[0] == counts[1] and 10 * text.count("\r") > len(lines))
+
+
+def _ragged(lines: list[str]) -> int:
+    """Return how many rows do not have the usual width."""
+    dialect = dialect_of(lines)
+    widths = Counter(len(row.cells) for row in dialect.rows(dialect.plain("\n".join(lines)).split("\n")))
+    return widths.total() - max(widths.values(), default=0)
+
+
+class Quotes:
+    """Counts the quotation marks of a text, and knows the line of the last one."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self.count, self.late_escape = 0, False
+        self._lines = self._last = 1
+
+    def look(self, text: str) -> None:
+        """Count in the next lines."""
+        quote = self._dialect.quote
+        if quote in text:
+            if self._dialect.escape:
+                text = re.sub(r"\\[^\n]", "", text)
+            elif "\\" + quote in text:
+                self.late_escape |= bool(escape_of(text.split("\n"), self._dialect.separator))
+            self.count += text.count(quote)
+            self._last = self._lines + text.count("\n", 0, max(text.rfind(quote), 0))
+        self._lines += text.count("\n")
+
+    def check(self) -> None:
         """Check at the end of the file: a quote that is never closed would swallow the rest of it."""
-        if self.quotes % 2:
-            raise open_quote(self._last_quote)
+        if self.count % 2:
+            # If the number of marks is odd, the last is the open one, or the one that was taken for its end.
+            raise ReaderError(
+                f"A quotation mark opened near line {count(self._last)} is never closed: close or remove it."
+            )
 
 
 class _Watched(io.BufferedIOBase):
@@ -102,16 +173,25 @@ class _Watched(io.BufferedIOBase):
 class Feed(io.RawIOBase):
     """The parts of a text as a file of UTF-8 bytes, for a parser that reads as much as it likes."""
 
-    def __init__(self, first: str, rest: Iterator[str]) -> None:
-        self._rest, self._bytes = rest, first.encode()
+    def __init__(self, parts: Iterator[str]) -> None:
+        self._parts, self._bytes = parts, b""
 
     def readable(self) -> bool:
+        return True
+
+    def any(self) -> bool:
+        """Return whether there is anything but line ends to read."""
+        while not self._bytes.strip(b"\n"):
+            part = next(self._parts, None)
+            if part is None:
+                return False
+            self._bytes = part.encode()
         return True
 
     def read(self, size: int = -1) -> bytes:
         parts, have = [self._bytes], len(self._bytes)
         while size < 0 or have < size:
-            part = next(self._rest, None)
+            part = next(self._parts, None)
             if part is None:
                 break
             parts.append(part.encode())

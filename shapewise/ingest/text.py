@@ -1,26 +1,75 @@
-"""Text files to columns of text: decoded, laid out, and parsed by pyarrow; types.py then types the columns."""
+"""Delimited text files, of any size, in passes over batches of rows: the first finds the layout, the rows and a sample
+from which the types are planned, the second converts. The rows of a small file are kept between the passes.
+
+A later cell may not fit its column's type. A column of numbers or dates keeps it while at most 5% of its cells do not
+fit (they become missing and are counted), one of booleans only while all do; digits that turn out to be identifiers
+make a column text. A column that loses its type is converted again as text: nothing is lost, at the price of a pass."""
 
 from __future__ import annotations
 
-import io
 import re
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Final, Generic, TypeVar
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from gamcore.numbers import count
 from shapewise.ingest.common import ReaderError, in_words
 from shapewise.ingest.layout import Layout, encoding_of, layout_of
-from shapewise.ingest.types import check_lengths, type_columns
+from shapewise.ingest.streams import HEAD, INNER, Feed, Quotes, Texts, place, unpacked
+from shapewise.ingest.types import (
+    EXACT,
+    MOSTLY,
+    Tally,
+    TypePlan,
+    check_lengths,
+    code_note,
+    convert,
+    plans,
+    tell,
+    trimmed,
+)
+from shapewise.ingest.writer import Tell, frame_bytes, hashes
+
+BLOCK: Final = 2**22
+LARGE_BLOCK: Final = 2**24
+"""Bytes that the parser takes at a time, and for files with long rows: a row has to fit."""
+
+BATCH_ROWS: Final = 2**15
+TYPE_ROWS: Final = 20_000
+TYPE_BYTES: Final = 2**23
+KEPT_BYTES: Final = 2**26
+"""The most bytes of a file's rows that are kept as text; those of a larger file are parsed again for each pass."""
+
+TAIL_ROWS: Final = 1000
+PASSES: Final = 4
+"""The most passes: text, whole numbers to decimals, and one more for a column that changes both ways."""
 
 MAX_RAGGED_SHARE: Final = 0.01
 TOTAL: Final = re.compile(
     r"(?:grand |sub)?totals?|sum|(?:gesamt)?summe|gesamt|insgesamt|total général|totaal|totale|suma|合计|总计|合計",
     re.IGNORECASE,
 )
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The rows of a file in their types, and the bytes that they take as a DataFrame; share : of all work, so far."""
+
+    batches: Iterator[pa.Table]
+    schema: pa.Schema
+    rows: int
+    memory: int
+    share: float
 
 
 @dataclass
@@ -37,11 +86,12 @@ class Ragged:
         return "skip"
 
     def tell(self, rows: int, width: int, notes: list[str]) -> None:
-        """Note how many of the `rows` read were skipped, or refuse the file if they are too many."""
+        """Note how many rows were skipped beside the `rows` read, or refuse the file if they are too many."""
         if not self.count:
             return
         where = ", ".join(self.first) + (" ..." if self.count > len(self.first) else "")
-        if self.count > max(3, MAX_RAGGED_SHARE * (rows + self.count)):
+        total = rows + self.count
+        if self.count > max(1, min(3, total // 10), MAX_RAGGED_SHARE * total):
             raise ReaderError(
                 f"{count(self.count)} rows do not have {width} cells, the first being {where}: "
                 "correct them and load the file again."
@@ -49,116 +99,305 @@ class Ragged:
         notes.append(f"Skipped {count(self.count)} rows that do not have {width} cells: rows {where}.")
 
 
-def _decode(data: bytes, notes: list[str]) -> str:
-    encoding = encoding_of(data, notes)
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise ReaderError(
-            f"Byte {count(error.start)} does not fit the encoding {encoding}: save the file as UTF-8 and load it again."
-        ) from error
+@dataclass
+class TextColumn:
+    """A column's plan, its Arrow type, and the tally of its cells in the last pass."""
+
+    name: str
+    plan: TypePlan
+    kind: pa.DataType
+    tally: Tally = field(default_factory=Tally)
+    broken: bool = False  # whole numbers that turned out to have decimals, or too many digits for an integer type
+
+    def cells(self, text: pa.ChunkedArray) -> pa.Array:
+        """Return cells in this column's type; those that do not fit are tallied."""
+        values = convert(trimmed(text), self.plan, self.tally)
+        if self.kind != pa.int64():
+            return values.cast(self.kind)
+        largest = pc.max(pc.abs(values)).as_py() or 0
+        try:
+            if largest < EXACT:
+                return values.cast(pa.int64())
+        except pa.ArrowInvalid:
+            pass  # a fraction
+        self.broken = True
+        return pa.nulls(len(values), pa.int64())
+
+    def demoted(self, notes: list[str]) -> TextColumn:
+        """Return this column, or its replacement after a pass in which its type did not hold."""
+        tally, said = self.tally, self.tally.present - self.tally.missing
+        if self.plan.kind == "number" and tally.code:
+            notes.append(code_note(self.name, tally.code))
+        elif tally.odd > (0 if self.plan.kind == "boolean" else (1 - MOSTLY) * said):
+            notes.append(
+                f"{self.name}: {count(tally.odd)} of {count(said)} cells are not {self.plan.kind}s, so it stays text."
+            )
+        elif self.broken:
+            return replace(self, kind=pa.float64(), tally=Tally(), broken=False)
+        else:
+            return self
+        return TextColumn(self.name, TypePlan(), pa.string())
 
 
-def read_text(data: bytes, notes: list[str]) -> pd.DataFrame:
-    """Return a delimited text file; ReaderError if it cannot be read unambiguously."""
-    text = _decode(data, notes)
-    if "\0" in text:
-        notes.append(f"Removed {count(text.count(chr(0)))} NUL characters.")
-        text = text.replace("\0", "")
-    text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
-    if not text.strip():
-        raise ReaderError("The file has no text in it: choose another.")
-    _check_quotes(text)
-    layout = layout_of(text, notes)
-    frame = _parse(text[layout.start :], layout, notes)
-    return type_columns(frame, notes, layout.comma_is_decimal)
+class Kept:
+    """A bounded sample of rows spread evenly over a stream of unknown length, its last rows, and all while few."""
+
+    def __init__(self, names: list[str]) -> None:
+        schema = pa.schema([(name, pa.string()) for name in names])
+        self.sample, self.tail = schema.empty_table(), schema.empty_table()
+        self.numbers, self._hashes = np.empty(0, np.int64), np.empty(0, np.uint64)
+        self._below = 2**64
+        self.all: list[pa.Table] | None = []
+        self._bytes = self.rows = 0
+        self.filled_last = False
+
+    def add(self, batch: pa.Table) -> None:
+        """Add the next rows."""
+        digests = hashes(self.rows, self.rows + batch.num_rows)
+        places = np.flatnonzero(digests <= np.uint64(self._below - 1))
+        self.sample = pa.concat_tables([self.sample, batch.take(pa.array(places))])
+        self.numbers = np.concatenate([self.numbers, places + self.rows])
+        self._hashes = np.concatenate([self._hashes, digests[places]])
+        while self.sample.num_rows > TYPE_ROWS or (self.sample.nbytes > TYPE_BYTES and self.sample.num_rows > 100):
+            self._below //= 2
+            self._choose(self._hashes <= np.uint64(self._below - 1))
+        joined = pa.concat_tables([self.tail, batch.slice(max(batch.num_rows - TAIL_ROWS, 0))])
+        self.tail = joined.slice(max(joined.num_rows - TAIL_ROWS, 0))
+        self.filled_last |= batch.column(batch.num_columns - 1).null_count < batch.num_rows
+        self.rows += batch.num_rows
+        self._bytes += batch.nbytes
+        if self.all is not None:
+            self.all = [*self.all, batch] if self._bytes <= KEPT_BYTES else None
+
+    def _choose(self, stay: np.ndarray) -> None:
+        self.sample = self.sample.filter(pa.array(stay)).combine_chunks()
+        self.numbers, self._hashes = self.numbers[stay], self._hashes[stay]
+
+    def leave_out(self, below: int, spare: str | None) -> None:
+        """Leave out the last rows, and an empty column."""
+        self.rows -= below
+        self._choose(self.numbers < self.rows)
+        if spare is not None:
+            self.sample = self.sample.drop_columns([spare])
 
 
-def _check_quotes(text: str) -> None:
-    """Check for an open quote: one that is never closed would swallow the rest of the file."""
-    if text.count('"') % 2:
-        # If the number of marks is odd, the last is the open one, or the one that was taken for its end.
-        raise open_quote(text.count("\n", 0, text.rfind('"')) + 1)
+class TextFile(Generic[Result]):
+    """A text file after its first pass.
 
+    source : its path, or its bytes. gz : whether they are packed. tell : is told the progress."""
 
-def open_quote(line: int) -> ReaderError:
-    """Return the error for a file with an odd number of quotation marks, the last of them in this line (1-based)."""
-    return ReaderError(f"A quotation mark opened near line {count(line)} is never closed: close or remove it.")
+    def __init__(self, source: Path | bytes, gz: bool, notes: list[str], tell: Tell) -> None:
+        self._source, self._gz, self._tell = source, gz, tell
+        self._notes = notes
+        self._size = max(len(source) if isinstance(source, bytes) else source.stat().st_size, 1)
+        self._ragged = Ragged()
+        self._spare: str | None = None
+        with unpacked(source, gz) as file:
+            self._encoding = encoding_of(file.read(HEAD), notes, whole=False)
+        self._layout, self._kept = self._first_pass()
+        self._settle()
 
+    def read(self, consume: Callable[[Typed], Result]) -> Result:
+        """Convert the rows and return what `consume` makes of them, again if a column did not keep its type."""
+        names, sample = self._kept.sample.column_names, self._kept.sample
+        own: dict[str, list[str]] = {name: [] for name in names}  # notes of plans
+        numbers = pa.array(self._kept.numbers)
+        cells = {name: (trimmed(sample.column(name)), numbers) for name in names}
+        made = plans(cells, self._layout.dialect.own == ";", own)
+        columns = [_column(name, plan, cells[name][0]) for name, plan in zip(names, made, strict=True)]
+        memory = frame_bytes(_converted(sample, [replace(column, tally=Tally()) for column in columns]))
+        memory = memory * self._kept.rows // max(sample.num_rows, 1)
+        for turn in range(PASSES):
+            columns = [TextColumn(column.name, column.plan, column.kind) for column in columns]
+            typed = (_converted(batch, columns) for batch in self._batches())
+            schema = pa.schema([(column.name, column.kind) for column in columns])
+            result = consume(Typed(typed, schema, self._kept.rows, memory, share=0.4 + 0.2 * min(turn, 2)))
+            after = [column.demoted(own[column.name]) for column in columns]
+            if after == columns:
+                break
+            columns = after
+        for column in columns:
+            self._notes.extend(own[column.name])
+            tell(column.name, column.plan, column.tally, self._notes)
+        return result
 
-def parse_options(layout: Layout, quoted: bool, ragged: Ragged) -> dict[str, object]:
-    """Return the options for pyarrow.csv: all cells as text, rows of another width passed to `ragged`."""
-    names = layout.names
-    return {
-        "parse_options": pa.csv.ParseOptions(
-            delimiter=layout.delimiter, newlines_in_values=quoted, invalid_row_handler=ragged.skip,
-            ignore_empty_lines=len(names) > 1,
-        ),
-        "convert_options": pa.csv.ConvertOptions(
+    def _first_pass(self, escape: str = "") -> tuple[Layout, Kept]:
+        """Return the layout, and what is kept of the rows. escape : of quotation marks, if only later lines show it."""
+        notes = list[str]()
+        with unpacked(self._source, self._gz) as file:
+            texts = Texts(file, self._encoding)
+            parts = iter(texts)
+            head = _head(parts)
+            layout = layout_of(head, notes, escape)
+            kept, quotes = Kept(layout.names), Quotes(layout.dialect)
+            quotes.look(head)
+            for batch in self._parsed(head, _looked_at(parts, quotes), texts, layout, self._ragged):
+                kept.add(batch)
+                self._tell(0.4 * place(file) / self._size, f"{count(kept.rows)} rows looked at")
+        if quotes.late_escape and not escape:
+            self._ragged = Ragged()
+            return self._first_pass("\\")
+        quotes.check()
+        if texts.nuls:
+            notes.append(f"Removed {count(texts.nuls)} NUL characters.")
+        if texts.inner:
+            notes.append(f"{count(texts.inner)} carriage returns within cells are line ends here.")
+        if kept.rows == 0 and not self._ragged.count:
+            raise ReaderError("The file has column names but no rows: choose another.")
+        self._ragged.tell(kept.rows, len(layout.names), notes)
+        self._notes.extend(notes)
+        return layout, kept
+
+    def _settle(self) -> None:
+        """Leave out an empty last column and rows below the table."""
+        names, kept = self._layout.names, self._kept
+        if len(names) > 1 and names[-1] == f"column {len(names)}" and not kept.filled_last:
+            self._spare = names[-1]
+            self._notes[:] = [note for note in self._notes if note != f"Column {len(names)} had no name."]
+            self._notes.append("Dropped an empty last column: every row ends in a separator.")
+        tail = kept.tail.drop_columns([self._spare]) if self._spare else kept.tail
+        rows = [[str(cell or "").strip() for cell in row] for row in zip(*tail.to_pydict().values(), strict=True)]
+        words = set(kept.sample.column(0).filter(pa.array(kept.numbers < kept.rows - len(rows))).to_pylist())
+        below = footer_rows(rows, kept.rows, words)
+        if below:
+            self._notes.append(footer_note(below, rows[-below]))
+        kept.leave_out(below, self._spare)
+
+    def _parsed(
+        self, head: str, rest: Iterator[str], texts: Texts, layout: Layout, ragged: Ragged
+    ) -> Iterator[pa.Table]:
+        names, dialect = layout.names, layout.dialect
+        parsing = pa.csv.ParseOptions(
+            delimiter=dialect.separator, quote_char=dialect.quote, escape_char=dialect.escape or False,
+            newlines_in_values=True, invalid_row_handler=ragged.skip, ignore_empty_lines=len(names) > 1,
+        )  # fmt: skip
+        converting = pa.csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""],
             quoted_strings_can_be_null=True,
-        ),
-    }  # fmt: skip
+        )  # fmt: skip
+        parts = _without_last_ends(chain((head[layout.start :],), rest))
+        block = BLOCK if max(map(len, head.split("\n"))) < BLOCK // 4 else LARGE_BLOCK
+        reading = pa.csv.ReadOptions(column_names=names, use_threads=False, block_size=block)
+        feed = Feed(map(dialect.plain, parts))
+        if not feed.any():
+            raise ReaderError("The file has column names but no rows: choose another.")
+        try:
+            with pa.csv.open_csv(pa.PythonFile(feed, mode="r"), reading, parsing, converting) as stream:
+                for batch in stream:
+                    table = pa.Table.from_batches([batch])
+                    table = _with_line_ends(table) if texts.inner else table
+                    check_lengths(table)
+                    # A block of short rows may have a million of them, whose overhead exceeds their bytes.
+                    yield from (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
+        except pa.ArrowInvalid as error:
+            raise _unreadable(error) from error
+
+    def _batches(self) -> Iterator[pa.Table]:
+        """Yield the rows again, as text, without what the first pass left out."""
+        left = self._kept.rows
+        for batch in self._kept.all if self._kept.all is not None else self._parsed_again():
+            batch = batch.slice(0, left)
+            left -= batch.num_rows
+            yield batch.drop_columns([self._spare]) if self._spare else batch
+
+    def _parsed_again(self) -> Iterator[pa.Table]:
+        with unpacked(self._source, self._gz) as file:
+            texts = Texts(file, self._encoding)
+            parts = iter(texts)
+            yield from self._parsed(_head(parts), parts, texts, self._layout, Ragged())
 
 
-def unreadable(error: Exception) -> ReaderError:
+def _without_last_ends(parts: Iterable[str]) -> Iterator[str]:
+    """Yield the parts of a text without line ends behind its last line: they would be blank rows of one column."""
+    held = ""
+    for part in parts:
+        text = held + part
+        body = text.rstrip("\n")
+        held = text[len(body) :]
+        if body:
+            yield body
+
+
+def _looked_at(parts: Iterator[str], quotes: Quotes) -> Iterator[str]:
+    for part in parts:
+        quotes.look(part)
+        yield part
+
+
+def _head(parts: Iterator[str]) -> str:
+    """Return the first 4 million characters, from the first line that is not empty."""
+    head = ""
+    for part in parts:
+        head = (head + part).lstrip("\n")
+        if len(head) >= HEAD:
+            break
+    if not head.strip():
+        raise ReaderError("The file has no text in it: choose another.")
+    return head
+
+
+def typed_texts(table: pa.Table, notes: list[str]) -> pd.DataFrame:
+    """Return a whole table with its columns of text in the types of their cells."""
+    texts = [column.name for column in table.schema if column.type == pa.string()]
+    own: dict[str, list[str]] = {name: [] for name in texts}
+    rows = pa.array(np.arange(table.num_rows))
+    cells = {name: (trimmed(table.column(name)), rows) for name in texts}
+    columns = {name: table.column(name) for name in table.column_names}
+    for name, plan in zip(texts, plans(cells, False, own), strict=True):
+        column = _column(name, plan, cells[name][0])
+        columns[name] = column.cells(table.column(name))
+        notes.extend(own[name])
+        tell(name, plan, column.tally, notes)
+    return as_frame(pa.table(columns))
+
+
+def as_frame(table: pa.Table) -> pd.DataFrame:
+    """Return a table as a DataFrame; booleans may be missing."""
+    return table.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+
+
+def _column(name: str, plan: TypePlan, cells: pa.Array) -> TextColumn:
+    if plan.kind == "number":
+        values = convert(cells, plan, Tally()).drop_null()
+        whole = len(values) > 0 and pc.all(pc.equal(values, pc.floor(values))).as_py()
+        is_exact = whole and pc.max(pc.abs(values)).as_py() < EXACT
+        return TextColumn(name, plan, pa.int64() if is_exact else pa.float64())
+    kinds = {"text": pa.string(), "boolean": pa.bool_(), "date": pa.timestamp("us")}
+    return TextColumn(name, plan, kinds[plan.kind])
+
+
+def _converted(batch: pa.Table, columns: list[TextColumn]) -> pa.Table:
+    """Return the cells in the types of their columns."""
+    arrays = [column.cells(batch.column(k)) for k, column in enumerate(columns)]
+    return pa.table(arrays, schema=pa.schema([(column.name, column.kind) for column in columns]))
+
+
+def _with_line_ends(batch: pa.Table) -> pa.Table:
+    """Return cells with line ends in place of the carriage returns within them."""
+    return pa.table([pc.replace_substring(cells, INNER, "\n") for cells in batch.columns], batch.schema.names)
+
+
+def _unreadable(error: Exception) -> ReaderError:
     """Return the error for a text that the parser could not read."""
     if "Empty CSV" in str(error):
         return ReaderError("The file has column names but no rows: choose another.")
     if "straddl" in str(error):  # the parser's message for a row longer than its block
-        return ReaderError("A row of the file is longer than 4 MiB: look for a quotation mark that is never closed.")
+        return ReaderError("A row of the file is longer than 16 MiB: look for a quotation mark that is never closed.")
     return ReaderError(f"The file cannot be read as a table ({in_words(error)}): check its quotes.")
 
 
-def _parse(body: str, layout: Layout, notes: list[str]) -> pd.DataFrame:
-    """Return the cells as text; a few rows of another width are skipped and listed."""
-    if not body.strip():
-        raise ReaderError("The file has column names but no rows: choose another.")
-    ragged, names = Ragged(), layout.names
-    try:
-        table = pa.csv.read_csv(
-            io.BytesIO(body.encode()),
-            read_options=pa.csv.ReadOptions(column_names=names, use_threads=False, block_size=16 << 20),
-            **parse_options(layout, '"' in body, ragged),
-        )
-    except pa.ArrowInvalid as error:
-        raise unreadable(error) from error
-    ragged.tell(table.num_rows, len(names), notes)
-    check_lengths(table)
-    frame = table.to_pandas()
-    if is_spare(names) and frame[names[-1]].isna().all():
-        frame = frame.drop(columns=drop_spare(names, notes))
-    if below := footer_rows(frame):
-        shown = " ".join(str(cell) for cell in frame.iloc[-below].dropna()[:3])[:40]
-        notes.append(footer_note(below, shown))
-        frame = frame.iloc[:-below]
-    return frame
-
-
-def is_spare(names: list[str]) -> bool:
-    """Return whether the last column has no name, as when every row ends in a separator."""
-    return len(names) > 1 and names[-1] == f"column {len(names)}"
-
-
-def drop_spare(names: list[str], notes: list[str]) -> str:
-    """Replace the note on the last column's name by a note that the column was dropped; return its name."""
-    notes[:] = [note for note in notes if note != f"Column {len(names)} had no name."]
-    notes.append("Dropped an empty last column: every row ends in a separator.")
-    return names[-1]
-
-
-def footer_rows(frame: pd.DataFrame) -> int:
+def footer_rows(rows: Sequence[Sequence[str]], total: int, words: Container[str]) -> int:
     """Return how many of the last rows are blank or totals that spreadsheets write below a table; never all rows.
 
-    A row is a total if its first cell says so and no row above has that word, as it would then be an ordinary value."""
+    A row is a total if its first cell says so and no row above has that word, as it would then be an ordinary value.
+    rows : the last of a `total`, as text. words : first cells of those above them."""
     below = 0
-    while frame.shape[1] > 1 and below < min(len(frame) - 1, 1000):
-        row = frame.iloc[-below - 1]
-        word = row.iloc[0]
-        if row.isna().all():
+    while below < min(len(rows), total - 1) and len(rows[0]) > 1:
+        row = rows[-below - 1]
+        if not any(row):
             below += 1
-        elif isinstance(word, str) and TOTAL.fullmatch(word.strip().rstrip(":").strip()):
-            if (frame.iloc[: -below - 1, 0] == word).any():
+        elif TOTAL.fullmatch(row[0].rstrip(":").strip()):
+            if row[0] in words or any(above[0] == row[0] for above in rows[: -below - 1]):
                 return 0
             below += 1
         else:
@@ -166,7 +405,8 @@ def footer_rows(frame: pd.DataFrame) -> int:
     return below
 
 
-def footer_note(rows: int, shown: str) -> str:
-    """Return the note on the rows below a table."""
+def footer_note(rows: int, first: Sequence[str]) -> str:
+    """Return the note on the rows below a table, the first of which is given."""
+    shown = " ".join([cell for cell in first if cell][:3])[:40]
     what = f"that begin with {shown!r}" if shown else "without any cell"
     return f"Left out {count(rows)} last row{'s' * (rows > 1)} {what}: below the table."

@@ -1,69 +1,42 @@
 """Types of text columns. A column becomes numbers, dates or booleans only if its cells allow it, and a note says what
 was done; any other column stays text.
 
-A plan is made once, from a whole column or from a sample of its rows. Conversion by a plan goes batch by batch and
-tallies what did not fit, so that small and large files are read by the same rules."""
+Plans are made once, from a sample of rows: marks in numbers that can be read in two ways are read as the file's other
+columns prove. Conversion by a plan goes batch by batch and tallies what did not fit."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamcore.numbers import count
+from gamcore.types import Bools, Ints
+from shapewise.ingest import amounts, dates
 from shapewise.ingest.common import MAX_FIELD, ReaderError
 
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-DOTTED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+", re.ASCII)
-DECIMAL_COMMA = re.compile(
-    r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d*),\d+(?:[eE][+-]?\d+)?|[+-]?\d{1,3}(?:\.\d{3})+|[+-]?\d+(?:[eE][+-]?\d+)?",
-    re.ASCII,
-)
-THOUSANDS = re.compile(rf"[+-]?[1-9]\d{{0,2}}(?:[, \u00a0\u202f']\d{{3}})+(?:\.\d*)?|{NUMBER.pattern}", re.ASCII)
-INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
-LEADING_ZERO = re.compile(r"[+-]?0\d+", re.ASCII)
-LONG_INTEGER = re.compile(r"[+-]?\d{16,}", re.ASCII)
-ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
-DAY_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", re.ASCII)
 COMPACT_DATE: Final = "%Y%m%d"
-MISSING = {
+MISSING: Final = frozenset({
     "na", "n/a", "nan", "null", "none", "#n/a", "-", "?", ".", "k.a.", "missing",
     "#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!",
-}  # fmt: skip
-CODE: Final = r"^[+-]?(0\d+|\d{19,})$"
-SIGNS = {"%": "percent signs", "$": "dollar signs", "€": "euro signs", "£": "pound signs"}
+})  # fmt: skip
+MISSING_WORDS: Final = pa.array(sorted(MISSING))
+CODE: Final = r"^[+-]?(?:0\d+|\d{19,})$"
+LEADING_ZERO: Final = r"^-?0\d+$"
+LONG_INTEGER: Final = r"^-?\d{16,}$"
+
+LOOKED_AT: Final = 100
+"""Different cells of a column of which one has to look like a date."""
 
 MOSTLY: Final = 0.95
-"""Share of a column's cells that must be numbers before the others are taken for mistakes."""
+"""Share of a column's cells that must be of a type before the others are taken for mistakes."""
 
 EXACT: Final = 2**53
 """From here on, float64 cannot represent all whole numbers."""
-
-
-def _no_change(text: pd.Series) -> pd.Series:
-    return text
-
-
-def _plain_decimals(text: pd.Series) -> pd.Series:
-    return text.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
-
-
-def _no_thousands(text: pd.Series) -> pd.Series:
-    return text.str.replace("[, \u00a0\u202f']", "", regex=True)
-
-
-WRITINGS: Final[dict[str, tuple[re.Pattern[str], Callable[[pd.Series], pd.Series]]]] = {
-    "": (NUMBER, _no_change),
-    "decimal commas": (DECIMAL_COMMA, _plain_decimals),
-    "thousands separators": (THOUSANDS, _no_thousands),
-}
-"""Ways to write numbers, keyed by the words of the note."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +44,9 @@ class TypePlan:
     """How the cells of one text column are read."""
 
     kind: Literal["text", "boolean", "date", "number"] = "text"
-    form: str = ""  # of dates: for pandas.to_datetime
-    writing: str = ""  # of numbers: a key of WRITINGS
-    sign: str = ""  # of numbers: a key of SIGNS
+    form: str = ""  # of dates: a key of dates.ORDERS, or COMPACT_DATE
+    writing: str = ""  # of numbers: a key of amounts.WRITINGS
+    sign: str = ""  # of numbers: a key of amounts.SIGNS
     said: str = ""  # what the note says was done
 
 
@@ -85,38 +58,22 @@ class Tally:
     missing: int = 0
     odd: int = 0
     infinite: int = 0
-    rounded: int = 0
     code: str = ""  # why the digits are an identifier and not a number
     examples: dict[str, list[str]] = field(default_factory=dict)
 
-    def keep(self, why: str, cells: pd.Series) -> None:
-        """Remember up to three different cells that became missing."""
-        kept = self.examples.setdefault(why, [])
-        if len(kept) < 3:
-            kept.extend(repr(str(cell)[:20]) for cell in cells.unique()[:3] if repr(str(cell)[:20]) not in kept)
-            del kept[3:]
+    def count(self, cells: pa.Array, missing: pa.Array, odd: pa.Array) -> None:
+        """Add cells that say that they are missing, and those that became missing; remember three different ones."""
+        self.missing += _number_of(missing)
+        self.odd += _number_of(odd)
+        for why, mask in (("missing", missing), ("odd", odd)):
+            kept = self.examples.setdefault(why, [])
+            if len(kept) < 3 and pc.any(mask).as_py():
+                shown = [repr(cell[:20]) for cell in pc.unique(cells.filter(mask)).slice(0, 3).to_pylist()]
+                kept.extend([text for text in dict.fromkeys(shown) if text not in kept][: 3 - len(kept)])
 
 
-def type_columns(frame: pd.DataFrame, notes: list[str], comma_is_decimal: bool, text_too: bool = True) -> pd.DataFrame:
-    """Type every text column of a frame; with `text_too` False, leave text alone (formats that store types)."""
-    typed = {}
-    for name in frame.columns:
-        series = frame[name]
-        if pd.api.types.is_float_dtype(series.dtype):
-            typed[name] = _without_infinity(series, notes)
-        elif text_too and (pd.api.types.is_string_dtype(series.dtype) or series.dtype == object):
-            typed[name] = type_text(series, notes, comma_is_decimal)
-        else:
-            typed[name] = series
-    return pd.DataFrame(typed, index=frame.index)
-
-
-def _without_infinity(series: pd.Series, notes: list[str]) -> pd.Series:
-    infinite = np.isinf(series.astype(float))
-    if not infinite.any():
-        return series
-    notes.append(infinity_note(series.name, int(infinite.sum())))
-    return series.mask(infinite)
+def _number_of(mask: pa.Array) -> int:
+    return int(pc.sum(mask).as_py() or 0)
 
 
 def infinity_note(name: object, n: int) -> str:
@@ -129,192 +86,289 @@ def rounding_note(name: object, n: int) -> str:
     return f"{name}: {count(n)} whole numbers beyond {count(EXACT)} are rounded in models; identifiers should be text."
 
 
-def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = False) -> pd.Series:
-    """Return a text column in the type of all (or, for numbers, nearly all) of its cells."""
-    if series.dtype == object and series.dropna().map(lambda cell: not isinstance(cell, str)).any():
-        return series
-    plain = plain_numbers(pa.array(series, pa.large_string(), from_pandas=True))
-    dotted = comma_is_decimal and series.str.contains(".", regex=False).any()  # the point may separate thousands
-    if plain is not None and not dotted:
-        return _integers(pd.Series(plain.to_numpy(zero_copy_only=False), index=series.index, name=series.name))
-    cells = trimmed(series)
-    plan, tally = plan_column(cells, notes, comma_is_decimal), Tally()
-    values = convert(cells, plan, tally)
-    tell(series.name, plan, tally, notes)
-    return _integers(values) if plan.kind == "number" else values
-
-
-def plain_numbers(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray | None:
-    """Return the cells as float64 if all are plain numbers or blank; None if one is not, which requires the slow
-    path."""
-    trim = pc.utf8_trim_whitespace(text)
-    trim = pc.if_else(pc.equal(trim, ""), None, trim)
-    try:
-        numbers = pc.cast(trim, pa.float64())
-    except pa.ArrowInvalid:
-        return None
-    largest = pc.max(pc.abs(numbers)).as_py()
-    fine = largest is None or largest < EXACT  # neither NaN nor infinite
-    if not fine or pc.any(pc.is_nan(numbers)).as_py() or pc.any(pc.match_substring_regex(trim, CODE)).as_py():
-        return None
-    return numbers
-
-
-def trimmed(series: pd.Series) -> pd.Series:
-    """Return the cells stripped of surrounding blanks; blank cells are missing."""
-    cells = series.astype("string").str.strip()
-    return cells.mask(cells == "")
-
-
-def plan_column(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> TypePlan:
-    """Return how trimmed cells are best read; a note says why a column that resembles another type stays text."""
-    distinct = pd.Index(cells.dropna().unique())
-    distinct = distinct[~distinct.str.lower().isin(MISSING)] if len(distinct) else distinct
-    if {text.lower() for text in distinct[:9]} <= {"true", "false"} and len(distinct):
-        return TypePlan("boolean") if {text.lower() for text in distinct} <= {"true", "false"} else TypePlan()
-    if len(distinct) and (ISO_DATE.fullmatch(distinct[0]) or DAY_DATE.fullmatch(distinct[0])):
-        return _plan_dates(cells, distinct, notes)
-    return _plan_numbers(cells, notes, comma_is_decimal)
-
-
-def _plan_dates(cells: pd.Series, distinct: pd.Index, notes: list[str]) -> TypePlan:
-    """Plan a column of dates if they can be read in one way only."""
-    if all(ISO_DATE.fullmatch(text) for text in distinct):
-        return _dates_or_text(cells.name, distinct, TypePlan("date", form="ISO8601", said="dates"), notes)
-    parts = [match for text in distinct if (match := DAY_DATE.fullmatch(text))]
-    if len(parts) < len(distinct):
-        return TypePlan()
-    first, second = (max(int(part.group(k)) for part in parts) for k in (1, 3))
-    if (first > 12) == (second > 12):
-        notes.append(
-            f"{cells.name}: dates such as {distinct[0]!r} can be read in two ways and stay text; use 2026-01-31."
-        )
-        return TypePlan()
-    form = "%d-%m-%Y" if first > 12 else "%m-%d-%Y"
-    said = f"dates with the {'day' if first > 12 else 'month'} first"
-    return _dates_or_text(cells.name, distinct, TypePlan("date", form=form, said=said), notes)
-
-
-def _dates_or_text(name: object, distinct: pd.Index, plan: TypePlan, notes: list[str]) -> TypePlan:
-    if _dates(pd.Series(distinct), plan).isna().any():
-        notes.append(f"{name}: some dates do not exist, so it stays text.")
-        return TypePlan()
-    return plan
-
-
-def _dates(cells: pd.Series, plan: TypePlan) -> pd.Series:
-    if plan.form == "ISO8601":
-        cells = cells.where(cells.str.fullmatch(ISO_DATE).fillna(False).astype(bool))
-        return pd.to_datetime(cells, format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
-    if plan.form == COMPACT_DATE:
-        return pd.to_datetime(cells.where(cells.str.fullmatch(r"\d{8}")), format=plan.form, errors="coerce")
-    return pd.to_datetime(cells.str.replace(r"[./-]", "-", regex=True), format=plan.form, errors="coerce")
-
-
-def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> TypePlan:
-    """Plan a column of numbers if at least 95% of the cells are numbers."""
-    if not cells.notna().any():
-        return TypePlan("number")
-    text, sign = _without_signs(cells)
-    counted = text[cells.notna() & ~text.str.lower().isin(MISSING)]
-    if not len(counted):
-        return TypePlan("number")
-    writings = ["", "decimal commas", "thousands separators"]
-    if not comma_is_decimal:
-        writings = ["", "thousands separators", "decimal commas"]
-    dotted = counted[counted.str.contains(".", regex=False).fillna(False)]
-    if comma_is_decimal and len(dotted) and dotted.str.fullmatch(DOTTED).all():
-        del writings[0]  # 1.200 beside 950 in a file with semicolons: points separate thousands
-    fitting = {writing: _fits(counted, writing) for writing in writings}
-    writing = max(writings, key=lambda one: int(fitting[one].sum()))  # the first of those that read the most cells
-    fits, most = fitting[writing], int(fitting[writing].sum())
-    if most >= MOSTLY * len(counted):
-        why = _code(counted[fits])
-        if why:
-            notes.append(code_note(cells.name, why))
-            return TypePlan()
-        said = " and ".join(words for words in (writing, SIGNS.get(sign, "")) if words)
-        return TypePlan("number", writing=writing, sign=sign, said=f"numbers with {said}" if said else "")
-    if most >= len(counted) / 2 and most:
-        row, cell = next((row, cell) for row, cell in counted[~_fits(counted, "")].items())
-        notes.append(
-            f"{cells.name}: {count(most)} of {count(len(counted))} cells are numbers, too few for a "
-            f"column of numbers, so it stays text; {str(cell)[:20]!r} in row {count(int(row) + 1)} is not."
-        )
-    return TypePlan()
-
-
-def _fits(text: pd.Series, writing: str) -> pd.Series:
-    pattern = WRITINGS[writing][0]
-    return (text.str.fullmatch(pattern) | text.str.fullmatch(INFINITE)).fillna(False).astype(bool)
-
-
-def _without_signs(cells: pd.Series) -> tuple[pd.Series, str]:
-    """Return the cells without one kind of sign around their numbers, and with a plain minus; and that sign."""
-    text = cells.str.replace("\u2212", "-", regex=False)
-    numbers = text.str.contains(r"\d", regex=True).fillna(False)
-    for sign in SIGNS:
-        signed = (text.str.startswith(sign) | text.str.endswith(sign)).fillna(False)
-        # Percentages among plain numbers may be off by a factor of 100: that column stays text.
-        if signed.any() and (sign != "%" or (signed | ~numbers).all()):
-            return _unsigned(text, sign), sign
-    return text, ""
-
-
-def _unsigned(text: pd.Series, sign: str) -> pd.Series:
-    return text.str.removeprefix(sign).str.removesuffix(sign).str.strip() if sign else text
-
-
-def _code(numbers: pd.Series) -> str:
-    """Return why digits are an identifier: leading zeros, or whole numbers that float64 may not tell apart; empty for
-    numbers."""
-    if numbers.str.fullmatch(LEADING_ZERO).any():
-        return "leading zeros"
-    long = numbers[numbers.str.fullmatch(LONG_INTEGER).fillna(False).astype(bool)]
-    return "very long numbers" if any(len(text) > 17 or abs(int(text)) >= EXACT for text in long) else ""
-
-
 def code_note(name: object, why: str) -> str:
     """Return the note on digits that are kept as text."""
     return f"{name}: kept as text because of its {why}; it may be an identifier."
 
 
-def convert(cells: pd.Series, plan: TypePlan, tally: Tally) -> pd.Series:
-    """Convert trimmed cells by a plan; those that do not fit become missing and are tallied."""
-    tally.present += int(cells.notna().sum())
-    if plan.kind == "text":
-        return cells.astype("str")
-    said = cells.str.lower().isin(MISSING).fillna(False).astype(bool)
-    if plan.kind == "number":
-        return _convert_numbers(cells, said, plan, tally)
-    if plan.kind == "boolean":
-        values = cells.str.lower().map({"true": True, "false": False}).astype("boolean")
+def trimmed(cells: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return text without blanks around it; blank cells are missing."""
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.combine_chunks()
+    cells = pc.utf8_trim_whitespace(cells)
+    return pc.if_else(pc.equal(cells, ""), None, cells)
+
+
+def says_missing(cells: pa.Array) -> pa.Array:
+    """Return which cells are words for a missing value."""
+    return pc.and_(pc.is_valid(cells), pc.is_in(pc.utf8_lower(cells), MISSING_WORDS))
+
+
+def plain_numbers(cells: pa.Array) -> pa.Array | None:
+    """Return trimmed cells as float64 if all are plain numbers or blank; None if one is not, which requires a plan."""
+    try:
+        numbers = pc.cast(cells, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    largest = pc.max(pc.abs(numbers)).as_py()
+    fine = largest is None or largest < EXACT  # neither NaN nor infinite
+    if not fine or pc.any(pc.is_nan(numbers)).as_py() or pc.any(pc.match_substring_regex(cells, CODE)).as_py():
+        return None
+    return numbers
+
+
+# --- plans
+
+
+@dataclass
+class Candidate:
+    """A column of a sample that may be numbers: its cells with digits to read, and what they prove about its marks."""
+
+    name: str
+    cells: pa.Array  # trimmed, with neither blanks nor words for missing
+    rows: pa.Array  # their rows in the file
+    sign: str | None
+    point: int = 0  # cells that only decimal points explain
+    comma: int = 0  # cells that only decimal commas explain
+    either: str = ""  # a cell that both explain, as different numbers
+
+    @classmethod
+    def of(cls, name: str, cells: pa.Array, rows: pa.Array) -> Candidate:
+        """Look at trimmed cells. rows : the row of each in the file."""
+        counted = pc.and_not(pc.is_valid(cells), says_missing(cells))
+        cells, rows = cells.filter(counted), rows.filter(counted)
+        likely = 2 * _number_of(amounts.may_be_numbers(cells)) >= len(cells)
+        new = cls(name, cells, rows, amounts.sign_of(cells) if likely else None)
+        if new.sign is not None and len(cells):
+            body = amounts.split(cells, new.sign).body
+            as_comma = amounts.fits(body, "decimal commas")
+            as_point = pc.or_(amounts.fits(body, ""), amounts.fits(body, "thousands separators"))
+            marked = pc.fill_null(pc.match_substring_regex(body, "[.,]"), False)
+            new.point, new.comma = (
+                _number_of(pc.and_not(as_point, as_comma)),
+                _number_of(pc.and_not(as_comma, as_point)),
+            )
+            both = cells.filter(pc.and_(marked, pc.and_(as_point, as_comma)))
+            new.either = both[0].as_py() if len(both) else ""
+        return new
+
+    @property
+    def proves(self) -> str:
+        """The decimal mark that its cells prove; empty if none or both."""
+        return "." if self.point and not self.comma else "," if self.comma and not self.point else ""
+
+
+def plans(columns: dict[str, tuple[pa.Array, pa.Array]], semicolons: bool, own: dict[str, list[str]]) -> list[TypePlan]:
+    """Return a plan for each column of a sample; a note says why a column that resembles another type stays text.
+
+    columns : trimmed cells, and their rows in the file. semicolons : whether these separate the file's columns, as they
+    do where commas are decimal marks. own : notes, by column."""
+    early = {name: _plan_without_marks(name, *cells, notes=own[name]) for name, cells in columns.items()}
+    unsure = {name: Candidate.of(name, *columns[name]) for name, plan in early.items() if plan is None}
+    plain = (name for name, plan in early.items() if plan == TypePlan("number"))
+    proven = {one.proves for one in unsure.values()} | {_proof(columns[name][0]) for name in plain}
+    marks = proven - {""}
+    by_file = marks.pop() if len(marks) == 1 else ""
+    return [
+        _plan_numbers(unsure[name], by_file, semicolons, own[name]) if plan is None else plan
+        for name, plan in early.items()
+    ]
+
+
+def _proof(cells: pa.Array) -> str:
+    """Return a point if some plain numbers have decimals that cannot be thousands."""
+    return (
+        "." if pc.any(pc.match_substring_regex(cells, r"^[-+]?(?:0\d*|\d{4,})?\.\d|\.\d{0,2}$|\.\d{4}")).as_py() else ""
+    )
+
+
+def _plan_without_marks(name: str, cells: pa.Array, rows: pa.Array, notes: list[str]) -> TypePlan | None:
+    """Plan columns that are no numbers, and numbers without marks or with points that only decimals explain."""
+    counted = pc.value_counts(cells.filter(pc.and_not(pc.is_valid(cells), says_missing(cells))))
+    distinct, times = counted.field(0), counted.field(1).to_numpy(zero_copy_only=False)
+    if not len(distinct):
+        return TypePlan("number")
+    if _all(pc.is_in(pc.utf8_lower(distinct), pa.array(["true", "false"]))):
+        return TypePlan("boolean")
+    numbers = plain_numbers(cells)
+    if numbers is not None:
+        dotted = distinct.filter(pc.match_substring(distinct, "."))
+        grouped = len(dotted) and _all(pc.match_substring_regex(dotted, r"^[-+]?[1-9]\d{0,2}\.\d{3}$"))
+        return None if grouped else TypePlan("number")
+    return _plan_dates(name, distinct, times, notes)
+
+
+def _all(mask: pa.Array) -> bool:
+    return bool(pc.all(mask).as_py())
+
+
+def _plan_dates(name: str, distinct: pa.Array, times: Ints, notes: list[str]) -> TypePlan | None:
+    """Plan a column of dates if nearly all can be read, in one way only; None if it has too few.
+
+    times : how often each of the distinct cells occurs."""
+    some = distinct.take(pa.array(np.linspace(0, len(distinct) - 1, min(len(distinct), LOOKED_AT), dtype=np.int64)))
+    if not dates.Parts(some).like.any():
+        return None
+    parts, total = dates.Parts(distinct), int(times.sum())
+    like = int(times[parts.like].sum())
+    if like < MOSTLY * total:
+        if 2 * like < total or like < 2:
+            return None
+        notes.append(
+            f"{name}: {count(like)} of {count(total)} cells are dates, too few for a column of dates, so it stays "
+            f"text; {_shown(distinct, ~parts.like)} is not."
+        )
+        return TypePlan()
+    depends = bool(parts.ordered.any())
+    orders = dates.ORDERS if depends else {"ISO8601": "ymd"}
+    shares = {form: int(times[~np.isnat(parts.times(order))].sum()) / like for form, order in orders.items()}
+    least = 1.0 if max(shares.values()) == 1.0 else MOSTLY
+    readable = [form for form, share in shares.items() if share >= least]
+    if len(readable) == 1:
+        words = {"dmy": " with the day first", "mdy": " with the month first"}.get(dates.ORDERS[readable[0]], "")
+        words += " and years of two digits" if parts.short.any() else ""
+        words += ", those with a zone in UTC" if parts.zoned[parts.like].any() else ""
+        return TypePlan("date", form=readable[0], said=f"dates{words}")
+    if readable or min(shares.get(form, 0.0) for form in ("%d-%m-%Y", "%m-%d-%Y")) > 0:
+        example = _shown(distinct, parts.ordered)
+        notes.append(f"{name}: dates such as {example} can be read in two ways and stay text; use 2026-01-31.")
     else:
-        values = _dates(cells.mask(said), plan)
-    _count(cells, said, values.isna() & cells.notna() & ~said, tally)
+        notes.append(f"{name}: some dates do not exist, so it stays text.")
+    return TypePlan()
+
+
+def _shown(cells: pa.Array, mask: Bools) -> str:
+    return repr(cells[int(np.argmax(mask))].as_py()[:20])
+
+
+def _plan_numbers(column: Candidate, by_file: str, semicolons: bool, notes: list[str]) -> TypePlan:
+    """Plan a column of numbers if at least 95% of its cells are numbers in the writing that its marks call for."""
+    cells, sign = column.cells, column.sign
+    if sign is None:
+        return TypePlan()
+    parts = amounts.split(cells, sign)
+    decimal = column.proves or (by_file if column.either else "") or _likelier(column, parts.body, semicolons)
+    writing = _writing(parts.body, decimal, column)
+    fit = pc.or_(amounts.fits(parts.body, writing), pc.match_substring_regex(cells, f"^(?:{amounts.INFINITE})$"))
+    most = _number_of(fit)
+    if most < MOSTLY * len(cells) or not _number_of(amounts.fits(parts.body, writing)):
+        if 2 * most >= len(cells) and most:
+            odd = int(np.argmin(fit.to_numpy(zero_copy_only=False)))
+            notes.append(
+                f"{column.name}: {count(most)} of {count(len(cells))} cells are numbers, too few for a column of "
+                f"numbers, so it stays text; {cells[odd].as_py()[:20]!r} in row {count(column.rows[odd].as_py() + 1)} "
+                "is not."
+            )
+        return TypePlan()
+    body = parts.body.filter(fit)
+    if why := code(amounts.plain(body, writing)):
+        notes.append(code_note(column.name, why))
+        return TypePlan()
+    after, enclosed = (pc.and_(fit, pc.fill_null(mask, False)) for mask in (parts.after, parts.enclosed))
+    if _number_of(enclosed) == most:  # (1), (2), (3) count things, and are no amounts below 0
+        return TypePlan()
+    words = [writing, amounts.SIGNS.get(sign, ""), amounts.AFTER * bool(pc.any(after).as_py()),
+             amounts.IN_PARENTHESES * bool(pc.any(enclosed).as_py())]  # fmt: skip
+    said = " and ".join(filter(None, words))
+    said = f"numbers with {said}" if said else ""
+    if column.either and not column.proves and not by_file:
+        said = _either(column.either, writing, sign, said)
+    return TypePlan("number", writing=writing, sign=sign, said=said)
+
+
+def _writing(body: pa.Array, decimal: str, column: Candidate) -> str:
+    """Return the writing with this decimal mark that says no more than needed; without one, the one that fits most."""
+    if decimal == "," and (column.comma or column.either):
+        return "decimal commas"
+    fitting = {
+        writing: _number_of(amounts.fits(body, writing)) for writing in ("", "thousands separators", "decimal commas")
+    }
+    if decimal == ".":
+        del fitting["decimal commas"]
+    return max(fitting, key=lambda writing: fitting[writing])
+
+
+def _likelier(column: Candidate, body: pa.Array, semicolons: bool) -> str:
+    """Return the likelier decimal mark of a column whose marks all have three digits behind them.
+
+    Where whole numbers below 1,000 have no mark and none above lacks one, the marks separate thousands; where all cells
+    have one, points are decimal, as programs write them, and commas are where semicolons separate columns."""
+    if not column.either:
+        return ""
+    mark = "." if "." in column.either else ","
+    other = "," if mark == "." else "."
+    whole = body.filter(pc.fill_null(pc.match_substring_regex(body, r"^\d+$"), False))
+    if len(whole):
+        grouped = _all(pc.less_equal(pc.utf8_length(whole), 3))
+        return other if grouped else mark
+    return "." if mark == "." else "," if semicolons else "."
+
+
+def _either(cell: str, writing: str, sign: str, said: str) -> str:
+    """Return what is said of numbers that could be read in two ways."""
+    ways = ("decimal commas", "thousands separators" if "," in cell else "")
+    here, there = (
+        amounts.values(pa.array([cell]), way, sign)[0][0].as_py()
+        for way in (writing, next(way for way in ways if way != writing))
+    )
+    said = said or "numbers with decimal points"
+    return f"{said}, so {cell[:20]!r} is {here:.15g} here and not {there:.15g}"  # house: a cell, not a statistic
+
+
+def code(digits: pa.Array) -> str:
+    """Return why plain digits are an identifier: leading zeros, or whole numbers that float64 may not tell apart; empty
+    for numbers."""
+    if pc.any(pc.match_substring_regex(digits, LEADING_ZERO)).as_py():
+        return "leading zeros"
+    long = digits.filter(pc.fill_null(pc.match_substring_regex(digits, LONG_INTEGER), False))
+    is_long = any(len(text) > 17 or abs(int(text)) >= EXACT for text in pc.unique(long).to_pylist())
+    return "very long numbers" if is_long else ""
+
+
+# --- conversion
+
+
+def convert(cells: pa.Array, plan: TypePlan, tally: Tally) -> pa.Array:
+    """Convert trimmed cells by a plan; those that do not fit become missing and are tallied."""
+    tally.present += len(cells) - cells.null_count
+    if plan.kind == "text":
+        return cells
+    if plan == TypePlan("number") and (numbers := plain_numbers(cells)) is not None:
+        return numbers
+    missing = says_missing(cells)
+    values = CONVERSIONS[plan.kind](pc.if_else(missing, None, cells), plan, tally)
+    tally.count(cells, missing, pc.and_not(pc.and_(pc.is_valid(cells), pc.is_null(values)), missing))
+    if plan.kind != "number":
+        return values
+    infinite = pc.fill_null(pc.is_inf(values), False)
+    tally.infinite += _number_of(infinite)
+    return pc.if_else(infinite, None, values)
+
+
+def _to_boolean(cells: pa.Array, _plan: TypePlan, _tally: Tally) -> pa.Array:
+    place = pc.index_in(pc.utf8_lower(cells), pa.array(["false", "true"]))
+    return pc.cast(place, pa.bool_())
+
+
+def _to_date(cells: pa.Array, plan: TypePlan, _tally: Tally) -> pa.Array:
+    if plan.form == "ISO8601":
+        try:
+            return pc.cast(cells, pa.timestamp("us"))
+        except pa.ArrowInvalid:
+            pass  # written in another way
+    times = dates.compact(cells) if plan.form == COMPACT_DATE else dates.Parts(cells).times(dates.ORDERS[plan.form])
+    return pa.array(times, pa.timestamp("us"))
+
+
+def _to_number(cells: pa.Array, plan: TypePlan, tally: Tally) -> pa.Array:
+    values, digits = amounts.values(cells, plan.writing, plan.sign)
+    tally.code = tally.code or code(digits)
     return values
 
 
-def _count(cells: pd.Series, said: pd.Series, odd: pd.Series, tally: Tally) -> None:
-    tally.missing += int(said.sum())
-    tally.odd += int(odd.sum())
-    for why, mask in (("missing", said), ("odd", odd)):
-        if mask.any():
-            tally.keep(why, cells[mask])
-
-
-def _convert_numbers(cells: pd.Series, said: pd.Series, plan: TypePlan, tally: Tally) -> pd.Series:
-    text = _unsigned(cells.str.replace("\u2212", "-", regex=False), plan.sign)
-    said = text.str.lower().isin(MISSING).fillna(False).astype(bool) | said
-    fits = _fits(text, plan.writing) & ~said
-    _count(cells, said, ~fits & ~said & cells.notna(), tally)
-    tally.code = tally.code or _code(text[fits])
-    numbers = pd.to_numeric(WRITINGS[plan.writing][1](text.where(fits)), errors="raise").astype("float64")
-    infinite = np.isinf(numbers)
-    tally.infinite += int(infinite.sum())
-    large = numbers.abs().between(EXACT, 1e18) & ~text.str.contains("[eE.]", regex=True).fillna(False)
-    tally.rounded += int(large.sum())
-    return numbers.mask(infinite)
+CONVERSIONS: Final[dict[str, Callable[[pa.Array, TypePlan, Tally], pa.Array]]] = {
+    "boolean": _to_boolean, "date": _to_date, "number": _to_number,
+}  # fmt: skip
 
 
 def tell(name: object, plan: TypePlan, tally: Tally, notes: list[str]) -> None:
@@ -329,21 +383,14 @@ def tell(name: object, plan: TypePlan, tally: Tally, notes: list[str]) -> None:
             notes.append(f"{name}: {count(n)} cells ({', '.join(tally.examples[why])}) {words}.")
     if tally.infinite:
         notes.append(infinity_note(name, tally.infinite))
-    if tally.rounded:
-        notes.append(rounding_note(name, tally.rounded))
-
-
-def _integers(numbers: pd.Series) -> pd.Series:
-    """Return whole numbers as integers if none is missing or too large."""
-    values = numbers.to_numpy()
-    whole = bool((np.abs(values) < EXACT).all() and (values == np.floor(values)).all())  # both are false for NaN
-    return pd.Series(values.astype("int64"), index=numbers.index, name=numbers.name) if whole else numbers
 
 
 def check_lengths(table: pa.Table | pa.RecordBatch) -> None:
     """Refuse cells of more than 100,000 characters."""
     for name, column in zip(table.schema.names, table.columns, strict=True):
         if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            continue
+        if (pc.max(pc.binary_length(column)).as_py() or 0) <= MAX_FIELD:  # bytes, of which a character has one at least
             continue
         longest = pc.max(pc.utf8_length(column)).as_py() or 0
         if longest > MAX_FIELD:

@@ -404,6 +404,7 @@ add(
     "t.csv",
     rows("a,b", "31.01.24,x", "01.02.24,y"),
     {"a": ["31.01.24", "01.02.24"], "b": ["x", "y"]},
+    "two ways",
 )
 add(
     "dates with points",
@@ -670,7 +671,7 @@ in_sheet(
         b'<row r="2"><c r="A2" t="e"><v>#DIV/0!</v></c><c r="B2"><v>5</v></c></row><row r="3"><c r="A3"><v>7</v></c><c r="B3"><v>6</v></c></row>'
     ),
     {"a": [None, 7], "b": [5, 6]},
-    "1 cells of the workbook hold errors",
+    "1 cells of the sheet hold errors",
 )
 in_sheet(
     "a title and a total",

@@ -6,6 +6,7 @@ import gzip
 import os
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,9 @@ import pyarrow.parquet
 import pytest
 
 from shapewise import processes
+from shapewise.ingest import child, text
 from shapewise.ingest import parquet_large as bigparquet
 from shapewise.ingest import supervisor as loader
-from shapewise.ingest import text_large as bigtext
 from shapewise.ingest import writer as big
 from shapewise.ingest.read import ReaderError, read_file
 from shapewise.ingest.supervisor import PROGRAM, Loading, Reading, ReadLimits, kind_of_file, load
@@ -171,6 +172,12 @@ def test_a_folder_ten_times_larger_than_memory(tmp_path):
     assert heard
 
 
+def read_text(path, into, notes, gz=False, limit=2**40):
+    """Write a text file as a table, as the child does."""
+    consume = partial(child.write_text, into=into, limit=limit, tell=nothing)
+    return text.TextFile(path, gz, notes, nothing).read(consume)
+
+
 def as_text(frame, path, **options):
     frame.to_csv(path, index=False, **options)
     return path
@@ -197,7 +204,7 @@ def test_text_by_batches_is_text_read_whole(kind, mixed, tmp_path):
         path.write_bytes(gzip.compress(data))
     into, notes = tmp_path / "into", []
     into.mkdir()
-    written = bigtext.read_big_text(path, kind.endswith(".gz"), into, 2**40, notes, nothing)
+    written = read_text(path, into, notes, gz=kind.endswith(".gz"))
     whole = read_file("t.csv", data)
     found = pd.read_parquet(into / "table.parquet")
     pd.testing.assert_frame_equal(found, whole.frame, check_dtype=False)
@@ -211,10 +218,10 @@ def test_text_by_batches_is_text_read_whole(kind, mixed, tmp_path):
 def test_a_table_above_the_limit_gets_the_same_sample_whatever_the_batches(mixed, tmp_path, monkeypatch):
     path, samples = as_text(mixed, tmp_path / "t.csv"), []
     for rows in (1000, 7777):
-        monkeypatch.setattr(bigtext, "BATCH_ROWS", rows)
+        monkeypatch.setattr(text, "BATCH_ROWS", rows)
         into = tmp_path / f"into{rows}"
         into.mkdir()
-        written = bigtext.read_big_text(path, False, into, MB, [], nothing)
+        written = read_text(path, into, [], limit=MB)
         samples.append(pd.read_parquet(into / "sample.parquet"))
         assert written.sampled == len(samples[-1])
         assert samples[-1].memory_usage(deep=True, index=False).sum() <= MB / 4 * 1.3
@@ -227,7 +234,7 @@ def batched(tmp_path, *lines):
     notes: list[str] = []
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "into").mkdir()
-    bigtext.read_big_text(tmp_path / "t.csv", False, tmp_path / "into", 2**40, notes, nothing)
+    read_text(tmp_path / "t.csv", tmp_path / "into", notes)
     return pd.read_parquet(tmp_path / "into" / "table.parquet"), notes
 
 
@@ -244,7 +251,8 @@ LATE = {
     "a leading zero": ([*["123"] * 5000, "0123"], "str", "leading zeros"),
     "a fraction": ([*["7"] * 5000, "7.5"], "float64", None),
     "a gap": ([*["7"] * 5000, "", "8"], "float64", None),
-    "no date": ([*["2024-01-31"] * 5000, "2024-02-31"], "str", "not dates"),
+    "no date": ([*["2024-01-31"] * 5000, "2024-02-31"], "datetime64[us]", "1 cells ('2024-02-31') are not dates"),
+    "too many that are no dates": ([*["2024-01-31"] * 5000, *["soon"] * 600], "str", "cells are"),
     "no truth": ([*["true"] * 5000, "yes"], "str", "not booleans"),
     "infinity": ([*["1.5"] * 5000, "inf"], "float64", "1 infinite"),
     "a word for missing": ([*["1.5"] * 5000, "N/A"], "float64", "say that they are missing"),
@@ -255,8 +263,8 @@ LATE = {
 @pytest.mark.parametrize("case", LATE)
 def test_what_the_first_pass_did_not_see(case, tmp_path, monkeypatch):
     cells, kind, words = LATE[case]
-    monkeypatch.setattr(bigtext, "TYPE_ROWS", 100)
-    monkeypatch.setattr(bigtext, "BATCH_ROWS", 999)
+    monkeypatch.setattr(text, "TYPE_ROWS", 100)
+    monkeypatch.setattr(text, "BATCH_ROWS", 999)
     frame, notes = batched(tmp_path, "a,b", *[f"{cell},{k}" for k, cell in enumerate(cells)])
     assert frame["a"].dtype == kind
     assert frame["b"].tolist() == list(range(len(cells)))
@@ -284,14 +292,14 @@ def test_a_file_of_batches_is_laid_out_like_a_small_one(tmp_path):
         (b"\n\n", "no text"),
         (b"a,b\n1," + b"x" * 200_000 + b"\n", "cell"),
         (b"a,b\n" + b"1,x\n" * 1_100_000 + b"2,\xff\n", "does not fit the encoding"),
-        (b"a,b\n" + b"1,x\n" * 999 + b"2," + b"x" * 9_000_000 + b"\n", "longer than 4 MiB"),
+        (b"a,b\n" + b"1,x\n" * 999 + b"2," + b"x" * 40_000_000 + b"\n", "longer than 16 MiB"),
     ],
     ids=["quote", "ragged", "names", "blank", "cell", "encoding", "row"],
 )
 def test_files_of_batches_are_refused_alike(data, words, tmp_path):
     (tmp_path / "t.csv").write_bytes(data)
     with pytest.raises(ReaderError, match=words):
-        bigtext.read_big_text(tmp_path / "t.csv", False, tmp_path, 2**40, [], nothing)
+        read_text(tmp_path / "t.csv", tmp_path, [])
 
 
 def test_parts_of_a_folder_may_differ_a_little(tmp_path):

@@ -1,0 +1,155 @@
+"""Numbers as people write them: marks between thousands, decimal commas, currencies, percent, and four ways to say
+minus."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+BLANKS: Final = " \u00a0\u2009\u202f"
+APOSTROPHES: Final = "'\u2019"
+EXPONENT: Final = r"(?:[eE][+-]?\d+)?"
+INFINITE: Final = r"(?i)[+-]?inf(?:inity)?"
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How a column marks thousands and decimals. grouped : integer parts with marks; as patterns of RE2."""
+
+    decimal: str
+    grouped: str = ""
+
+    @property
+    def pattern(self) -> str:
+        """What a number without its sign fits in whole."""
+        whole = rf"(?:{self.grouped}|\d+)" if self.grouped else r"\d+"
+        point = re.escape(self.decimal)
+        return rf"^(?:{whole}(?:{point}\d*)?|{point}\d+){EXPONENT}$"
+
+
+def _grouped(mark: str) -> str:
+    alike = (rf"[1-9]\d{{0,2}}(?:{marks}\d{{3}})+" for marks in (re.escape(mark), f"[{BLANKS}]", f"[{APOSTROPHES}]"))
+    return "|".join(alike)
+
+
+WRITINGS: Final[dict[str, Writing]] = {
+    "": Writing("."),
+    "decimal commas": Writing(",", _grouped(".")),
+    "thousands separators": Writing(".", _grouped(",") + r"|[1-9]\d?(?:,\d{2})+,\d{3}"),  # the last in lakhs
+}
+"""Ways to write numbers, keyed by the words of the note."""
+
+SIGNS: Final = {
+    "%": "percent signs", "$": "dollar signs", "€": "euro signs", "£": "pound signs", "¥": "yen signs",
+    "₹": "rupee signs", "₽": "rouble signs", "₩": "won signs", "₺": "lira signs", "₪": "shekel signs",
+    **{code: f"the currency {code}" for code in (
+        "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "RUB", "TRY",
+        "BRL", "MXN", "AUD", "CAD", "NZD", "ZAR", "SGD", "HKD", "KRW", "ILS", "US$", "R$", "C$", "A$", "kr", "zł", "Kč",
+        "Fr.", "Rs.",
+    )},
+}  # fmt: skip
+"""Percent and currencies, which may stand before or after a number, with the words of the note."""
+
+LIKE: Final = (
+    r"^[^\pL\d]*(?:\pL{1,3}[.$]?)?[^\pL\d]*\d[^\pL]*(?:[eE][-+]?\d+|\pL{1,3}\.?)?[^\pL\d]*$|^(?i)[-+]?inf(?:inity)?$"
+)
+MINUS: Final = "[-\u2010-\u2015\u2212]"
+AFTER: Final = "minus signs after them"
+IN_PARENTHESES: Final = "parentheses for minus"
+
+
+def _framed(sign: str) -> str:
+    """Return the pattern of a number with its minus, plus or parentheses, and its currency, in any usual order."""
+    mark = rf"(?:{re.escape(sign)})?" if sign else ""
+    return (
+        rf"^(?P<open>\(?)\s*(?P<before>{MINUS}|\+)?\s*{mark}\s*(?P<inner>{MINUS}|\+)?\s*(?P<body>[\d.,].*?)"
+        rf"\s*{mark}\s*(?P<after>{MINUS}?)\s*{mark}(?P<close>\)?)$"
+    )
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """Cells split into their signs and their digits. body : with exponents, null where a cell has no such form."""
+
+    body: pa.Array
+    negative: pa.Array
+    after: pa.Array
+    enclosed: pa.Array
+
+
+def split(cells: pa.Array, sign: str) -> Bodies:
+    """Return the digits of trimmed cells, and how their minus is written."""
+    parts = pc.extract_regex(cells, _framed(sign))
+    open_, before, inner, body, after, close = (
+        pc.struct_field(parts, name) for name in ("open", "before", "inner", "body", "after", "close")
+    )
+    enclosed, behind = pc.not_equal(open_, ""), pc.not_equal(after, "")
+    leading = pc.or_(pc.not_equal(before, ""), pc.not_equal(inner, ""))
+    signs = [pc.cast(mask, pa.int8()) for mask in (pc.not_equal(before, ""), pc.not_equal(inner, ""), behind, enclosed)]
+    once = pc.less_equal(pc.add(pc.add(signs[0], signs[1]), pc.add(signs[2], signs[3])), 1)
+    closed = pc.equal(enclosed, pc.not_equal(close, ""))
+    plus = pc.or_(pc.equal(before, "+"), pc.equal(inner, "+"))
+    negative = pc.or_(pc.or_(pc.and_not(leading, plus), behind), enclosed)
+    return Bodies(pc.if_else(pc.and_(once, closed), body, None), negative, behind, enclosed)
+
+
+def fits(body: pa.Array, writing: str) -> pa.Array:
+    """Return which digits are numbers in a writing; false where there are none."""
+    return pc.fill_null(pc.match_substring_regex(body, WRITINGS[writing].pattern), False)
+
+
+def plain(body: pa.Array, writing: str) -> pa.Array:
+    """Return fitting digits as a programming language writes them: no marks between thousands, a decimal point."""
+    style = WRITINGS[writing]
+    for mark in f"{BLANKS}{APOSTROPHES}{'.' if style.decimal == ',' else ','}" if style.grouped else "":
+        body = pc.replace_substring(body, mark, "")
+    return pc.replace_substring(body, ",", ".") if style.decimal == "," else body
+
+
+def values(cells: pa.Array, writing: str, sign: str) -> tuple[pa.Array, pa.Array]:
+    """Return trimmed cells as float64, null where one is no number in this writing; and their digits, as `plain`."""
+    simple = pc.match_substring_regex(cells, _simple(writing, sign))
+    if pc.all(simple).as_py():
+        digits = plain(pc.replace_substring(cells, sign, "") if sign else cells, writing)
+        return pc.cast(digits, pa.float64()), digits
+    parts = split(cells, sign)
+    digits = plain(pc.if_else(fits(parts.body, writing), parts.body, None), writing)
+    numbers = pc.cast(digits, pa.float64())
+    numbers = pc.if_else(parts.negative, pc.negate(numbers), numbers)
+    infinite = pc.fill_null(pc.match_substring_regex(cells, f"^(?:{INFINITE})$"), False)
+    return pc.if_else(infinite, pa.scalar(float("inf")), numbers), digits
+
+
+def _simple(writing: str, sign: str) -> str:
+    """Return the pattern of numbers without blanks, and with no minus but a hyphen before them."""
+    body, mark = WRITINGS[writing].pattern.removeprefix("^").removesuffix("$"), re.escape(sign)
+    return rf"^-?(?:{mark})?-?{body}(?:{mark})?$" if sign else f"^-?{body}$"
+
+
+def may_be_numbers(cells: pa.Array) -> pa.Array:
+    """Return which cells have digits and at most a short word before or after them."""
+    return pc.match_substring_regex(cells, LIKE)
+
+
+def sign_of(cells: pa.Array) -> str | None:
+    """Return the one currency or percent sign of cells that hold digits, empty if none has one; None if they differ.
+
+    Percentages among plain numbers may be off by a factor of 100, and two currencies are not one unit."""
+    some = "|".join(re.escape(sign) for sign in sorted(SIGNS, key=len, reverse=True))
+    before = rf"^[(\s]*{MINUS}?\s*(?P<sign>{some})\s*{MINUS}?\s*[\d.,]"
+    behind = rf"\d[.,]?\s*(?P<sign>{some})\s*{MINUS}?\)?$|\d\s*{MINUS}\s*(?P<late>{some})$"
+    first, last = pc.extract_regex(cells, before), pc.extract_regex(cells, behind)
+    late = pc.struct_field(last, "late")
+    last = pc.if_else(pc.not_equal(late, ""), late, pc.struct_field(last, "sign"))
+    signs = pc.coalesce(pc.struct_field(first, "sign"), last)
+    kinds = pc.unique(signs.drop_null()).to_pylist()
+    if len(kinds) > 1:
+        return None
+    with_digits = pc.sum(pc.match_substring_regex(cells, r"\d")).as_py() or 0
+    if kinds == ["%"] and len(signs) - signs.null_count < with_digits:
+        return None
+    return str(kinds[0]) if kinds else ""

@@ -1,0 +1,181 @@
+"""Where a table begins: lines before it, column names in one row, in several, or in none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from gamcore.numbers import count
+from shapewise.ingest.amounts import SIGNS
+from shapewise.ingest.common import MAX_COLUMNS, ReaderError, clean_names
+from shapewise.ingest.types import MISSING
+
+LOOKED_AT: Final = 20
+"""Rows among which the names are looked for."""
+
+MOST_NAMES: Final = 3
+TYPED_SHARE: Final = 0.8
+CURRENCY: Final = "|".join(re.escape(sign) for sign in SIGNS)
+VALUE: Final = re.compile(
+    rf"(?=.*\d)(?:[-+(]*(?:{CURRENCY}))?[-\d\s.,:/'’()%+−–_°*]+(?:[eE][-+]?\d+|\s*[^\W\d_]{{1,3}}\.?\W*)?|true|false",
+    re.IGNORECASE,
+)
+"""A number with its currency or unit, a date in digits, a truth."""
+
+MONTHLY: Final = re.compile(r"\d{1,2}[-/. ]*[^\W\d_]{3,9}[-/. ,]*\d{2,4}.*|\d{4}-\d{2}-\d{2}T.*")
+YEAR: Final = re.compile(r"(?:1[89]|20)\d\d")
+WHOLE: Final = re.compile(r"-?\d+(?:\.0)?")
+
+
+@dataclass(frozen=True)
+class Header:
+    """Where the names of the columns are. first, end : its first row, and the row after it; equal without names."""
+
+    first: int
+    end: int
+    names: list[str]
+
+
+def header_of(rows: Sequence[Sequence[str]]) -> Header:
+    """Return where the names are among the first rows of a table, all of one width; cells are text, or empty."""
+    width = len(rows[0])
+    filled = [[cell.strip() for cell in row] for row in rows]
+    skipped = min(LOOKED_AT // 2, len(rows) // 2)
+    typed = [k for k in range(width) if _is_typed([row[k] for row in filled[skipped:]])]
+    body = filled[skipped:]
+    if len(rows) == 1:
+        return Header(0, 1, list(rows[0]))
+    bottom = -1
+    for k, row in enumerate(filled[: min(LOOKED_AT, max(skipped, 1))]):
+        if _are_names(row, typed, body, above=filled[:k]):
+            bottom = k
+    values = any(is_value(filled[0][k]) for k in typed)
+    if bottom < 0 and values and not _are_numbered(filled[0], typed, body):
+        first = _after_padding(filled)
+        return Header(first, first, [""] * width)
+    if bottom < 0:
+        if not typed and width > 1 and _recur(filled):
+            return Header(0, 0, [""] * width)
+        bottom = _after_padding(filled) if not typed else 0
+    first = _top(filled, bottom)
+    return Header(first, bottom + 1, _joined(filled[first : bottom + 1]))
+
+
+def named(head: Header, notes: list[str]) -> list[str]:
+    """Return clean and distinct names of the columns, and note what was made of them."""
+    names, height = head.names, head.end - head.first
+    if height == 0:
+        notes.append("The first line looks like a row, not like column names: columns are named by their place.")
+        return [f"column {k}" for k in range(1, len(names) + 1)]
+    if height > 1:
+        notes.append(f"The column names are in {height} rows, joined here.")
+    if not any(name.strip() for name in names):
+        raise ReaderError("The first line has no column names: give every column a name.")
+    return clean_names(names, notes)
+
+
+def check_columns(width: int) -> None:
+    """Refuse more columns than there may be, before their names are cleaned, each with a note."""
+    if width > MAX_COLUMNS:
+        raise ReaderError(f"The file has {count(width)} columns, more than {count(MAX_COLUMNS)}: drop some first.")
+
+
+def skipped_note(lines: int, head: Header) -> str:
+    """Return the note on lines before the table."""
+    what = "the column names" if head.end > head.first else "the first row"
+    return f"Skipped {count(lines)} line{'s' * (lines > 1)} before {what}."
+
+
+def is_value(cell: str) -> bool:
+    """Return whether a cell looks like a number, a date or a truth, and not like a word."""
+    return bool(VALUE.fullmatch(cell) or MONTHLY.fullmatch(cell))
+
+
+def _is_blank(cell: str) -> bool:
+    return not cell or cell.lower() in MISSING
+
+
+def _is_typed(cells: list[str]) -> bool:
+    known = [cell for cell in cells if not _is_blank(cell)]
+    return bool(known) and sum(map(is_value, known)) >= TYPED_SHARE * len(known)
+
+
+def _are_names(row: list[str], typed: list[int], body: list[list[str]], above: list[list[str]]) -> bool:
+    """Return whether a row has words where the columns have numbers, dates or truths.
+
+    Below a complete row of names, one odd word is a mistake of a row and no name."""
+    known = [row[k] for k in typed if not _is_blank(row[k])]
+    words = sum(not is_value(cell) for cell in known)
+    complete = any(all(cells) for cells in above)
+    if known and 2 * words >= len(known):
+        return not complete or (words == len(known) and words > 1 and words == len(typed))
+    groups = bool(above) and any(above[-1]) and not all(above[-1]) and not all(not cell for cell in above[-1][1:])
+    return groups and all(row) and _years([row[k] for k in typed], typed, body)
+
+
+def _years(cells: list[str], typed: list[int], body: list[list[str]]) -> bool:
+    """Return whether cells are years, in columns that do not hold years."""
+    below = [row[k] for row in body for k in typed]
+    return len(cells) > 1 and all(map(YEAR.fullmatch, cells)) and not all(map(YEAR.fullmatch, filter(None, below)))
+
+
+def _are_numbered(row: list[str], typed: list[int], body: list[list[str]]) -> bool:
+    """Return whether the first row counts the columns, or names them by years, and so is no row of values."""
+    cells = [row[k] for k in typed]
+    if not all(map(WHOLE.fullmatch, cells)) or len(cells) < 2:
+        return False
+    numbers = [int(float(cell)) for cell in cells]
+    steps = {later - earlier for earlier, later in pairwise(numbers)}
+    counts = len(steps) == 1 and steps != {0} and (len(cells) > 2 or numbers in ([0, 1], [1, 2]))
+    return counts or (len(set(cells)) == len(cells) and _years(cells, typed, body))
+
+
+def _recur(rows: list[list[str]]) -> bool:
+    """Return whether each cell of the first row occurs below it in its column: so it is a row like the others."""
+    return len(rows) > 2 and all(cell and cell in {row[k] for row in rows[1:]} for k, cell in enumerate(rows[0]))
+
+
+def _after_padding(rows: list[list[str]]) -> int:
+    """Return the first full row of different words below titles, which spreadsheets pad with separators."""
+    width = len(rows[0])
+    for k, row in enumerate(rows[:LOOKED_AT]):
+        filled = [cell for cell in row if cell]
+        if len(filled) == width:
+            return k
+        if 2 * len(filled) > width:
+            break
+    return 0
+
+
+def _top(rows: list[list[str]], bottom: int) -> int:
+    """Return the first of the rows of names that end with `bottom`: groups above names, or units below them."""
+    first = bottom
+    while first > 0 and bottom - first + 1 < MOST_NAMES:
+        row, names = rows[first - 1], rows[bottom]
+        places = [k for k, cell in enumerate(row) if cell]
+        gap = len(places) > 1 and places != list(range(len(places)))  # a label over several columns
+        spans = gap or all(row) or len(set(filter(None, names))) < len([cell for cell in names if cell])
+        if len(places) < 2 and not (places and places[0] > 0):
+            break
+        if not spans and places[0] == 0:
+            break
+        first -= 1
+    return first
+
+
+def _joined(rows: list[list[str]]) -> list[str]:
+    """Return one name per column: those of the groups above it before its own."""
+    *groups, names = rows
+    for group in reversed(groups):
+        label, labels = "", []
+        for k, cell in enumerate(group):
+            label = cell or (label if names[k] else "")
+            labels.append(label)
+        names = [
+            name if label in ("", name) else f"{label} {name}".strip()
+            for label, name in zip(labels, names, strict=True)
+        ]
+    return list(names)

@@ -157,6 +157,15 @@ def see_out(process: subprocess.Popen[bytes], memory: int, seconds: float) -> Li
         process.wait()
 
 
+def worked(pid: int) -> float:
+    """Return the seconds that a process has computed on any core; 0 once it has ended."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+        return float(times.user + times.system)
+    except psutil.Error:
+        return 0.0
+
+
 def is_orphan(server: int) -> bool:
     """Return whether the server that started this process is gone."""
     return os.getppid() != server

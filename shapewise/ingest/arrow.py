@@ -19,6 +19,7 @@ from gamcore.numbers import count
 from shapewise.errors import FULL_DISK, StoreError
 from shapewise.ingest.arrow_types import Changed, not_text, plain_columns, plain_table
 from shapewise.ingest.common import MAX_FIELD, MAX_UNPACKED, ReaderError, in_words
+from shapewise.ingest.writer import Tell
 
 MAX_TABLE: Final = 4 * 2**30
 MAX_CELLS: Final = 500_000_000
@@ -44,19 +45,20 @@ def refusing(what: str) -> Iterator[None]:
         raise ReaderError(f"The file is not a readable {what} file ({in_words(error)}): write it again.") from error
 
 
-def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
-    """Read a Parquet, Feather or Arrow file."""
+def read_arrow(data: bytes, suffix: str, notes: list[str], tell: Tell) -> pd.DataFrame:
+    """Read a Parquet, Feather or Arrow file. tell : is told the progress."""
     with refusing(suffix[1:]):
         if suffix == ".parquet":
             file = open_parquet(io.BytesIO(data))
             # The footer's byte counts can be made up or run-length encoded; rows times columns cannot lie.
             _check_cells(file.metadata.num_rows * max(file.metadata.num_columns, 1))
             check_ratio(memory_of(file), len(data))
-            table = _gather(file.iter_batches(BATCH_ROWS), file.schema_arrow)
+            table = _gather(file.iter_batches(BATCH_ROWS), file.schema_arrow, tell, file.metadata.num_rows)
         else:
             _check_ratio_of_arrow(data)
             stream = pa.ipc.open_file(io.BytesIO(data))
-            table = _gather((stream.get_batch(k) for k in range(stream.num_record_batches)), stream.schema)
+            batches = (stream.get_batch(k) for k in range(stream.num_record_batches))
+            table = _gather(batches, stream.schema, tell)
         table.validate(full=True)  # validates offsets and text, so that no later code has to
         changed = Changed()
         plain = plain_table(table, plain_columns(table.schema, notes, not_text(table)), changed)
@@ -143,9 +145,11 @@ def _check_cells(cells: int) -> None:
         )
 
 
-def _gather(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """Join batches into one table; stop as soon as they exceed the limit, as a small file may unpack to a huge one."""
-    kept, cells, size = [], 0, 0
+def _gather(batches: Iterable[pa.RecordBatch], schema: pa.Schema, tell: Tell, total: int = 0) -> pa.Table:
+    """Join batches into one table; stop as soon as they exceed the limit, as a small file may unpack to a huge one.
+
+    total : rows of all batches, 0 if unknown."""
+    kept, cells, size, rows = [], 0, 0, 0
     for batch in batches:
         cells += batch.num_rows * max(batch.num_columns, 1)
         size += batch.nbytes
@@ -153,4 +157,6 @@ def _gather(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
         if size > MAX_TABLE:
             raise ReaderError(f"The file unpacks to more than {MAX_TABLE >> 30} GiB: keep fewer rows or columns.")
         kept.append(batch)
+        rows += batch.num_rows
+        tell(0.8 * rows / total if total else 0.0, f"{count(rows)} rows")
     return pa.Table.from_batches(kept, schema)

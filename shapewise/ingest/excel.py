@@ -18,6 +18,7 @@ from gamcore.numbers import count
 from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, in_words
 from shapewise.ingest.header import check_columns, header_of, named, skipped_note
 from shapewise.ingest.text import TAIL_ROWS, footer_note, footer_rows, typed_texts
+from shapewise.ingest.writer import Tell
 
 MAX_SHEET_CELLS: Final = 20_000_000
 MAX_WORKBOOK: Final = 2**29
@@ -62,15 +63,19 @@ class Seen:
             notes.append(f"{count(self.errors)} cells of the sheet hold errors such as #DIV/0! and are missing here.")
 
 
-def read_sheet(data: bytes, notes: list[str]) -> pd.DataFrame:
-    """Return the first visible sheet of a workbook that holds a table: values only, no formula is run."""
+def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pd.DataFrame:
+    """Return the first visible sheet of a workbook that holds a table: values only, no formula is run.
+
+    tell : is told the progress."""
     if data.startswith(b"\xd0\xcf\x11\xe0"):  # container of old and of encrypted workbooks
         raise ReaderError("The workbook has a password or an old format: save it as .xlsx without a password.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            seen, parts = _look_through(archive), _parts_of_sheets(archive)
+            seen, parts = _look_through(archive, tell), _parts_of_sheets(archive)
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        tell(0.4, "Reading the cells")
         name, rows = _first_table(book)
+        tell(0.8, f"{count(len(rows))} rows")
     except ReaderError:
         raise
     except Exception as error:  # the parser raises many types on damaged workbooks
@@ -161,7 +166,7 @@ def _plain(cell: object) -> str:
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
-def _look_through(archive: zipfile.ZipFile) -> dict[str, Seen]:
+def _look_through(archive: zipfile.ZipFile, tell: Tell) -> dict[str, Seen]:
     """Return what is seen of each sheet, by its part. A workbook that is a zip bomb or refers to external content is
     refused before the parser unpacks it.
 
@@ -172,7 +177,8 @@ def _look_through(archive: zipfile.ZipFile) -> dict[str, Seen]:
     if sum(entry.file_size for entry in entries) > MAX_WORKBOOK:
         raise ReaderError(f"The workbook unpacks to more than {count(MAX_WORKBOOK >> 20)} MiB: save it as CSV.")
     sheets: dict[str, Seen] = {}
-    for entry in entries:
+    for done, entry in enumerate(entries):
+        tell(0.4 * done / len(entries), "Looking through the workbook")
         if entry.flag_bits & 1:
             raise ReaderError("The workbook is encrypted: save it without a password.")
         if entry.file_size > FREE + MAX_PACKED * entry.compress_size:

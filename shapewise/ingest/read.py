@@ -13,6 +13,7 @@ from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
 from shapewise.ingest.excel import read_sheet
 from shapewise.ingest.header import check_columns
 from shapewise.ingest.text import TextFile, Typed, as_frame
+from shapewise.ingest.writer import Tell
 
 
 @dataclass
@@ -23,8 +24,12 @@ class Loaded:
     notes: list[str] = field(default_factory=list)
 
 
-def read_file(name: str, data: bytes) -> Loaded:
-    """Read a file by its suffix; text formats may also be compressed (`.gz`)."""
+def _silent(share: float, words: str) -> None:
+    """Tell nobody of the progress."""
+
+
+def read_file(name: str, data: bytes, tell: Tell = _silent) -> Loaded:
+    """Read a file by its suffix; text formats may also be compressed (`.gz`). tell : is told the progress."""
     if not data:
         raise ReaderError("The file is empty (0 bytes): choose another.")
     path = PurePath(name.lower())
@@ -35,11 +40,11 @@ def read_file(name: str, data: bytes) -> Loaded:
         if path.suffix not in TEXT_SUFFIXES:
             raise ReaderError("Only .csv.gz, .tsv.gz and .txt.gz can be read compressed: unpack the file first.")
     if path.suffix in TEXT_SUFFIXES:
-        frame = TextFile[pd.DataFrame](data, packed, notes, lambda share, words: None).read(_frame)
+        frame = TextFile[pd.DataFrame](data, packed, notes, tell).read(_frame)
     elif path.suffix == ".xlsx":
-        frame = read_sheet(data, notes)
+        frame = read_sheet(data, notes, tell)
     elif path.suffix in (".parquet", ".feather", ".arrow"):
-        frame = read_arrow(data, path.suffix, notes)
+        frame = read_arrow(data, path.suffix, notes, tell)
     else:
         raise ReaderError(f"Files ending in {path.suffix or 'nothing'} are not supported: use {', '.join(SUFFIXES)}.")
     if frame.shape[0] == 0:

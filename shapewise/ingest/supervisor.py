@@ -23,6 +23,9 @@ from shapewise.store.atomic_files import keep_spare, size_of, write_json
 log = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.05
 START_SECONDS: Final = 60.0
+WAITING: Final = 10
+"""Wall time that a child may take, as a multiple of the time it may compute: a busy machine is not the file's fault."""
+
 PASSED: Final = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV",
                  "PYTHONPATH")  # fmt: skip
 
@@ -38,7 +41,7 @@ class ReadLimits:
 
     memory: bytes of resident memory above what the imports take. Address space is no measure, as imports map far more
         than they use. 2 GiB reads text of 128 MiB and Parquet of a table of 340 MiB whole; larger ones go by batches.
-    seconds: wall time.
+    seconds: time that it computes; ten times as much may pass while it does.
     table: bytes of a table as a DataFrame above which it counts as big and gets a sample.
     disk: bytes of what is stored, 0 for as many as there is room for.
     """
@@ -113,6 +116,7 @@ class Reading:
         self._staging = into / f".loading.{secrets.token_hex(4)}.tmp"
         self.base = self.peak = 0  # bytes: when the child was ready, and the peak
         self.seconds = self._began = 0.0  # seconds since it was ready, and when that was
+        self._worked = self._before = 0.0  # seconds that it computed, and those before it was ready
 
     def finish(self) -> Loading:
         """Read to the end; see `load`."""
@@ -175,10 +179,12 @@ class Reading:
 
         An invalid report, as a hostile file may cause, counts as a crash."""
         held = processes.resident(process.pid)
+        self._worked = max(self._worked, processes.worked(process.pid))
         try:
             progress, end = processes.read_progress(self._staging), processes.read_end(self._staging)
             if progress and not self.base:  # what it held before it began to read, by its own measure
                 self.base, self._began = min(int(progress.get("base", held)), held or 2**62), time.monotonic()
+                self._before = self._worked
             self.seconds = time.monotonic() - self._began
             self.peak = max(self.peak, held, int(end.get("peak", 0)) if end else 0)
             said = float(progress.get("share", 0.0)), str(progress.get("words", ""))
@@ -212,7 +218,12 @@ class Reading:
             )
         self._check_disk()
         allowed = self._limits.seconds if self.base else START_SECONDS
-        if self.seconds > allowed:
+        if self.seconds > WAITING * allowed:
+            raise ReaderError(
+                f"Reading the file took more than {count(WAITING * allowed)} seconds, as the server is busy: "
+                "try again later."
+            )
+        if self._worked - self._before > allowed:
             raise ReaderError(f"Reading the file took more than {count(allowed)} seconds: load fewer rows or columns.")
 
     def _check_disk(self) -> None:

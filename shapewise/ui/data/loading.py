@@ -78,7 +78,7 @@ def read(source: Path, name: str) -> TableAbout:
     """Read a file in a child process, showing progress, and store its table. Raises ReaderError or StoreError."""
     space = state.workspace()
     left = space.left()
-    bar = st.progress(0.0, "")
+    bar = st.progress(0.0, f"Reading {md(name)}")
     small = PurePath(name).suffix.lower() in TEXT_SUFFIXES and source.is_file() and source.stat().st_size < SMALL_BYTES
     waiting = partial(bar.progress, 0.0, "Waiting for other files to be read")
     with nullcontext() if small else _turn(waiting), scratch_folder(space.root) as into:
@@ -163,7 +163,7 @@ def upload(heading: str = "Or bring your own", around: Around = _plainly) -> Non
 
 def _read_upload(file: IO[bytes], name: str) -> TableAbout:
     with scratch_file(state.workspace().root) as path:
-        with room(), path.open("wb") as copy:
+        with st.spinner(f"Receiving {md(name)}"), room(), path.open("wb") as copy:
             shutil.copyfileobj(file, copy)
         return read(path, name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import subprocess
 import sys
@@ -83,11 +84,12 @@ READY = (  # at once, as the real child reports: half a report counts as a crash
     [
         ("import os; os.kill(os.getpid(), 11)", "reader stopped"),
         ("raise KeyError('a secret')", "reader stopped"),
-        (f"{READY}import time; time.sleep(60)", "more than 1 seconds"),
+        (f"{READY}import time; time.sleep(60)", "more than 10 seconds, as the server is busy"),
+        (f"{READY}any(iter(int, 1))", "more than 1 seconds"),
         (f"{READY}import time; time.sleep(.2); x = b'x' * 10**9; time.sleep(60)", "more than 50 MiB"),
         (f"{READY}sys.exit(0)", "reader stopped"),
     ],
-    ids=["crash", "mistake", "slow", "large", "without an end"],
+    ids=["crash", "mistake", "waiting", "slow", "large", "without an end"],
 )  # fmt: skip
 def test_a_child_that_fails_is_one_sentence_and_leaves_nothing(code, words, source, tmp_path, monkeypatch, caplog):
     written = f"open({str(tmp_path)!r} + '/into/half', 'w').write('x'); "
@@ -170,6 +172,22 @@ def test_a_folder_ten_times_larger_than_memory(tmp_path):
     assert (sample["t1"] == [f"{k:05d} " * 20 for k in (sample["row"] + 1) % 50]).all()
     assert heard == sorted(heard)
     assert heard
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet", "feather"])
+def test_progress_is_told_from_the_begin_to_the_end(kind):
+    frame = pd.DataFrame({"a": np.arange(5000), "b": "x"})
+    writers = {
+        "csv": lambda out: frame.to_csv(out, index=False), "xlsx": lambda out: frame.to_excel(out, index=False),
+        "parquet": frame.to_parquet, "feather": frame.to_feather,
+    }  # fmt: skip
+    out, heard = io.BytesIO(), []
+    writers[kind](out)
+    read_file(f"t.{kind}", out.getvalue(), lambda share, words: heard.append((share, words)))
+    shares = [share for share, _ in heard]
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < 0.8
+    assert heard[-1][1].endswith(" rows")
 
 
 def read_text(path, into, notes, gz=False, limit=2**40):

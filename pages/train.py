@@ -62,7 +62,7 @@ with form:
             cuttable = bin_fields.of_table(loaded, [one.name for one in chosen], codes)
             changes = with_values(changes, BINS, bin_fields.choose(table, cuttable))
 
-roles = {role: name for name, role in table.roles.items() if role in ("weight", "group", "time")}
+roles = state.roles(table.id)
 spec = Spec(
     table=table.id,
     target=target.target,
@@ -76,9 +76,9 @@ spec = Spec(
     quantile=target.quantile,
     conditions=target.conditions,
     categories=codes,
-    weight=roles.get("weight"),
-    group=roles.get("group"),
-    time=roles.get("time"),
+    weight=roles.column("weight"),
+    group=roles.column("group"),
+    time=roles.column("time"),
     preset=preset,
     changes=changes,
     kind="tasks" if tasks.several else "additive",

@@ -7,14 +7,16 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
+from gamcore.data.table import as_table
 from gamcore.stats.classes import class_losses
 from gamcore.stats.intervals import poisson_rate
 from sample_data import generate
 from sample_data.choice import PLANS, plan_scores
 from sample_data.claims import SHAPE, claim_rate, claim_size
 from sample_data.spend import DISPERSION, POWER, delivery_quantile, delivery_scale, mean_spend
-from shapewise.ingest.doctor import examine, likely_target
-from shapewise.ingest.leaks import leaks
+from shapewise.columns.doctor import examine
+from shapewise.columns.leaks import leaks
+from shapewise.columns.roles import roles_of
 from shapewise.ingest.read import read_file
 from shapewise.ui.data.loading import CARDS
 
@@ -48,7 +50,7 @@ def test_what_the_loader_says_of_housing(tables):
 def test_the_doctor_finds_the_id_and_the_leak(tables):
     frame = tables["renewal.parquet"].frame
     assert frame.shape == (30_000, 15)
-    assert [r.name for r in examine(frame) if r.role == "ignore"] == ["customer_id"]
+    assert [r.name for r in examine(frame) if r.role == "id"] == ["customer_id"]
     assert list(leaks(frame, "step", ["renew"], frame.columns[:-1].tolist())) == ["confirm_page_seconds"]
 
 
@@ -97,7 +99,8 @@ def test_loans_has_two_kinds_with_their_own_columns(tables):
 def test_the_doctor_reads_the_new_samples_as_they_are_meant(tables, name, ids, target):
     reports = examine(tables[name].frame)
     assert [r.name for r in reports if r.role != "feature"] == ids
-    assert likely_target(reports) == target
+    roles = roles_of(as_table(tables[name].frame), reports, name=name.removesuffix(".csv"))
+    assert roles.targets[0].column == target
     assert not tables[name].notes
     assert (generate.HERE / name).stat().st_size < 900_000
 

@@ -13,8 +13,9 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.estimators.presets import PRESETS
 from gamcore.types import Bools
-from shapewise.ingest.doctor import ColumnReport, likely_targets
-from shapewise.ingest.leaks import leaks
+from shapewise.columns.doctor import ColumnReport
+from shapewise.columns.leaks import leaks
+from shapewise.columns.roles import Roles, roles_of
 from shapewise.store.workspace import TableAbout, clean_name
 from shapewise.training import goals
 from shapewise.training.cost import estimate
@@ -22,6 +23,7 @@ from shapewise.training.dataset import HELD_OUT, held_out_rows
 from shapewise.training.proposals import classes_first, first_kind, first_target, is_exposure
 from shapewise.training.spec import Spec, target_levels
 from shapewise.training.train import BANDS
+from shapewise.ui.train.features import NOT_LEARNT
 from shapewise.ui.train.target import usual_sides
 
 PATIENCE: Final = 8.0
@@ -44,8 +46,9 @@ class FirstTarget:
 
 def first_spec(about: TableAbout, rows: Table, reports: list[ColumnReport], pairs: bool) -> Spec:
     """Return the specification that the page would train at the first press; TableError where it says why not."""
-    target = _target(about, rows, reports)
-    features = _features(rows, reports, target)
+    roles = roles_of(rows, reports, about.roles, about.name)
+    target = _target(about, rows, roles)
+    features, levels = _features(rows, reports, roles, target)
     changes: dict[str, Any] = {"interactions": "auto"} if pairs else {}
     n_rows, loss = round((1 - HELD_OUT) * len(rows)), goals.GOALS[target.kind].objective or "logistic"
     n_fits = max(len(target.classes or target.levels), 1) if target.kind == "classes" else 1
@@ -53,17 +56,18 @@ def first_spec(about: TableAbout, rows: Table, reports: list[ColumnReport], pair
     return Spec(
         about.id, target.name, clean_name(target.name), features, goal=target.kind, positive=target.positive,
         negative=target.negative, classes=target.classes, exposure=target.exposure,
-        preset="balanced" if seconds < PATIENCE else "fast", changes=changes, bands=BANDS,
+        preset="balanced" if seconds < PATIENCE else "fast", changes=changes, bands=BANDS, categories=levels,
+        group=roles.column("group"),
     )  # fmt: skip
 
 
-def _target(about: TableAbout, rows: Table, reports: list[ColumnReport]) -> FirstTarget:
-    """Return the target that stands on the page first."""
+def _target(about: TableAbout, rows: Table, roles: Roles) -> FirstTarget:
+    """Return the target that stands on the page first, or the likeliest answer where the page asks."""
     try:
-        held = held_out_rows(rows.frame, about.id)
+        held = held_out_rows(rows.frame, about.id, roles.column("group"))
     except TableError:
         held = np.zeros(len(rows), bool)
-    name = first_target(rows, likely_targets(reports), held) or rows.names[-1]
+    name = first_target(rows, [guess.column for guess in roles.targets], held) or rows.names[-1]
     possible = goals.possible(rows, name)
     kind = first_kind(rows, name, held)[0] if len(possible) > 1 else possible[0]
     series = rows.frame[name]
@@ -77,25 +81,31 @@ def _target(about: TableAbout, rows: Table, reports: list[ColumnReport]) -> Firs
     if kind == "classes":
         classes = classes_first(series, held)
         return FirstTarget(name, kind, levels, held, classes=None if len(classes) == len(levels) else classes)
-    return FirstTarget(name, kind, levels, held, exposure=_exposure(rows, name) if goals.GOALS[kind].rated else None)
+    return FirstTarget(
+        name, kind, levels, held, exposure=_exposure(rows, roles, name) if goals.GOALS[kind].rated else None
+    )
 
 
-def _exposure(rows: Table, target: str) -> str | None:
+def _exposure(rows: Table, roles: Roles, target: str) -> str | None:
     """Return the column that the page divides a target by at first."""
-    numbers = [name for name in rows.names if name != target and rows.usable_kind(name) == "number"]
-    return next((name for name in numbers if goals.exposure_like(name) and is_exposure(rows, name)), None)
+    marked = roles.column("exposure")
+    return marked if marked is not None and marked != target and is_exposure(rows, marked) else None
 
 
-def _features(rows: Table, reports: list[ColumnReport], target: FirstTarget) -> list[str]:
-    """Return the columns that are not left out at first."""
+def _features(
+    rows: Table, reports: list[ColumnReport], roles: Roles, target: FirstTarget
+) -> tuple[list[str], list[str]]:
+    """Return the columns that are not left out at first, and those of them whose numbers are levels."""
     usable = [r for r in reports if r.kind is not None and r.name not in (target.name, target.exposure)]
-    usable = [r for r in usable if r.role in ("feature", "ignore", "target", "task")]
+    usable = [r for r in usable if roles.of[r.name] not in ("weight", "group", "time", "exposure")]
     asked: list[list[str] | None] = [target.positive]
     if target.kind == "classes":
         asked = [[level] for level in target.classes or target.levels]
     suspects: set[str] = set()
     for positive in asked:
-        suspects |= set(leaks(rows, target.name, positive, [r.name for r in usable if r.role == "feature"]))
-    out = {r.name for r in usable if r.role == "ignore" or r.name in suspects}
+        asked_of = [r.name for r in usable if roles.of[r.name] not in NOT_LEARNT]
+        suspects |= {name for name, leak in leaks(rows, target.name, positive, asked_of).items() if leak.sure}
+    out = {r.name for r in usable if roles.of[r.name] in NOT_LEARNT or r.name in suspects}
     out = set() if len(out) == len(usable) else out
-    return [r.name for r in usable if r.name not in out]
+    learnt = [r for r in usable if r.name not in out]
+    return [r.name for r in learnt], [r.name for r in learnt if r.kind == "number" and r.as_levels]

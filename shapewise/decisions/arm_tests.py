@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
@@ -19,27 +18,12 @@ from gamcore.decide.experiment_readout import outcome_of
 from gamcore.decide.strategies import StrategySet
 from gamcore.estimators.effect import expected_outcomes
 from gamcore.types import Floats
+from shapewise.columns.roles import Roles, sounds_like_outcome
 from shapewise.decisions.plan_and_outcome import readable
 from shapewise.store.names import known
 from shapewise.store.workspace import Workspace, clean_name, new_id, now
 
 KIND: Final = "tests"
-ARM_NAMES: Final = (
-    "arm", "variant", "version", "treatment", "treated", "treat", "group", "segment", "bucket", "cell", "campaign",
-    "test", "experiment",
-)  # fmt: skip
-CONTROL_WORDS: Final = {
-    "control", "ctrl", "holdout", "hold", "base", "baseline", "old", "none", "no", "off", "before", "a", "0", "false",
-    "placebo", "untreated",
-}  # fmt: skip
-OUTCOME_WORDS: Final = {
-    "visit", "visits", "visited", "conversion", "converted", "convert", "click", "clicks", "clicked", "spend", "spent",
-    "revenue", "sales", "purchase", "purchased", "bought", "order", "orders", "churn", "churned", "retention",
-    "retained", "renewed", "open", "opened", "response", "responded", "outcome", "y", "signup", "subscribed", "return",
-    "returned", "reactivated", "upgraded",
-}  # fmt: skip
-BEFORE_WORDS: Final = {"before", "past", "prior", "previous", "pre", "earlier", "historic", "history"}
-"""What a column is called that was known before a test, whatever else it is called."""
 
 
 @dataclass(frozen=True)
@@ -141,41 +125,15 @@ def set_money(workspace: Workspace, identifier: str, money: dict[str, Any]) -> N
     workspace.edit(KIND, identifier, lambda about: about | {"money": money})
 
 
-def words_of(name: str) -> set[str]:
-    """Return the words of a column's name, in lower case."""
-    return set(re.findall(r"[a-z]+|[0-9]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()))
-
-
-def possible_arms(table: Table) -> dict[str, list[str]]:
-    """Return the columns that may tell arms apart, with their levels; those that sound like it come first."""
+def possible_arms(table: Table, likely: Sequence[str] = ()) -> dict[str, list[str]]:
+    """Return the columns that may tell arms apart, with their levels. likely : those that come first."""
     levels: dict[str, list[str]] = {}
-    for name in table.names:
-        if table.usable_kind(name) in ("category", "boolean", "number"):
+    for name in dict.fromkeys([*likely, *table.names]):
+        if name in table and table.usable_kind(name) in ("category", "boolean", "number"):
             distinct = table.frame[name].nunique(dropna=True)
             if 2 <= distinct <= MOST_ARMS:
                 levels[name] = read_present_texts(table.frame[name])[1]
-    order = {word: k for k, word in enumerate(ARM_NAMES)}
-
-    def rank(name: str) -> int:
-        return min((order[word] for word in words_of(name) if word in order), default=len(order))
-
-    return dict(sorted(levels.items(), key=lambda item: rank(item[0])))
-
-
-def likely_arm(table: Table) -> str | None:
-    """Return the column that most likely is the arm: by its name, or by a level that is called like a control. Never
-    an outcome; None where nothing sounds like an arm."""
-    arms = {name: levels for name, levels in possible_arms(table).items() if not words_of(name) & OUTCOME_WORDS}
-    named = [name for name in arms if words_of(name) & set(ARM_NAMES)]
-    with_control = [name for name, levels in arms.items() if table.kind(name) == "category" and likely_control(levels)]
-    both = [name for name in named if name in with_control]
-    return next(iter([*both, *named, *with_control]), None)
-
-
-def likely_control(levels: list[str]) -> str | None:
-    """Return the level that is called like a control; None where none or several are."""
-    called = [level for level in levels if words_of(level) & CONTROL_WORDS]
-    return called[0] if len(called) == 1 else None
+    return levels
 
 
 def possible_outcomes(table: Table, arm: str) -> list[str]:
@@ -183,11 +141,9 @@ def possible_outcomes(table: Table, arm: str) -> list[str]:
     return [name for name in table.names if name != arm and table.usable_kind(name) in ("number", "boolean")]
 
 
-def likely_outcomes(table: Table, arm: str) -> list[str]:
-    """Return the columns that are called like outcomes."""
-    return [name for name in possible_outcomes(table, arm) if sounds_like_outcome(name)]
-
-
-def sounds_like_outcome(name: str) -> bool:
-    """Return whether a column is called like an outcome, and not like one from before a test."""
-    return bool(words_of(name) & OUTCOME_WORDS) and not words_of(name) & BEFORE_WORDS
+def likely_outcomes(table: Table, roles: Roles, arm: str) -> list[str]:
+    """Return the columns that have the role of an outcome; or are called like one, where none has it."""
+    possible = possible_outcomes(table, arm)
+    marked = [name for name in possible if roles.of.get(name) == "outcome"]
+    return [name for name in possible if name in marked or (
+        sounds_like_outcome(name) and (not marked or roles.of.get(name) == "target"))]  # fmt: skip

@@ -16,7 +16,7 @@ from gamcore.decide.segments import Evidence
 from gamcore.decide.strategies import Strategy
 from gamcore.decide.worth import Contribution, Estimate, total
 from gamcore.estimators.additive_parameters import GREEDY
-from shapewise.decisions.arm_tests import sounds_like_outcome
+from shapewise.columns.roles import sounds_like_outcome
 from shapewise.store.workspace import ModelAbout, Workspace, clean_name
 from shapewise.training.dataset import treated_in
 from shapewise.training.effects import POINTS

@@ -15,7 +15,8 @@ from gamcore.decide.experiment_plan import ExperimentError, Metric
 from gamcore.decide.experiment_readout import outcome_of
 from gamcore.decide.strategies import Ledger, StrategySet
 from gamcore.numbers import bare, exact, fixed
-from shapewise.decisions.arm_tests import likely_outcomes
+from shapewise.columns.roles import sounds_like_outcome
+from shapewise.decisions.arm_tests import possible_outcomes
 from shapewise.store.names import known
 from shapewise.store.workspace import Workspace, clean_name, new_id, now
 
@@ -142,7 +143,7 @@ def likely_metrics(table: Table) -> list[dict[str, Any]]:
     """Return the columns that are called like outcomes as rows of the form, those that cannot be planned with left
     out; the first one decides."""
     rows: list[dict[str, Any]] = []
-    for column in likely_outcomes(table, ""):
+    for column in filter(sounds_like_outcome, possible_outcomes(table, "")):
         try:
             row = metric_of(table, column)
             metrics_of({"metrics": [row]})[0].check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,8 @@ class TableAbout:
     bytes: int
     created: str
     notes: list[str] = field(default_factory=list)
-    roles: dict[str, str] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)  # those that people chose, see columns/roles
+    as_levels: dict[str, bool] = field(default_factory=dict)  # numbers that are levels or not, where somebody said so
     held_out_by: dict[str, str] | None = None  # set at the first training: {"group": column} or {"time": column} or {}
     sampled: int = 0  # rows of the sample that pages read if the table is too large for memory
     replaces: str = ""  # id of the older version of the table
@@ -159,12 +161,21 @@ class Tables:
         kept = {name: one for name, one in names.to_dict().items() if name in columns}
         self._space.edit("tables", identifier, lambda now: now | {"names": kept})
 
-    def change_roles(self, identifier: str, changes: dict[str, str | None]) -> None:
+    def change_roles(self, identifier: str, changes: Mapping[str, str | None]) -> None:
         """Set the roles of some columns, None for the default; those of other columns stay as they are."""
 
         def change(about: dict[str, Any]) -> dict[str, Any]:
             roles = {**about.get("roles", {}), **changes}
             return about | {"roles": {name: role for name, role in roles.items() if role is not None}}
+
+        self._space.edit("tables", identifier, change)
+
+    def read_as_levels(self, identifier: str, column: str, yes: bool | None) -> None:
+        """Set whether the numbers of a column are levels, None for what the doctor says."""
+
+        def change(about: dict[str, Any]) -> dict[str, Any]:
+            kept = {**about.get("as_levels", {}), column: yes}
+            return about | {"as_levels": {name: one for name, one in kept.items() if one is not None}}
 
         self._space.edit("tables", identifier, change)
 

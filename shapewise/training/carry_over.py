@@ -63,6 +63,8 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
     columns = space.tables.columns(table.id)
     roles = {name: role for name, role in of.roles.items() if name in columns}
     about |= {"roles": roles} if roles and not table.roles else {}
+    levels = {name: yes for name, yes in of.as_levels.items() if name in columns}
+    about |= {"as_levels": levels} if levels and not table.as_levels else {}
     names = {name: one for name, one in of.names.items() if name in columns}
     about |= {"names": names} if names and not table.names else {}
     space.edit("tables", table.id, lambda now: now | about)

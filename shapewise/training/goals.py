@@ -47,9 +47,6 @@ NAMED_COUNTS: Final = re.compile(
     r"incidents|tickets|frequency)(?:[_ .-].*)?",
     re.IGNORECASE,
 )
-NAMED_EXPOSURES: Final = re.compile(
-    r"(?:.*[_ .-])?(?:exposure|exposures|duration_years|years_insured|policy_years)(?:[_ .-].*)?", re.IGNORECASE
-)
 
 MOST_COUNT: Final = 100_000
 FEWEST_VALUES: Final = 10
@@ -58,11 +55,6 @@ FEWEST_VALUES: Final = 10
 MANY_ZEROS: Final = 0.1
 SKEWED: Final = 4.0
 """Mean over median from which positive amounts are taken to vary in proportion to their mean."""
-
-
-def exposure_like(name: str) -> bool:
-    """Return whether a column has the name of an exposure."""
-    return NAMED_EXPOSURES.fullmatch(name) is not None
 
 
 def suggest(table: Table, target: str) -> tuple[GoalKind, str]:

@@ -1,30 +1,32 @@
-"""The columns of a table, as the doctor sees them, and what each is for."""
+"""The columns of a table, what each is for, and what the doctor says of them."""
 
 from __future__ import annotations
+
+from typing import Final
 
 import pandas as pd
 import streamlit as st
 
-from shapewise.ingest.doctor import CANNOT_KNOW, ColumnReport
+from shapewise.columns.doctor import CANNOT_KNOW, ColumnReport
+from shapewise.columns.roles import ONCE, ROLES, Roles, as_role
 from shapewise.store.workspace import TableAbout
+from shapewise.ui.data import findings, questions
 from shapewise.ui.session import state
 from shapewise.ui.widgets.columns import COUNT, SHARE
 
-ONCE = ("target", "task", "weight", "group", "time", "exposure")
-"""Roles that only one column can have."""
+KINDS: Final = {"number": "number", "boolean": "yes or no", "date": "date", "category": "category", None: "unusable"}
+ASKED_HERE: Final = ("target", "exposure")
 
 
 def edit(table: TableAbout) -> None:
-    """Show the columns with their roles, which can be changed."""
-    reports = state.reports(table.id)
-    editor = f"doctor-{table.id}"
-    if editor not in st.session_state:
-        # The editor stores edits relative to its initial data, and would lose them if that data changed.
-        st.session_state[f"{editor}-began"] = table.roles
-    shown = _frame(reports, st.session_state[f"{editor}-began"])
+    """Show the columns with their roles, which can be changed, and what the doctor found."""
+    for role in ASKED_HERE:
+        questions.ask(table, role)
+    reports, roles = state.reports(table.id), state.roles(table.id)
+    shown = _frame(table, reports, roles)
     edited = st.data_editor(
         shown,
-        key=editor,
+        key=_key(table),
         hide_index=True,
         height=min(38 + 35 * len(shown), 600),
         disabled=[c for c in shown.columns if c != "Role" or not state.mine("tables", table.id)],
@@ -35,54 +37,64 @@ def edit(table: TableAbout) -> None:
                 width=100, y_min=0, help="Row counts over the range, or per level."
             ),
             "Role": st.column_config.SelectboxColumn(
-                options=["feature", "target", "ignore", "task", "weight", "group", "time", "exposure"],
+                options=list(ROLES),
                 required=True,
-                help="What the column is for. Task: each value is a task of its own, learned with the others. Group: "
-                "rows that belong together, such as one customer's, are held out together. Time: the latest rows are "
-                "held out. Exposure: what counts are divided by, such as years insured. What is held out is fixed by a "
+                help="What the column is for. Outcome: another result, which is no feature. Arm: who got what in a "
+                "test. Exposure: what counts are divided by, such as years insured. ID: the name of a row. Group: rows "
+                "that belong together, such as one customer's, are held out together. Time: the latest rows are held "
+                "out. Task: each value is a task of its own, learned with the others. What is held out is fixed by a "
                 "table's first training.",
             ),
-            "Notes": st.column_config.TextColumn(width="medium", help="Possible problems with the column."),
+            "Why": st.column_config.TextColumn(width="medium", help="Why it has this role, and what the doctor says."),
         },
-        alt="One row per column: its type, missing share, distinct values, distribution, role and notes.",
+        alt="One row per column: its type, role and the reason, missing share, distinct values, distribution.",
     )
     st.caption(CANNOT_KNOW)
-    _apply(table, reports, shown["Role"].tolist(), edited["Role"].tolist())
+    if _keep(table, shown["Role"].tolist(), edited["Role"].tolist(), [r.name for r in reports]):
+        st.rerun()
+    findings.show(table, reports, roles)
 
 
-def _frame(reports: list[ColumnReport], roles: dict[str, str]) -> pd.DataFrame:
+def _key(table: TableAbout) -> str:
+    """Return a key of the editor that starts anew once roles are stored: it keeps edits of its first data."""
+    return f"doctor-{table.id}-{st.session_state.get(f'roles-stored-{table.id}', 0)}"
+
+
+def _frame(table: TableAbout, reports: list[ColumnReport], roles: Roles) -> pd.DataFrame:
+    kinds = {r.name: "codes" if r.kind == "number" and r.has("levels") else KINDS[r.kind] for r in reports}
+    kinds |= {r.name: "yes or no" for r in reports if r.has("yes or no")}
+    kinds |= {
+        name: "codes" if yes else "number" for name, yes in table.as_levels.items() if kinds.get(name) != "category"
+    }
     return pd.DataFrame(
         {
             "Column": [r.name for r in reports],
-            "Type": [r.kind or "unusable" for r in reports],
-            "Role": [roles.get(r.name, r.role) for r in reports],
+            "Type": [kinds[r.name] for r in reports],
+            "Role": [roles.of[r.name] for r in reports],
+            "Why": ["; ".join(filter(None, [_why(table, r.name, roles), *r.warnings])) for r in reports],
             "Missing": [r.missing for r in reports],
             "Distinct": [r.distinct for r in reports],
             "Distribution": [r.histogram for r in reports],
-            "Notes": ["; ".join(r.warnings) for r in reports],
             "Examples": [r.example for r in reports],
             "Why this type": [r.why for r in reports],
         }
     )
 
 
-def _apply(table: TableAbout, reports: list[ColumnReport], before: list[str], after: list[str]) -> None:
-    """Store the roles that were changed here: another user may have changed others meanwhile."""
-    applied_by = f"doctor-{table.id}-applied"
-    edits = {r.name: role for r, role, was in zip(reports, after, before, strict=True) if role != was}
-    applied = st.session_state.get(applied_by, {})
-    if edits == applied:
-        return
-    usual = {r.name: r.role for r in reports}
-    began = dict(zip(usual, before, strict=True))
-    changed = {name: edits.get(name, began[name]) for name in {*applied, *edits}}
-    once = [role for role in (usual | table.roles | changed).values() if role in ONCE]
-    if len(once) != len(set(once)):
-        st.error(
-            f"Two columns have the same role, and only one can be the {', '.join(ONCE[:-1])} or {ONCE[-1]}: change one."
-        )
-        return
-    state.workspace().tables.change_roles(
-        table.id, {name: None if role == usual[name] else role for name, role in changed.items()}
-    )
-    st.session_state[applied_by] = edits
+def _why(table: TableAbout, name: str, roles: Roles) -> str:
+    """Return why a column has its role: it was chosen, or what speaks for the guess; empty where the doctor says it."""
+    return "chosen" if name in table.roles else roles.why.get(name, "")
+
+
+def _keep(table: TableAbout, before: list[str], after: list[str], names: list[str]) -> bool:
+    """Store the roles that were changed here, and return whether any was: others may have been changed meanwhile. A
+    role that only one column can have moves to the one that was given it last."""
+    edits = {name: as_role(role) for name, role, was in zip(names, after, before, strict=True) if role != was}
+    if not edits:
+        return False
+    guessed = state.roles(table.id, False).of
+    moved = {name: None for name, role in table.roles.items() if role in ONCE and role in edits.values()}
+    changes = moved | {name: None if role == guessed[name] else role for name, role in edits.items()}
+    state.workspace().tables.change_roles(table.id, changes)
+    st.session_state[f"roles-stored-{table.id}"] = st.session_state.get(f"roles-stored-{table.id}", 0) + 1
+    return True

@@ -12,9 +12,11 @@ from gamcore.data.table import Table
 from gamcore.decide.arms import Adjustment, ArmsReadOut, ArmsTest
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.shown import shown_arms
+from shapewise.columns.arms_found import control_among
 from shapewise.decisions import arm_tests as stored
 from shapewise.decisions.arm_tests import StoredTest
 from shapewise.store.workspace import TableAbout
+from shapewise.ui.data import questions
 from shapewise.ui.decide import arms_result, for_whom, moved, plan_form, roles
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
@@ -57,11 +59,13 @@ def _keep(table: TableAbout, test: ArmsTest, kept: StoredTest | None) -> None:
 
 def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest | None:
     """Show which column is the arm, which level the control, and what the outcomes are; None while one is missing."""
-    arms = stored.possible_arms(rows)
+    meant = state.roles(table.id)
+    arms = stored.possible_arms(rows, [name for name, role in meant.of.items() if role == "arm"])
     if not arms:
         st.error("No column of this table has 2 to 12 values, so none can be the arm.", icon=":material/error:")
         return None
-    usual = kept.arm if kept and kept.arm in arms else stored.likely_arm(rows)
+    marked = meant.column("arm")
+    usual = kept.arm if kept and kept.arm in arms else marked if marked in arms else None
     names = state.names(table.id)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         arm = st.selectbox(
@@ -69,10 +73,11 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
             placeholder="The column that says who got what", format_func=names.column,
         )  # fmt: skip
         if arm is None:
-            st.caption("Choose the arm column.")
+            if not questions.ask(table, "arm"):
+                st.caption("Choose the arm column.")
             return None
         was = kept.control if kept and kept.arm == arm and kept.control in arms[arm] else None
-        guess = was or stored.likely_control(arms[arm])
+        guess = was or control_among(arms[arm])
         control = st.selectbox(
             "Control", arms[arm], arms[arm].index(guess) if guess else None, key=f"arms-control-{table.id}-{arm}",
             placeholder="Who got nothing new", format_func=partial(names.level, arm),
@@ -93,7 +98,7 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
                 "columns were known before the test.",
             )  # fmt: skip
     possible = stored.possible_outcomes(rows, arm)
-    before = [name for name in kept.metrics if name in possible] if kept else stored.likely_outcomes(rows, arm)
+    before = [name for name in kept.metrics if name in possible] if kept else stored.likely_outcomes(rows, meant, arm)
     outcomes = st.multiselect("Outcomes", possible, before, key=f"arms-outcomes-{table.id}-{arm}",
                               placeholder="What the test was to move", format_func=names.column)  # fmt: skip
     if control is None or not outcomes:

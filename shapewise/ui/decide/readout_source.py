@@ -14,8 +14,10 @@ from gamcore.data.table import Table
 from gamcore.decide.experiment_plan import ExperimentError, MetricRole
 from gamcore.decide.experiment_readout import COUNTS
 from gamcore.decide.strategies import StrategySet
+from shapewise.columns.arms_found import control_among
+from shapewise.columns.name_words import CONTROLS
 from shapewise.decisions import guided_example as example
-from shapewise.decisions.arm_tests import CONTROL_WORDS, likely_arm, likely_control, possible_arms
+from shapewise.decisions.arm_tests import possible_arms
 from shapewise.decisions.boards import Board
 from shapewise.decisions.plan_and_outcome import RULES
 from shapewise.decisions.plans import shares_of
@@ -59,7 +61,7 @@ def rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
         st.error("No column of this table has 2 to 12 values, so none can be the arm.", icon=":material/error:")
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        usual = own["arm"] if own.get("arm") in arms else likely_arm(columns) or next(iter(arms))
+        usual = own["arm"] if own.get("arm") in arms else state.roles(table).column("arm") or next(iter(arms))
         arm = st.selectbox("Arm", list(arms), list(arms).index(usual), key=f"arm-{board.id}-{table}",
                            format_func=names.column)  # fmt: skip
         levels, called = arms[arm], partial(names.level, arm)
@@ -101,7 +103,7 @@ def _control(levels: list[str], own: dict[str, Any]) -> str | None:
     if own.get("control") in levels:
         return str(own["control"])
     if len(levels) != 2:
-        return likely_control(levels)
+        return control_among(levels)
     place = levels.index(treated) if treated in levels else _treated(levels)
     return None if place is None else levels[1 - place]
 
@@ -131,9 +133,7 @@ TREATED = {
 def _treated(levels: list[str]) -> int | None:
     """Return which of two arms is the treated one, by name; None if the names do not show it."""
     words = [set(re.findall(r"[a-z]+|[0-9]+", level.lower())) for level in levels]
-    controls, treated = (
-        [bool(words_of_level & names) for words_of_level in words] for names in (CONTROL_WORDS, TREATED)
-    )
+    controls, treated = ([bool(words_of_level & names) for words_of_level in words] for names in (CONTROLS, TREATED))
     sure = [k for k in (0, 1) if treated[k] and not treated[1 - k]]
     sure = sure or [k for k in (0, 1) if controls[1 - k] and not controls[k]]
     return sure[0] if len(sure) == 1 and not controls[sure[0]] else None

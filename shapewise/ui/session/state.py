@@ -34,7 +34,8 @@ from gamcore.model.scales import Scale
 from gamcore.viz.plots import Mode
 from shapewise import patience
 from shapewise.access.permissions import Action, Person
-from shapewise.ingest.doctor import ColumnReport, examine
+from shapewise.columns.doctor import ColumnReport, examine
+from shapewise.columns.roles import Roles, roles_of
 from shapewise.jobs.scheduler import keeper
 from shapewise.reports.card import card as full_card
 from shapewise.reports.card import described, line, names_of_table, target, unit_of_effect
@@ -228,6 +229,20 @@ def reports(table: str) -> list[ColumnReport]:
     """Return the column doctor's reports on a table by id."""
     workspace().thing("tables", table)
     return _reports(table, json.dumps(names(table).codes(), sort_keys=True))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _roles(table: str, codes: str, about: str) -> Roles:
+    name, chosen, computed = json.loads(about)
+    return roles_of(_table(table, codes), _reports(table, codes), chosen, name, computed)
+
+
+def roles(table: str, chosen: bool = True) -> Roles:
+    """Return what each column of a table is for. chosen : whether what people chose counts, or guesses alone."""
+    about = workspace().tables.about(table)
+    computed = [step["column"] for step in about.steps if "formula" in step]
+    known = json.dumps([about.name, about.roles if chosen else {}, computed], sort_keys=True)
+    return _roles(table, json.dumps(names(table).codes(), sort_keys=True), known)
 
 
 CLASS: Final = "class_in_view"

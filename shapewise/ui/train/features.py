@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
-from shapewise.ingest.doctor import CANNOT_KNOW, LATER_WORDS, ColumnReport
-from shapewise.ingest.leaks import leaks
+from shapewise.columns.doctor import CANNOT_KNOW, ColumnReport
+from shapewise.columns.leaks import Leak, leaks
+from shapewise.columns.roles import Role
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.train.target import Target
 from shapewise.ui.train.task_settings import Tasks
 
+NOT_LEARNT: Final = ("leave out", "id", "outcome")
+"""Roles of columns that start left out."""
+
 
 @state.kept(copies=True, show_spinner=False, max_entries=64)
-def _leaks(table: str, target: str, positive: tuple[str, ...] | None, columns: tuple[str, ...]) -> dict[str, str]:
+def _leaks(table: str, target: str, positive: tuple[str, ...] | None, columns: tuple[str, ...]) -> dict[str, Leak]:
     return leaks(state.table(table), target, list(positive) if positive else None, list(columns))
 
 
-def _columns(table: TableAbout, tasks: Tasks) -> dict[str, tuple[ColumnReport, str]]:
+def _columns(table: TableAbout, tasks: Tasks) -> dict[str, tuple[ColumnReport, Role]]:
     """Return the columns of all training tables, each with its role in the first table that has it."""
-    reports: dict[str, tuple[ColumnReport, str]] = {}
+    reports: dict[str, tuple[ColumnReport, Role]] = {}
     for identifier in dict.fromkeys([table.id, *tasks.tables.values()]):
-        about = state.workspace().tables.about(identifier)
+        roles = state.roles(identifier)
         for report in state.reports(identifier):
-            reports.setdefault(report.name, (report, about.roles.get(report.name, report.role)))
+            reports.setdefault(report.name, (report, roles.of[report.name]))
     return reports
 
 
@@ -43,19 +49,19 @@ def choose(table: TableAbout, chosen: Target) -> list[ColumnReport]:
     known = _columns(table, chosen.tasks)
     reports = [r for r, _ in known.values() if r.name not in (chosen.target, chosen.tasks.column, chosen.exposure)]
     roles = {name: role for name, (_, role) in known.items()}
-    usable = [r for r in reports if r.kind is not None and roles[r.name] in ("feature", "ignore", "target", "task")]
+    usable = [r for r in reports if r.kind is not None and roles[r.name] not in ("weight", "group", "time", "exposure")]
     asked: list[list[str] | None] = [outcome.positive for outcome in chosen.tasks.outcomes] or [chosen.positive]
     if chosen.goal == "classes":
         asked = [[level] for level in chosen.classes or chosen.levels]
-    suspects: dict[str, str] = {}
+    suspects: dict[str, Leak] = {}
     for identifier in chosen.tasks.tables.values() or [table.id]:
         there = {r.name for r in state.reports(identifier)}
-        columns = tuple(r.name for r in usable if roles[r.name] == "feature" and r.name in there)
+        columns = tuple(r.name for r in usable if roles[r.name] not in NOT_LEARNT and r.name in there)
         for positive in asked:
             suspects |= _leaks(identifier, chosen.target, tuple(positive) if positive else None, columns)
-    reasons = {r.name: r.warnings[0] for r in usable if roles[r.name] == "ignore" and r.warnings}
-    reasons |= suspects
-    out = [r.name for r in usable if roles[r.name] == "ignore" or r.name in suspects]
+    reasons = {r.name: _reason(r, roles[r.name]) for r in usable if roles[r.name] in NOT_LEARNT}
+    reasons |= {name: leak.words() for name, leak in suspects.items() if leak.sure}
+    out = [r.name for r in usable if r.name in reasons]
     out = [] if len(out) == len(usable) else out  # something has to be learnt from: the reasons are told below
     left = st.multiselect(
         "Leave out", [r.name for r in usable], default=out, key=_key(table, chosen),
@@ -67,21 +73,33 @@ def choose(table: TableAbout, chosen: Target) -> list[ColumnReport]:
     said = [f"**{md(chosen.names.column(name))}** {md(reason)}" for name, reason in shown.items()]
     if said:
         st.caption("; ".join(said) + ".")
-    later = [r.name for r in usable if LATER_WORDS in r.warnings and r.name not in left]
+    learnt = [r for r in usable if r.name not in left]
+    later = [r.name for r in learnt if r.has("later")]
     doubtful = [f"**{md(chosen.names.column(name))}**" for name in later]
     if doubtful:
         it = "it" if len(doubtful) == 1 else "they"
         st.caption(f":material/help: By the name of {', '.join(doubtful)}, {it} may be known only after the outcome.")
+    strong = [r.name for r in learnt if r.name in suspects and not suspects[r.name].sure]
+    for name in strong:
+        st.caption(f":material/help: **{md(chosen.names.column(name))}** {md(suspects[name].words())}.")
     return [r for r in usable if r.name not in left]
 
 
+def _reason(report: ColumnReport, role: Role) -> str:
+    """Return why a column starts left out: what the doctor says, or the role that it has."""
+    said = [finding.words() for finding in report.findings if finding.cure in ("leave out", "group")]
+    return said[0] if said else f"has the role {role} on Data"
+
+
 def categories(table: TableAbout, chosen: list[ColumnReport]) -> list[str]:
-    """Show the choice of features that hold codes, and return it."""
-    numbers = [r.name for r in chosen if r.kind == "number" and r.distinct <= 254]
+    """Show the choice of features that hold codes, and return it. What the doctor sees as codes, or yes and no, starts
+    among them."""
+    numbers = [r.name for r in chosen if r.kind == "number"]
     if not numbers:
         return []
+    usual = [r.name for r in chosen if r.name in numbers and table.as_levels.get(r.name, r.as_levels)]
     return st.multiselect(
-        "Numbers to treat as categories", numbers, key=f"categories-{table.id}",
+        "Numbers to treat as categories", numbers, usual, key=f"categories-{table.id}-{'|'.join(usual)}",
         format_func=state.names(table.id).column,
-        help="Codes without a meaningful order, such as a region number.",
+        help="Codes without a meaningful order, such as a region number, and yes or no.",
     )  # fmt: skip

@@ -17,7 +17,6 @@ from gamcore.data.targets import MOST_CLASSES
 from gamcore.decide.rules import Levels, Range, Rule, RuleError
 from gamcore.numbers import exact, percent
 from gamcore.types import Bools
-from shapewise.ingest.doctor import likely_targets
 from shapewise.store.workspace import TableAbout
 from shapewise.training import goals
 from shapewise.training.dataset import basis_of, held_out_rows
@@ -25,6 +24,7 @@ from shapewise.training.goals import GoalKind
 from shapewise.training.partitions import frequent_levels
 from shapewise.training.proposals import classes_first, first_kind, first_target, is_exposure, positive_first
 from shapewise.training.spec import target_levels
+from shapewise.ui.data import questions
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.train import task_settings as tasking
@@ -77,18 +77,18 @@ class Target:
 
 
 def usual(table: TableAbout) -> str | None:
-    """Return the column that has the role of the target, or else the likely one, which is no computed column."""
-    reports = state.reports(table.id)
-    marked = next((r.name for r in reports if table.roles.get(r.name) == "target"), None)
-    computed = {step["column"] for step in table.steps if "formula" in step}
-    likely = likely_targets([r for r in reports if r.name not in computed])
-    return marked or _first(table.id, tuple(likely), tuple(_basis(table).items()))
+    """Return the column that has the role of the target, or else the likeliest that can be trained."""
+    roles = state.roles(table.id)
+    if "target" in table.roles.values():
+        return roles.column("target")
+    return _first(table.id, tuple(guess.column for guess in roles.targets), tuple(_basis(table).items()))
 
 
 def _basis(table: TableAbout) -> dict[str, str]:
     """Return the column by which rows of a table are held out, as its roles say before the first training."""
-    roles = {role: name for name, role in table.roles.items()}
-    return basis_of(roles.get("group"), roles.get("time")) if table.held_out_by is None else table.held_out_by
+    roles = state.roles(table.id)
+    basis = basis_of(roles.column("group"), roles.column("time"))
+    return basis if table.held_out_by is None else table.held_out_by
 
 
 def _held(table: TableAbout, rows: Table) -> Bools:
@@ -109,11 +109,17 @@ def _first(table: str, likely: tuple[str, ...], basis: tuple[tuple[str, str], ..
 def choose(table: TableAbout, rows: Table) -> Target | None:
     """Show the choice of target, levels and rows, and return it; None (with a message) if the target is unusable."""
     frame, columns, names = rows.frame, rows.names, state.names(table.id)
-    likely = usual(table) or columns[-1]
+    likely, open_question = usual(table) or columns[-1], state.roles(table.id).question("target")
+    asked = open_question is not None and len(columns) > 1
     target = st.selectbox(
-        "Predict", columns, index=columns.index(likely), key=f"target-{table.id}", format_func=names.column,
-        help="The column to predict and explain.",
+        "Predict", columns, index=None if asked else columns.index(likely), key=f"target-{table.id}",
+        format_func=names.column, help="The column to predict and explain.", placeholder="Which column?",
     )  # fmt: skip
+    if target is None:
+        questions.ask(table, "target")
+        return None
+    if target == likely and (why := state.roles(table.id).why.get(target)):
+        st.caption(f"Proposed, since {md(why)}.")
     try:
         held = _held(table, rows)
         kind = _kind(table, rows, target, held)
@@ -184,14 +190,17 @@ def _quantile(table: TableAbout, target: str) -> float:
 def _exposure(table: TableAbout, rows: Table, target: str) -> str | None:
     """Show the choice of the column that the target is divided by, and return it; None for none."""
     numbers = [name for name in rows.names if name != target and rows.kind(name) == "number"]
-    usual = next((name for name in numbers if table.roles.get(name) == "exposure"), None)
-    usual = usual or next((name for name in numbers if goals.exposure_like(name) and is_exposure(rows, name)), None)
-    return st.selectbox(
+    marked = state.roles(table.id).column("exposure")
+    usual = marked if marked in numbers and is_exposure(rows, marked) else None
+    chosen = st.selectbox(
         "Per unit of", [None, *numbers], 0 if usual is None else numbers.index(usual) + 1,
         format_func=lambda name: "nothing: per row" if name is None else state.names(table.id).column(name),
         key=f"exposure-{table.id}-{target}",
         help="How much there was to observe in each row, such as years insured: predictions are then rates.",
     )  # fmt: skip
+    if chosen is None and marked is None and state.roles(table.id).question("exposure"):
+        questions.ask(table, "exposure")
+    return chosen
 
 
 def usual_sides(

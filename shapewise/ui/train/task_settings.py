@@ -51,9 +51,7 @@ class Tasks:
 
 def role_of(table: TableAbout) -> str | None:
     """Return the task column: the user's choice, else the column doctor's suggestion."""
-    suggested = {r.name: r.role for r in state.reports(table.id) if r.name not in table.roles}
-    roles = table.roles | suggested  # the user's choice first
-    return next((name for name, role in roles.items() if role == "task"), None)
+    return state.roles(table.id).column("task")
 
 
 def _columns(table: TableAbout, target: str) -> list[str]:

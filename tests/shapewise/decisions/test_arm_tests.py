@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from gamcore.data.table import Table
 from gamcore.decide.arms import ArmsTest
+from shapewise.columns.doctor import examine
+from shapewise.columns.roles import roles_of
 from shapewise.decisions import arm_tests
 from shapewise.store.workspace import Workspace
 
@@ -22,35 +23,21 @@ def table(**columns):
     return Table.of(pd.DataFrame({**known, **{name: np.resize(values, n) for name, values in columns.items()}}))
 
 
-def test_the_arm_is_told_by_its_name_and_its_levels():
-    assert arm_tests.likely_arm(table()) == "segment"
-    assert next(iter(arm_tests.possible_arms(table()))) == "segment"
-    assert arm_tests.likely_arm(table(variant=["A", "B"])) == "variant"
-    offers = Table.of(table().frame.drop(columns="segment").assign(offer=np.resize(["none", "ten", "twenty"], 60)))
-    assert arm_tests.likely_arm(offers) == "offer"  # by its control
+def roles(of):
+    return roles_of(of, examine(of))
 
 
-def test_an_outcome_is_never_proposed_as_the_arm():
-    only = Table.of(table().frame.drop(columns="segment"))
-    assert arm_tests.likely_arm(only) is None
-    assert "conversion" in arm_tests.possible_arms(only)  # one may still choose it
-    named = table(test_conversion=[0, 1])
-    assert arm_tests.likely_arm(Table.of(named.frame.drop(columns="segment"))) is None
+def test_the_likely_arm_comes_first_among_the_possible():
+    named = roles(table()).column("arm")
+    assert named == "segment"
+    assert next(iter(arm_tests.possible_arms(table(), [named]))) == "segment"
+    assert "conversion" in arm_tests.possible_arms(table())  # one may still choose it
 
 
-@pytest.mark.parametrize(
-    ("levels", "control"),
-    [
-        (["No E-Mail", "Mens E-Mail"], "No E-Mail"), (["control", "b", "c"], "control"), (["gate_30", "gate_40"], None),
-        (["none", "no"], None), (["0", "1"], "0"), (["Baseline", "New"], "Baseline"),
-    ],
-)  # fmt: skip
-def test_the_control_is_told_by_its_name(levels, control):
-    assert arm_tests.likely_control(levels) == control
-
-
-def test_outcomes_are_told_by_their_names():
-    assert arm_tests.likely_outcomes(table(), "segment") == ["visit", "conversion", "spend"]
+def test_outcomes_are_those_with_the_role_or_by_their_names():
+    assert arm_tests.likely_outcomes(table(), roles(table()), "segment") == ["visit", "conversion", "spend"]
+    chosen = roles_of(table(), examine(table()), {"history": "outcome", "segment": "arm", "visit": "feature"})
+    assert arm_tests.likely_outcomes(table(), chosen, "segment") == ["conversion", "spend", "history"]
     assert "history" in arm_tests.possible_outcomes(table(), "segment")
     assert "segment" not in arm_tests.possible_outcomes(table(), "segment")
 

@@ -18,9 +18,9 @@ from gamcore.decide.rules import EVERYBODY, Levels, Range
 from gamcore.decide.strategies import Matches, Strategy, StrategySet
 from gamcore.estimators.saved import from_saved
 from shapewise.access.quotas import Limits
+from shapewise.columns.doctor import examine
 from shapewise.decisions import boards as stored
 from shapewise.decisions.plan_and_outcome import read_out
-from shapewise.ingest.doctor import examine
 from shapewise.reports import card, recipes
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.review import review_of
@@ -191,7 +191,7 @@ def test_levels_beyond_the_sample_are_no_negatives(space, tmp_path):
 def test_an_id_is_known_by_the_rows_of_the_table():
     sample = pd.DataFrame({"place": np.sort(np.random.default_rng(0).choice(100_000, 2_000, replace=False)), "one": 1})
     number, constant = examine(sample, 100_000)
-    assert number.role == "ignore"
+    assert number.role == "id"
     assert "of the sample" in number.warnings[0]
     assert constant.warnings == ["constant: every row of the sample has the same value"]
     assert examine(sample)[0].role == "feature"

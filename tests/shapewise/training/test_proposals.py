@@ -8,14 +8,19 @@ import pytest
 
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
-from shapewise.ingest.doctor import examine, likely_target, likely_targets
-from shapewise.ingest.leaks import leaks
+from shapewise.columns.doctor import examine
+from shapewise.columns.leaks import leaks
+from shapewise.columns.roles import roles_of
 from shapewise.training.dataset import check_rows, held_out_rows, read_data
 from shapewise.training.proposals import classes_first, first_kind, first_target, positive_first
 from shapewise.training.spec import Spec, target_levels
 from shapewise.training.train import fit
 
 TABLE = "00000abc"
+
+
+def likely_targets(frame):
+    return [guess.column for guess in roles_of(Table.of(frame), examine(frame)).targets]
 
 
 def column(rng, n, kind):
@@ -53,7 +58,7 @@ def tables(seed):
 def proposed(frame, target=None):
     """The specification that Train would show first, None where no column can be a target."""
     rows, reports, held = Table.of(frame), examine(frame), held_out_rows(frame, TABLE)
-    target = target or first_target(rows, likely_targets(reports), held)
+    target = target or first_target(rows, likely_targets(frame), held)
     if target is None:
         return None
     goal = first_kind(rows, target, held)[0]
@@ -63,7 +68,7 @@ def proposed(frame, target=None):
     usable = [r for r in reports if r.kind is not None and r.name != target]
     asked = [[level] for level in classes or []] or [positive]
     suspects = {name for level in asked for name in leaks(frame, target, level, [r.name for r in usable])}
-    features = [r.name for r in usable if r.role != "ignore" and r.name not in suspects] or [r.name for r in usable]
+    features = [r.name for r in usable if r.role == "feature" and r.name not in suspects] or [r.name for r in usable]
     return Spec(TABLE, target, "first", features, goal=goal, positive=positive, classes=classes,
                 changes={"max_rounds": 3, "outer_bags": 2}) if features else None  # fmt: skip
 
@@ -81,7 +86,7 @@ def test_a_first_proposal_is_never_refused(seed):
 
 def can_be_trained(frame, held):
     """By brute force: some likely target has a split of its values of which both parts have rows."""
-    for name in likely_targets(examine(frame)):
+    for name in likely_targets(frame):
         known = frame[name].notna().to_numpy()
         series, part = frame[name][known], held[known]
         if series.dtype.kind in "fiu" and series.nunique() > 10 and part.any() and not part.all():
@@ -133,6 +138,5 @@ def test_a_text_of_many_levels_is_no_first_target():
     frame = pd.DataFrame(
         {"x": rng.normal(size=400), "sold": rng.choice(["a", "b"], 400), "town": column(rng, 400, "many levels")}
     )
-    reports = examine(frame)
-    assert likely_target(reports) == "town"
-    assert first_target(Table.of(frame), likely_targets(reports), held_out_rows(frame, TABLE)) == "sold"
+    assert first_target(Table.of(frame), likely_targets(frame), held_out_rows(frame, TABLE)) == "sold"
+    assert first_target(Table.of(frame), ["town", "sold"], held_out_rows(frame, TABLE)) == "sold"

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from gamcore.data.table import as_table
-from shapewise.ingest.copies import copies
-from shapewise.ingest.doctor import LATER_WORDS, examine
-from shapewise.ingest.leaks import leaks
+from shapewise.columns.copies import copies
+from shapewise.columns.doctor import examine
+from shapewise.columns.leaks import leaks
+from shapewise.columns.roles import roles_of
 from tests.support.places import DATA
+from tests.support.refuting import holds, leak_holds
 
 
 def e_mails(n=20_000, seed=0):
@@ -26,7 +28,10 @@ def e_mails(n=20_000, seed=0):
 
 
 def flagged(frame, target, positive=None):
-    return leaks(frame, target, positive, [name for name in frame if name != target])
+    """What starts left out, and why."""
+    found = leaks(frame, target, positive, [name for name in frame if name != target])
+    assert all(leak_holds(leak, frame, positive) for leak in found.values())
+    return {name: leak.words() for name, leak in found.items() if leak.sure}
 
 
 @pytest.mark.parametrize("n", [4_000, 20_000])
@@ -81,7 +86,9 @@ def test_chance_flags_nothing(seed):
 
 def known(frame):
     table = as_table(frame)
-    return copies(table, table.names, table)
+    found = copies(table, table.names, table)
+    assert all(holds(finding, frame) for finding in found.values())
+    return found
 
 
 def test_copies_are_found_also_under_other_names():
@@ -96,11 +103,11 @@ def test_copies_are_found_also_under_other_names():
     frame["fahrenheit"] = frame["n"] * 1.8 + 32
     said = known(frame)
     assert set(said) == {"again", "coded", "n too", "fahrenheit"}
-    assert said["again"].exact
+    assert said["again"].cure == "leave out"
     assert not said["again"].relabelled
     assert said["coded"].relabelled
-    assert (said["n too"].of, said["n too"].differs) == ("n", 1)
-    assert (said["fahrenheit"].of, said["fahrenheit"].exact) == ("n", True)
+    assert (said["n too"].of, said["n too"].rows, said["n too"].cure) == ("n", 1_999, None)
+    assert (said["fahrenheit"].of, said["fahrenheit"].cure) == ("n", "leave out")
 
 
 def test_rare_events_are_no_near_copies():
@@ -111,7 +118,7 @@ def test_rare_events_are_no_near_copies():
 def test_missing_cells_are_part_of_a_copy():
     rng = np.random.default_rng(0)
     a = pd.Series(rng.integers(0, 5, 900).astype(float)).mask(rng.random(900) < 0.3)
-    assert known(pd.DataFrame({"a": a, "b": a}))["b"].exact
+    assert known(pd.DataFrame({"a": a, "b": a}))["b"].cure
     assert not known(pd.DataFrame({"a": a, "b": a.fillna(2)}))
 
 
@@ -120,12 +127,14 @@ def test_a_copy_starts_left_out_but_never_the_target():
     x = rng.integers(0, 9, 900)
     y = rng.integers(0, 2, 900)
     frame = pd.DataFrame({"x": x, "x2": x, "label": np.where(y == 1, "won", "lost"), "y": y, "call duration": x + y})
-    roles = {r.name: (r.role, " ".join(r.warnings)) for r in examine(frame)}
-    assert roles["x2"][0] == "ignore"
-    assert "copy of x" in roles["x2"][1]
-    assert roles["y"][0] == roles["label"][0] == "feature"
-    assert "copy of label" in roles["y"][1]
-    assert LATER_WORDS in roles["call duration"][1]
+    reports = {r.name: r for r in examine(frame)}
+    roles = roles_of(as_table(frame), list(reports.values()))
+    assert roles.of["x2"] == "leave out"
+    assert "copy of x" in " ".join(reports["x2"].warnings)
+    assert roles.targets[0].column == "label"
+    assert roles_of(as_table(frame), list(reports.values()), {"y": "target"}).of["y"] == "target"
+    assert "copy of label" in " ".join(reports["y"].warnings)
+    assert reports["call duration"].has("later")
 
 
 USUAL = {

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shapewise.ingest.doctor import HISTOGRAM_BARS, examine, likely_target
-from shapewise.ingest.leaks import leaks
+from gamcore.data.table import Table
+from shapewise.columns.doctor import HISTOGRAM_BARS, examine
+from shapewise.columns.leaks import leaks
+from shapewise.columns.roles import roles_of
 
 
 def frame(n=400):
@@ -35,7 +37,10 @@ def reports():
 
 def test_warnings_and_roles():
     found = reports()
-    assert {name for name, r in found.items() if r.role == "ignore"} == {"id", "row", "constant", "gone", "nested"}
+    assert {name for name, r in found.items() if r.role == "leave out"} == {
+        "constant", "gone", "nested", "copy", "y",  # both say where the near copy is above its middle
+    }  # fmt: skip
+    assert {name for name, r in found.items() if r.role == "id"} == {"id", "row"}
     for name, words in {
         "id": "looks like an ID", "row": "looks like an ID", "constant": "constant", "gone": "every cell is missing",
         "sparse": "mostly missing (75%)", "nested": "mixes or nests",
@@ -81,23 +86,23 @@ def test_leaks_survive_missing_targets_and_odd_columns():
 def test_whole_numbers_far_apart_are_an_id_by_their_name(name, is_id):
     numbers = 100_000 + 37 * np.arange(400)
     report = examine(pd.DataFrame({name: numbers, "y": np.arange(400) % 2}))[0]
-    assert (report.role == "ignore") == is_id
+    assert (report.role == "id") == is_id
     halved = examine(pd.DataFrame({name: numbers + 0.5}))[0]
     assert halved.role == "feature"  # no ID has fractions
 
 
-def likely(*names):
-    """The likely target among columns of the frame, in an order."""
-    return likely_target(examine(frame()[list(names)]))
+def first(table, name=""):
+    """The likeliest target of a table, None where no column can be."""
+    targets = roles_of(Table.of(table), examine(table), name=name).targets
+    return targets[0].column if targets else None
 
 
 def test_the_likely_target_is_never_an_id_a_constant_or_a_date():
-    assert likely("y", "fine", "id") == "y"  # by its name, wherever it is
-    assert likely("fine", "level", "copy") == "copy"  # the last
-    assert likely("copy", "fine", "id") == "copy"  # the last has an ID's looks: two values instead
-    assert likely("copy", "fine", "date") == "copy"
-    assert likely("copy", "level", "constant") == "copy"
-    assert likely("fine", "level", "gone") == "level"
-    assert likely("id", "date", "constant") is None
-    churned = frame().rename(columns={"copy": "has_churned"})
-    assert likely_target(examine(churned[["has_churned", "fine", "level"]])) == "has_churned"
+    table = frame()
+    assert first(table[["y", "fine", "id"]]) == "y"  # by its name, wherever it is
+    assert first(table[["level", "fine", "copy"]]) == "copy"  # the last
+    assert first(table[["copy", "level", "id"]]) != "id"  # although it is the last
+    assert first(table[["copy", "level", "constant"]]) == "copy"
+    assert first(table[["id", "date", "constant"]]) is None
+    churned = table.rename(columns={"copy": "has_churned"})
+    assert first(churned[["has_churned", "fine", "level"]]) == "has_churned"

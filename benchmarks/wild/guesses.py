@@ -1,0 +1,151 @@
+"""The first guesses at strangers' tables against labels by hand: target, arm, exposure, IDs.
+
+    python -m benchmarks.wild.guesses [--half first|second] [--wrong]
+
+`labels.csv` has what each table's documentation says, with the reason: names of columns, no data. Where several columns
+are named, any is right. The weights of `shapewise/columns/targets_found.py` were set on the first half alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from benchmarks.wild.tables import Stranger, read
+from gamcore.data.table import as_table
+from shapewise.columns.doctor import examine
+from shapewise.columns.roles import Roles, roles_of
+from shapewise.ingest.read import read_file
+
+LABELS: Final = Path(__file__).parent / "labels.csv"
+HALVES: Final = ("first", "second")
+NOT_LEARNT: Final = ("id", "group", "leave out", "target", "exposure")
+
+
+@dataclass(frozen=True)
+class Label:
+    """What the documentation of a table says of its columns; any of several is right."""
+
+    table: Stranger
+    target: tuple[str, ...]
+    arm: tuple[str, ...]
+    exposure: tuple[str, ...]
+    id: tuple[str, ...]
+    group: tuple[str, ...]
+
+    @property
+    def half(self) -> str:
+        """The half of the tables it belongs to."""
+        return HALVES[self.table.place // 64 % 2]
+
+
+@dataclass
+class Guessed:
+    """What came of a table: the place of the right target among the guesses (None: not among them), whether arm and
+    exposure are right, asked, missed or invented ("" where there is none), and IDs that are features."""
+
+    table: str
+    half: str
+    has_target: bool
+    place: int | None
+    asked: bool
+    arm: str
+    exposure: str
+    learnt_ids: list[str]
+    learnt_groups: list[str]
+    first: list[str]
+
+
+def labels() -> list[Label]:
+    """Return all labelled tables."""
+    with LABELS.open(newline="", encoding="utf-8") as file:
+        return [
+            Label(Stranger(*line["table"].split("/", 1)),
+                  *(tuple(filter(None, line[of].split("|"))) for of in ("target", "arm", "exposure", "id", "group")))
+            for line in csv.DictReader(file)
+        ]  # fmt: skip
+
+
+def guess(label: Label) -> Guessed:
+    """Return what is guessed of a table, loaded from a CSV file as a user has it."""
+    text = read(label.table).to_csv(index=False).encode()
+    table = as_table(read_file(f"{label.table.item}.csv", text).frame)
+    roles = roles_of(table, examine(table), name=label.table.item)
+    ranked = [one.column for one in roles.targets]
+    places = [ranked.index(name) for name in label.target if name in ranked]
+    learnt = [name for name, role in roles.of.items() if role not in NOT_LEARNT]
+    return Guessed(
+        label.table.name, label.half, bool(label.target), min(places, default=None),
+        roles.question("target") is not None, _verdict(roles, "arm", label.arm),
+        _verdict(roles, "exposure", label.exposure), [name for name in learnt if name in label.id],
+        [name for name in learnt if name in label.group], ranked[:3],
+    )  # fmt: skip
+
+
+def _verdict(roles: Roles, role: str, right: tuple[str, ...]) -> str:
+    """Return whether a role is right, asked, wrong or missed; asked or invented where no column has it."""
+    column, question = roles.column(role), roles.question(role)  # type: ignore[arg-type]
+    if column is not None:
+        return "right" if column in right else "wrong" if right else "invented"
+    if question is not None:
+        return "asked" if not right or {one.column for one in question.answers} & set(right) else "wrong"
+    return "missed" if right else ""
+
+
+def summary(of: list[Guessed]) -> str:
+    """Return the shares of a set of tables, in a paragraph."""
+    aimed = [one for one in of if one.has_target]
+    first = sum(one.place == 0 for one in aimed)
+    third = sum(one.place is not None and one.place < 3 for one in aimed)
+    sure = [one for one in aimed if not one.asked]
+    right = sum(one.place == 0 for one in sure)
+    lines = [
+        f"{len(of)} tables, {len(aimed)} with a target: right first {first} ({first / len(aimed):.1%}), among three "
+        f"{third} ({third / len(aimed):.1%}); {len(sure)} guessed without asking, {right} of them right"
+    ]
+    for role in ("arm", "exposure"):
+        verdicts = [getattr(one, role) for one in of]
+        known = {word: verdicts.count(word) for word in ("right", "asked", "wrong", "missed", "invented")}
+        lines.append(f"{role}: " + ", ".join(f"{word} {n}" for word, n in known.items()))
+    ids = [f"{one.table}: {', '.join(one.learnt_ids)}" for one in of if one.learnt_ids]
+    groups = sum(bool(one.learnt_groups) for one in of)
+    lines.append(f"IDs among the features: {len(ids)} tables {ids}; names of groups: {groups} tables")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Guess at the labelled tables, and print what came of it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--half", choices=HALVES, help="one half only")
+    parser.add_argument("--wrong", action="store_true", help="print each table that is not right")
+    parser.add_argument("--json", type=Path, help="file for what came of each table")
+    asked = parser.parse_args()
+    made = []
+    for label in labels():
+        if asked.half in (None, label.half):
+            made.append(guess(label))
+            print(label.table.name, file=sys.stderr)
+    if asked.wrong:
+        for one in made:
+            if (
+                (one.has_target and one.place != 0)
+                or one.arm in ("wrong", "missed", "invented")
+                or one.exposure in ("wrong", "missed")
+            ):
+                print(one.table, one.place, one.first, f"arm {one.arm}", f"exposure {one.exposure}")
+    for half in HALVES:
+        if part := [one for one in made if one.half == half]:
+            print(f"{half} half: {summary(part)}")
+    if asked.half is None:
+        print(f"all: {summary(made)}")
+    if asked.json:
+        asked.json.write_text(json.dumps([asdict(one) for one in made], indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

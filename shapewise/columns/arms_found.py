@@ -1,0 +1,117 @@
+"""Which column says who got what in a test: by its name, a level called like a control, sizes that are nearly equal,
+and that it is independent of what was known before, as what is drawn by lot is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chi2, kruskal
+
+from gamcore.data.columns import read_numbers, read_present_texts
+from gamcore.data.table import Table
+from gamcore.types import Ints
+from shapewise.columns.doctor import ColumnReport
+from shapewise.columns.guesses import Guess
+from shapewise.columns.name_words import ARMS, CONTROLS, MAYBE_ARMS, OUTCOMES, shares_word, words_in, words_of
+
+MOST_LEVELS: Final = 12
+MOST_ROWS: Final = 20_000
+EQUAL: Final = 0.8
+"""Rows of the smallest part in those of the largest, from which they look planned alike."""
+
+UNEQUAL: Final = 0.2
+FEWEST_TESTED: Final = 3
+"""Other columns that a column must be independent of, to look drawn by lot."""
+
+CHANCE: Final = 0.05
+SURE: Final = 4.0
+ASKED: Final = 1.5
+"""Least scores for a guess, and for a question."""
+
+
+def likely(table: Table, reports: Sequence[ColumnReport]) -> list[Guess]:
+    """Return the columns that may tell the arms of a test apart, the likeliest first; [] where none looks like it.
+
+    reports : of the features.
+    """
+    possible = [r for r in reports if r.kind in ("category", "boolean", "number") and 2 <= r.distinct <= MOST_LEVELS
+                and not words_of(r.name) & OUTCOMES]  # fmt: skip
+    guesses = [guess for r in possible if (guess := _guess(table, r, reports)) is not None]
+    return sorted(guesses, key=lambda guess: -guess.score)
+
+
+def _guess(table: Table, report: ColumnReport, reports: Sequence[ColumnReport]) -> Guess | None:
+    """Return how well a column fits an arm; None where it does not."""
+    codes, levels = read_present_texts(table.frame[report.name])
+    sizes = np.bincount(codes[codes >= 0], minlength=len(levels))
+    score, reasons = 0.0, []
+    if word := shares_word(report.name, ARMS):
+        score += 3.0
+        reasons.append(f"{word} is what a test is split by")
+    elif word := shares_word(report.name, MAYBE_ARMS):
+        score += 1.5
+        reasons.append(f"{word} may be what a test is split by")
+    if words_in(report.name) == (word,):
+        score += 0.5
+    if report.kind == "category" and (control := control_among(levels)):
+        score += 1.5
+        reasons.append(f"one level is called {control}")
+    balance = float(sizes.min() / sizes.max())
+    if balance >= EQUAL:
+        score += 1.0
+        reasons.append(f"its {len(levels)} parts are nearly equal")
+    elif balance < UNEQUAL:
+        score -= 1.0
+    if report.has("cut") or report.has("copy"):
+        return None
+    if score >= 1.0:
+        drawn = _is_drawn(table, report, codes, reports)
+        score += {True: 1.5, False: -1.0, None: 0.0}[drawn]
+        if drawn:
+            reasons.append("the other columns do not differ between them")
+    if shares_word(report.name, ARMS):
+        score = max(score, ASKED)  # a name that says it is worth a question, however the parts came about
+    return Guess("arm", report.name, score, " and ".join(reasons[:3]), score >= SURE) if score >= ASKED else None
+
+
+def control_among(levels: Sequence[str]) -> str | None:
+    """Return the level that is called like a control; None where none or several are."""
+    called = [level for level in levels if words_of(level) & CONTROLS]
+    return called[0] if len(called) == 1 else None
+
+
+def _is_drawn(table: Table, report: ColumnReport, codes: Ints, reports: Sequence[ColumnReport]) -> bool | None:
+    """Return whether no other column, but for one in four, depends on a column; None where there are too few."""
+    rows = np.arange(len(table))[:MOST_ROWS]
+    p = [
+        one
+        for r in reports
+        if r.name != report.name and not words_of(r.name) & OUTCOMES and (one := _p(table, r, codes, rows)) is not None
+    ]
+    if len(p) < FEWEST_TESTED:
+        return None
+    dependent = sum(one < CHANCE / len(p) for one in p)
+    return dependent <= len(p) / 4
+
+
+def _p(table: Table, report: ColumnReport, codes: Ints, rows: Ints) -> float | None:
+    """Return the p-value of no dependence of a column on the parts; None where it cannot be tested."""
+    series, part = table.frame[report.name].iloc[rows], codes[rows]
+    if report.kind == "number" and report.distinct > MOST_LEVELS:
+        values = read_numbers(series)
+        known = np.isfinite(values) & (part >= 0)
+        of = [values[known & (part == k)] for k in np.unique(part[known])]
+        of = [one for one in of if one.size]
+        return float(kruskal(*of).pvalue) if len(of) > 1 and np.ptp(np.concatenate(of)) > 0 else None
+    if report.kind is None or report.kind == "date" or report.distinct > MOST_LEVELS:
+        return None
+    other, _ = read_present_texts(series)
+    seen = pd.crosstab(part[(part >= 0) & (other >= 0)], other[(part >= 0) & (other >= 0)]).to_numpy(float)
+    if min(seen.shape) < 2:
+        return None
+    expected = seen.sum(axis=1, keepdims=True) * seen.sum(axis=0, keepdims=True) / seen.sum()
+    statistic = float((np.square(seen - expected) / expected).sum())
+    return float(chi2.sf(statistic, (seen.shape[0] - 1) * (seen.shape[1] - 1)))

@@ -1,0 +1,172 @@
+"""Columns that say the same as another: exact copies, also under other values, near copies, and numbers in classes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts
+from gamcore.data.table import Table
+from gamcore.types import Bools, Floats, Ints
+from shapewise.columns.findings import Finding
+
+FEWEST_REPEATS: Final = 50
+"""Fewest rows whose value has been seen before: two columns of distinct values agree on which rows are equal anyway."""
+
+NEARLY: Final = 0.99
+MOST_COMPARED: Final = 100
+"""Most columns that are compared with each other for near copies."""
+
+
+FEWEST_AMOUNTS: Final = 12
+"""A number of more values than this says more than the text that goes with it: it has an order."""
+
+MOST_CLASSES: Final = 60
+FINER: Final = 3
+"""A number is cut into classes where it has at least three values to a class, and there are at most 60 classes."""
+
+
+def copies(table: Table, names: list[str], part: Table, sampled: bool = False) -> dict[str, Finding]:
+    """Return which columns say the same as another of the table: all of it, nearly all, or a number in classes.
+
+    Of two copies, the later is named; but of a number of many values and its text, the text. part : some rows of the
+    table, to look at first: what is said holds for all. sampled : whether the table is a sample.
+    """
+    codes = {name: codes for name in names if (codes := _codes(part, name)) is not None}
+    first: dict[bytes, str] = {}
+    copied: dict[str, Finding] = {}
+    for name, seen in codes.items():
+        digest = hashlib.sha256(seen.tobytes()).digest()
+        of = first.setdefault(digest, name)
+        if of == name or (whole := _verified(table, of, name, sampled)) is None:
+            continue
+        if _is_amount(part, name) and part.kind(of) == "category":
+            first[digest] = name
+            copied[of] = replace(whole, column=of, of=name)
+        else:
+            copied[name] = whole
+    left = [name for name in codes if name not in copied][:MOST_COMPARED]
+    copied |= {name: near for name, of in _near(part, left) if (near := _counted(table, of, name, sampled))}
+    numbers = [name for name in names if name not in copied and part.kind(name) in ("number", "date")]
+    return copied | _cut(table, [name for name in left if name not in copied], numbers[:MOST_COMPARED], part, sampled)
+
+
+def _is_amount(table: Table, name: str) -> bool:
+    return table.kind(name) == "number" and table.frame[name].nunique() > FEWEST_AMOUNTS
+
+
+def _codes(table: Table, name: str) -> Ints | None:
+    """Return which rows of a column are equal, as numbers in their order of first appearance; None if too few are."""
+    try:
+        values = _values(table, name)
+    except TableError:
+        return None
+    codes, distinct = pd.factorize(values, use_na_sentinel=False)
+    if len(distinct) < 2 or len(codes) - len(distinct) < FEWEST_REPEATS:
+        return None
+    return np.asarray(codes, np.int64)
+
+
+def _values(table: Table, name: str) -> np.ndarray:
+    """Return a column's cells as numbers, or as text with None for missing."""
+    series, kind = table.frame[name], table.kind(name)
+    if kind in ("number", "date"):
+        return read_numbers(series) if kind == "number" else read_dates(series)
+    codes, names = read_texts(series)
+    return np.array([*names, None], object)[codes]
+
+
+def _verified(table: Table, of: str, name: str, sampled: bool) -> Finding | None:
+    """Return that one column copies another in every row of the table; None if it does not, or if both are numbers of
+    another order, such as the two coordinates of a place."""
+    first, second = (_codes(table, one) for one in (of, name))
+    if first is None or second is None or not np.array_equal(first, second):
+        return None
+    one, other = _values(table, of), _values(table, name)
+    n, relabelled = len(one), not _equal(one, other).all()
+    if relabelled and one.dtype == other.dtype == np.float64 and _is_amount(table, of) and not _in_order(one, other):
+        return None
+    return Finding("copy", name, rows=n, n=n, of=of, relabelled=relabelled, sampled=sampled)
+
+
+def _in_order(one: Floats, other: Floats) -> bool:
+    """Return whether two numbers rise together, or one falls as the other rises."""
+    known = np.isfinite(one) & np.isfinite(other)
+    steps = np.diff(other[known][np.argsort(one[known], kind="stable")])
+    return bool((steps >= 0).all() or (steps <= 0).all())
+
+
+def _counted(table: Table, of: str, name: str, sampled: bool) -> Finding | None:
+    """Return that a column is nearly a copy of another, with its rows in the whole table; None where it is not."""
+    n, same = len(table), int(_equal(_values(table, of), _values(table, name)).sum())
+    near = n - same <= 2 * (1 - NEARLY) * n
+    return Finding("copy", name, rows=same, n=n, of=of, sampled=sampled) if near else None
+
+
+def _cut(table: Table, names: list[str], numbers: list[str], part: Table, sampled: bool) -> dict[str, Finding]:
+    """Return the columns that are a number cut into classes."""
+    found: dict[str, Finding] = {}
+    ordered = {of: (order, values[order]) for of in numbers
+               for values in [_values(part, of)] for order in [np.argsort(values, kind="stable")]}  # fmt: skip
+    for name in names:
+        codes, levels = pd.factorize(_values(part, name), use_na_sentinel=True)
+        if not 2 <= len(levels) <= MOST_CLASSES:
+            continue
+        for of, (order, values) in ordered.items():
+            if of == name or of in found or not in_runs(codes[order], values, len(levels)):
+                continue
+            whole, classes = pd.factorize(_values(table, name), use_na_sentinel=True)
+            numbers_of = _values(table, of)
+            by_value = np.argsort(numbers_of, kind="stable")
+            if in_runs(whole[by_value], numbers_of[by_value], len(classes)):
+                found[name] = Finding("cut", name, n=len(table), distinct=len(classes), of=of, sampled=sampled)
+                break
+    return found
+
+
+def in_runs(codes: Ints, values: Floats, classes: int) -> bool:
+    """Return whether each class is one range of a number. codes, values : (n,) in the order of the values."""
+    known = (codes >= 0) & np.isfinite(values)
+    codes, values = codes[known], values[known]
+    if known.sum() < max(FEWEST_REPEATS, (1 - NEARLY) * known.size):
+        return False
+    turns = np.flatnonzero(codes[1:] != codes[:-1])
+    if turns.size + 1 != classes:
+        return False
+    distinct = 1 + int((np.diff(values) > 0).sum())
+    return distinct >= FINER * classes and bool((values[turns] < values[turns + 1]).all())
+
+
+def _equal(first: np.ndarray, second: np.ndarray) -> Bools:
+    if first.dtype != second.dtype:
+        return np.zeros(len(first), bool)
+    return np.asarray((first == second) | (pd.isna(first) & pd.isna(second)))
+
+
+def _near(part: Table, names: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the columns that equal an earlier one nearly everywhere, of rows that do not have the usual value."""
+    values = {name: _values(part, name) for name in names}
+    usual = {name: pd.Series(column).mode(dropna=False).iloc[0] for name, column in values.items()}
+    copied: set[str] = set()
+    for k, name in enumerate(names):
+        for of in names[:k]:
+            if of in copied or values[of].dtype != values[name].dtype:
+                continue
+            same = _equal(values[of], values[name])
+            differs = int((~same).sum())
+            if differs > (1 - NEARLY) * len(same):
+                continue
+            special = ~(_is(values[of], usual[of]) & _is(values[name], usual[name]))
+            if special.sum() >= FEWEST_REPEATS and differs <= (1 - NEARLY) * special.sum():
+                copied.add(name)
+                yield name, of
+                break
+
+
+def _is(values: np.ndarray, one: object) -> Bools:
+    return np.asarray(pd.isna(values) if pd.isna(one) else values == one)

@@ -1,0 +1,253 @@
+"""What the names of columns say: the words in them, and what people mean by these, in several languages.
+
+A list of words is no proof. `roles` weighs what a name says against what the values say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ASKED: Final = _words("y target label labels class outcome outcomes response responses dependent depvar")
+"""What modellers call the column to predict."""
+
+FATES: Final = _words(
+    "churn churned attrition default defaulted dlq dlqin delinquent delinquency fraud fraudulent converted "
+    "conversion renew renewed renewal survived survive survival survives died death dead mortality alive "
+    "recurrence relapse remission readmitted readmission cancelled canceled lapsed lapse purchased bought clicked "
+    "responded respond subscribed accept accepted admit admitted admission approve approved convicted arrested "
+    "recidivism failure failed fail success passed win won overdrawn ontime vote voted turnout register "
+    "registered participation participate lfp inlf choice chosen decision answer verdict stance opinion intention "
+    "event censored cens diagnosis malignant infected positive result results hired promoted left quit closed "
+    "call callback smoker disorder satisfied satisfaction support agree kündigung kuendigung gekündigt storniert "
+    "storno ausfall ausgefallen résilié resilie défaut impayé baja abandono impago morosidad abbandono "
+    "inadimplente cancelamento opzegging"
+)
+"""What happened in the end, or was chosen."""
+
+AMOUNTS: Final = _words(
+    "price prices pricing salary salaries wage wages earnings earns earn pay revenue revenues sales sold turnover "
+    "spend spent spending expend expenditure expenditures amount cost costs profit profits yield demand "
+    "consumption ridership traffic passengers production strength score scores gpa mpg rent rental fare bid "
+    "premium charges losses loss severity claim claims nclaims claimnb frequency freq visits deaths fatalities "
+    "casualties incidents accidents crimes births cases seizures defects absences absent affairs los conc "
+    "concentration kwh emission emissions salesprice saleprice medv tip biomass speed tppd tpbi unemployment "
+    "employment gdp gnp productivity delay preis umsatz absatz gehalt lohn kosten schaden schäden schaeden "
+    "schadenzahl verbrauch betrag anzahl prix salaire ventes montant coût cout sinistre sinistres nombre precio "
+    "ventas salario coste costo importe monto prezzo vendite stipendio preço preco vendas custo valor sinistro "
+    "prijs omzet loon"
+)
+"""What is measured or counted in the end."""
+
+MEASURES: Final = _words(
+    "value values rate ratio count counts size weight wt height length volume growth logsize density duration "
+    "time tte status output current rating happiness depression energy load grade level return returns net share "
+    "percent number quantity stay days profit points test read math reading"
+)
+"""What may be measured in the end, or be known before."""
+
+GIVEN: Final = _words(
+    "age ages agecat agegroup sex gender female male man woman race ethnicity ethnic black white hispanic hisp "
+    "afam asian marital married marr single divorced education educ edu school schooling schools college degree "
+    "exper exp experience tenure occupation occ industry ind sector job region state country nation county city "
+    "town district commune community municipality zip zipcode postcode postal address street area location site "
+    "lat latitude long lon lng longitude coord north south east west urban rural year years yr month day week "
+    "weekday hour quarter season date period wave round term trend id name names type kind category group cluster "
+    "block rank order no nr code index row sample study parents father mother kids children child siblings "
+    "household hh family baseline base initial previous prior past before lag lagged history parity religion "
+    "religious language party population pop ht bmi vehicle car brand model make fuel power engine cyl cylinders "
+    "income hours capital labor taxes tax pweight dweight fweight aweight anweight pspwght fnlwgt alter "
+    "geschlecht jahr monat tag datum bundesland ort plz beruf sexe âge annee année mois jour ville région pays "
+    "edad sexo año mes día ciudad provincia país età sesso anno mese città idade ano mês cidade leeftijd geslacht"
+)
+"""What is known of a row from the start: who, where and when."""
+
+LAGGED: Final = re.compile(r"(?:lag|prev)[_.]?\w+|\w+[_.]?lag\d*", re.I)
+"""Names of earlier values of a column."""
+
+DUMMY: Final = re.compile(r"[a-z]\d{1,4}", re.I)
+"""Names of 0/1 columns that stand for the levels of another, such as d88 or c3."""
+
+ARMS: Final = _words(
+    "arm variant version treatment treatments treated treat trt treat1 trta bucket campaign experiment "
+    "experimental randomized randomised allocation assignment intervention condition testgroup abgroup behandlung "
+    "gruppe variante traitement tratamiento tratamento trattamento"
+)
+"""What tells who got what."""
+
+MAYBE_ARMS: Final = _words(
+    "group segment cell test grant program programme training train dose drug placebo offer exposed assigned "
+    "fertilizer participation enroll enrolled diet question policy incentive coupon email mailing promo message "
+    "treatmentgroup control"
+)
+
+CONTROLS: Final = frozenset({
+    "control", "ctrl", "holdout", "hold", "base", "baseline", "old", "none", "no", "off", "before", "a", "0", "false",
+    "placebo", "untreated", "kontrolle", "témoin", "untr", "usual",
+})  # fmt: skip
+"""Words in what the level of those is called who got nothing new."""
+
+OUTCOMES: Final = _words(
+    "visit visits visited conversion converted convert click clicks clicked spend spent revenue sales purchase "
+    "purchased bought order orders churn churned retention retained renewed open opened response responded "
+    "outcome y signup subscribed return returned reactivated upgraded"
+)
+"""What a test is to move."""
+
+BEFORE: Final = _words("before past prior previous pre earlier historic history baseline base")
+"""What a column is called that was known before, whatever else it is called."""
+
+EXPOSURES: Final = _words(
+    "exposure exposures exposition expo exp_days expdays exppdays expyears earned earnedexposure policyyears "
+    "insuredyears personyears personyear pyears pyrs manyears atrisk offset expected vehicleyears jahreseinheiten "
+    "exposición esposizione exposição jaareenheden"
+)
+"""What counts and amounts are divided by."""
+
+MAYBE_EXPOSURES: Final = _words(
+    "population pop popn n trials total totals miles mileage kilometers km vehicmiles years days weeks hours "
+    "months service duration risk reporting person policy insured area enrolled customers households"
+)
+
+IDS: Final = _words("id ids uuid guid key ident identifier idno idnr idcode")
+"""Words for what names a row or a thing, wherever they stand in a name."""
+
+NUMBERED: Final = _words("nr no number num rownames rowname rownum row index obs case record rank seq serial")
+"""Words for what counts rows, at the end of a name."""
+
+PEOPLE: Final = _words(
+    "subject subjects patient person participant respondent individual customer client user employee policyholder "
+    "household family student pupil couple animal rat tree litter twin kunde kundennr patientin cliente paciente"
+)
+"""Whom or what several rows may be of."""
+
+COUNTED: Final = _words("n num number count size income age type kind mean share")
+"""Words that make a number of people an amount: `household_size`."""
+
+ENDING: Final = re.compile(r"[a-z]{1,6}id|[a-z]{1,4}code?")
+NO_IDS: Final = _words(
+    "paid said avid acid amid arid void rigid solid fluid humid valid rapid grid bid kid lid aid covid liquid "
+    "unpaid code decode encode"
+)
+"""Words that end as IDs do."""
+
+PLACES: Final = _words("zip zipcode postcode postal plz cp puma fips statefip statefips tract township")
+CODES: Final = _words("code codes cd sic naics icd soc")
+"""Places and kinds that are written as numbers."""
+
+NEVER_ZERO: Final = _words(
+    "age alter âge edad età idade height weight bmi glucose bloodpressure pressure bp pulse year insulin cholesterol"
+)
+"""Quantities that are not 0 in anybody."""
+
+AGES: Final = _words("age alter âge edad età idade leeftijd")
+
+ENDINGS: Final = _words(
+    "tppd tpbi wage wages price prices vote salary cost costs earn earnings sales score spend deaths claims "
+    "visits educ age weights"
+)
+NO_ENDINGS: Final = _words("mileage average damage coverage usage voltage storage image stage package language engage")
+LONGEST_START: Final = 4
+"""Words that others end in, to be read as them; words that only seem to; and most letters before such an ending."""
+
+_CAMEL: Final = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ])|(?<=[A-ZÀ-Þ])(?=[A-ZÀ-Þ][a-zà-ÿ])")
+_PARTS: Final = re.compile(r"[^\W\d_]+|\d+")
+
+
+def words_in(name: str) -> tuple[str, ...]:
+    """Return the words and numbers of a column's name in their order, in lower case: `numClaims2` has three."""
+    return tuple(part.lower() for part in _PARTS.findall(_CAMEL.sub(" ", name)))
+
+
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of a column's name, with the whole name in one, so that `exp_days` is also found as expdays."""
+    parts = words_in(name)
+    return frozenset(parts) | {"".join(parts)}
+
+
+def shares_word(name: str, known: frozenset[str]) -> str:
+    """Return the last word of a name that is among some, or ends as a long one of them does (`hrwage`, `AHCAvote`);
+    empty without one. The last word says what it is: an `area_price` is a price."""
+    parts = words_in(name)
+    whole = "".join(parts)
+    if whole in known:
+        return whole
+    exact = next((part for part in reversed(parts) if part in known), "")
+    return exact or next((end for part in (*reversed(parts), whole) if (end := _ending(part)) in known), "")
+
+
+def _ending(word: str) -> str:
+    """Return the ending of a word that is a word of its own: `hrwage` is a wage, and `momage` an age."""
+    ends = [end for end in ENDINGS if word.endswith(end) and 0 < len(word) - len(end) <= LONGEST_START]
+    return max(ends, key=len, default="") if word not in NO_ENDINGS else ""
+
+
+def is_id(name: str) -> bool:
+    """Return whether a column is called like an ID, of rows or of something else."""
+    words = words_in(name)
+    return bool(words) and (is_id_of_several(name) or bool({words[-1], "".join(words)} & NUMBERED))
+
+
+def is_id_of_several(name: str) -> bool:
+    """Return whether a column is called like the ID of somebody or something, which may have several rows."""
+    words = words_in(name)
+    whole = "".join(words)
+    if set(words) & PLACES or (words[1:] and words[-1] in CODES):
+        return False
+    called = (
+        bool(set(words) & IDS) or whole in IDS or any(ENDING.fullmatch(word) and word not in NO_IDS for word in words)
+    )
+    return called or (bool(set(words) & PEOPLE) and not set(words) & COUNTED)
+
+
+def is_code(name: str) -> bool:
+    """Return whether a column is called like codes without an order."""
+    words = set(words_in(name))
+    return bool(words & (PLACES | CODES | IDS)) or is_id_of_several(name)
+
+
+def square_of(name: str, names: Collection[str]) -> str:
+    """Return the column that another is the square of, by their names; empty for none."""
+    return _base(name, names, [name.lower().removesuffix(end) for end in ("sq", "2", "^2", "_sq", "squared")])
+
+
+def changed_from(name: str, names: Collection[str]) -> str:
+    """Return the column that another is the logarithm or the change of, by their names; empty for none."""
+    low = name.lower()
+    starts = ("l", "ln", "log", "log_", "ln_", "z_", "d", "c", "cl", "g")
+    return _base(name, names, [low.removeprefix(start) for start in starts] + [low.removesuffix(".log")])
+
+
+def earlier_of(name: str, names: Collection[str]) -> str:
+    """Return the column that another is an earlier value of, by their names; empty for none."""
+    return _base(name, names, [re.sub(r"(?:[_.]?lag\d*|_\d{1,2})$", "", name.lower())])
+
+
+def _base(name: str, names: Collection[str], bases: list[str]) -> str:
+    folded = {one.lower(): one for one in names if one != name}
+    return next((folded[base] for base in bases if base != name.lower() and len(base) > 1 and base in folded), "")
+
+
+def in_years(names: list[str]) -> Mapping[str, tuple[str, int]]:
+    """Return what columns of one quantity in several years have in common, and the year: re74, re75 and re78."""
+    parts = {name: match for name in names if (match := re.fullmatch(r"(.*?[^\d])((?:19|20)?\d\d)", name))}
+    stems: dict[str, list[str]] = {}
+    for name, match in parts.items():
+        stems.setdefault(match[1], []).append(name)
+    return {name: (stem, _year(parts[name][2])) for stem, same in stems.items() if len(same) > 1
+            for name in same if all(_is_year(parts[one][2]) for one in same)}  # fmt: skip
+
+
+def _year(text: str) -> int:
+    number = int(text)
+    return number if number > 99 else 1900 + number if number > 30 else 2000 + number
+
+
+def _is_year(text: str) -> bool:
+    return len(text) == 4 or int(text) >= 40 or text.startswith("0") or 10 <= int(text) <= 30

@@ -1,0 +1,169 @@
+"""What each column of a table is for: the target, other outcomes, the arm of a test, the exposure, IDs, groups, time.
+
+Every page and the doctor ask here, so that they begin from the same answer. What people chose is kept with the table
+and wins; the rest is guessed from names and values, scored, and told with its reason. Where the evidence is thin there
+is a question with its likeliest answers instead of a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from gamcore.data.columns import read_numbers, read_present_texts
+from gamcore.data.table import Table
+from shapewise.columns import arms_found, targets_found
+from shapewise.columns.doctor import ColumnReport
+from shapewise.columns.guesses import Guess, Question
+from shapewise.columns.name_words import BEFORE, EXPOSURES, MAYBE_EXPOSURES, OUTCOMES, shares_word, words_of
+
+Role = Literal[
+    "feature", "target", "outcome", "arm", "exposure", "id", "group", "time", "task", "weight", "leave out",
+]  # fmt: skip
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+ONCE: Final = ("target", "arm", "exposure", "group", "time", "task", "weight")
+"""Roles that only one column can have."""
+
+FORMER: Final = {"ignore": "leave out"}
+"""What roles were called when older tables were stored."""
+
+MOST_ANSWERS: Final = 3
+YEAR_OF_DAYS: Final = (365.0, 366.0)
+SPIKE: Final = 0.2
+"""Least share of rows with a whole year, for a column of days or of parts of a year to be an exposure."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The roles of a table's columns.
+
+    of : by column, those that were chosen before those that are guessed. why : the reason of each guess, by column.
+    targets : the columns that may be the target, the likeliest first. questions : what is better asked than guessed.
+    """
+
+    of: Mapping[str, Role]
+    why: Mapping[str, str] = field(default_factory=dict)
+    targets: tuple[Guess, ...] = ()
+    questions: tuple[Question, ...] = ()
+
+    def column(self, role: Role) -> str | None:
+        """Return the column that has a role; None where none has."""
+        return next((name for name, one in self.of.items() if one == role), None)
+
+    def columns(self, *roles: Role) -> list[str]:
+        """Return the columns that have one of some roles, in the order of the table."""
+        return [name for name, one in self.of.items() if one in roles]
+
+    def question(self, role: Role) -> Question | None:
+        """Return the question about a role; None where there is none."""
+        return next((one for one in self.questions if one.role == role), None)
+
+
+def as_role(text: str) -> Role:
+    """Return a role as it is stored, also under its former name; a feature where it is none."""
+    text = FORMER.get(text, text)
+    return next((role for role in ROLES if role == text), "feature")
+
+
+def roles_of(
+    table: Table, reports: Sequence[ColumnReport], chosen: Mapping[str, str] = {}, name: str = "",
+    computed: Sequence[str] = (),
+) -> Roles:  # fmt: skip
+    """Return the roles of a table's columns.
+
+    reports : the doctor's. chosen : the roles that people gave. name : of the table. computed : columns made by
+    formulas, which are no targets.
+    """
+    own = {column: as_role(role) for column, role in chosen.items() if column in table}
+    of: dict[str, Role] = {r.name: own.get(r.name, as_role(r.role)) for r in reports}
+    taken = {role for role in own.values() if role in ONCE}
+    why: dict[str, str] = {}
+    questions: list[Question] = []
+    for once in ONCE:  # a guess gives way to what was chosen
+        for column in [column for column, role in of.items() if role == once and column not in own and once in taken]:
+            of[column] = "id" if once == "group" else "feature"
+
+    def settle(role: Role, guesses: Sequence[Guess]) -> None:
+        """Give a role to the likeliest column, or ask."""
+        if role in taken or not guesses:
+            return
+        if guesses[0].sure:
+            of[guesses[0].column] = role
+            why[guesses[0].column] = guesses[0].why
+        else:
+            questions.append(Question(role, tuple(guesses[:MOST_ANSWERS])))
+
+    free = [r for r in reports if r.name not in own]
+    arms = arms_found.likely(table, [r for r in free if of[r.name] == "feature"])
+    settle("arm", arms)
+    usable = [r for r in free if r.kind not in (None, "date") and r.distinct > 1 and r.name not in computed
+              and of[r.name] not in ("id", "group", "arm")]  # fmt: skip
+    targets = targets_found.likely([r for r in usable if of[r.name] != "leave out" or _is_copy(r)], name)
+    settle("target", targets)
+    target = next((column for column, role in of.items() if role == "target"), targets[0].column if targets else None)
+    if of_arm := next((column for column, role in of.items() if role == "arm"), None):
+        for r in free:
+            free_still = of[r.name] == "feature" or (of[r.name] == "leave out" and _is_copy(r))
+            if r.name not in (target, of_arm) and free_still and is_outcome(r):
+                of[r.name], why[r.name] = "outcome", "a test is to move what is called so"
+    settle("exposure", [guess for guess in _exposures(table, free, target) if of[guess.column] == "feature"])
+    return Roles(of, why, tuple(targets), tuple(questions))
+
+
+def _is_copy(report: ColumnReport) -> bool:
+    return report.has("copy") or report.has("cut")
+
+
+def is_outcome(report: ColumnReport) -> bool:
+    """Return whether a column is called like an outcome of a test, and not like one from before."""
+    return report.kind in ("number", "boolean") and sounds_like_outcome(report.name)
+
+
+def sounds_like_outcome(name: str) -> bool:
+    """Return whether a column is called like an outcome, and not like one from before a test."""
+    words = words_of(name)
+    return bool(words & OUTCOMES) and not words & BEFORE
+
+
+def _exposures(table: Table, reports: Sequence[ColumnReport], target: str | None) -> list[Guess]:
+    """Return the columns that a count or an amount may be divided by, the likeliest first."""
+    if target is None or not _is_count_or_amount(table, target):
+        return []
+    guesses = [guess for r in reports if r.kind == "number" and r.name != target and r.missing == 0
+               and (guess := _exposure(table.frame[r.name], r.name)) is not None]  # fmt: skip
+    return sorted(guesses, key=lambda guess: -guess.score)
+
+
+def _exposure(series: pd.Series, name: str) -> Guess | None:
+    """Return how well a column fits an exposure; None where it does not."""
+    values = read_numbers(series)
+    if not (values > 0).all() or np.ptp(values) == 0:
+        return None
+    words = words_of(name)
+    top = float(values.max())
+    share = float((values == top).mean())
+    of_year = (top == 1.0 or top in YEAR_OF_DAYS) and share >= SPIKE and np.unique(values).size > MOST_ANSWERS
+    if found := words & EXPOSURES:
+        return Guess("exposure", name, 1.0, f"{min(found)} is what counts are divided by", sure=True)
+    if of_year:
+        unit = "a whole year" if top > 1 else "1, the whole of a period"
+        return Guess("exposure", name, 0.9, f"it ends at {unit}, which {share:.0%} of the rows have", sure=True)
+    if word := shares_word(name, MAYBE_EXPOSURES):
+        return Guess("exposure", name, 0.4, f"{word} may be how much there was to observe")
+    return None
+
+
+def _is_count_or_amount(table: Table, target: str) -> bool:
+    if table.usable_kind(target) != "number":
+        return False
+    values = read_numbers(table.frame[target].dropna())
+    return bool(values.size and (values >= 0).all() and np.unique(values).size > 2)
+
+
+def levels_in(table: Table, name: str) -> list[str]:
+    """Return the levels of a column that occur."""
+    return read_present_texts(table.frame[name])[1]

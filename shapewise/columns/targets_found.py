@@ -1,0 +1,156 @@
+"""Which column people will want to predict: what its name says, where it stands, what it holds, and what goes with it.
+
+Each piece of evidence has a weight. The weights were set on half of the labelled tables of `benchmarks/wild/labels.csv`
+and measured on the other half (`python -m benchmarks.wild.guesses`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from shapewise.columns.doctor import ColumnReport
+from shapewise.columns.guesses import Guess
+from shapewise.columns.name_words import (
+    AMOUNTS,
+    ARMS,
+    ASKED,
+    BEFORE,
+    DUMMY,
+    EXPOSURES,
+    FATES,
+    GIVEN,
+    LAGGED,
+    MAYBE_ARMS,
+    MEASURES,
+    changed_from,
+    earlier_of,
+    in_years,
+    shares_word,
+    square_of,
+    words_in,
+    words_of,
+)  # fmt: skip
+
+MOST_LEVELS: Final = 50
+"""Levels beyond which a category can hardly be predicted."""
+
+CLASSES: Final = frozenset({"class", "label", "labels"})
+"""What is called so is the target, unless it has as many values as there are classes in schools."""
+
+FEW_NUMBERS: Final = 12
+NOT_AIMED_AT: Final = EXPOSURES | ARMS | MAYBE_ARMS
+
+WEIGHTS: Final[dict[str, tuple[float, str]]] = {
+    "asked": (2.5, "it is called {word}"),
+    "fate": (2.5, "{word} is what happens in the end"),
+    "amount": (1.75, "{word} is what is measured in the end"),
+    "measure": (0.5, "{word} may be what is measured"),
+    "latest": (0.75, "{word} is the latest year of it"),
+    "table": (0.75, "the table is called after it"),
+    "first": (1.0, "it comes first"),
+    "last": (1.25, "it comes last"),
+    "end": (0.5, "it is the last column"),
+    "yes or no": (-0.25, ""),
+    "given": (-1.0, ""),
+    "earlier": (-0.5, ""),
+    "before": (-1.0, ""),
+    "square": (-1.5, ""),
+    "changed": (-0.25, ""),
+    "dummy": (-1.5, ""),
+    "copy": (-0.5, ""),
+    "levels": (-0.5, ""),
+    "many levels": (-2.0, ""),
+    "few numbers": (-0.75, ""),
+}
+"""Weight of each piece of evidence, and how it is told where it speaks for a column."""
+
+AGAINST: Final = frozenset({"given", "earlier", "before", "square", "dummy"})
+"""Evidence of columns that are passed over in looking for the first and the last."""
+
+SURE: Final = 0.75
+SURE_BY_PLACE: Final = 1.25
+"""Least distance of the likeliest column from the next, for it to be taken without asking: by its name, or by its place
+alone."""
+
+NAMED: Final = frozenset({"asked", "fate", "amount", "latest", "table"})
+"""Evidence of names that say what happens, or is measured, in the end."""
+
+
+def likely(reports: Sequence[ColumnReport], name: str = "") -> list[Guess]:
+    """Return the columns that may be the target, the likeliest first. reports : of those that can be. name : of the
+    table."""
+    found = evidence(reports, name)
+    scored = {
+        column: sum(WEIGHTS[kind][0] * strength for kind, (strength, _) in of.items()) for column, of in found.items()
+    }
+    ranked = sorted(scored, key=lambda column: -scored[column])
+    guesses = []
+    for k, column in enumerate(ranked):
+        following = scored[ranked[k + 1]] if k + 1 < len(ranked) else -math.inf
+        least = SURE if NAMED & found[column].keys() else SURE_BY_PLACE
+        sure = k == 0 and scored[column] - following >= least
+        guesses.append(Guess("target", column, round(scored[column], 3), _why(found[column]), sure))
+    return guesses
+
+
+def _why(of: dict[str, tuple[float, str]]) -> str:
+    """Return the evidence that speaks most for a column, in words."""
+    speaking = sorted(
+        (kind for kind in of if WEIGHTS[kind][0] * of[kind][0] > 0), key=lambda k: -WEIGHTS[k][0] * of[k][0]
+    )
+    said = [WEIGHTS[kind][1].format(word=of[kind][1]) for kind in speaking[:2]]
+    return " and ".join(said) if said else "nothing speaks against it"
+
+
+def evidence(reports: Sequence[ColumnReport], name: str = "") -> dict[str, dict[str, tuple[float, str]]]:
+    """Return by column what speaks for and against its being the target: strength, and the word that says so."""
+    names = [r.name for r in reports]
+    words = Counter(word for column in names for word in set(words_in(column)))
+    years = in_years(names)
+    latest = {stem: max(year for other, (same, year) in years.items() if same == stem) for stem, _ in years.values()}
+    titled = set(words_in(name))
+    found: dict[str, dict[str, tuple[float, str]]] = {}
+    for r in reports:
+        of = _named(r, names, words)
+        dummy = r.distinct == 2 and DUMMY.fullmatch(r.name) is not None
+        if r.name in years and not dummy:
+            stem, year = years[r.name]
+            of["latest" if year == latest[stem] else "earlier"] = (1.0, str(year))
+        if titled & {word for word in words_in(r.name) if len(word) > 2 and word.isalpha()}:
+            of["table"] = (1.0, "")
+        said = {
+            "dummy": dummy, "yes or no": r.distinct == 2, "copy": r.has("copy"),
+            "levels": r.kind == "category" and 2 < r.distinct <= MOST_LEVELS,
+            "many levels": r.kind == "category" and r.distinct > MOST_LEVELS,
+            "few numbers": r.kind == "number" and 2 < r.distinct <= FEW_NUMBERS and not NAMED & of.keys(),
+        }  # fmt: skip
+        found[r.name] = of | {kind: (1.0, "") for kind, holds in said.items() if holds}
+    open_ones = [name for name in names if not AGAINST & found[name].keys()] or names
+    for kind, column in (("first", open_ones[0]), ("last", open_ones[-1])) if names else ():
+        found[column][kind] = (1.0, "")
+    if names:
+        found[names[-1]]["end"] = (1.0, "")
+    return found
+
+
+def _named(report: ColumnReport, names: Sequence[str], words: Counter[str]) -> dict[str, tuple[float, str]]:
+    """Return what the name of a column says. words : how many columns have each word: what many share says less."""
+    of: dict[str, tuple[float, str]] = {}
+    for kind, known in (("asked", ASKED), ("fate", FATES), ("amount", AMOUNTS), ("given", GIVEN | NOT_AIMED_AT),
+                        ("measure", MEASURES)):  # fmt: skip
+        word = shares_word(report.name, known)
+        if word and not (word in CLASSES and report.distinct > MOST_LEVELS):
+            of[kind] = (1 / max(words[word], 1) ** 0.5 if kind != "given" else 1.0, word)
+            break
+    if report.has("levels"):
+        of["given"] = (1.0, "")
+    if words_of(report.name) & BEFORE or LAGGED.fullmatch(report.name) or earlier_of(report.name, names):
+        of["before"] = (1.0, "")
+    if base := square_of(report.name, names):
+        of["square"] = (1.0, base)
+    elif base := changed_from(report.name, names):
+        of["changed"] = (1.0, base)
+    return of

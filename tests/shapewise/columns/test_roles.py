@@ -1,0 +1,141 @@
+"""What columns are for: what people chose wins, guesses have a reason, and thin evidence becomes a question."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore.data.table import Table
+from shapewise.columns.arms_found import control_among
+from shapewise.columns.doctor import examine
+from shapewise.columns.roles import Roles, as_role, roles_of
+
+
+def read(frame, name="", computed=(), **chosen):
+    table = Table.of(frame)
+    return roles_of(table, examine(table), chosen, name, computed)
+
+
+def e_mails(n=6_000, seed=0):
+    """A test of three e-mails, as Hillstrom's."""
+    rng = np.random.default_rng(seed)
+    history = rng.gamma(1, 240, n).round(2)
+    segment = rng.choice(["Mens E-Mail", "Womens E-Mail", "No E-Mail"], n)
+    visit = (rng.random(n) < 0.1 + 0.05 * (segment != "No E-Mail")).astype(int)
+    return pd.DataFrame({
+        "recency": rng.integers(1, 13, n),
+        "history_segment": pd.cut(history, [-1, 100, 200, 350, 500, 1e9]).astype(str),
+        "history": history, "mens": rng.integers(0, 2, n), "newbie": rng.integers(0, 2, n),
+        "channel": rng.choice(["Web", "Phone", "Multichannel"], n, p=[0.44, 0.44, 0.12]), "segment": segment,
+        "visit": visit, "conversion": visit * rng.integers(0, 2, n),
+        "spend": np.where(visit == 1, rng.gamma(1, 90, n).round(2), 0.0),
+    })  # fmt: skip
+
+
+def policies(n=5_000, seed=1):
+    """A claims table that ends with coordinates."""
+    rng = np.random.default_rng(seed)
+    expo = np.where(rng.random(n) < 0.7, 1.0, rng.uniform(0.01, 1, n).round(3))
+    claims = rng.poisson(0.12 * expo)
+    return pd.DataFrame({
+        "policy_id": np.arange(n) * 7 + 1000, "expo": expo,
+        "coverage": rng.choice(["TPL", "PO", "FO"], n),
+        "nclaims": claims, "ageph": rng.integers(18, 96, n), "bm": rng.integers(0, 23, n), "long": rng.normal(4.5, 0.9, n),
+        "lat": rng.normal(50.7, 0.4, n),
+    })  # fmt: skip
+
+
+def test_the_arm_is_what_was_drawn_by_lot_and_outcomes_are_no_features():
+    roles = read(e_mails())
+    assert roles.column("arm") == "segment"
+    assert "No E-Mail" in roles.why["segment"]
+    assert roles.of["history_segment"] == "leave out"
+    meant = [roles.of[name] for name in ("visit", "conversion", "spend")]
+    assert set(meant) <= {"target", "outcome"}
+    assert roles.targets[0].column in ("visit", "conversion", "spend")
+    assert read(e_mails(), visit="target").columns("outcome") == ["conversion", "spend"]
+
+
+def test_claims_are_the_target_and_years_the_exposure():
+    roles = read(policies())
+    assert roles.targets[0].column == "nclaims"
+    assert roles.column("exposure") == "expo"
+    assert roles.of["policy_id"] == "id"
+    renamed = read(policies().rename(columns={"expo": "dur"}))
+    assert renamed.column("exposure") == "dur"  # it ends at 1, which most rows have
+    assert "1, the whole of a period" in renamed.why["dur"]
+    days = policies().assign(expo=lambda t: (t["expo"] * 365).round().clip(1)).rename(columns={"expo": "Exppdays"})
+    assert read(days).column("exposure") == "Exppdays"
+    assert read(policies(), ageph="target").column("exposure") == "expo"
+    assert read(policies(), coverage="target").column("exposure") is None  # no count, and no amount
+
+
+@pytest.mark.parametrize("name", ["churn", "Kündigung", "defaulted", "SeriousDlqin2yrs", "SalePrice", "hr_wage", "y"])
+def test_a_name_that_says_so_is_the_target_wherever_it_stands(name):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"region": rng.choice(list("ab"), 300), name: rng.integers(0, 2, 300),
+                          "x1": rng.normal(size=300), "lat": rng.normal(size=300)})  # fmt: skip
+    assert read(frame).column("target") == name
+
+
+def test_thin_evidence_is_a_question():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 4)), columns=["a", "b", "c", "d"])
+    roles = read(frame)
+    assert roles.column("target") is None
+    answers = [guess.column for guess in roles.question("target").answers]
+    assert set(answers) == {"d", "a", "b"}
+    assert all(guess.why for guess in roles.question("target").answers)
+    chosen = read(frame, c="target")
+    assert chosen.question("target") is None
+    assert chosen.column("target") == "c"
+
+
+def test_what_was_chosen_wins_and_a_guess_gives_way():
+    frame = policies()
+    roles = read(frame, lat="target", ageph="exposure", nclaims="leave out", policy_id="feature")
+    assert [roles.of[name] for name in ("lat", "ageph", "nclaims", "policy_id")] == [
+        "target", "exposure", "leave out", "feature",
+    ]  # fmt: skip
+    assert roles.columns("target") == ["lat"]
+    assert roles.columns("exposure") == ["ageph"]
+    assert isinstance(read(frame, gone="target"), Roles)  # a column of an older version
+
+
+def test_computed_columns_are_no_targets_by_themselves():
+    frame = policies().assign(churn=lambda t: t["nclaims"] * 2 + t["bm"])
+    assert read(frame).targets[0].column == "churn"
+    assert read(frame, computed=("churn",)).targets[0].column == "nclaims"
+
+
+def test_former_names_of_roles_are_read():
+    assert (as_role("ignore"), as_role("target"), as_role("what no code of ours wrote")) == (
+        "leave out", "target", "feature")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("levels", "control"),
+    [
+        (["No E-Mail", "Mens E-Mail"], "No E-Mail"), (["control", "b", "c"], "control"), (["gate_30", "gate_40"], None),
+        (["none", "no"], None), (["0", "1"], "0"), (["Baseline", "New"], "Baseline"),
+    ],
+)  # fmt: skip
+def test_the_control_is_told_by_its_name(levels, control):
+    assert control_among(levels) == control
+
+
+def test_an_outcome_is_never_proposed_as_the_arm():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 80, 400), "test_conversion": rng.integers(0, 2, 400)})
+    roles = read(frame)
+    assert roles.column("arm") is None
+    assert roles.question("arm") is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_columns_that_depend_on_others_are_no_arms_without_a_name(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(2_000, 4))
+    frame = pd.DataFrame(x, columns=list("abcd")).assign(kind=np.where(x.sum(axis=1) > 0, "p", "q"))
+    assert read(frame).column("arm") is None

@@ -11,18 +11,19 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import entropy
 
 from gamcore.boosting.executor import Executor
 from gamcore.boosting.loop import boost
 from gamcore.boosting.problem import LazyShare, Parameters, Problem, rows_of
 from gamcore.boosting.progress import Loop
-from gamcore.boosting.refit import Refit, RefitState, RoundStage
+from gamcore.boosting.refit import ENOUGH, Refit, RefitState, RoundStage
 from gamcore.boosting.rounds import Rounds
 from gamcore.data.sampling import Split
 from gamcore.kernels import class_turns as kernels
 from gamcore.kernels import losses
 from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MARK_ROUND, ROUND, Course, StopRule, judge, make_course
-from gamcore.kernels.layout import Settings, make_fit
+from gamcore.kernels.layout import CHUNK, Settings, make_fit
 from gamcore.model.classes import base_scores
 
 NO_STOP: Final = StopRule(2**31, 0.0)
@@ -76,7 +77,14 @@ class ClassesState:
 
     def stages(self) -> list[RoundStage]:
         """Return the stages of a refit in order; see `RefitState.stages`."""
-        return self.states[0].stages()
+        enough = ENOUGH * self._flat_loss() if self.split.valid.size else -np.inf
+        return [stage._replace(rule=stage.rule._replace(enough=enough)) for stage in self.states[0].stages()]
+
+    def _flat_loss(self) -> float:
+        """Return the mean loss of the validation rows with the shares of their own classes."""
+        rows = rows_of(self.problem.table, self.split.valid)
+        weight = np.bincount(self._codes[rows], self.problem.row_weight[rows])
+        return float(entropy(weight))
 
     def rounds(self, executor: Executor | None) -> ClassRounds:
         """Return rounds in which every class has its turn."""
@@ -99,6 +107,24 @@ class ClassesState:
             state.refresh()
             odds[:] = state.rows.score
             self.total += odds
+
+    @property
+    def is_movable(self) -> bool:
+        """Whether validation rows judge its rounds."""
+        return bool(self.split.valid.size)
+
+    def newton(self, moves: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return minus the slopes (m,) of the training loss along changes (m, p, V) of the curves, and its curvatures
+        (m, m)."""
+        n, n_classes = len(moves), len(self.states)
+        slope, bend = np.zeros(n), np.zeros((n, n))
+        by_class = moves.reshape(n, n_classes, self.n_lines, -1)
+        scratch = np.empty((n, n_classes, CHUNK)), np.empty(n)
+        kernels.sum_along(
+            self.problem.table, (self.odds, self.total), self._codes, self.states[0].rows.weight, self.split.train,
+            by_class, scratch, slope, bend,
+        )  # fmt: skip
+        return slope, np.tril(bend) + np.tril(bend, -1).T
 
     def rewind(self) -> None:
         """Go back to the best round, and count rounds without improvement from now."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor, Task, make_executor
+from gamcore.boosting.extrapolation import Extrapolation, Movable
 from gamcore.boosting.problem import LazyShare, Parameters, Problem
 from gamcore.boosting.progress import Callback, Loop, Progress, Relay
 from gamcore.boosting.refit import Refit, RefitState, RoundStage
@@ -46,7 +47,7 @@ CONVERGED: Final = 1e-3
 Made = TypeVar("Made")
 
 
-class Boostable(Protocol):
+class Boostable(Movable, Protocol):
     """The state of a refit: of one score per row (`RefitState`), or of one per class (`ClassesState`)."""
 
     parameters: Parameters
@@ -98,10 +99,10 @@ def boost(state: Boostable, executor: Executor | None = None, watch: bool = Fals
     for stage in stages:
         if state.done:
             state.rewind()
-        end = min(last_round, state.done + stage.most)
+        end, further = min(last_round, state.done + stage.most), Extrapolation(state)
         while state.done < end:
             before, known = state.done, _Known.of(state, with_curves=watch)
-            most = min(clock.at_once, REFRESH - before % REFRESH, end - before)
+            most = min(clock.at_once, REFRESH - before % REFRESH, further.rounds_left(), end - before)
             clock.begin()
             settings = stage.settings._replace(loss=state.loss)  # which follows the rows
             ran, stalled = rounds.run(settings, stage.n_greedy, stage.rule, state.course, most)
@@ -119,6 +120,7 @@ def boost(state: Boostable, executor: Executor | None = None, watch: bool = Fals
                 state.refresh()
                 if stage is stages[-1] and converged():
                     break
+            further()
 
 
 @dataclass(frozen=True)

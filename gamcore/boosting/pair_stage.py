@@ -92,6 +92,9 @@ class PairState(RefitState):
         scale = problem.loss.scale_of(response[train], problem.row_weight[train]) or 1.0
         return 0.0, scale, response / scale
 
+    def _given_score(self, rows: Ints) -> Floats:
+        return super()._given_score(rows) if self._given.joint else self._score[rows]
+
     def _signs(self) -> Ints:
         """Return the signs (lines, 2): those of main effects that are boosted again, and of both features of pairs."""
         signs = np.array(self.parameters.signs or np.zeros(self._mains.table.last.size), np.int64)

@@ -19,7 +19,8 @@ from gamcore.kernels import curve_step as step
 from gamcore.kernels import losses
 from gamcore.kernels import row_state as row_kernels
 from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MARK_ROUND, ROUND, StopRule, make_course, validate
-from gamcore.kernels.layout import CHUNK, Rows, Settings, make_fit
+from gamcore.kernels.extrapolation import sum_along
+from gamcore.kernels.layout import CHUNK, Rows, Settings, make_fit, make_work
 
 SMALL_RATE: Final = 0.05
 """The learning rate of small steps. After large ones, the features whose turn comes first would hold what they share
@@ -34,7 +35,7 @@ BEND_TOLERANCE: Final = 1e-3
 """By how much a round has to lower the validation loss, relatively, for its stage of smoothers to go on."""
 
 ENOUGH: Final = 1e-6
-"""Share of the variance of a target below which what is left is not learnt: a thousandth of its deviation."""
+"""Share of the loss of a constant below which what is left is not learnt: a thousandth of a target's deviation."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class RefitState:
         valid_weight = self._weight_of(split.valid)
         self.course = make_course(n_features, split.valid, valid_weight, dtype, self.n_codes)
         self.refresh()
-        self.course.losses[:] = validate(problem.table, self.rows, self.fit, self.loss, self.course)
+        self.course.losses[:] = self.valid_loss()
         self.by_aic = self._wants_aic()
         if self.by_aic:
             flat = self.train_loss() / self.loss_unit * self._train_weight
@@ -149,7 +150,7 @@ class RefitState:
         table, sums = self.problem.table, np.empty(CHUNK)
         row_kernels.rescore(table, self.rows, self._response, self.fit.curves, self.loss, sums)
         self.loss = self.problem.loss.form_at(self.rows.score, self.rows.weight)
-        self._nothing_pending()
+        self.fit.factor[:] = losses.no_change(self.loss)
         self.fit.moved[:] = 0.0
 
     def rewind(self) -> None:
@@ -159,8 +160,27 @@ class RefitState:
         self.course.counts[MARK_ROUND] = self.course.counts[ROUND]
         self.refresh()
 
-    def _nothing_pending(self) -> None:
-        self.fit.factor[:] = losses.no_change(self.loss)
+    @property
+    def is_movable(self) -> bool:
+        """Whether validation rows judge its rounds, and any sum of its curves would do: those with a sign are apart."""
+        return bool(self.split.valid.size) and not self.by_aic and not self.fit.signs.any()
+
+    def newton(self, moves: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return minus the slopes (m,) of the training loss along changes (m, p, V) of the curves, and its curvatures
+        (m, m), in units of `Loss.newton_drop`."""
+        self.settle()
+        n, problem = len(moves), self.problem
+        slope, bend = np.zeros(n), np.zeros((n, n))
+        work = make_work(1, 1, self.parameters.dtype)
+        sum_along(
+            problem.table, self.rows, problem.constant, self.split.train, moves, self.fit, self.loss, work,
+            np.empty((n, CHUNK)), slope, bend,
+        )  # fmt: skip
+        return slope, np.tril(bend) + np.tril(bend, -1).T
+
+    def valid_loss(self) -> float:
+        """Return the mean loss of the validation rows, NaN where there are none."""
+        return float(validate(self.problem.table, self.rows, self.fit, self.loss, self.course))
 
     def train_loss(self) -> float:
         """Apply the pending update to the training rows, and return their mean loss."""
@@ -172,7 +192,7 @@ class RefitState:
     def settle(self) -> None:
         """Apply the pending update to the training rows."""
         step.settle(self.problem.table, self.rows, self.split.train, self.fit, self.loss)
-        self._nothing_pending()
+        self.fit.factor[:] = losses.no_change(self.loss)
 
     def best(self) -> Refit:
         """Return the best round so far, on the scale of the target's link."""
@@ -194,7 +214,7 @@ class RefitState:
         Coarse rounds find most of each shape in a fraction of the steps; they end at the first round that fails to
         lower the validation loss. Fine rounds end when `early_stopping_rounds` of them have not lowered it by a
         relative `tolerance` (sooner early in a refit, see `early_stopping.StopRule`). Nearly nothing left to learn ends
-        all of them (`ENOUGH`): the loss of a target without noise would fall for thousands of rounds.
+        all of them (`ENOUGH`): the loss of a target without noise, which is 0 in the end, would fall for ever.
         """
         parameters, fine, no_end = self.parameters, self.settings(), self.parameters.max_rounds
         n_greedy = ceil(parameters.greedy_ratio * self.problem.table.active.size)
@@ -220,17 +240,26 @@ class RefitState:
         return stages
 
     def _enough(self) -> float:
-        """Return the validation loss at which nothing is left to learn: as a share of the variance of those rows' own
-        targets, not of their distance from the mean of others, which one value may set."""
+        """Return the validation loss at which nothing is left to learn."""
         groups = self.split.valid
-        if not (self.problem.loss.is_additive and groups.size) or self.by_aic:
-            return -np.inf
-        return ENOUGH * (float(self.course.losses[BEST]) - self._mean_left(groups) ** 2)
+        return ENOUGH * self._flat_loss(groups) if groups.size and not self.by_aic else -np.inf
 
-    def _mean_left(self, groups: NDArray[np.int64]) -> float:
-        """Return the mean residual of the rows of some groups where curves are flat."""
-        rows = rows_of(self.problem.table, groups)
-        return float(np.average(self._response[rows], weights=self.problem.row_weight[rows]))
+    def _flat_loss(self, groups: NDArray[np.int64]) -> float:
+        """Return the mean loss of the rows of some groups with the best constant of their own: not that of others,
+        which one value may set."""
+        problem, loss = self.problem, self.problem.loss
+        rows = rows_of(problem.table, groups)
+        weight = problem.row_weight[rows]
+        if loss.is_scaled:
+            y, given, unit = self._response[rows], np.zeros(1), 1.0
+        else:
+            y, given, unit = problem.y[rows], self._given_score(rows), self.loss_unit
+        flat = loss.base_score(y, weight, np.broadcast_to(given, y.shape)) + given
+        return float(np.average(loss.loss(y, np.broadcast_to(flat, y.shape)), weights=weight)) / unit
+
+    def _given_score(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the part of the scores of some rows that is not learnt, (m,) or (1,)."""
+        return self.problem.offset[rows] if self.problem.offset.size else np.zeros(1)
 
     def settings(self) -> Settings:
         """Return the settings of the final trees."""

@@ -68,6 +68,11 @@ class TableState(RefitState):
                 begin = place if kept is left.train else place // groups * chosen.size
                 kept[begin : begin + chosen.size * pitch] = sums.reshape(groups, pitch)[chosen].ravel()
 
+    @property
+    def is_movable(self) -> bool:
+        """Return that they are not: what a movement does to all sums would cost as much as many rounds."""
+        return False
+
     def rewind(self) -> None:
         """Go back to the best round, and count rounds without improvement from now.
 
@@ -98,9 +103,9 @@ class TableState(RefitState):
         known = kernels.explained(self.problem.table, self.tables, groups, self.base, self.fit.curves, left)
         return float((squares(self.tables, groups, self.base) - known) / weight)
 
-    def _mean_left(self, groups: NDArray[np.int64]) -> float:
-        weight, target = self.tables.group[groups, :2].sum(axis=0)
-        return float(target / weight) - self.base
+    def _flat_loss(self, groups: NDArray[np.int64]) -> float:
+        weight, target, square = self.tables.group[groups].sum(axis=0)
+        return float(square / weight - (target / weight) ** 2)
 
     def train_loss(self) -> float:
         """Return the mean loss of the training rows; recomputed, so that watching changes nothing."""

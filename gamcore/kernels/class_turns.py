@@ -17,7 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
+from gamcore.kernels.layout import CHUNK, CodedTable
 from gamcore.kernels.row_channels import LEAST_ODDS, MOST_ODDS
+from gamcore.kernels.row_state import add_curves
+from gamcore.kernels.scalars import lesser
 
 
 @kernel
@@ -59,3 +62,42 @@ def class_loss(
         one = math.log(total[i] / odds[codes[i], i])
         loss += one * weight[i] if weighted else one
     return loss
+
+
+@kernel
+def sum_along(
+    table: CodedTable,
+    state: tuple[NDArray[np.floating], NDArray[np.float64]],
+    codes: NDArray[np.uint8],
+    weight: NDArray[np.floating],
+    groups: NDArray[np.int64],
+    moves: NDArray[np.float64],
+    scratch: tuple[NDArray[np.float64], NDArray[np.float64]],
+    slope: NDArray[np.float64],
+    bend: NDArray[np.float64],
+) -> None:
+    """Add up, over the rows of `groups`, minus the slopes of the loss of all classes along `moves`, and its curvatures.
+
+    state : odds (K, n) and total (n,), as in `class_loss`. moves : (m, K, p, V) changes of the curves. scratch :
+    (m, K, CHUNK) and (m,). slope : (m,); bend : (m, m), of which the lower half is written.
+    """
+    (odds, total), (along, mean), (n_classes, n_moves) = state, scratch, (moves.shape[1], moves.shape[0])
+    for g in groups:
+        for start in range(table.starts[g], table.starts[g + 1], CHUNK):
+            stop = lesser(start + CHUNK, table.starts[g + 1])
+            along[:] = 0.0
+            for k in range(n_moves):
+                for c in range(n_classes):
+                    add_curves(table, start, stop, moves[k, c], along[k, c])
+            for i in range(start, stop):
+                of_row = float(weight[i]) if weight.size else 1.0
+                for k in range(n_moves):
+                    mean[k] = 0.0
+                    for c in range(n_classes):
+                        mean[k] += odds[c, i] / total[i] * along[k, c, i - start]
+                    slope[k] += of_row * (along[k, codes[i], i - start] - mean[k])
+                    for m in range(k + 1):
+                        square = -mean[k] * mean[m]
+                        for c in range(n_classes):
+                            square += odds[c, i] / total[i] * along[k, c, i - start] * along[m, c, i - start]
+                        bend[k, m] += of_row * square

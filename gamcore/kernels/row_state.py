@@ -67,6 +67,19 @@ def _add_curve(code: Codes, curve: NDArray[np.float64], sums: NDArray[np.float64
 
 
 @kernel
+def add_curves(
+    table: CodedTable, start: int, stop: int, curves: NDArray[np.float64], sums: NDArray[np.float64]
+) -> None:
+    """Add the scores of the rows start : stop, by all curves (p, V), to their sums."""
+    for j in range(table.last.size):
+        at = line_of(table, j)
+        if table.codes.dtype == table.wide.dtype or at >= 0:
+            _add_curve(table.codes[at, start:stop], curves[j], sums)
+        else:
+            _add_curve(table.wide[-1 - at, start:stop], curves[j], sums)
+
+
+@kernel
 def rescore(
     table: CodedTable,
     rows: Rows,
@@ -84,12 +97,7 @@ def rescore(
     for start in range(0, n_rows, sums.size):
         stop = lesser(start + sums.size, n_rows)
         sums[:] = 0.0
-        for j in range(table.last.size):
-            at = line_of(table, j)
-            if table.codes.dtype == table.wide.dtype or at >= 0:
-                _add_curve(table.codes[at, start:stop], curves[j], sums)
-            else:
-                _add_curve(table.wide[-1 - at, start:stop], curves[j], sums)
+        add_curves(table, start, stop, curves, sums)
         for i in range(stop - start):
             given = response[start + i] if response.size > 1 else response[0]
             put_state(rows, start + i, sums[i], given, loss)

@@ -20,6 +20,7 @@ from gamcore.kernels import tree_growth as tree
 from gamcore.kernels import tree_predict as forest
 from gamcore.kernels import tree_rounds as alone
 from gamcore.kernels.early_stopping import StopRule, grouped_rounds, make_course, validate
+from gamcore.kernels.extrapolation import sum_along
 from gamcore.kernels.layout import CHUNK, CodedTable, Rows, Sets, Settings, make_fit, make_work
 from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.tree_predict import N_BYTES, Trees
@@ -117,6 +118,7 @@ def _warm_curves(table: CodedTable, state: Rows, settings: Settings) -> None:
     step.settle(table, state, sets.train, fit, loss)
     rows.rescore(table, state, np.zeros(n), fit.curves, loss, np.empty(CHUNK))
     losses.total_loss(state, 0, n, loss)
+    _warm_movements(table, state, settings)
     histogram.combine(np.zeros((1, 2), SUM), np.zeros(1, np.int64), 2, np.zeros(2, SUM))
 
 
@@ -137,6 +139,16 @@ def _warm_pairs(features: CodedTable, state: Rows, settings: Settings) -> None:
     pairs.pair_rounds(table, state, np.array([0]), terms, fit, settings, scratch, (False, 0), rule, course, 1)
     step.settle(table, state, np.array([0]), fit, settings.loss)
     rows.rescore(table, state, np.zeros(n), fit.curves, settings.loss, np.empty(CHUNK))
+    _warm_movements(table, state, settings, N_CELLS)
+
+
+def _warm_movements(table: CodedTable, state: Rows, settings: Settings, n_codes: int = N_CODES) -> None:
+    """Sum the slopes along one movement."""
+    fit, work = make_fit(1, losses.no_change(settings.loss), SUM, n_codes), make_work(1, 1)
+    sum_along(
+        table, state, np.empty(0), np.array([0]), np.zeros((1, 1, n_codes)), fit, settings.loss, work,
+        np.empty((1, CHUNK)), np.zeros(1), np.zeros((1, 1)),
+    )  # fmt: skip
 
 
 def _warm_trees() -> None:

@@ -3,6 +3,8 @@ Where a target has no noise, it ends when nearly nothing is left to learn."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +12,14 @@ import statsmodels.api as sm
 
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.boosting import refit
+from gamcore.boosting.problem import Parameters, rows_of
+from gamcore.boosting.refit import RefitState
+from gamcore.data.sampling import splits
+from tests.support.fits import problem
 
 ALL = {"shapes": "linear", "validation_fraction": 0.0, "outer_bags": 1, "max_rounds": 5000, "random_state": 0}
+SMALL = {"mart": False, "n_bags": 4, "subsample": 0.65, "max_rounds": 5, "learning_rate": 0.2, "max_leaves": 2,
+         "greedy_ratio": 1.0, "early_stopping_rounds": 5}  # fmt: skip
 LOG = sm.families.links.Log()
 FAMILIES = {"squared": sm.families.Gaussian(), "poisson": sm.families.Poisson(), "gamma": sm.families.Gamma(LOG),
             "tweedie": sm.families.Tweedie(LOG, var_power=1.5)}  # fmt: skip
@@ -95,3 +103,24 @@ def test_a_target_with_noise_is_learnt_as_before(monkeypatch):
     here = GAMRegressor(random_state=0).fit(X, y)
     monkeypatch.setattr(refit, "ENOUGH", -np.inf)
     np.testing.assert_array_equal(GAMRegressor(random_state=0).fit(X, y).predict(X), here.predict(X))
+
+
+@pytest.mark.parametrize("objective", ["poisson", "gamma", "tweedie"])
+def test_counts_and_amounts_without_noise_are_not_learnt_for_ever(objective):
+    X, y = squares()
+    fitted = GAMRegressor(objective=objective, random_state=0, outer_bags=2, n_jobs=1).fit(X[:2000], y[:2000])
+    assert fitted.n_rounds_ < 300
+    assert fitted.score(X[2000:], y[2000:]) > 1 - 1e-5
+
+
+@pytest.mark.parametrize("objective", ["squared", "quantile", "poisson", "gamma", "tweedie"])
+def test_what_is_enough_is_a_share_of_the_loss_of_a_constant(objective):
+    for weighted in (False, True):
+        given, rng = problem(objective), np.random.default_rng(2)
+        given = replace(given, weight=rng.uniform(0.5, 2.0, given.n_rows) if weighted else np.empty(0))
+        state = RefitState(given, splits(16, 0.2, 1, 0)[0], Parameters("grouped", "rescan", **SMALL), 0)
+        rows, loss = rows_of(given.table, state.split.valid), given.loss
+        y, weight = given.y[rows], given.row_weight[rows]
+        flat = np.average(loss.loss(y, np.full(y.size, loss.base_score(y, weight))), weights=weight)
+        for stage in state.stages():
+            assert stage.rule.enough * state.loss_unit == pytest.approx(refit.ENOUGH * flat, rel=1e-6)

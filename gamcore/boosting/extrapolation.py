@@ -1,0 +1,93 @@
+"""Going on along the last movements of the curves, where a refit converges slowly.
+
+Where columns are nearly functions of each other, what one curve ought to give to another passes in small steps: the
+loss falls for thousands of rounds, by less and less, and always along the same few directions. So from FIRST rounds on,
+the last movements are taken further, to where the training loss is least among all their combinations: a Newton step,
+which for squared loss is the acceleration of Anderson (1965). The validation loss decides whether the curves go there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.kernels.layout import Fit
+
+FIRST: Final = 100
+"""Rounds of a refit before the first: most have ended by then."""
+
+EVERY: Final = 5
+"""Rounds of a movement."""
+
+MOVEMENTS: Final = 8
+"""Movements that are combined."""
+
+ALIKE: Final = 1e-10
+"""Smallest eigenvalue of the movements' curvatures, beside the largest, that counts: below, they are one movement."""
+
+Floats = NDArray[np.float64]
+
+
+class Movable(Protocol):
+    """The state of a refit whose curves can be moved."""
+
+    fit: Fit
+
+    @property
+    def done(self) -> int:
+        """Rounds so far."""
+        ...
+
+    @property
+    def is_movable(self) -> bool:
+        """Whether validation rows judge its rounds, and any sum of its curves would do."""
+        ...
+
+    def newton(self, moves: Floats) -> tuple[Floats, Floats]:
+        """Return minus the slopes (m,) of the training loss along changes (m, p, V) of the curves, and its curvatures
+        (m, m), up to a factor that both have."""
+        ...
+
+    def refresh(self) -> None:
+        """Recompute the row scores from the curves."""
+        ...
+
+    def valid_loss(self) -> float:
+        """Return the mean loss of the validation rows."""
+        ...
+
+
+class Extrapolation:
+    """Takes the movements of a stage of rounds further."""
+
+    def __init__(self, state: Movable) -> None:
+        self._state = state
+        self._past: deque[Floats] = deque(maxlen=MOVEMENTS + 1)
+
+    def rounds_left(self) -> int:
+        """Return the rounds until the next call."""
+        done = self._state.done
+        return max(FIRST - EVERY * MOVEMENTS - done, EVERY - done % EVERY)
+
+    def __call__(self) -> None:
+        """Note where the curves are, and move them if that lowers the validation loss."""
+        state = self._state
+        if not state.is_movable or state.done % EVERY or state.done < FIRST - EVERY * MOVEMENTS:
+            return
+        here = state.fit.curves.copy()
+        self._past.append(here)
+        if state.done < FIRST or len(self._past) < 2:
+            return
+        moves, before = np.diff(np.stack(self._past), axis=0), state.valid_loss()
+        slope, bend = state.newton(moves)
+        share = np.linalg.lstsq(bend, slope, rcond=ALIKE)[0]
+        state.fit.curves[:] += np.tensordot(share, moves, 1)
+        state.refresh()
+        if state.valid_loss() < before:
+            self._past[-1] = state.fit.curves.copy()
+        else:
+            state.fit.curves[:] = here
+            state.refresh()

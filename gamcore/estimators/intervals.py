@@ -20,7 +20,14 @@ from gamcore.data.columns import TableError
 from gamcore.estimators.base import check_parameters
 from gamcore.estimators.editing import EditableEstimator
 from gamcore.model.additive import AdditiveModel
-from gamcore.model.intervals import Calibration, Intervals, calibrated, cuts_between, unseen_as_missing
+from gamcore.model.intervals import (
+    ROUNDING,
+    Calibration,
+    Intervals,
+    calibrated,
+    cuts_between,
+    unseen_as_missing,
+)
 from gamcore.model.outcomes import Drawn, Outcomes, Rows, Spread
 from gamcore.stats.laws import likeliest_law
 from gamcore.types import Floats, Ints
@@ -87,7 +94,7 @@ class IntervalEstimator(EditableEstimator):
             return Intervals(spread, (calibrates.scored(spread, seed),), np.empty(0))
         weight = np.ones(trains.y.size) if trains.weight is None else trains.weight
         drawn = Drawn(likeliest_law(trains.y, trains.rows.predicted, weight, power))
-        cuts = cuts_between(trains.rows.predicted, _n_units(calibrates.y.size, calibrates.clusters))
+        cuts = cuts_between(trains.rows.predicted, _n_units(calibrates))
         part = np.searchsorted(cuts, calibrates.rows.predicted, side="right")
         used = np.unique(part)  # parts without rows are of the one below
         groups = tuple(calibrates.take(np.flatnonzero(part == k)).scored(drawn, seed + int(k)) for k in used)
@@ -192,9 +199,13 @@ class Sample:
         return calibrated(outcomes.scores(self.y, self.rows, np.random.default_rng(seed)), self.weight, self.clusters)
 
 
-def _n_units(n_rows: int, clusters: Ints | None) -> int:
-    """Return the number of rows, or of the clusters that they are of."""
-    return n_rows if clusters is None else np.unique(clusters).size
+def _n_units(sample: Sample) -> int:
+    """Return how many rows calibrate, as the number of the heaviest that weigh as much; of clusters, how many."""
+    if sample.clusters is not None:
+        return int(np.unique(sample.clusters).size)
+    if sample.weight is None:
+        return sample.y.size
+    return int(sample.weight.sum() / sample.weight.max() * (1.0 + ROUNDING))
 
 
 def _given(exposure: Any, init_score: Any) -> dict[str, Any]:

@@ -9,12 +9,15 @@ from math import ceil
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, load_model
+from gamcore.estimators.intervals import Sample, _n_units
 from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
-from gamcore.model.intervals import Calibration, calibrated
+from gamcore.model.intervals import Calibration, calibrated, cuts_between
 from gamcore.model.outcomes import Rows
 from tests.support.fits import friendly, outcomes, tweedie
 
@@ -180,12 +183,18 @@ def test_a_mean_four_times_as_high_has_its_root_of_variance(objective, factor):
     np.testing.assert_allclose(above[1], factor * above[0], rtol=1e-9)
 
 
+LEVELS = {"rare": -3.9, "frequent": 4.0}
+"""Logs of the mean of a year, where it is not one and a half."""
+
+
 def draw_counts(kind, n, rng):
     """Make rows with an exposure: overdispersed counts, or amounts, of which a share is 0 whatever the features."""
     X = pd.DataFrame({"x": rng.uniform(-2, 2, n).round(2), "c": rng.choice(list("abc"), n)})
     exposure = np.where(rng.random(n) < 0.5, 1.0, rng.uniform(0.05, 1.0, n).round(2))
-    mean = np.exp(0.4 + np.sin(2 * X["x"]) + 0.7 * (X["c"] == "b")).to_numpy() * exposure
-    there = rng.random(n) > (0.25 if kind in ("inflated", "tweedie") else 0.0)
+    if kind == "days to decades":
+        exposure = np.exp(rng.uniform(np.log(0.05), np.log(10), n))
+    mean = np.exp(LEVELS.get(kind, 0.4) + np.sin(2 * X["x"]) + 0.7 * (X["c"] == "b")).to_numpy() * exposure
+    there = rng.random(n) > (0.0 if kind == "overdispersed" else 0.25)
     if kind == "tweedie":
         return X, exposure, tweedie(mean, 1.5, 1.5, rng) * there
     return X, exposure, rng.poisson(mean * rng.gamma(2.0, 0.5, n)) * there * 1.0
@@ -202,7 +211,7 @@ def counted(kind, seed=0, n=2400, **changes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["overdispersed", "inflated", "tweedie"])
+@pytest.mark.parametrize("kind", ["overdispersed", "inflated", "tweedie", *LEVELS, "days to decades"])
 def test_the_promise_holds_in_each_tenth_of_the_prediction(kind):
     """Levels of outcomes, at random within their masses, are inside as often as was asked for; outcomes themselves
     at least so often, and those within the ends, both left out, at most."""
@@ -217,7 +226,7 @@ def test_the_promise_holds_in_each_tenth_of_the_prediction(kind):
             lower, upper = model.predict_interval(X, coverage, exposure=exposure).T
             low, high = intervals.scores_of_ends(mean, coverage).T
             inside = (level >= low) & (level <= high), (y >= lower) & (y <= upper), (y > lower) & (y < upper)
-            shares += [(coverage, k, *(share[tenth == k].mean() for share in inside)) for k in range(10)]
+            shares += [(coverage, k, *(share[tenth == k].mean() for share in inside)) for k in np.unique(tenth)]
             assert (y >= lower)[lower > 0].mean() >= coverage if (lower > 0).sum() > 200 else True
     table = pd.DataFrame(shares, columns=["coverage", "tenth", "levels", "outcomes", "strictly"])
     means = table.groupby(["coverage", "tenth"]).mean()
@@ -262,6 +271,38 @@ def test_parts_too_small_for_a_coverage_are_taken_together():
     assert np.unique(intervals.scores_of_ends(mean, 0.99), axis=0).shape == (1, 2)
     scores = intervals.all_rows.factors(0.99)
     np.testing.assert_array_equal(intervals.scores_of_ends(mean, 0.99), np.tile(scores, (300, 1)))
+
+
+@given(st.integers(0, 10**6), st.floats(0.2, 5.0))
+def test_parts_are_of_a_hundred_heaviest_rows_at_least(seed, shape):
+    """With a few heavy rows a part is worth fewer than it has, and its ends would be too far out."""
+    rng = np.random.default_rng(seed)
+    weight = rng.gamma(shape, 1.0, 1500) + 1e-3
+    sample = Sample(np.zeros(1500), Rows(rng.random(1500), np.empty((0, 1500), np.uint8)), weight, None)
+    worth = weight.sum() / weight.max()
+    assert _n_units(sample) == int(worth)
+    assert _n_units(replace(sample, weight=np.full(1500, shape))) == _n_units(replace(sample, weight=None)) == 1500
+    assert cuts_between(sample.rows.predicted, _n_units(sample)).size <= worth / 100
+
+
+@pytest.mark.slow
+def test_the_promise_holds_for_rows_of_unequal_weight():
+    shares = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        model = GAMRegressor(**QUICK, objective="poisson")
+        tables = [(*draw_counts("inflated", n, rng), rng.gamma(1.0, 1.0, n)) for n in (1000, 3000, 4000)]
+        X, exposure, y, weight = tables[0]
+        model.fit(X, y, exposure=exposure, sample_weight=weight)
+        X, exposure, y, weight = tables[1]
+        model.fit_intervals(X, y, exposure=exposure, sample_weight=weight)
+        X, exposure, y, weight = tables[2]
+        mean, intervals = model.predict(X, exposure=exposure), model.model_.intervals
+        level = intervals.outcomes.scores(y, Rows(mean, np.empty((0, 4000), np.uint8)), rng)
+        inside = [(level >= low) & (level <= high) for low, high in
+                  (intervals.scores_of_ends(mean, coverage).T for coverage in COVERAGES)]  # fmt: skip
+        shares.append([np.average(each, weights=weight) for each in inside])
+    np.testing.assert_allclose(np.mean(shares, axis=0), COVERAGES, atol=0.02)
 
 
 def test_groups_of_rows_calibrate_counts_too():

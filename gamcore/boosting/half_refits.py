@@ -6,12 +6,14 @@ shared one deal would have only as many degrees of freedom as it has groups.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
+from gamcore.boosting.credibility import credible_halves
 from gamcore.boosting.executor import Executor
 from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.pair_selection import Options, Pair, PairTask, add_pairs
@@ -19,6 +21,7 @@ from gamcore.boosting.pair_stage import PairRefit
 from gamcore.boosting.problem import Parameters, Share
 from gamcore.boosting.progress import Callback, Loop
 from gamcore.boosting.rows import Encoded
+from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import splits
 from gamcore.model.additive import AdditiveModel, Term, assemble, count_bins
@@ -83,36 +86,54 @@ def fit_halves(
         shapes=model.shapes,
     )
     pure = bool(model.pairs) and model.pairs[0].pure
-    halves = with_doubt(data, model, halves)
-    return add_pairs(halves, pairs, refits, [term.counts for term in model.pairs], pure)
+    halves = add_pairs(halves, pairs, refits, [term.counts for term in model.pairs], pure)
+    if not model.loss.has_log_link:
+        return with_doubt(data, model, halves)
+    return with_doubt(data, model, *credible_halves(halves, model, data.parts))
 
 
-def with_doubt(data: Encoded, model: AdditiveModel, halves: AdditiveModel) -> AdditiveModel:
-    """Return half-sample refits, spread out where they know too little of the model's rows, with their evenness."""
-    terms = tuple(_doubted(data, term, half) for term, half in zip(model.terms, halves.terms, strict=True))
+def with_doubt(
+    data: Encoded, model: AdditiveModel, halves: AdditiveModel, least: Sequence[Floats] | None = None
+) -> AdditiveModel:
+    """Return half-sample refits, spread out where they know too little of the model's rows, with their evenness.
+
+    least : of each term the least standard errors (size,) that its band may show; None for 0.
+    """
+    least = least or [np.zeros(term.scores.size) for term in model.terms]
+    each = zip(model.terms, halves.terms, model.bins, least, strict=True)
+    terms = tuple(
+        _spread_out(term, half, bins, np.maximum(wide, _unknown(data, term))) for term, half, bins, wide in each
+    )
     return replace(halves, terms=terms, evenness=data.evenness)
 
 
-def _doubted(data: Encoded, term: Term, half: Term) -> Term:
-    """Return the refits (K, size) of a term, spread out in bins of which the halves have too few rows.
+def _unknown(data: Encoded, term: Term) -> Floats:
+    """Return the standard errors (size,) of bins of which the halves have too few rows; 0 of others.
 
     If `data` is a sample of the model's rows, the halves may have no rows in the missing bin or in a level. The refits
-    then agree there for lack of data, and would look certain. Their spread is raised to the standard error of the mean
-    of the model's rows in that bin.
+    then agree there for lack of data, and would look certain. The standard error is that of the mean of the model's
+    rows in that bin.
     """
     bins = data.bins[term.feature]
     known = count_bins(data.binned.codes[term.feature : term.feature + 1], [bins], data.weight)[0]
     doubted = (known < FEW_KNOWN) & (term.counts > known + 0.5)
     if not bins.feature.is_category:
         doubted[1:] = False  # the bins of a numeric feature borrow from their neighbours
-    if not doubted.any():
+    spread = data.loss.spread(data.y, data.weight) if doubted.any() else 0.0
+    return np.where(doubted, spread / np.sqrt(np.where(doubted, term.counts, 1.0)), 0.0)
+
+
+def _spread_out(term: Term, half: Term, bins: Bins, least: Floats) -> Term:
+    """Return the refits (K, size) of a term with at least the standard errors (size,): where they have less, they swing
+    around the term. Neighbouring values that do, do it alike."""
+    narrow = np.flatnonzero(half.deviation < least)
+    if not narrow.size:
         return half
     refits, rng = half.refits.copy(), np.random.default_rng(0)
-    spread = data.loss.spread(data.y, data.weight)
-    for code in np.flatnonzero(doubted):
-        apart = rng.permutation(np.linspace(-1.0, 1.0, len(refits)))
-        wide = max(spread / np.sqrt(term.counts[code]), half.deviation[code])
-        refits[:, code] = term.scores[code] + wide * apart / apart.std(ddof=1)
+    apart = bins.feature.is_category | (np.diff(narrow) > 1) | (narrow[:-1] == 0)
+    for run in np.split(narrow, np.flatnonzero(apart) + 1):
+        swing = rng.permutation(np.linspace(-1.0, 1.0, len(refits)))[:, None]
+        refits[:, run] = term.scores[run] + swing / swing.std(ddof=1) * least[run]
     return replace(half, refits=refits, scores=refits.mean(axis=0))
 
 

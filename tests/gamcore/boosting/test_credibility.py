@@ -11,7 +11,7 @@ from scipy.stats import poisson
 
 from gamcore import GAMRegressor
 from gamcore.boosting import credibility
-from gamcore.boosting.credibility import PRIOR_EVENTS, credible
+from gamcore.boosting.credibility import LEAST_EVENTS, PRIOR_EVENTS, TAIL_EVENTS, Support, credible
 from gamcore.boosting.part_sums import PartInMemory, RowsInMemory
 from gamcore.data.binning import bin_table
 from gamcore.data.table import Table, learn_features
@@ -20,13 +20,23 @@ from gamcore.model.additive import Term
 STEPS = st.lists(st.tuples(st.floats(-3, 3), st.floats(0, 1e4)), min_size=2, max_size=30)
 
 
+def weighed(step, events):
+    return np.log((np.exp(step) * events + PRIOR_EVENTS) / (events + PRIOR_EVENTS))
+
+
 def outward(curve, events, growth=1.0):
-    """The slow twin: each step of a curve by all that is expected beyond it at the level before it."""
-    kept = [curve[0]]
+    """The slow twin: each step of a curve by all that is expected beyond it at the level before it, and no place of a
+    tail farther from an earlier one of it than in one step."""
+    kept, tail = [curve[0]], [sum(events[place:]) <= TAIL_EVENTS for place in range(len(curve))]
     for place in range(1, len(curve)):
-        beyond = sum(events[place:]) * np.exp(growth * kept[-1])
-        factor = np.exp(curve[place] - curve[place - 1])
-        kept.append(kept[-1] + np.log((factor * beyond + PRIOR_EVENTS) / (beyond + PRIOR_EVENTS)))
+        step = curve[place] - curve[place - 1]
+        end = kept[-1] + weighed(step, sum(events[place:]) * np.exp(growth * kept[-1]))
+        for before in range(place - 1):
+            if tail[before + 1]:
+                way, beyond = curve[place] - curve[before], sum(events[before + 1 :]) * np.exp(growth * kept[before])
+                at_once = kept[before] + weighed(way, beyond)
+                end = min(kept[-1], max(end, at_once)) if step < 0 else max(kept[-1], min(end, at_once))
+        kept.append(end)
     return np.array(kept)
 
 
@@ -46,6 +56,14 @@ def test_bins_that_are_cut_finer_give_the_same_end(height, events, parts):
     coarse = credibility._outward(np.array([0.0, height]), np.array([10.0, events]), 1.0)
     fine = credibility._outward(np.array([0.0, *[height] * parts]), np.array([10.0, *[events / parts] * parts]), 1.0)
     np.testing.assert_allclose(fine[1:], coarse[1], atol=1e-9)
+
+
+@given(st.lists(st.tuples(st.floats(0, 3), st.floats(0, 3)), min_size=1, max_size=15), st.floats(0.5, 1))
+def test_a_staircase_without_events_ends_where_one_step_would(stairs, growth):
+    """Few events are used once: 6.7 expected ones of which none was seen lead to no .0001, in however many steps."""
+    falls, events = np.array(stairs).T
+    kept = credibility._outward(np.append(0.0, -np.cumsum(falls)), np.append(100.0, events), growth)
+    assert kept[-1] >= np.log(PRIOR_EVENTS / (events.sum() + PRIOR_EVENTS)) - 1e-9
 
 
 def book(seed=0, n=40_000, tail=60, frequency=0.1):
@@ -105,7 +123,8 @@ def test_bins_without_rows_keep_the_order_too(seed, empty):
     term = Term(0, curve, curve[None, :], counts)
     events = counts * rng.exponential(size=bins.size)
     moves = credibility._moves(term, ordered=True)
-    after = (curve + np.where(moves, credibility._moved(term, bins, moves, events, 1.0), 0.0))[1:-1]
+    support = Support(bins, events, flat=events * np.exp(-curve), moves=moves, growth=1.0)
+    after = (curve + np.where(moves, support.moved(curve), 0.0))[1:-1]
     assert (np.diff(after) >= -1e-12).all()
 
 
@@ -117,3 +136,49 @@ def test_many_events_are_believed(monkeypatch):
     kept = GAMRegressor(objective="poisson", random_state=0).fit(X, y).predict(X)
     monkeypatch.setattr(credibility, "PRIOR_EVENTS", 1e-9)
     np.testing.assert_allclose(kept, GAMRegressor(objective="poisson", random_state=0).fit(X, y).predict(X), rtol=1e-3)
+
+
+@pytest.mark.parametrize("objective", ["poisson", "tweedie"])
+def test_a_band_without_events_has_all_that_the_counts_allow(objective):
+    """No claim is seen in any half, so that all halves agree; still any rate that would leave none one time in five is
+    inside the band, and none of a millionth."""
+    X, claims, exposure = book(n=10_000)
+    model = GAMRegressor(objective=objective, outer_bags=2, bands=10, random_state=0)
+    model.fit(X, claims, exposure=exposure)
+    expected = exposure * claims.sum() / exposure.sum()
+    region, car = model.explain_shape("region"), model.explain_shape("car")
+    ends = (region.bin_of["islands"], X["region"] == "islands", region), (-1, X["car"] > 33, car)
+    for place, rows, curve in ends:
+        allowed = min(np.log(1.6 / expected[rows].sum()), 0.0)
+        assert curve.upper[place] > allowed
+        assert curve.lower[place] > np.log(0.02)
+        assert curve.upper[place] - curve.lower[place] > 2 / np.sqrt(expected[rows].sum() + LEAST_EVENTS)
+
+
+@pytest.mark.slow
+def test_bands_of_thin_bins_cover_the_truth():
+    """Over books of all frequencies, in bins under five expected events."""
+    covered = []
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        n, tail = 8_000, int(rng.integers(10, 180))
+        car = np.floor(np.concatenate([rng.gamma(2, 3, n - tail), rng.uniform(30, 50, tail)]))
+        level, exposure = rng.choice(list("abcdef"), n, p=[0.6, 0.3, 0.08, 0.01, 0.005, 0.005]), rng.uniform(0.1, 1, n)
+        of_level = dict(zip("abcdef", rng.normal(0, 0.3, 6), strict=True))
+        X = pd.DataFrame({"car": car, "level": level})
+        steep = rng.choice([-0.04, 0.0, 0.04])
+        truth = pd.DataFrame({"car": steep * np.minimum(car, 25), "level": X["level"].map(of_level)})
+        truth -= truth.mean()
+        mean = rng.uniform(0.02, 0.2) * np.exp(truth.sum(axis=1)) * exposure
+        model = GAMRegressor(objective="poisson", outer_bags=4, bands=20, random_state=seed)
+        model.fit(X, rng.poisson(mean), exposure=exposure)
+        for codes, name in zip(model._encode(X), X, strict=True):
+            curve = model.explain_shape(name)
+            for code in np.unique(codes):
+                if mean[codes == code].sum() < 5:
+                    place, value = int(code) - 1, truth[name][codes == code].mean()
+                    covered.append((seed, name, curve.lower[place] <= value <= curve.upper[place]))
+    frame = pd.DataFrame(covered, columns=["seed", "name", "inside"])
+    assert len(frame) > 100
+    assert 0.9 < frame["inside"].mean() < 0.995
+    assert 0.9 < frame.groupby(["seed", "name"])["inside"].mean().mean() < 0.995

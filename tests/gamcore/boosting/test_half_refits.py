@@ -7,17 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
 from gamcore import GAMClassifier, GAMRegressor, load_model
+from gamcore.boosting.half_refits import _spread_out
 from gamcore.boosting.rows import Encoded
-from gamcore.data.binning import Binned
+from gamcore.data.binning import Binned, bin_table
 from gamcore.data.columns import TableError
+from gamcore.data.table import Table, learn_features
 from gamcore.explain.curves import NO_BAND, POINTWISE
 from gamcore.io import gamx as serialize
 from gamcore.io.checks import ModelFileWarning
+from gamcore.model.additive import Term
 from gamcore.model.losses import LOSSES
 from gamcore.stats.bands import USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
 from tests.support.gears import mostly_slow
@@ -268,3 +273,23 @@ def test_work_arrays_are_made_for_the_leaves_they_are_given():
     for odd in ({"max_leaves": 65}, {"coarse_leaves": 65}, {"n_bags": 1001}, {"n_bags": 0}, {"max_leaves": 0}):
         with pytest.raises(ValueError, match="max_leaves must be"):
             replace(recipe, **odd)
+
+
+@given(seed=st.integers(0, 10**6), is_category=st.booleans())
+def test_refits_that_agree_too_well_are_spread_out(seed, is_category):
+    """To the standard error that is asked for: neighbouring values together, levels and missing cells by themselves."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": [f"{k:02d}" for k in range(20)] if is_category else np.arange(20.0)})
+    bins = bin_table(X, learn_features(Table(X))).bins[0]
+    refits = rng.normal(size=(9, bins.size)) * rng.exponential(size=bins.size)
+    half = Term(0, refits.mean(axis=0), refits, np.ones(bins.size))
+    term = Term(0, rng.normal(size=bins.size), refits, np.ones(bins.size))
+    least = np.where(rng.random(bins.size) < 0.5, rng.exponential(size=bins.size), 0.0)
+    spread = _spread_out(term, half, bins, least)
+    np.testing.assert_allclose(spread.deviation, np.maximum(half.deviation, least), rtol=1e-9)
+    narrow = half.deviation < least
+    np.testing.assert_array_equal(spread.refits[:, ~narrow], refits[:, ~narrow])
+    np.testing.assert_allclose(spread.scores[narrow], term.scores[narrow], atol=1e-12)
+    for k in np.flatnonzero(narrow[1:] & narrow[:-1]):
+        alike = np.corrcoef(spread.refits[:, k], spread.refits[:, k + 1])[0, 1]
+        assert (alike > 1 - 1e-9) == (k > 0 and not is_category)

@@ -131,7 +131,7 @@ def roundest(low: float, high: float, near: float) -> str:
         last = (ends[1] / unit).to_integral_value(ROUND_FLOOR)
         if first <= last:
             steps = min(max((ends[2] / unit).to_integral_value(ROUND_HALF_EVEN), first), last)
-            text = f"{abs(steps * unit):,f}"
+            text = bare(f"{abs(steps * unit):,f}")
             text = f"-{text}" if steps < 0 else text
             if low <= read(text) <= high:
                 return text

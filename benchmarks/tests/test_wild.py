@@ -196,6 +196,11 @@ STRANGE = pd.DataFrame({
 })  # fmt: skip
 
 
+def test_ends_of_lines_within_a_cell_are_written_as_they_are(tmp_path):
+    write(pd.DataFrame({"a": ["one\r\ntwo\n", "x"], "b": [1, 2]}), DIALECTS[6], tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_bytes() == b'a,b\r\n"one\r\ntwo\n",1\r\nx,2\r\n'
+
+
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 def test_each_dialect_is_loaded_as_it_was_meant(dialect, tmp_path):
     write(STRANGE, dialect, tmp_path / "a.csv")

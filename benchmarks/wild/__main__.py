@@ -38,7 +38,7 @@ def main() -> None:
     cells = cells_of(chosen, asked.json)
     smaller = {"rows": (asked.rows, MOST_ROWS), "columns": (asked.columns, MOST_COLUMNS)}
     less = "".join(f" --{name} {most}" for name, (most, usual) in smaller.items() if most != usual)
-    summary = lines(cells, f"python -m benchmarks.wild --tables {len(cells)} --seed {asked.seed}{less}")
+    summary = lines(cells, f"python -m benchmarks.wild --tables {asked.tables} --seed {asked.seed}{less}")
     print("\n".join([*details(cells, asked.examples), "", *summary]))
     if asked.doc:
         write(asked.doc, summary)

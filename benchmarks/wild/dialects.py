@@ -46,8 +46,7 @@ def write(frame: pd.DataFrame, dialect: Dialect, path: Path) -> None:
     """Write a table to a file."""
     cells = pd.DataFrame({name: texts(frame[name], dialect) for name in frame}, dtype=object)
     quoting = csv.QUOTE_ALL if dialect.quote_all else csv.QUOTE_MINIMAL
-    text = cells.to_csv(index=False, sep=dialect.separator, quoting=quoting, lineterminator="\n")
-    text = text.replace("\n", dialect.line_end)
+    text = cells.to_csv(index=False, sep=dialect.separator, quoting=quoting, lineterminator=dialect.line_end)
     try:
         data = text.encode(dialect.encoding)
     except UnicodeEncodeError:

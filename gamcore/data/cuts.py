@@ -89,6 +89,7 @@ def values_in_words(bins: Bins, k: int, measure: Measure) -> str:
     high = float(bins.cuts[k]) if k + 1 < bins.n_values else math.inf
     if bins.feature.kind == "date":
         start, end = day_between(low, first, upper=False).text, day_between(last, high, upper=True).text
+        end = end.removesuffix(" 00:00:00")  # of whole days, the last one
         more, less = "or later", "or earlier"
     else:
         ends = (window(low, first, math.inf, upper=False), window(last, high, math.inf, upper=True))

@@ -111,6 +111,7 @@ def test_neighbouring_places_are_told_apart(start, span):
     (percent(0.1 * 3 / 0.3), "100.0%"), (percent(1.0004), "100.0%"), (in_full(1e-9), "0.000000001"),
     (in_full(12_345.5), "12,345.5"), (in_full(-0.0), "0"), (in_full(3e6), "3,000,000"),
     (roundest(302.12, 302.1299, 302.12), "302.12"),
+    (roundest(0.0, 0.4, 0.0), "0"), (roundest(-0.0, 0.0, -0.0), "0"), (roundest(-20.0, -20.0, -20.0), "-20"),
     (points(19.34), "+19.3 points"), (points(-0.02), "0.0 points"), (factor(1.5), "×1.50"),
     (exact(0.05), "0.05"), (exact(2_500.0), "2,500"), (exact(-0.0), "0"), (fixed(0.69949, 3), "0.699"),
     (size(999_950), "1 MB"), (size(12), "12 bytes"), (size(2.5e9), "2.5 GB"), (p_value(0.0342), "p = .034"),

@@ -83,7 +83,7 @@ class Parts:
     @property
     def ordered(self) -> npt.NDArray[np.bool_]:
         """Which cells depend on the order (n,): neither a month's name nor four digits at their begin say it."""
-        return self.like & ~self._year_first & ~self._a_named & ~self._b_named
+        return np.asarray(self.like & ~self._year_first & ~self._a_named & ~self._b_named, bool)
 
     def times(self, order: str) -> Times:
         """Return the cells (n,) as datetime64[us] in UTC; NaT where there is no such date in this order."""

@@ -17,7 +17,7 @@ from shapewise.ingest.common import ReaderError
 from shapewise.ingest.layout import Dialect, dialect_of, escape_of
 
 PART: Final = 2**20
-HEAD: Final = 2**22
+HEAD: Final = 2**21
 MAX_GZIP: Final = 300
 """The most a gzip file above 64 MiB unpacked may expand, as a multiple of its size: columns of zeros reach about
 200."""

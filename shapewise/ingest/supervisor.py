@@ -178,10 +178,10 @@ class Reading:
         """Return the child's last report, and its result once it is done.
 
         An invalid report, as a hostile file may cause, counts as a crash."""
-        held = processes.resident(process.pid)
-        self._worked = max(self._worked, processes.worked(process.pid))
         try:
             progress, end = processes.read_progress(self._staging), processes.read_end(self._staging)
+            held = processes.resident(process.pid)  # after the report, whose base is no more than this
+            self._worked = max(self._worked, processes.worked(process.pid))
             if progress and not self.base:  # what it held before it began to read, by its own measure
                 self.base, self._began = min(int(progress.get("base", held)), held or 2**62), time.monotonic()
                 self._before = self._worked

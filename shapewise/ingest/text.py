@@ -7,6 +7,7 @@ make a column text. A column that loses its type is converted again as text: not
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,14 +39,14 @@ from shapewise.ingest.types import (
 )
 from shapewise.ingest.writer import Tell, frame_bytes, hashes
 
-BLOCK: Final = 2**22
+BLOCK: Final = 2**21
 LARGE_BLOCK: Final = 2**24
 """Bytes that the parser takes at a time, and for files with long rows: a row has to fit."""
 
 BATCH_ROWS: Final = 2**15
 TYPE_ROWS: Final = 20_000
 TYPE_BYTES: Final = 2**23
-KEPT_BYTES: Final = 2**26
+KEPT_BYTES: Final = 2**25
 """The most bytes of a file's rows that are kept as text; those of a larger file are parsed again for each pass."""
 
 TAIL_ROWS: Final = 1000
@@ -276,7 +277,7 @@ class TextFile(Generic[Result]):
             quoted_strings_can_be_null=True,
         )  # fmt: skip
         parts = _without_last_ends(chain((head[layout.start :],), rest))
-        block = BLOCK if max(map(len, head.split("\n"))) < BLOCK // 4 else LARGE_BLOCK
+        block = BLOCK if max(map(len, io.StringIO(head))) < BLOCK // 8 else LARGE_BLOCK
         reading = pa.csv.ReadOptions(column_names=names, use_threads=False, block_size=block)
         feed = Feed(map(dialect.plain, parts))
         if not feed.any():
@@ -290,7 +291,7 @@ class TextFile(Generic[Result]):
                     # A block of short rows may have a million of them, whose overhead exceeds their bytes.
                     yield from (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
         except pa.ArrowInvalid as error:
-            raise _unreadable(error) from error
+            raise _unreadable(error, block) from error
 
     def _batches(self) -> Iterator[pa.Table]:
         """Yield the rows again, as text, without what the first pass left out."""
@@ -325,7 +326,7 @@ def _looked_at(parts: Iterator[str], quotes: Quotes) -> Iterator[str]:
 
 
 def _head(parts: Iterator[str]) -> str:
-    """Return the first 4 million characters, from the first line that is not empty."""
+    """Return the first two million characters, from the first line that is not empty."""
     head = ""
     for part in parts:
         head = (head + part).lstrip("\n")
@@ -377,12 +378,14 @@ def _with_line_ends(batch: pa.Table) -> pa.Table:
     return pa.table([pc.replace_substring(cells, INNER, "\n") for cells in batch.columns], batch.schema.names)
 
 
-def _unreadable(error: Exception) -> ReaderError:
+def _unreadable(error: Exception, block: int) -> ReaderError:
     """Return the error for a text that the parser could not read."""
     if "Empty CSV" in str(error):
         return ReaderError("The file has column names but no rows: choose another.")
     if "straddl" in str(error):  # the parser's message for a row longer than its block
-        return ReaderError("A row of the file is longer than 16 MiB: look for a quotation mark that is never closed.")
+        return ReaderError(
+            f"A row of the file is longer than {block >> 20} MiB: look for a quotation mark that is never closed."
+        )
     return ReaderError(f"The file cannot be read as a table ({in_words(error)}): check its quotes.")
 
 

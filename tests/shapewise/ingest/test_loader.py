@@ -187,7 +187,7 @@ def test_progress_is_told_from_the_begin_to_the_end(kind):
     shares = [share for share, _ in heard]
     assert shares == sorted(shares)
     assert 0 <= shares[0] < 0.8
-    assert heard[-1][1].endswith(" rows")
+    assert " rows" in heard[-1][1]
 
 
 def read_text(path, into, notes, gz=False, limit=2**40):
@@ -310,7 +310,7 @@ def test_a_file_of_batches_is_laid_out_like_a_small_one(tmp_path):
         (b"\n\n", "no text"),
         (b"a,b\n1," + b"x" * 200_000 + b"\n", "cell"),
         (b"a,b\n" + b"1,x\n" * 1_100_000 + b"2,\xff\n", "does not fit the encoding"),
-        (b"a,b\n" + b"1,x\n" * 999 + b"2," + b"x" * 40_000_000 + b"\n", "longer than 16 MiB"),
+        (b"a,b\n" + b"1,x\n" * 999_999 + b"2," + b"x" * 9_000_000 + b"\n", "longer than 2 MiB"),
     ],
     ids=["quote", "ragged", "names", "blank", "cell", "encoding", "row"],
 )

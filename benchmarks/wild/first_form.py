@@ -97,15 +97,15 @@ def _features(
 ) -> tuple[list[str], list[str]]:
     """Return the columns that are not left out at first, and those of them whose numbers are levels."""
     usable = [r for r in reports if r.kind is not None and r.name not in (target.name, target.exposure)]
-    usable = [r for r in usable if roles.of[r.name] not in ("weight", "group", "time", "exposure")]
+    usable = [r for r in usable if roles.by_column[r.name] not in ("weight", "group", "time")]
     asked: list[list[str] | None] = [target.positive]
     if target.kind == "classes":
         asked = [[level] for level in target.classes or target.levels]
     suspects: set[str] = set()
     for positive in asked:
-        asked_of = [r.name for r in usable if roles.of[r.name] not in NOT_LEARNT]
+        asked_of = [r.name for r in usable if roles.by_column[r.name] not in NOT_LEARNT]
         suspects |= {name for name, leak in leaks(rows, target.name, positive, asked_of).items() if leak.sure}
-    out = {r.name for r in usable if roles.of[r.name] in NOT_LEARNT or r.name in suspects}
+    out = {r.name for r in usable if roles.by_column[r.name] in NOT_LEARNT or r.name in suspects}
     out = set() if len(out) == len(usable) else out
     learnt = [r for r in usable if r.name not in out]
     return [r.name for r in learnt], [r.name for r in learnt if r.kind == "number" and r.as_levels]

@@ -78,7 +78,7 @@ def guess(label: Label) -> Guessed:
     roles = roles_of(table, examine(table), name=label.table.item)
     ranked = [one.column for one in roles.targets]
     places = [ranked.index(name) for name in label.target if name in ranked]
-    learnt = [name for name, role in roles.of.items() if role not in NOT_LEARNT]
+    learnt = [name for name, role in roles.by_column.items() if role not in NOT_LEARNT]
     return Guessed(
         label.table.name, label.half, bool(label.target), min(places, default=None),
         roles.question("target") is not None, _verdict(roles, "arm", label.arm),

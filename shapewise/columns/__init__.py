@@ -1,1 +1,1 @@
-"""Columns made from columns: formulas, changed types, and the steps that newer versions of a table repeat."""
+"""What columns hold and are for: the doctor and roles; and columns made from columns: formulas, types, their steps."""

@@ -27,7 +27,7 @@ FEWEST_TESTED: Final = 3
 """Other columns that a column must be independent of, to look drawn by lot."""
 
 CHANCE: Final = 0.05
-SURE: Final = 4.0
+SURE: Final = 3.5
 ASKED: Final = 1.5
 """Least scores for a guess, and for a question."""
 
@@ -72,7 +72,7 @@ def _guess(table: Table, report: ColumnReport, reports: Sequence[ColumnReport]) 
         score += {True: 1.5, False: -1.0, None: 0.0}[drawn]
         if drawn:
             reasons.append("the other columns do not differ between them")
-    if shares_word(report.name, ARMS):
+    if shares_word(report.name, ARMS) or words_in(report.name)[-1:] == (word,):
         score = max(score, ASKED)  # a name that says it is worth a question, however the parts came about
     return Guess("arm", report.name, score, " and ".join(reasons[:3]), score >= SURE) if score >= ASKED else None
 

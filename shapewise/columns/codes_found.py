@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
-from datetime import date
 from typing import Final
 
 import numpy as np
@@ -94,7 +93,7 @@ def _at_end(name: str, values: Floats, counts: Ints, end: str, alone: int) -> in
     ordered, rows = (-values[::-1], counts[::-1]) if end == "low" else (values, counts)
     shown = [level_name(float(value)) for value in (values if end == "low" else values[::-1])[:MOST_CODES]]
     for n in range(min(MOST_CODES, values.size - FEWEST_OTHERS), 0, -1):
-        if all(code in NUMBERS for code in shown[:n]) and _apart(ordered, rows, n):
+        if all(code in NUMBERS for code in shown[:n]) and _apart(ordered, rows, n, shown[:n]):
             return n
     if (
         alone
@@ -105,13 +104,14 @@ def _at_end(name: str, values: Floats, counts: Ints, end: str, alone: int) -> in
     return 1 if end == "low" and shown[0] == "0" and _is_no_age(name, values) else 0
 
 
-def _apart(ordered: Floats, rows: Ints, n: int) -> bool:
-    """Return whether the last n of ascending values, known codes, are far from the others, or far more frequent."""
+def _apart(ordered: Floats, rows: Ints, n: int, shown: list[str]) -> bool:
+    """Return whether the last n of ascending values, known codes, are far from the others, or far more frequent and
+    made of nines: any other number may be where a column is capped."""
     others, own, coded = ordered[:-n], rows[:-n][-NEAREST:], rows[-n:]
     gap, widest = ordered[-n] - others[-1], float(np.diff(others[-NEAREST:]).max())
     if gap >= max(STEPS * widest, WIDE * (others[-1] - others[0])) and coded.sum() >= FEWEST_ROWS:
         return True
-    return bool(coded.min() >= max(SPIKE * own.mean(), SPIKE_ROWS))
+    return set("".join(shown)) <= set("-9") and bool(coded.min() >= max(SPIKE * own.mean(), SPIKE_ROWS))
 
 
 def _may_be(code: str, name: str) -> bool:

@@ -23,10 +23,10 @@ FATES: Final = _words(
     "recurrence relapse remission readmitted readmission cancelled canceled lapsed lapse purchased bought clicked "
     "responded respond subscribed accept accepted admit admitted admission approve approved convicted arrested "
     "recidivism failure failed fail success passed win won overdrawn ontime vote voted turnout register "
-    "registered participation participate lfp inlf choice chosen decision answer verdict stance opinion intention "
-    "event censored cens diagnosis malignant infected positive result results hired promoted left quit closed "
-    "call callback smoker disorder satisfied satisfaction support agree kündigung kuendigung gekündigt storniert "
-    "storno ausfall ausgefallen résilié resilie défaut impayé baja abandono impago morosidad abbandono "
+    "registered participation participate lfp inlf choice chosen plan mode decision answer verdict stance opinion "
+    "intention event censored cens diagnosis malignant infected positive result results hired promoted left quit "
+    "closed call callback smoker disorder satisfied satisfaction support agree kündigung kuendigung gekündigt "
+    "storniert storno ausfall ausgefallen résilié resilie défaut impayé baja abandono impago morosidad abbandono "
     "inadimplente cancelamento opzegging"
 )
 """What happened in the end, or was chosen."""
@@ -68,6 +68,13 @@ GIVEN: Final = _words(
 )
 """What is known of a row from the start: who, where and when."""
 
+FATE_LEVELS: Final = _words(
+    "renew drop churn churned stayed left won lost good bad pass passed fail failed alive dead died survived "
+    "success failure approved rejected declined accepted cancelled paid unpaid default defaulted fraud malignant "
+    "benign converted bought"
+)
+"""What happened in the end, as a level of a column."""
+
 LAGGED: Final = re.compile(r"(?:lag|prev)[_.]?\w+|\w+[_.]?lag\d*", re.I)
 """Names of earlier values of a column."""
 
@@ -90,6 +97,7 @@ MAYBE_ARMS: Final = _words(
 CONTROLS: Final = frozenset({
     "control", "ctrl", "holdout", "hold", "base", "baseline", "old", "none", "no", "off", "before", "a", "0", "false",
     "placebo", "untreated", "kontrolle", "témoin", "untr", "usual",
+    "normal", "standard",
 })  # fmt: skip
 """Words in what the level of those is called who got nothing new."""
 
@@ -111,9 +119,9 @@ EXPOSURES: Final = _words(
 """What counts and amounts are divided by."""
 
 MAYBE_EXPOSURES: Final = _words(
-    "population pop popn n trials total totals miles mileage kilometers km vehicmiles years days weeks hours "
-    "months service duration risk reporting person policy insured area enrolled customers households"
+    "population pop popn n trials total totals miles mileage vehicmiles service reporting insured enrolled atrisk"
 )
+"""What counts may be divided by."""
 
 IDS: Final = _words("id ids uuid guid key ident identifier idno idnr idcode")
 """Words for what names a row or a thing, wherever they stand in a name."""
@@ -196,20 +204,21 @@ def is_id(name: str) -> bool:
 
 def is_id_of_several(name: str) -> bool:
     """Return whether a column is called like the ID of somebody or something, which may have several rows."""
-    words = words_in(name)
-    whole = "".join(words)
-    if set(words) & PLACES or (words[1:] and words[-1] in CODES):
-        return False
-    called = (
-        bool(set(words) & IDS) or whole in IDS or any(ENDING.fullmatch(word) and word not in NO_IDS for word in words)
-    )
-    return called or (bool(set(words) & PEOPLE) and not set(words) & COUNTED)
+    words = set(words_in(name))
+    return _is_called_id(name) or bool(words & PEOPLE and not words & COUNTED)
 
 
 def is_code(name: str) -> bool:
     """Return whether a column is called like codes without an order."""
-    words = set(words_in(name))
-    return bool(words & (PLACES | CODES | IDS)) or is_id_of_several(name)
+    return bool(set(words_in(name)) & (PLACES | CODES | IDS)) or _is_called_id(name)
+
+
+def _is_called_id(name: str) -> bool:
+    words = words_in(name)
+    if set(words) & PLACES or (words[1:] and words[-1] in CODES):
+        return False
+    ends = any(ENDING.fullmatch(word) and word not in NO_IDS for word in words)
+    return ends or bool({*words, "".join(words)} & IDS)
 
 
 def square_of(name: str, names: Collection[str]) -> str:

@@ -14,8 +14,9 @@ from typing import Final, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from gamcore.data.columns import read_numbers, read_present_texts
+from gamcore.data.columns import read_numbers
 from gamcore.data.table import Table
+from gamcore.numbers import percent
 from shapewise.columns import arms_found, targets_found
 from shapewise.columns.doctor import ColumnReport
 from shapewise.columns.guesses import Guess, Question
@@ -32,6 +33,7 @@ FORMER: Final = {"ignore": "leave out"}
 """What roles were called when older tables were stored."""
 
 MOST_ANSWERS: Final = 3
+NOTHING: Final[Mapping[str, str]] = {}
 YEAR_OF_DAYS: Final = (365.0, 366.0)
 SPIKE: Final = 0.2
 """Least share of rows with a whole year, for a column of days or of parts of a year to be an exposure."""
@@ -41,26 +43,26 @@ SPIKE: Final = 0.2
 class Roles:
     """The roles of a table's columns.
 
-    of : by column, those that were chosen before those that are guessed. why : the reason of each guess, by column.
+    by_column : those that were chosen before those that are guessed. why : the reason of each guess, by column.
     targets : the columns that may be the target, the likeliest first. questions : what is better asked than guessed.
     """
 
-    of: Mapping[str, Role]
+    by_column: Mapping[str, Role]
     why: Mapping[str, str] = field(default_factory=dict)
     targets: tuple[Guess, ...] = ()
     questions: tuple[Question, ...] = ()
 
     def column(self, role: Role) -> str | None:
         """Return the column that has a role; None where none has."""
-        return next((name for name, one in self.of.items() if one == role), None)
+        return next((name for name, own in self.by_column.items() if own == role), None)
 
     def columns(self, *roles: Role) -> list[str]:
         """Return the columns that have one of some roles, in the order of the table."""
-        return [name for name, one in self.of.items() if one in roles]
+        return [name for name, own in self.by_column.items() if own in roles]
 
     def question(self, role: Role) -> Question | None:
         """Return the question about a role; None where there is none."""
-        return next((one for one in self.questions if one.role == role), None)
+        return next((question for question in self.questions if question.role == role), None)
 
 
 def as_role(text: str) -> Role:
@@ -70,7 +72,7 @@ def as_role(text: str) -> Role:
 
 
 def roles_of(
-    table: Table, reports: Sequence[ColumnReport], chosen: Mapping[str, str] = {}, name: str = "",
+    table: Table, reports: Sequence[ColumnReport], chosen: Mapping[str, str] = NOTHING, name: str = "",
     computed: Sequence[str] = (),
 ) -> Roles:  # fmt: skip
     """Return the roles of a table's columns.
@@ -79,39 +81,38 @@ def roles_of(
     formulas, which are no targets.
     """
     own = {column: as_role(role) for column, role in chosen.items() if column in table}
-    of: dict[str, Role] = {r.name: own.get(r.name, as_role(r.role)) for r in reports}
+    given: dict[str, Role] = {r.name: own.get(r.name, as_role(r.role)) for r in reports}
     taken = {role for role in own.values() if role in ONCE}
+    for column, role in given.items():  # a guess gives way to what was chosen
+        if role in taken and column not in own:
+            given[column] = "id" if role == "group" else "feature"
     why: dict[str, str] = {}
     questions: list[Question] = []
-    for once in ONCE:  # a guess gives way to what was chosen
-        for column in [column for column, role in of.items() if role == once and column not in own and once in taken]:
-            of[column] = "id" if once == "group" else "feature"
 
     def settle(role: Role, guesses: Sequence[Guess]) -> None:
         """Give a role to the likeliest column, or ask."""
         if role in taken or not guesses:
             return
         if guesses[0].sure:
-            of[guesses[0].column] = role
-            why[guesses[0].column] = guesses[0].why
+            given[guesses[0].column], why[guesses[0].column] = role, guesses[0].why
         else:
             questions.append(Question(role, tuple(guesses[:MOST_ANSWERS])))
 
     free = [r for r in reports if r.name not in own]
-    arms = arms_found.likely(table, [r for r in free if of[r.name] == "feature"])
-    settle("arm", arms)
+    settle("arm", arms_found.likely(table, [r for r in free if given[r.name] == "feature"]))
     usable = [r for r in free if r.kind not in (None, "date") and r.distinct > 1 and r.name not in computed
-              and of[r.name] not in ("id", "group", "arm")]  # fmt: skip
-    targets = targets_found.likely([r for r in usable if of[r.name] != "leave out" or _is_copy(r)], name)
+              and (given[r.name] in ("feature", "task") or _is_copy(r))]  # fmt: skip
+    targets = targets_found.likely(usable, name)
     settle("target", targets)
-    target = next((column for column, role in of.items() if role == "target"), targets[0].column if targets else None)
-    if of_arm := next((column for column, role in of.items() if role == "arm"), None):
+    known = [column for column, role in given.items() if role == "target"]
+    target = next(iter(known), targets[0].column if targets else None)
+    if "arm" in given.values():
         for r in free:
-            free_still = of[r.name] == "feature" or (of[r.name] == "leave out" and _is_copy(r))
-            if r.name not in (target, of_arm) and free_still and is_outcome(r):
-                of[r.name], why[r.name] = "outcome", "a test is to move what is called so"
-    settle("exposure", [guess for guess in _exposures(table, free, target) if of[guess.column] == "feature"])
-    return Roles(of, why, tuple(targets), tuple(questions))
+            if r.name != target and (given[r.name] == "feature" or _is_copy(r)) and is_outcome(r):
+                given[r.name], why[r.name] = "outcome", "a test is to move what is called so"
+    features = [r for r in free if given[r.name] == "feature" and r.kind == "number" and r.name != target]
+    settle("exposure", _exposures(table, features, target))
+    return Roles(given, why, tuple(targets), tuple(questions))
 
 
 def _is_copy(report: ColumnReport) -> bool:
@@ -130,28 +131,30 @@ def sounds_like_outcome(name: str) -> bool:
 
 
 def _exposures(table: Table, reports: Sequence[ColumnReport], target: str | None) -> list[Guess]:
-    """Return the columns that a count or an amount may be divided by, the likeliest first."""
+    """Return the numbers that a count or an amount may be divided by, the likeliest first."""
     if target is None or not _is_count_or_amount(table, target):
         return []
-    guesses = [guess for r in reports if r.kind == "number" and r.name != target and r.missing == 0
-               and (guess := _exposure(table.frame[r.name], r.name)) is not None]  # fmt: skip
-    return sorted(guesses, key=lambda guess: -guess.score)
+    guesses = [guess for r in reports if (guess := _exposure(table.frame[r.name], r.name)) is not None]
+    whole = not (read_numbers(table.frame[target].dropna()) % 1).any()
+    return sorted((guess for guess in guesses if guess.sure or whole), key=lambda guess: -guess.score)
 
 
 def _exposure(series: pd.Series, name: str) -> Guess | None:
     """Return how well a column fits an exposure; None where it does not."""
     values = read_numbers(series)
-    if not (values > 0).all() or np.ptp(values) == 0:
+    known = values[np.isfinite(values)]
+    if not (known >= 0).all() or known.size == 0 or np.ptp(known) == 0:
         return None
+    whole = bool((values > 0).all())  # else some rows would have to be left out
     words = words_of(name)
-    top = float(values.max())
-    share = float((values == top).mean())
-    of_year = (top == 1.0 or top in YEAR_OF_DAYS) and share >= SPIKE and np.unique(values).size > MOST_ANSWERS
-    if found := words & EXPOSURES:
-        return Guess("exposure", name, 1.0, f"{min(found)} is what counts are divided by", sure=True)
+    top = float(known.max())
+    share = float((known == top).mean())
+    of_year = whole and (top == 1.0 or top in YEAR_OF_DAYS) and share >= SPIKE and np.unique(values).size > MOST_ANSWERS
+    if words & EXPOSURES:
+        return Guess("exposure", name, 1.0, f"{min(words & EXPOSURES)} is what counts are divided by", sure=whole)
     if of_year:
         unit = "a whole year" if top > 1 else "1, the whole of a period"
-        return Guess("exposure", name, 0.9, f"it ends at {unit}, which {share:.0%} of the rows have", sure=True)
+        return Guess("exposure", name, 0.9, f"it ends at {unit}, which {percent(share, 0)} of the rows have", sure=True)
     if word := shares_word(name, MAYBE_EXPOSURES):
         return Guess("exposure", name, 0.4, f"{word} may be how much there was to observe")
     return None
@@ -162,8 +165,3 @@ def _is_count_or_amount(table: Table, target: str) -> bool:
         return False
     values = read_numbers(table.frame[target].dropna())
     return bool(values.size and (values >= 0).all() and np.unique(values).size > 2)
-
-
-def levels_in(table: Table, name: str) -> list[str]:
-    """Return the levels of a column that occur."""
-    return read_present_texts(table.frame[name])[1]

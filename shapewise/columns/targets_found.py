@@ -20,6 +20,7 @@ from shapewise.columns.name_words import (
     BEFORE,
     DUMMY,
     EXPOSURES,
+    FATE_LEVELS,
     FATES,
     GIVEN,
     LAGGED,
@@ -37,8 +38,9 @@ from shapewise.columns.name_words import (
 MOST_LEVELS: Final = 50
 """Levels beyond which a category can hardly be predicted."""
 
-CLASSES: Final = frozenset({"class", "label", "labels"})
-"""What is called so is the target, unless it has as many values as there are classes in schools."""
+CLASSES: Final = frozenset({"class", "label", "labels", "mode", "plan"})
+"""What is called so is the target, unless it is the class of something, or has as many values as a school has
+classes."""
 
 FEW_NUMBERS: Final = 12
 NOT_AIMED_AT: Final = EXPOSURES | ARMS | MAYBE_ARMS
@@ -48,6 +50,7 @@ WEIGHTS: Final[dict[str, tuple[float, str]]] = {
     "fate": (2.5, "{word} is what happens in the end"),
     "amount": (1.75, "{word} is what is measured in the end"),
     "measure": (0.5, "{word} may be what is measured"),
+    "ends": (1.5, "{word} is how it may end"),
     "latest": (0.75, "{word} is the latest year of it"),
     "table": (0.75, "the table is called after it"),
     "first": (1.0, "it comes first"),
@@ -75,7 +78,7 @@ SURE_BY_PLACE: Final = 1.25
 """Least distance of the likeliest column from the next, for it to be taken without asking: by its name, or by its place
 alone."""
 
-NAMED: Final = frozenset({"asked", "fate", "amount", "latest", "table"})
+NAMED: Final = frozenset({"asked", "fate", "amount", "ends", "latest", "table"})
 """Evidence of names that say what happens, or is measured, in the end."""
 
 
@@ -142,9 +145,12 @@ def _named(report: ColumnReport, names: Sequence[str], words: Counter[str]) -> d
     for kind, known in (("asked", ASKED), ("fate", FATES), ("amount", AMOUNTS), ("given", GIVEN | NOT_AIMED_AT),
                         ("measure", MEASURES)):  # fmt: skip
         word = shares_word(report.name, known)
-        if word and not (word in CLASSES and report.distinct > MOST_LEVELS):
+        is_kind = word in CLASSES and (report.distinct > MOST_LEVELS or len(words_in(report.name)) > 1)
+        if word and not is_kind:
             of[kind] = (1 / max(words[word], 1) ** 0.5 if kind != "given" else 1.0, word)
             break
+    if report.kind == "category" and (ends := sorted(set(words_in(report.example)) & FATE_LEVELS)):
+        of["ends"] = (1.0, ends[0])
     if report.has("levels"):
         of["given"] = (1.0, "")
     if words_of(report.name) & BEFORE or LAGGED.fullmatch(report.name) or earlier_of(report.name, names):

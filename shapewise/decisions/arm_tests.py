@@ -144,6 +144,6 @@ def possible_outcomes(table: Table, arm: str) -> list[str]:
 def likely_outcomes(table: Table, roles: Roles, arm: str) -> list[str]:
     """Return the columns that have the role of an outcome; or are called like one, where none has it."""
     possible = possible_outcomes(table, arm)
-    marked = [name for name in possible if roles.of.get(name) == "outcome"]
+    marked = [name for name in possible if roles.by_column.get(name) == "outcome"]
     return [name for name in possible if name in marked or (
-        sounds_like_outcome(name) and (not marked or roles.of.get(name) == "target"))]  # fmt: skip
+        sounds_like_outcome(name) and (not marked or roles.by_column.get(name) == "target"))]  # fmt: skip

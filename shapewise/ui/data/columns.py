@@ -70,7 +70,7 @@ def _frame(table: TableAbout, reports: list[ColumnReport], roles: Roles) -> pd.D
         {
             "Column": [r.name for r in reports],
             "Type": [kinds[r.name] for r in reports],
-            "Role": [roles.of[r.name] for r in reports],
+            "Role": [roles.by_column[r.name] for r in reports],
             "Why": ["; ".join(filter(None, [_why(table, r.name, roles), *r.warnings])) for r in reports],
             "Missing": [r.missing for r in reports],
             "Distinct": [r.distinct for r in reports],
@@ -92,7 +92,7 @@ def _keep(table: TableAbout, before: list[str], after: list[str], names: list[st
     edits = {name: as_role(role) for name, role, was in zip(names, after, before, strict=True) if role != was}
     if not edits:
         return False
-    guessed = state.roles(table.id, False).of
+    guessed = state.roles(table.id, False).by_column
     moved = {name: None for name, role in table.roles.items() if role in ONCE and role in edits.values()}
     changes = moved | {name: None if role == guessed[name] else role for name, role in edits.items()}
     state.workspace().tables.change_roles(table.id, changes)

@@ -67,7 +67,7 @@ def _line(table: TableAbout, found: Finding, report: ColumnReport, roles: Roles)
     tables, name = state.workspace().tables, found.column
     match found.cure:
         case "leave out" | "group":
-            learnt = roles.of[name] == "feature"
+            learnt = roles.by_column[name] == "feature"
             role = report.role if report.role != "feature" else "leave out"
             label = (
                 {"group": "Use as the group", "id": "Leave out"}.get(role, "Leave out")

@@ -92,7 +92,7 @@ def _column(table: TableAbout, rule: Rule, of: str) -> None:
     goal = goals.usual(table)
     goal = goal if goal in columns else None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        roles = state.roles(table.id).of
+        roles = state.roles(table.id).by_column
         first = next((name for name in columns if name != goal and roles[name] == "feature"), columns[0])
         names = state.names(table.id)
         column = st.selectbox("Column", columns, columns.index(first), key=f"profile-{table.id}", width=280,

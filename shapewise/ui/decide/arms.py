@@ -60,7 +60,7 @@ def _keep(table: TableAbout, test: ArmsTest, kept: StoredTest | None) -> None:
 def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest | None:
     """Show which column is the arm, which level the control, and what the outcomes are; None while one is missing."""
     meant = state.roles(table.id)
-    arms = stored.possible_arms(rows, [name for name, role in meant.of.items() if role == "arm"])
+    arms = stored.possible_arms(rows, [name for name, role in meant.by_column.items() if role == "arm"])
     if not arms:
         st.error("No column of this table has 2 to 12 values, so none can be the arm.", icon=":material/error:")
         return None

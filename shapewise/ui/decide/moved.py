@@ -36,7 +36,7 @@ def show(table: TableAbout, test: ArmsTest, arms: list[str]) -> None:
         outcome = st.selectbox("Outcome", list(test.metrics), key=f"moved-outcome-{table.id}", format_func=names.column)
     taken = {test.arm, test.cluster, *test.metrics}
     possible = [name for name in rows.names if name not in taken and rows.usable_kind(name) is not None]
-    roles = state.roles(table.id).of
+    roles = state.roles(table.id).by_column
     usual = [name for name in effects.known_before(rows, test)
              if name in possible and (test.known_before or roles[name] == "feature")]  # fmt: skip
     features = st.multiselect(

@@ -30,7 +30,7 @@ def _columns(table: TableAbout, tasks: Tasks) -> dict[str, tuple[ColumnReport, R
     for identifier in dict.fromkeys([table.id, *tasks.tables.values()]):
         roles = state.roles(identifier)
         for report in state.reports(identifier):
-            reports.setdefault(report.name, (report, roles.of[report.name]))
+            reports.setdefault(report.name, (report, roles.by_column[report.name]))
     return reports
 
 
@@ -49,7 +49,11 @@ def choose(table: TableAbout, chosen: Target) -> list[ColumnReport]:
     known = _columns(table, chosen.tasks)
     reports = [r for r, _ in known.values() if r.name not in (chosen.target, chosen.tasks.column, chosen.exposure)]
     roles = {name: role for name, (_, role) in known.items()}
-    usable = [r for r in reports if r.kind is not None and roles[r.name] not in ("weight", "group", "time", "exposure")]
+    apart = {"weight", "group", "time"}
+    divides = {
+        name for name, role in table.roles.items() if role == "exposure"
+    }  # one that is guessed may be learnt from
+    usable = [r for r in reports if r.kind is not None and roles[r.name] not in apart and r.name not in divides]
     asked: list[list[str] | None] = [outcome.positive for outcome in chosen.tasks.outcomes] or [chosen.positive]
     if chosen.goal == "classes":
         asked = [[level] for level in chosen.classes or chosen.levels]

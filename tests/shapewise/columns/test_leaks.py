@@ -129,10 +129,10 @@ def test_a_copy_starts_left_out_but_never_the_target():
     frame = pd.DataFrame({"x": x, "x2": x, "label": np.where(y == 1, "won", "lost"), "y": y, "call duration": x + y})
     reports = {r.name: r for r in examine(frame)}
     roles = roles_of(as_table(frame), list(reports.values()))
-    assert roles.of["x2"] == "leave out"
+    assert roles.by_column["x2"] == "leave out"
     assert "copy of x" in " ".join(reports["x2"].warnings)
     assert roles.targets[0].column == "label"
-    assert roles_of(as_table(frame), list(reports.values()), {"y": "target"}).of["y"] == "target"
+    assert roles_of(as_table(frame), list(reports.values()), {"y": "target"}).by_column["y"] == "target"
     assert "copy of label" in " ".join(reports["y"].warnings)
     assert reports["call duration"].has("later")
 

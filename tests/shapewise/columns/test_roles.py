@@ -41,7 +41,8 @@ def policies(n=5_000, seed=1):
     return pd.DataFrame({
         "policy_id": np.arange(n) * 7 + 1000, "expo": expo,
         "coverage": rng.choice(["TPL", "PO", "FO"], n),
-        "nclaims": claims, "ageph": rng.integers(18, 96, n), "bm": rng.integers(0, 23, n), "long": rng.normal(4.5, 0.9, n),
+        "nclaims": claims,
+        "ageph": rng.integers(18, 96, n), "bm": rng.integers(0, 23, n), "long": rng.normal(4.5, 0.9, n),
         "lat": rng.normal(50.7, 0.4, n),
     })  # fmt: skip
 
@@ -50,8 +51,8 @@ def test_the_arm_is_what_was_drawn_by_lot_and_outcomes_are_no_features():
     roles = read(e_mails())
     assert roles.column("arm") == "segment"
     assert "No E-Mail" in roles.why["segment"]
-    assert roles.of["history_segment"] == "leave out"
-    meant = [roles.of[name] for name in ("visit", "conversion", "spend")]
+    assert roles.by_column["history_segment"] == "leave out"
+    meant = [roles.by_column[name] for name in ("visit", "conversion", "spend")]
     assert set(meant) <= {"target", "outcome"}
     assert roles.targets[0].column in ("visit", "conversion", "spend")
     assert read(e_mails(), visit="target").columns("outcome") == ["conversion", "spend"]
@@ -61,7 +62,7 @@ def test_claims_are_the_target_and_years_the_exposure():
     roles = read(policies())
     assert roles.targets[0].column == "nclaims"
     assert roles.column("exposure") == "expo"
-    assert roles.of["policy_id"] == "id"
+    assert roles.by_column["policy_id"] == "id"
     renamed = read(policies().rename(columns={"expo": "dur"}))
     assert renamed.column("exposure") == "dur"  # it ends at 1, which most rows have
     assert "1, the whole of a period" in renamed.why["dur"]
@@ -95,7 +96,7 @@ def test_thin_evidence_is_a_question():
 def test_what_was_chosen_wins_and_a_guess_gives_way():
     frame = policies()
     roles = read(frame, lat="target", ageph="exposure", nclaims="leave out", policy_id="feature")
-    assert [roles.of[name] for name in ("lat", "ageph", "nclaims", "policy_id")] == [
+    assert [roles.by_column[name] for name in ("lat", "ageph", "nclaims", "policy_id")] == [
         "target", "exposure", "leave out", "feature",
     ]  # fmt: skip
     assert roles.columns("target") == ["lat"]

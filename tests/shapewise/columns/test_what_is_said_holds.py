@@ -80,8 +80,8 @@ def test_all_that_the_doctor_says_holds(seed):
         for finding in report.findings:
             assert holds(finding, frame), finding.words()
     roles = roles_of(Table.of(frame), reports, name="strangers")
-    assert list(roles.of) == list(frame)
-    assert all(sum(one == role for one in roles.of.values()) <= 1 for role in ONCE)
+    assert list(roles.by_column) == list(frame)
+    assert all(sum(one == role for one in roles.by_column.values()) <= 1 for role in ONCE)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -173,22 +173,6 @@ def test_without_its_table_a_model_stays_but_is_not_retrained(full):
     assert not button(app, "Explore").disabled
 
 
-def test_roles_are_kept_and_doubled_ones_refused(full):
-    space, table = full[:2]
-    app = open_page("data", table=table.id)
-    key = f"doctor-{table.id}"
-    names = list(space.tables.read(table.id).columns)
-    app.session_state[key] = {"edited_rows": {0: {"Role": "weight"}}, "added_rows": [], "deleted_rows": []}
-    app.run()
-    assert space.tables.about(table.id).roles == {names[0]: "weight"}
-    app.session_state[key] = {
-        "edited_rows": {0: {"Role": "weight"}, 2: {"Role": "weight"}}, "added_rows": [], "deleted_rows": [],
-    }  # fmt: skip
-    app.run()
-    assert any("same role" in e.value for e in app.error)
-    assert space.tables.about(table.id).roles == {names[0]: "weight"}
-
-
 def test_csv_downloads_hold_no_formula():
     import pandas as pd
 

@@ -18,8 +18,11 @@ ASKED: Final[dict[str, str]] = {
 }
 
 
-def ask(table: TableAbout, role: Role) -> bool:
-    """Show the question about a role with its likeliest answers; return whether there is one."""
+def ask(table: TableAbout, role: Role, field: str = "") -> bool:
+    """Show the question about a role with its likeliest answers; return whether there is one.
+
+    field : key of the field beside it, which gets the answer.
+    """
     question = state.roles(table.id).question(role)
     if question is None:
         return False
@@ -27,17 +30,17 @@ def ask(table: TableAbout, role: Role) -> bool:
     st.markdown(f":material/help: **{ASKED[role]}**")
     for guess in question.answers:
         with st.container(horizontal=True, vertical_alignment="center"):
-            pressed = st.button(
-                names.column(guess.column), key=f"ask-{role}-{table.id}-{guess.column}", disabled=not may
-            )
-            st.caption(f"{md(guess.why)}".capitalize() if guess.why else "")
-        if pressed:
-            choose(table, guess.column, role)
-            st.rerun()
+            st.button(
+                names.column(guess.column), key=f"ask-{role}-{table.id}-{guess.column}", disabled=not may,
+                on_click=_answer, args=(table, guess.column, role, field),
+            )  # fmt: skip
+            st.caption(md(guess.why))
     return True
 
 
-def choose(table: TableAbout, column: str, role: Role | None) -> None:
-    """Keep a column's role with the table, None for what is guessed. One that only one column can have moves to it."""
-    before = [name for name, one in table.roles.items() if one == role and one in ONCE and name != column]
+def _answer(table: TableAbout, column: str, role: Role, field: str) -> None:
+    """Keep an answer with the table. A role that only one column can have moves to it."""
+    before = [name for name, own in table.roles.items() if own == role and role in ONCE and name != column]
     state.workspace().tables.change_roles(table.id, {**dict.fromkeys(before), column: role})
+    if field:
+        st.session_state[field] = column

@@ -73,7 +73,7 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
             placeholder="The column that says who got what", format_func=names.column,
         )  # fmt: skip
         if arm is None:
-            if not questions.ask(table, "arm"):
+            if not questions.ask(table, "arm", f"arms-arm-{table.id}"):
                 st.caption("Choose the arm column.")
             return None
         was = kept.control if kept and kept.arm == arm and kept.control in arms[arm] else None

@@ -116,7 +116,7 @@ def choose(table: TableAbout, rows: Table) -> Target | None:
         format_func=names.column, help="The column to predict and explain.", placeholder="Which column?",
     )  # fmt: skip
     if target is None:
-        questions.ask(table, "target")
+        questions.ask(table, "target", f"target-{table.id}")
         return None
     if target == likely and (why := state.roles(table.id).why.get(target)):
         st.caption(f"Proposed, since {md(why)}.")
@@ -199,7 +199,7 @@ def _exposure(table: TableAbout, rows: Table, target: str) -> str | None:
         help="How much there was to observe in each row, such as years insured: predictions are then rates.",
     )  # fmt: skip
     if chosen is None and marked is None and state.roles(table.id).question("exposure"):
-        questions.ask(table, "exposure")
+        questions.ask(table, "exposure", f"exposure-{table.id}-{target}")
     return chosen
 
 

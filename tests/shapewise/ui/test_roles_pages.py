@@ -134,7 +134,8 @@ def test_an_experiment_begins_from_the_arm_or_asks(space):
     mails = space.tables.add(frame, "mails")
     app = open_page("experiment", table=mails.id)
     assert app.selectbox(key=f"arms-arm-{mails.id}").value == "segment"
-    space.tables.change_roles(mails.id, {"segment": "feature", "mens": "arm"})
-    app = open_page("experiment", table=mails.id)
-    assert app.selectbox(key=f"arms-arm-{mails.id}").value == "mens"
+    other = space.tables.add(frame.iloc[1:], "other mails")
+    space.tables.change_roles(other.id, {"segment": "feature", "mens": "arm"})
+    app = open_page("experiment", table=other.id)
+    assert app.selectbox(key=f"arms-arm-{other.id}").value == "mens"
     assert not app.exception

@@ -39,14 +39,20 @@ GONE = (
 )
 
 
+def in_words(error: BaseException) -> StoreError | None:
+    """Return what a full or read-only disk means for the user; None for any other error."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number in FULL_DISK:
+        return FullError(FULL)
+    return StoreError(READ_ONLY_DISK) if number == errno.EROFS else None
+
+
 @contextmanager
 def room() -> Iterator[None]:
     """Raise a full disk as FullError and a read-only one as StoreError."""
     try:
         yield
     except OSError as error:
-        if error.errno in FULL_DISK:
-            raise FullError(FULL) from error
-        if error.errno == errno.EROFS:
-            raise StoreError(READ_ONLY_DISK) from error
+        if (refusal := in_words(error)) is not None:
+            raise refusal from error
         raise

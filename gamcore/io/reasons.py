@@ -14,6 +14,7 @@ from gamcore.data.column_names import pair_name
 from gamcore.explain.reasons import BASES, MOST, Base, Reason, Reasons
 from gamcore.explain.scorecard import Scorecard
 from gamcore.io.formula import Formula, ScoringError, formula_of
+from gamcore.io.json_reasons import MOST_TOLD
 from gamcore.model import output_names
 from gamcore.model.losses import LOSSES
 from gamcore.types import Bools, Codes, Floats
@@ -29,10 +30,10 @@ def with_reasons(
     """Return a fitted model of one score, or a scorecard, as a formula that also tells reasons for its decisions.
 
     X : rows that the base is taken from, such as those of training. line : the prediction from which a row is decided
-    on as "yes"; of a scorecard, the points. base : what parts of a score are compared with. most : reasons per row.
-    texts : by feature, what is told where it raised the score, and where it lowered it. sensitive : columns that are
-    never told. pairs_apart : whether a pair is a reason of its own; else each of its features has half of it, but a
-    sensitive one all of it beside one that is not.
+    on as "yes"; of a scorecard, the points. base : what parts of a score are compared with. most : reasons per row, of
+    those that there are. texts : by feature, what is told where it raised the score, and where it lowered it.
+    sensitive : columns that are never told. pairs_apart : whether a pair is a reason of its own; else each of its
+    features has half of it, but a sensitive one all of it beside one that is not.
 
     Write it with `to_sql` (give a `key`), `to_python` and `to_json`; `tell` gives the reasons of a table.
     """
@@ -49,6 +50,7 @@ def with_reasons(
     unknown = [name for name in sensitive if name not in known]
     if unknown:
         raise ScoringError(f"sensitive names {unknown[0]!r}, which is not a feature of the model.")
+    most = min(most, max(len(each), MOST), MOST_TOLD)
     plan = Reasons(score_line, most, base, tuple(each))
     codes = encode_table(formula.read(X), formula.bins)
     parts = parts_of(formula, plan, codes)

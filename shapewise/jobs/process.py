@@ -51,7 +51,9 @@ class OrphanedError(StoppedError):
 
 
 def begin(folder: Path, module: str, limits: Limits) -> subprocess.Popen[bytes]:
-    """Start `python -m MODULE FOLDER` with the limits in its environment, where it reads them as this server did."""
+    """Start `python -m MODULE FOLDER` with the limits in its environment, where it reads them as this server did.
+
+    If this raises, nothing runs."""
     paths = [str(Path(__file__).parents[2]), *_inherited()]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), SERVER: str(os.getpid()), **limits.environment()}
     if limits.threads:  # of the pools that libraries start by themselves
@@ -67,7 +69,12 @@ def begin(folder: Path, module: str, limits: Limits) -> subprocess.Popen[bytes]:
             start_new_session=True,
             env=environment,
         )
-    write_json(folder / "process.json", {"pid": process.pid, "started": psutil.Process(process.pid).create_time()})
+    try:
+        write_json(folder / "process.json", {"pid": process.pid, "started": psutil.Process(process.pid).create_time()})
+    except BaseException:  # nobody would watch it, nor find it to cancel it
+        process.kill()
+        process.wait()
+        raise
     return process
 
 

@@ -140,10 +140,12 @@ class Keeper:
             record = read_json(folder / "about.json")
             self._own[identifier] = child.begin(folder, MODULES[record["kind"]], self._limits)
             self._began[identifier] = time.monotonic()
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, psutil.Error) as error:
             log.exception("Job %s could not be started", identifier)
-            child.write_end(folder, {"state": "failed", "message": f"The work could not be started ({error})."})
-            self._set_ended(identifier)
+            try:
+                child.write_end(folder, {"state": "failed", "message": f"The work could not be started ({error})."})
+            finally:  # its slot is free even where the disk is full
+                self._set_ended(identifier)
 
     def _look_at(self, identifier: str, process: subprocess.Popen[bytes]) -> None:
         """Stop a worker that uses more memory or time than a job may."""

@@ -22,7 +22,7 @@ from shapewise.processes import read_progress
 from shapewise.reports.card import names_of_table
 from shapewise.reports.recipes import Recipe
 from shapewise.scoring.changes import ROW_SECONDS
-from shapewise.scoring.reasons import UNASKED, telling, wrong_in
+from shapewise.scoring.reasons import FIELD, MOST_LETTER, UNASKED, telling, wrong_in
 from shapewise.scoring.score_file import FileKind, Wanted, check, row_changes, scoring_estimator, telling_formula
 from shapewise.scoring.score_rows import Scorer
 from shapewise.store.atomic_files import read_json, size_of
@@ -34,8 +34,9 @@ REPORT_BYTES: Final = 200_000
 """Estimated minimum bytes of a report's file."""
 
 REASONS_LETTERS: Final = 300
+FIELD_LETTERS: Final = 20
 NUMBER_LETTERS: Final = 9
-"""Letters of the reasons in a letter, and of a number."""
+"""Letters of the reasons in a letter, of a field, and of a number, as they usually are. What is written counts."""
 
 MOST_KEPT: Final = 20
 """Finished packs that are kept; the oldest are deleted first."""
@@ -112,7 +113,8 @@ def _letter_numbers(workspace: Workspace, model: ModelAbout, table: str) -> int:
     wrong = wrong_in(template, names_of_table(workspace, model.table), workspace.tables.columns(table), called)
     if wrong:
         raise StoreError(f"{wrong} It is written on Rows.")
-    return (len(template) + REASONS_LETTERS) // NUMBER_LETTERS
+    fields = len(FIELD.findall(template))
+    return min(len(template) + FIELD_LETTERS * fields + REASONS_LETTERS, MOST_LETTER) // NUMBER_LETTERS
 
 
 def _start(

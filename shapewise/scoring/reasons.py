@@ -31,6 +31,10 @@ ANSWERS: Final[tuple[Answer, ...]] = get_args(Answer)
 MOST_ROWS: Final = 20_000
 """Training rows that the base is taken from."""
 
+MOST_CELL: Final = 300
+MOST_LETTER: Final = 20_000
+"""Most letters of a cell in a letter, and of a letter: a template may name a column of long texts again and again."""
+
 FIELD: Final = re.compile(r"\{([^{}]*)\}")
 FACTS: Final = ("opening", "decision", "reasons")
 OPENINGS: Final[dict[bool, str]] = {
@@ -157,7 +161,7 @@ def fields_of(names: Names, cells: Mapping[Any, object], facts: Mapping[str, str
     the decision, which comes first. facts : texts of `FACTS`, and the prediction."""
     made: dict[str, str] = {}
     for column, cell in cells.items():
-        text = cell_text(names, str(column), cell)
+        text = _cut(cell_text(names, str(column), cell), MOST_CELL)
         made |= {str(column): text, names.column(str(column)): text}
     return made | dict(facts)
 
@@ -176,8 +180,18 @@ def wrong_in(template: str, names: Names, columns: Iterable[str], predicted: str
 
 
 def letter(template: str, fields: Mapping[str, str]) -> str:
-    """Return a letter. fields : what each stands for, by name; what stands for nothing is left as it is."""
-    return FIELD.sub(lambda match: fields.get(match[1], match[0]), template)
+    """Return a letter, cut at MOST_LETTER. fields : what each stands for, by name; what stands for nothing stays."""
+    made, left = list[str](), MOST_LETTER + 1
+    for place, part in enumerate(FIELD.split(template)):  # texts and, between them, fields
+        made.append((fields.get(part, f"{{{part}}}") if place % 2 else part)[:left])
+        left -= len(made[-1])
+        if left <= 0:
+            break
+    return _cut("".join(made), MOST_LETTER)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def listed(reasons: list[str]) -> str:

@@ -40,6 +40,9 @@ MOST_SHEET_ROWS: Final = 1_000_000
 MOST_BYTES: Final = 2**30
 """The most bytes of a file: the server holds it in memory while a browser downloads it."""
 
+LETTER_ROWS: Final = 500
+"""Most rows that are written at once with letters."""
+
 NUMBER_BYTES: Final = 8
 REASON_BYTES: Final = 2
 CELL_BYTES: Final[dict[FileKind, float]] = {"parquet": 0.0, "csv": 9.0, "xlsx": 7.5}
@@ -168,7 +171,8 @@ def write(
 
     def parts() -> Parts:
         done = 0
-        for batch in arrow_batches(wanted.path, like[read]):
+        whole = arrow_batches(wanted.path, like[read])
+        for batch in whole if wanted.letter is None else (part for one in whole for part in _few_rows(one)):
             step(done / max(rows, 1))
             if wanted.changes is not None:
                 wanted.changes.watch = partial(watch, done, batch.num_rows)
@@ -187,6 +191,13 @@ def write(
             said = pd.DataFrame({"about": about.split("\n")})
             with scratch_folder(wanted.space.root) as rows_of:
                 write_xlsx({"scores": map(_joined, parts()), "about": [said]}, str(into), str(rows_of))
+
+
+def _few_rows(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a batch, a few at a time: letters are far longer than what they are made from, and between two
+    parts it is seen whether there is room for them."""
+    for first in range(0, batch.num_rows, LETTER_ROWS):
+        yield batch.slice(first, LETTER_ROWS)
 
 
 def _joined(part: tuple[pa.RecordBatch, pd.DataFrame]) -> pd.DataFrame:

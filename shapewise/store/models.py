@@ -15,7 +15,8 @@ from gamcore.io.tables_file import load_tables, save_tables
 from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
 from gamcore.types import Floats
-from shapewise.errors import room
+from shapewise.errors import DeniedError, room
+from shapewise.store import records
 from shapewise.store.atomic_files import scratch_file, scratch_folder
 from shapewise.store.items import Things
 from shapewise.store.names import clean_name, known, new_id
@@ -95,24 +96,49 @@ class Models:
         return self.about(about.id)
 
     def tables(self, identifier: str) -> KeptTables:
-        """Return the counts of rows that are kept beside a model; StoreError if there are none."""
+        """Return the counts of rows that are kept beside a model; StoreError if there are none, or if this person may
+        not see the table that they are of."""
+        self._check_rows(identifier)
         return load_tables(self._space.part("models", identifier, "tables"))
 
     def expected(self, identifier: str) -> Floats:
-        """Return what was expected of each row (n,) of an experiment; StoreError if that is not kept."""
+        """Return what was expected of each row (n,) of an experiment; StoreError if that is not kept, or if this person
+        may not see its table."""
+        self._check_rows(identifier)
         return read_expected(self._space.part("models", identifier, "expected"))
+
+    def _check_rows(self, identifier: str) -> None:
+        """Raise DeniedError unless this person may know the rows of a model's table: they may view it, or, once it is
+        deleted, the model is theirs."""
+        model = self._space.thing("models", identifier)
+        table = str(model.about.get("table", ""))
+        if self._space.may("view", "tables", table) or not table:
+            return
+        with self._space.meta.reading() as connection:
+            deleted = records.one(connection, "tables", table, self._space.person.id) is None
+        theirs = model.owner == self._space.person.id or self._space.may("administer")
+        if not (deleted and theirs):
+            raise DeniedError(
+                "What is kept of the rows of this model is for those who may see its table: ask the table's owner to "
+                "share it."
+            )
 
     def about(self, identifier: str) -> ModelAbout:
         """Return the description of a model."""
-        return known(ModelAbout, self._space.thing("models", identifier).about)
+        return self._known(self._space.thing("models", identifier).about)
+
+    def _known(self, kept: dict[str, Any]) -> ModelAbout:
+        """Return a description as this person may read it: the drafts of others are theirs until they are stored."""
+        own = {who: edits for who, edits in kept.get("drafts", {}).items() if who == self._space.person.id}
+        return known(ModelAbout, kept | {"drafts": own})
 
     def listed(self) -> list[ModelAbout]:
         """Return all models, newest first, without those trained on a part of another model's rows."""
-        return self._space.listed("models", lambda kept: known(ModelAbout, kept))[::-1]
+        return self._space.listed("models", self._known)[::-1]
 
     def parts(self, identifier: str) -> list[ModelAbout]:
         """Return the models trained on parts of a model's rows, oldest first."""
-        return self._space.listed("models", lambda kept: known(ModelAbout, kept), identifier) if identifier else []
+        return self._space.listed("models", self._known, identifier) if identifier else []
 
     def set_bands(self, identifier: str, saved: Saved, n_refits: int) -> ModelAbout:
         """Replace a model by the same model with bands."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from gamcore.data.columns import TableError
 from gamcore.io.checks import ModelFileError
+from gamcore.numbers import size
 from gamcore.viz.files.report import to_report
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
@@ -18,7 +19,7 @@ from shapewise.reports.card import card, measure_of_target, names_of_table
 from shapewise.reports.recipes import from_dict
 from shapewise.reports.review import review_of
 from shapewise.scoring.reasons import telling, usual_line
-from shapewise.scoring.score_file import Wanted, row_changes, scoring_estimator, telling_formula, write
+from shapewise.scoring.score_file import MOST_BYTES, Wanted, row_changes, scoring_estimator, telling_formula, write
 from shapewise.scoring.score_rows import ScoreError
 from shapewise.store.atomic_files import in_place_of, read_json, size_of
 from shapewise.store.workspace import StoreError, Workspace
@@ -54,7 +55,11 @@ def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell
 
     def step(share: float) -> None:
         tell(share, "Scoring the rows")
-        space.check_room(size_of(making))  # an exceeded quota is noticed before the disk is full
+        written = size_of(making)
+        if written > MOST_BYTES:
+            raise StoreError(f"The file passes the {size(MOST_BYTES)} that a browser can download: keep fewer columns, "
+                             "or take shorter letters.")  # fmt: skip
+        space.check_room(written)  # an exceeded quota is noticed before the disk is full
 
     model = space.models.about(about["model"])
     names = names_of_table(space, model.table)

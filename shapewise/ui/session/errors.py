@@ -11,7 +11,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from gamcore.data.columns import TableError
 from gamcore.io.checks import ModelFileError
-from shapewise.errors import StoreError
+from shapewise.errors import StoreError, in_words
 from shapewise.ui.session.words import md
 
 log = logging.getLogger(__name__)
@@ -20,8 +20,9 @@ REFUSED = (StoreError, TableError, ModelFileError)
 
 def tell(error: Exception) -> bool:
     """Show what failed on the page; return True, so that Streamlit adds nothing."""
-    if isinstance(error, REFUSED):
-        st.error(md(str(error)), icon=":material/error:")
+    refusal = in_words(error) or error
+    if isinstance(refusal, REFUSED):
+        st.error(md(str(refusal)), icon=":material/error:")
         return True
     number = secrets.token_hex(4)
     log.error("error %s", number, exc_info=error)

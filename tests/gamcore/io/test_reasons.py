@@ -15,7 +15,7 @@ from gamcore import GAMClassifier, GAMRegressor
 from gamcore.data.binning import encode_table
 from gamcore.data.table import Table
 from gamcore.estimators.scorecard import scorecard
-from gamcore.explain.reasons import NO_REASON
+from gamcore.explain.reasons import MOST, NO_REASON
 from gamcore.io import ScoringError, from_json, to_dict, to_json, to_python, to_sql
 from gamcore.io.reasons import for_review, parts_of, tell, with_reasons
 from tests.support.elsewhere import NAME, cells, in_duckdb, in_sqlite, loaded, on_edges, table
@@ -267,3 +267,15 @@ def test_a_card_may_hide_a_feature_without_points(fitted):
     card = scorecard(model, X, y)
     assert "gone" not in {part.feature for part in card.parts}
     assert with_reasons(card, X, 595, sensitive=["gone"]).reasons.each
+
+
+@pytest.mark.parametrize("most", [5, 1_001, 10**6, 10**12])
+def test_more_reasons_than_there_are_cost_nothing(fitted, rows, most):
+    """There are as many columns as reasons, and they are the same again from JSON."""
+    formula, few = told(fitted, most=most), rows.head(50)
+    assert 1 <= formula.reasons.most <= max(len(formula.reasons.each), MOST)
+    all_of_them = tell(told(fitted, most=len(formula.reasons.each)), few)
+    made = tell(formula, few)
+    shared = [name for name in made if name in all_of_them]
+    pd.testing.assert_frame_equal(made[shared], all_of_them[shared])
+    pd.testing.assert_frame_equal(tell(from_json(to_json(formula)), few), made)

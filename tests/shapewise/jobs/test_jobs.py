@@ -10,13 +10,14 @@ import threading
 from copy import copy
 from dataclasses import asdict, replace
 
+import psutil
 import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from shapewise.access.permissions import LOCAL, Person
 from shapewise.access.quotas import Limits
-from shapewise.errors import DeniedError, StoreError
+from shapewise.errors import DeniedError, FullError, StoreError
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
 from shapewise.jobs import scheduler as keeper
@@ -350,3 +351,34 @@ def test_a_job_that_cannot_be_started_says_so(team, monkeypatch):
     run = wait(ann, runs.start(ann, spec, 1))
     assert run.state == "failed"
     assert "no more processes" in run.message
+
+
+@pytest.mark.parametrize("error", [FullError("The disk is full"), OSError("no room"), psutil.NoSuchProcess(1)])
+@pytest.mark.parametrize("also_its_end", [False, True])
+def test_a_job_that_could_not_be_started_is_not_running(team, monkeypatch, error, also_its_end):
+    """Its worker is ended, its slot is free, and it can neither end well nor make anything later."""
+    ann, _, spec = team
+    begun = []
+
+    def fail(path, content):
+        if path.name == "process.json":
+            begun.append(content["pid"])
+            raise error
+        write_json(path, content)
+
+    def fail_to_end(folder, end):
+        raise FullError("The disk is full")
+
+    monkeypatch.setattr(child, "write_json", fail)
+    if also_its_end:
+        monkeypatch.setattr(child.processes, "write_end", fail_to_end)
+    quick = replace(spec, changes={"max_rounds": 5}, preset="fast")
+    run = runs.start(ann, quick, 1)
+    until(lambda: begun)
+    assert not psutil.pid_exists(begun[0])
+    until(lambda: not jobs.ids(ann, "runs", active=True))
+    monkeypatch.undo()
+    if not also_its_end:
+        assert runs.read(ann, run).state == "failed"
+    assert ann.models.listed() == []
+    assert wait(ann, runs.start(ann, quick, 1)).state == "done"  # the slot is free

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gamcore.data.column_names import ColumnNames, Names
 from gamcore.estimators.recourse import recourse
@@ -15,7 +17,10 @@ from gamcore.explain.counterfactuals import Possible
 from gamcore.io.reasons import tell
 from shapewise.reports import file_jobs as packs
 from shapewise.scoring.reasons import (
+    FIELD,
     LETTER,
+    MOST_CELL,
+    MOST_LETTER,
     OPENINGS,
     Telling,
     explained,
@@ -26,7 +31,8 @@ from shapewise.scoring.reasons import (
     usual_line,
     wrong_in,
 )
-from shapewise.scoring.score_file import telling_formula
+from shapewise.scoring.score_file import Wanted, telling_formula, write
+from shapewise.store.atomic_files import size_of
 from shapewise.store.workspace import StoreError
 from shapewise.training.spec import Spec
 from shapewise.training.train import read_all, train
@@ -218,3 +224,43 @@ def test_limits_are_kept_and_hold_for_many_rows(sure):
     assert set(table["feature"]) <= {"balance", "member"}
     again = open_page("rows", model=model.id)
     assert next(one for one in again.multiselect if one.label == "Hold fixed").value == ["age", "plan"]
+
+
+@given(
+    template=st.lists(
+        st.sampled_from(["{c}", "{reasons}", "{none}", "{decision}", "x" * 400, "{", "}"]), max_size=2_000
+    ),
+    size=st.sampled_from([0, 10, 300, 301, 100_000]),
+)
+def test_a_letter_is_bounded_whatever_its_template_names(template, size):
+    fields = fields_of(Names(), {"c": "z" * size}, {"decision": "no", "reasons": "r" * size})
+    assert len(fields["c"]) <= MOST_CELL
+    text = "".join(template)
+    whole = FIELD.sub(lambda match: fields.get(match[1], match[0]), text)
+    made = letter(text, fields)
+    assert len(made) <= MOST_LETTER
+    assert made == (whole if len(whole) <= MOST_LETTER else f"{whole[: MOST_LETTER - 1]}…")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["csv", "parquet", "xlsx"])
+def test_a_quota_holds_while_letters_are_written(sure, kind, monkeypatch):
+    """The file is never far beyond the quota, however long its letters are, and the refusal is in words."""
+    space, _table, model, _ = sure
+    long = space.tables.read(space.models.about(model.id).table)
+    long = long.head(1_300).assign(long="z" * 5_000)
+    table = space.tables.add(long, "long")
+    space.models.set_reasons(model.id, Telling(0.6, letter="{long}" * 500, helps="no").to_dict())
+    estimator = from_saved(space.models.load(model.id))
+    sizes, into = [], space.root / f"letters.{kind}"
+
+    def step(share):
+        sizes.append(size_of(into))
+
+    wanted = Wanted(space, table.id, kind, teller=telling_formula(space, model.id),
+                    letter=telling(space.models.about(model.id), 0.6), names=Names())  # fmt: skip
+    write(wanted, estimator, into, "about", step)
+    assert len(sizes) >= len(long) // 500
+    assert max(np.diff(sizes), default=0) <= 2 * 500 * MOST_LETTER
+    file = pd.read_parquet(into) if kind == "parquet" else None
+    assert file is None or file["letter"].str.len().max() <= MOST_LETTER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from shapewise.store.cleanup import sweep
 from shapewise.store.database import forget
 from shapewise.store.workspace import Workspace
 from shapewise.training import runs
+from shapewise.ui.session import errors
 from tests.support import kills, lost_records
 from tests.support.spaces import LONG, fill, frame, spec_of, until, wait
 
@@ -200,6 +202,20 @@ def test_a_read_only_workspace_says_so(small_disk):
     finally:
         remount(small_disk, "rw")
     assert Workspace(small_disk / "space").tables.listed() == [table]
+
+
+@pytest.mark.parametrize(("number", "words"), [
+    (errno.ENOSPC, "disk of the workspace is full"), (errno.EDQUOT, "disk of the workspace is full"),
+    (errno.EROFS, "cannot be written to"),
+])  # fmt: skip
+def test_a_full_disk_is_told_in_words_wherever_it_is_met(number, words, monkeypatch):
+    """Also where nobody expected it: no page asks for a look at the log because of a disk."""
+    shown = []
+    monkeypatch.setattr(errors.st, "error", lambda text, **_: shown.append(text))
+    assert errors.tell(OSError(number, "as the system calls it"))
+    assert words in shown[0]
+    assert errors.tell(OSError(errno.EIO, "a disk that fails"))
+    assert "Something went wrong (error" in shown[1]
 
 
 def remount(disk, how):

@@ -21,10 +21,14 @@ POLL_SECONDS: Final = 0.5
 GRACE_SECONDS: Final = 15.0
 """Seconds without any worker before a fit ends: a lost one may be replaced."""
 
+ANSWER_SECONDS: Final = 30.0
+"""Seconds that the scheduler has to answer a question; a worker may first have to import the library."""
+
 UNLIMITED: Final = 2.0**33
 """Bytes that a worker counts as having where it has no limit."""
 
 
+NO_ANSWER: Final = "The cluster does not answer: see that its scheduler runs, then try again."
 NO_SCHEDULER: Final = "The cluster's scheduler is gone, or has dropped the work: see that it runs, then train again."
 NO_WORKERS: Final = "All workers of the cluster are gone: start some again, then train again."
 
@@ -51,7 +55,9 @@ class Connection:
         """Raise ClusterError where workers cannot run our tasks: without this version of the library."""
         here = _version()
         try:
-            there = self.client.run(_version, on_error="return")
+            there = self.client.run(_version, on_error="return", callback_timeout=ANSWER_SECONDS)
+        except TimeoutError as error:  # it was connected to, and hangs
+            raise ClusterError(NO_ANSWER) from error
         except OSError as error:
             raise ClusterError(f"The cluster does not answer ({error}): check that its scheduler runs.") from error
         if not there:
@@ -185,22 +191,31 @@ class Connection:
     def workers(self) -> list[tuple[int, float]]:
         """Return the threads and the bytes of memory of each worker; ClusterError where there is none for a while."""
         end = time.monotonic() + GRACE_SECONDS
-        while not (known := self.client.scheduler_info(n_workers=-1)["workers"]):
+        while not (known := self._asked(self.client.scheduler.identity, n_workers=-1)["workers"]):
             if time.monotonic() > end:
                 raise ClusterError(NO_WORKERS if self.is_connected else NO_SCHEDULER)
             time.sleep(POLL_SECONDS)
         return [(int(one["nthreads"]), float(one["memory_limit"] or UNLIMITED)) for one in known.values()]
 
     def who_has(self, futures: Sequence[Any]) -> dict[Any, Sequence[str]]:
-        """Return the workers that have each result."""
-        held: dict[Any, Sequence[str]] = self.client.who_has(list(futures))
+        """Return the workers that have each result; ClusterError where the scheduler does not answer."""
+        held: dict[Any, Sequence[str]] = self._asked(
+            self.client.scheduler.who_has, keys=list({one.key for one in futures})
+        )
         return held
+
+    def _asked(self, question: Callable[..., Any], **of: Any) -> Any:
+        """Return what the scheduler answers; ClusterError where it does not: Dask would wait for ever."""
+        try:
+            return self.client.sync(question, **of, callback_timeout=ANSWER_SECONDS)
+        except (OSError, TimeoutError) as error:
+            raise ClusterError(NO_ANSWER) from error
 
     def stop(self, name: str) -> None:
         """Set an event that tasks look at, if there still is a scheduler."""
         if self.is_connected:
             with suppress(OSError, TimeoutError):
-                self._distributed.Event(name, client=self.client).set()
+                self.client.sync(self.client.scheduler.event_set, name=name, callback_timeout=GRACE_SECONDS)
 
     def listen(self, name: str, hear: Callable[[Any], None]) -> None:
         """Call `hear` with each message of a topic."""

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Iterator
@@ -108,12 +109,20 @@ def _client() -> Any:
     import distributed
 
     library: Any = distributed
+
+    class Prompt(library.Client):  # type: ignore[misc]
+        """Dask waits for ever for the first answer of a scheduler that it has connected to."""
+
+        async def _ensure_connected(self, timeout: float | None = None) -> None:
+            await asyncio.wait_for(super()._ensure_connected(timeout=timeout), 2 * WAIT_SECONDS)
+
     try:
-        return library.Client(address(), timeout=WAIT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError, RuntimeError) as error:  # the last three where certificates are missing
+        return Prompt(address(), timeout=WAIT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError, RuntimeError, MemoryError) as error:
+        # ValueError and the next two where certificates are missing; the last where it announces an endless answer
         raise StoreError(
-            f"The cluster at {address()} does not answer ({error or type(error).__name__}): see that its scheduler "
-            "runs, then try again."
+            f"The cluster at {address()} does not answer ({str(error)[:300] or type(error).__name__}): see that its "
+            "scheduler runs, then try again."
         ) from error
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import pandas as pd
 import pyarrow as pa
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from gamcore.distributed.cluster import OnCluster
 
 
+MOST_PIECE_ROWS: Final = 2**30
+"""Most rows of a piece, which a worker reads into memory at once."""
+
+
 @dataclass(frozen=True)
 class Dataset:
     """The pieces of a dataset. notes : what is changed in reading them."""
@@ -48,6 +52,7 @@ class Dataset:
         place = cluster.check_dataset(url)
         with _refusing():
             pieces = [piece for piece in crew.pieces(place) if isinstance(piece, ParquetPiece)]
+        _check_counts(pieces)
         notes: list[str] = []
         kept = plain_columns(pieces[0].schema, notes, decode=True)
         if len(kept) > MAX_COLUMNS:
@@ -78,11 +83,29 @@ class Dataset:
             below, starts = threshold(asked, rows), starts_of([piece.n_rows for piece in self.pieces])
             parts = crew.sketch(partial(sample_of, below), self.pieces, starts, tell_pieces)
         schema = pa.schema([(column.name, column.kind) for column in first.kept])
+        for piece, start, (table, _) in zip(self.pieces, starts, parts, strict=True):
+            due = sampled_rows(start, start + piece.n_rows, below).size
+            if table.num_rows != due or table.schema.names != schema.names or table.schema.types != schema.types:
+                raise ReaderError(
+                    f"{piece.name}: a worker returned {count(table.num_rows)} rows of the sample, or other columns, "
+                    f"where {count(due)} rows belong: see that all workers read the same files with the same version, "
+                    "then load it again."
+                )
         with Groups(into, schema) as some:
             for table, _ in parts:
                 some.add(table)
         sum((changed for _, changed in parts), Changed()).tell(self.notes)
         return asked, Written(rows, len(schema), int(memory), some.rows)
+
+
+def _check_counts(pieces: Sequence[ParquetPiece]) -> None:
+    """Raise ReaderError where a worker says of a piece that it has a number of rows that none can have."""
+    for piece in pieces:
+        if type(piece.n_rows) is not int or not 0 <= piece.n_rows <= MOST_PIECE_ROWS:
+            raise ReaderError(
+                f"{piece.name}: a worker says that it has {str(piece.n_rows)[:30]} rows, which cannot be: see that all "
+                "workers have the same version, then load it again."
+            )
 
 
 @contextmanager

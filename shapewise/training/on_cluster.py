@@ -18,6 +18,7 @@ from gamcore.boosting.rows import relative_weight
 from gamcore.distributed.pieces import PIECE_ROWS, naming, read, starts_of
 from gamcore.estimators.gam import Estimator
 from gamcore.types import Bools
+from shapewise.errors import StoreError
 from shapewise.ingest.dataset import shown_pieces
 from shapewise.ingest.dataset_pieces import ShownPiece
 from shapewise.store.batches import count_rows
@@ -80,7 +81,13 @@ def _coded_there(place: ClusterPlace, made: Prepared, callback: Callback | None)
     pieces = shown_pieces(place.space, place.table, place.crew, list(made.like.columns), spec.codes_of(place.table))
     starts = starts_of([piece.n_rows for piece in pieces])
     parts, notes = place.crew.keep(partial(_code, made.coder), pieces, starts, tell)
-    return parts, sum(notes, Noted.nothing(len(made.coder.bins)))
+    noted = sum(notes, Noted.nothing(len(made.coder.bins)))
+    if parts.n_rows != noted.counts["training"]:
+        raise StoreError(
+            "The workers of the cluster do not agree on how many rows there are: see that all have the same version, "
+            "then train again."
+        )
+    return parts, noted
 
 
 def _code(coder: RowCoder, first: int, piece: ShownPiece) -> tuple[PartInMemory, Noted]:

@@ -14,7 +14,7 @@ import streamlit as st
 
 from shapewise.access.quotas import is_shared
 from shapewise.places import PAGES
-from shapewise.ui.session import deployment, errors, sidebar, signin, state
+from shapewise.ui.session import deployment, errors, sidebar, signin, slow_disk, state
 
 ASSETS = Path(__file__).parents[1] / "assets"
 RUNS_UNDER_APP = "_menu_is_set"
@@ -56,7 +56,8 @@ def navigation() -> Any:
     menu, default = _menu(), st.Page(_go_home, title="Shapewise", default=True, visibility="hidden")
     team = {"Team": [_page("people", "People", "group")]}
     try:
-        person = state.workspace().person
+        space = state.workspace()
+        person, seconds = space.person, slow_disk.wait_for(space)
     except errors.REFUSED:  # no page would work: only the error can be shown, at whatever address
         st.navigation(menu | team | {"Start": [default]}, position="hidden")
         raise
@@ -64,6 +65,7 @@ def navigation() -> Any:
         menu |= team
     page = st.navigation(menu | {"Start": [default]}, position="hidden")
     sidebar.show(menu)
+    slow_disk.say(seconds)
     if is_shared():
         signin.menu(person)
     return page

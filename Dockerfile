@@ -1,5 +1,7 @@
 # Shapewise for a team: see docs/deploy/deployment.md for what must be set before it starts.
-FROM python:3.13-slim
+# A release names the base by its digest (docs/contribute/releasing.md); between releases it is the newest of its tag.
+ARG BASE=python:3.13-slim
+FROM ${BASE}
 
 RUN useradd --create-home --uid 10001 shapewise
 WORKDIR /app

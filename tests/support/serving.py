@@ -26,6 +26,10 @@ WAIT_MS = 180_000
 PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
 SWITCHES = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync")
 
+CALM = {"reduced_motion": "reduce"}
+"""For visitors whose steps are tested, not timed: Streamlit's fades and shimmers, drawn without a graphics card, take a
+quarter of a browser's time."""
+
 
 def browser_path() -> str | None:
     """Return the path of the first Chromium on this machine, if any."""
@@ -114,9 +118,8 @@ def browsing(path: str) -> Iterator[Any]:
 
 
 def window(browser: Any, **options: Any) -> Any:
-    """Return a separate browser context with a timeout long enough for a busy machine. Its visitor prefers reduced
-    motion: drawing Streamlit's fades and shimmers without a graphics card takes a quarter of a browser's time."""
-    context = browser.new_context(reduced_motion="reduce", **options)
+    """Return a separate browser context with a timeout long enough for a busy machine."""
+    context = browser.new_context(**options)
     context.set_default_timeout(WAIT_MS)
     return context
 
@@ -137,7 +140,7 @@ def settle(page: Any) -> None:
 def opened(chromium: Any, server: Server, **options: Any) -> Iterator[Any]:
     """A page of a separate visitor; it fails its test where the browser's console shows an error, but for the health
     probes of deep links."""
-    context = window(chromium, base_url=server.ready(), **options)
+    context = window(chromium, base_url=server.ready(), **CALM, **options)
     page, errors = context.new_page(), []
     page.on("console", lambda m: errors.append(f"{m.text} {m.location.get('url')}") if m.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(str(error)))

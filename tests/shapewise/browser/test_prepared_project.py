@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shapewise.decisions import boards
-from tests.support.serving import settle, window
+from tests.support.serving import CALM, settle, window
 from tests.support.steps import in_sight, press, row
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -168,7 +168,7 @@ def test_a_colleague_sees_the_same_model_table_and_feature(chromium, reader, ren
     row(reader, 2)
     reader.wait_for_url("**feature=*")
     mine = seen(reader)
-    context = window(chromium, viewport={"width": 1440, "height": 900})
+    context = window(chromium, viewport={"width": 1440, "height": 900}, **CALM)
     theirs = context.new_page()
     theirs.goto(reader.url)
     assert seen(theirs) == mine

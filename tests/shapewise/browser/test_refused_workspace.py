@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shapewise.store.workspace import Workspace
-from tests.support.serving import serving, settle, window
+from tests.support.serving import CALM, serving, settle, window
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -18,7 +18,7 @@ def test_every_address_says_why_and_no_more(chromium, tmp_path):
     space.tables.listed()
     (space.root / "meta.sqlite").write_bytes(b"not records" * 1000)
     with serving(space.root) as address:  # its log has the refusal, with a traceback
-        page = window(chromium, base_url=address).new_page()
+        page = window(chromium, base_url=address, **CALM).new_page()
         for path in PATHS:
             page.goto(path)
             settle(page)

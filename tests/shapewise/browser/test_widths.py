@@ -12,7 +12,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
 from tests.support.measuring import faults_at_rest
 from tests.support.places import ROOT
-from tests.support.serving import settle, window
+from tests.support.serving import CALM, settle, window
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -54,7 +54,7 @@ def addresses(space):
 
 def test_every_text_keeps_to_its_place(chromium, server, addresses):
     faults = []
-    context = window(chromium, base_url=server.ready())
+    context = window(chromium, base_url=server.ready(), **CALM)
     page = context.new_page()
     for name, address in addresses.items():
         page.goto(address)

@@ -12,7 +12,7 @@ import pytest
 
 from shapewise.store import people
 from shapewise.store.workspace import Workspace
-from tests.support.serving import Server, answers, free_port, settle, sound, window
+from tests.support.serving import CALM, Server, answers, free_port, settle, sound, window
 
 pytest.importorskip("playwright.sync_api")
 for needed in ("authlib", "httpx", "oidc_provider_mock"):
@@ -66,7 +66,7 @@ def server(tmp_path_factory, provider):
 
 @pytest.fixture
 def page(chromium, server):
-    context = window(chromium, base_url=server.address, viewport={"width": 1280, "height": 900})
+    context = window(chromium, base_url=server.address, viewport={"width": 1280, "height": 900}, **CALM)
     yield context.new_page()
     context.close()
 

@@ -15,7 +15,7 @@ from shapewise.store.workspace import Workspace
 from shapewise.training import runs
 from shapewise.training.train import train
 from tests.support.proxies import proxy
-from tests.support.serving import Server, settle, sound, window
+from tests.support.serving import CALM, Server, settle, sound, window
 from tests.support.spaces import frame, spec_of
 
 pytest.importorskip("playwright.sync_api")
@@ -42,7 +42,7 @@ def server(tmp_path_factory):
 def person(chromium, server, name, secret=SECRET):
     """A browser of somebody whom the proxy names."""
     headers = {"X-Proxy-Secret": secret} | ({"X-Forwarded-Email": name} if name else {})
-    context = window(chromium, viewport={"width": 1280, "height": 1400})
+    context = window(chromium, viewport={"width": 1280, "height": 1400}, **CALM)
     page = context.new_page()
     with proxy(int(server.address.rpartition(":")[2]), headers) as address:
 

@@ -91,7 +91,7 @@ def plain_columns(
 ) -> list[ArrowColumn]:
     """Return the columns with plain values, under clean names.
 
-    pictures : those of which `not_text` says that their bytes are none. decode : write categories out as values."""
+    pictures : those of bytes that are not to be read as text. decode : write categories out as values."""
     kept, left = [], dict[str, list[str]]()
     for place, column in enumerate(schema):
         kind = plain_kind(column.type)
@@ -117,7 +117,7 @@ def plain_columns(
 
 def _why_left_out(kind: pa.DataType) -> str:
     if holds_bytes(kind):
-        return "hold bytes that are not text"
+        return "hold bytes"
     if pa.types.is_nested(kind):
         return "do not hold one plain value per cell"
     if pa.types.is_duration(kind) or pa.types.is_interval(kind):

@@ -22,7 +22,7 @@ from gamcore.distributed.pieces import ParquetPiece, starts_of
 from gamcore.numbers import count
 from shapewise.access import cluster
 from shapewise.errors import StoreError
-from shapewise.ingest.arrow_types import Changed, plain_columns
+from shapewise.ingest.arrow_types import Changed, holds_bytes, plain_columns
 from shapewise.ingest.common import MAX_COLUMNS, ReaderError
 from shapewise.ingest.dataset_pieces import PlainPiece, ShownPiece, bytes_of, sample_of
 from shapewise.ingest.writer import Groups, Tell, Written, sample_size, sampled_rows, threshold
@@ -54,7 +54,9 @@ class Dataset:
             pieces = [piece for piece in crew.pieces(place) if isinstance(piece, ParquetPiece)]
         _check_counts(pieces)
         notes: list[str] = []
-        kept = plain_columns(pieces[0].schema, notes, decode=True)
+        schema = pieces[0].schema
+        unread = {column.name for column in schema if holds_bytes(column.type)}  # a dataset is not read here to judge
+        kept = plain_columns(schema, notes, unread, decode=True)
         if len(kept) > MAX_COLUMNS:
             raise ReaderError(
                 f"The dataset has {count(len(kept))} columns, more than {count(MAX_COLUMNS)}: drop some first."

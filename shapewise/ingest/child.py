@@ -42,7 +42,9 @@ def load(job: dict[str, Any], into: Path, tell: Reporter) -> dict[str, Any]:
             partial(write_text, into=into, limit=limit, tell=tell)
         )
     else:
-        written = _write_whole(f"table{kind}", source.read_bytes(), into, limit, notes, tell)
+        loaded = read_file(f"table{kind}", source.read_bytes(), tell)
+        notes.extend(loaded.notes)
+        written = _write_whole(loaded.frame, into, limit)
     return {"rows": written.rows, "columns": written.columns, "memory": written.memory, "sampled": written.sampled,
             "notes": notes}  # fmt: skip
 
@@ -60,11 +62,8 @@ def write_text(typed: Typed, into: Path, limit: int, tell: Tell) -> Written:
     return write(typed.batches, typed.schema, typed.rows, sample=sample, into=into, tell=tell, share=typed.share)
 
 
-def _write_whole(name: str, data: bytes, into: Path, limit: int, notes: list[str], tell: Tell) -> Written:
-    """Read a file of moderate size and write its table, with a sample if a caller's limit is small."""
-    loaded = read_file(name, data, tell)
-    notes.extend(loaded.notes)
-    frame = loaded.frame
+def _write_whole(frame: pd.DataFrame, into: Path, limit: int) -> Written:
+    """Write a table of moderate size, with a sample if a caller's limit is small."""
     memory = int(frame.memory_usage(deep=True, index=False).sum())
     _write(frame, into / "table.parquet")
     sampled = 0

@@ -93,7 +93,8 @@ def _look_at(path: Path, keys: dict[str, Any]) -> FilePart:
         check_ratio(memory, path.stat().st_size)
         first = next(file.iter_batches(LOOK_ROWS), None)
         pictures = not_text(first) if first is not None else set()
-        return FilePart(path, keys, file.metadata.num_rows, memory, file.schema_arrow, pictures)
+        rows, schema = file.metadata.num_rows, file.schema_arrow
+        return FilePart(path, keys, rows, memory, schema=schema, pictures=pictures)
 
 
 def _common(parts: list[FilePart], keys: pa.Schema, notes: list[str]) -> pa.Schema:

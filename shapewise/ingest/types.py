@@ -308,11 +308,11 @@ def _either(cell: str, writing: str, sign: str, said: str) -> str:
     """Return what is said of numbers that could be read in two ways."""
     ways = ("decimal commas", "thousands separators" if "," in cell else "")
     here, there = (
-        amounts.values(pa.array([cell]), way, sign)[0][0].as_py()
+        str(amounts.values(pa.array([cell]), way, sign)[0][0].as_py()).removesuffix(".0")
         for way in (writing, next(way for way in ways if way != writing))
     )
     said = said or "numbers with decimal points"
-    return f"{said}, so {cell[:20]!r} is {here:.15g} here and not {there:.15g}"  # house: a cell, not a statistic
+    return f"{said}, so {cell[:20]!r} is {here} here and not {there}"
 
 
 def code(digits: pa.Array) -> str:

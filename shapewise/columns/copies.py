@@ -110,7 +110,7 @@ def _counted(table: Table, of: str, name: str, sampled: bool) -> Finding | None:
 
 def _cut(table: Table, names: list[str], numbers: list[str], part: Table, sampled: bool) -> dict[str, Finding]:
     """Return the columns that are a number cut into classes."""
-    found: dict[str, Finding] = {}
+    cuts: dict[str, Finding] = {}
     ordered = {of: (order, values[order]) for of in numbers
                for values in [_values(part, of)] for order in [np.argsort(values, kind="stable")]}  # fmt: skip
     for name in names:
@@ -118,15 +118,15 @@ def _cut(table: Table, names: list[str], numbers: list[str], part: Table, sample
         if not 2 <= len(levels) <= MOST_CLASSES:
             continue
         for of, (order, values) in ordered.items():
-            if of == name or of in found or not in_runs(codes[order], values, len(levels)):
+            if of == name or of in cuts or not in_runs(codes[order], values, len(levels)):
                 continue
             whole, classes = pd.factorize(_values(table, name), use_na_sentinel=True)
             numbers_of = _values(table, of)
             by_value = np.argsort(numbers_of, kind="stable")
             if in_runs(whole[by_value], numbers_of[by_value], len(classes)):
-                found[name] = Finding("cut", name, n=len(table), distinct=len(classes), of=of, sampled=sampled)
+                cuts[name] = Finding("cut", name, n=len(table), distinct=len(classes), of=of, sampled=sampled)
                 break
-    return found
+    return cuts
 
 
 def in_runs(codes: Ints, values: Floats, classes: int) -> bool:

@@ -94,8 +94,8 @@ def _with_copies(table: Table, reports: list[ColumnReport], sampled: bool) -> li
     part = table if len(table) <= SAMPLE_ROWS else Table(table.frame.sample(SAMPLE_ROWS, random_state=0))
     names = [r.name for r in reports if r.kind is not None and r.role == "feature"]
     copied = copies(table, names, part, sampled)
-    return [replace(r, role="leave out" if found.cure else r.role, findings=(*r.findings, found))
-            if (found := copied.get(r.name)) else r for r in reports]  # fmt: skip
+    return [replace(r, role="leave out" if copy.cure else r.role, findings=(*r.findings, copy))
+            if (copy := copied.get(r.name)) else r for r in reports]  # fmt: skip
 
 
 def find_task(frame: pd.DataFrame, candidates: list[str]) -> str | None:
@@ -141,15 +141,18 @@ def _examine(table: Table, column: str, rows: int) -> ColumnReport:
         distinct = int(present.nunique())
     except (TableError, TypeError) as error:  # cells that cannot be compared, such as lists
         why = str(error) if isinstance(error, TableError) else "its cells are not single values: flatten or drop it"
-        return ColumnReport(str(series.name), None, "cannot be used", missing, 0, [], example, "leave out",
-                            (Finding("unusable", column, said=why),))  # fmt: skip
+        return ColumnReport(
+            name=str(series.name), kind=None, why="cannot be used", missing=missing, distinct=0, histogram=[],
+            example=example, role="leave out", findings=(Finding("unusable", column, said=why),),
+        )  # fmt: skip
     findings = tuple(_findings(series, kind, distinct, rows))
     roles = [ROLES_OF_CURES[f.cure] for f in findings if f.cure in ROLES_OF_CURES and not _is_partly(f)]
     role = "id" if any(f.kind == "id" for f in findings) else next(iter(roles), "feature")
     example = ", ".join(_shown(value) for value in present.unique()[:3])
     return ColumnReport(
-        str(series.name), kind, _why(series, kind), missing, distinct, histogram, example, role, findings
-    )
+        name=str(series.name), kind=kind, why=_why(series, kind), missing=missing, distinct=distinct,
+        histogram=histogram, example=example, role=role, findings=findings,
+    )  # fmt: skip
 
 
 def _is_partly(finding: Finding) -> bool:

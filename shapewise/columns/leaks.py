@@ -142,11 +142,11 @@ def leaks(of: pd.DataFrame | Table, target: str, positive: list[str] | None, fea
     outcome, whole = (_outcome(frame.frame[target], positive) for frame in (part, table))
     reasons: dict[str, Leak] = {}
     for name, kind in kinds.items():
-        found = _of(part, name, kind, outcome)
-        if found is not None and len(part) < len(table):
-            found = _of(table, name, kind, whole)  # what is said holds for all rows
-        if found is not None:
-            reasons[name] = found
+        leak = _of(part, name, kind, outcome)
+        if leak is not None and len(part) < len(table):
+            leak = _of(table, name, kind, whole)  # what is said holds for all rows
+        if leak is not None:
+            reasons[name] = leak
     if positive is None:
         numbers = [
             name for name, kind in kinds.items() if kind == "number" and not (name in reasons and reasons[name].sure)

@@ -101,7 +101,7 @@ def roles_of(
     free = [r for r in reports if r.name not in own]
     settle("arm", arms_found.likely(table, [r for r in free if given[r.name] == "feature"]))
     usable = [r for r in free if r.kind not in (None, "date") and r.distinct > 1 and r.name not in computed
-              and (given[r.name] in ("feature", "task") or _is_copy(r))]  # fmt: skip
+              and not r.has("days") and (given[r.name] in ("feature", "task") or _is_copy(r))]  # fmt: skip
     targets = targets_found.likely(usable, name)
     settle("target", targets)
     known = [column for column, role in given.items() if role == "target"]

@@ -1,4 +1,4 @@
-"""Which column people will want to predict: what its name says, where it stands, what it holds, and what goes with it.
+"""Which column people will want to predict: what its name says, where it stands, and what it holds.
 
 Each piece of evidence has a weight. The weights were set on half of the labelled tables of `benchmarks/wild/labels.csv`
 and measured on the other half (`python -m benchmarks.wild.guesses`).
@@ -53,8 +53,8 @@ WEIGHTS: Final[dict[str, tuple[float, str]]] = {
     "ends": (1.5, "{word} is how it may end"),
     "latest": (0.75, "{word} is the latest year of it"),
     "table": (0.75, "the table is called after it"),
-    "first": (1.0, "it comes first"),
-    "last": (1.25, "it comes last"),
+    "first": (1.0, "it comes first of those that may be"),
+    "last": (1.25, "it comes last of those that may be"),
     "end": (0.5, "it is the last column"),
     "yes or no": (-0.25, ""),
     "given": (-1.0, ""),
@@ -85,17 +85,18 @@ NAMED: Final = frozenset({"asked", "fate", "amount", "ends", "latest", "table"})
 def likely(reports: Sequence[ColumnReport], name: str = "") -> list[Guess]:
     """Return the columns that may be the target, the likeliest first. reports : of those that can be. name : of the
     table."""
-    found = evidence(reports, name)
+    by_column = evidence(reports, name)
     scored = {
-        column: sum(WEIGHTS[kind][0] * strength for kind, (strength, _) in of.items()) for column, of in found.items()
+        column: sum(WEIGHTS[kind][0] * strength for kind, (strength, _) in of.items())
+        for column, of in by_column.items()
     }
     ranked = sorted(scored, key=lambda column: -scored[column])
     guesses = []
     for k, column in enumerate(ranked):
         following = scored[ranked[k + 1]] if k + 1 < len(ranked) else -math.inf
-        least = SURE if NAMED & found[column].keys() else SURE_BY_PLACE
+        least = SURE if NAMED & by_column[column].keys() else SURE_BY_PLACE
         sure = k == 0 and scored[column] - following >= least
-        guesses.append(Guess("target", column, round(scored[column], 3), _why(found[column]), sure))
+        guesses.append(Guess("target", column, round(scored[column], 3), _why(by_column[column]), sure))
     return guesses
 
 
@@ -115,7 +116,7 @@ def evidence(reports: Sequence[ColumnReport], name: str = "") -> dict[str, dict[
     years = in_years(names)
     latest = {stem: max(year for other, (same, year) in years.items() if same == stem) for stem, _ in years.values()}
     titled = set(words_in(name))
-    found: dict[str, dict[str, tuple[float, str]]] = {}
+    by_column: dict[str, dict[str, tuple[float, str]]] = {}
     for r in reports:
         of = _named(r, names, words)
         dummy = r.distinct == 2 and DUMMY.fullmatch(r.name) is not None
@@ -130,13 +131,13 @@ def evidence(reports: Sequence[ColumnReport], name: str = "") -> dict[str, dict[
             "many levels": r.kind == "category" and r.distinct > MOST_LEVELS,
             "few numbers": r.kind == "number" and 2 < r.distinct <= FEW_NUMBERS and not NAMED & of.keys(),
         }  # fmt: skip
-        found[r.name] = of | {kind: (1.0, "") for kind, holds in said.items() if holds}
-    open_ones = [name for name in names if not AGAINST & found[name].keys()] or names
+        by_column[r.name] = of | {kind: (1.0, "") for kind, holds in said.items() if holds}
+    open_ones = [name for name in names if not AGAINST & by_column[name].keys()] or names
     for kind, column in (("first", open_ones[0]), ("last", open_ones[-1])) if names else ():
-        found[column][kind] = (1.0, "")
+        by_column[column][kind] = (1.0, "")
     if names:
-        found[names[-1]]["end"] = (1.0, "")
-    return found
+        by_column[names[-1]]["end"] = (1.0, "")
+    return by_column
 
 
 def _named(report: ColumnReport, names: Sequence[str], words: Counter[str]) -> dict[str, tuple[float, str]]:

@@ -61,11 +61,11 @@ def _show(table: TableAbout, column: str, words: str, label: str, act: Act) -> N
         st.rerun()
 
 
-def _line(table: TableAbout, found: Finding, report: ColumnReport, roles: Roles) -> tuple[str, str, str, Act] | None:
+def _line(table: TableAbout, finding: Finding, report: ColumnReport, roles: Roles) -> tuple[str, str, str, Act] | None:
     """Return a finding's column and words, what the press is called, and what it does; None where nothing can be
     done."""
-    tables, name = state.workspace().tables, found.column
-    match found.cure:
+    tables, name = state.workspace().tables, finding.column
+    match finding.cure:
         case "leave out" | "group":
             learnt = roles.by_column[name] == "feature"
             role = report.role if report.role != "feature" else "leave out"
@@ -75,16 +75,16 @@ def _line(table: TableAbout, found: Finding, report: ColumnReport, roles: Roles)
                 else "Use as a feature"
             )
             chosen = (None if report.role == role else role) if learnt else "feature"
-            return name, found.words(), label, partial(tables.change_roles, table.id, {name: chosen})
+            return name, finding.words(), label, partial(tables.change_roles, table.id, {name: chosen})
         case "levels":
             as_levels = table.as_levels.get(name, report.as_levels)
             label = "Read as a number" if as_levels else "Read as levels"
             yes = False if as_levels else None
-            return name, found.words(), label, partial(tables.read_as_levels, table.id, name, yes)
+            return name, finding.words(), label, partial(tables.read_as_levels, table.id, name, yes)
         case "as missing":
-            return name, found.words(), "Read as missing", partial(_set_missing, table, name, found.values)
+            return name, finding.words(), "Read as missing", partial(_set_missing, table, name, finding.values)
         case "as dates":
-            return name, found.words(), "Read as dates", partial(_read_as_days, table, name)
+            return name, finding.words(), "Read as dates", partial(_read_as_days, table, name)
     return None
 
 

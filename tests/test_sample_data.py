@@ -14,9 +14,9 @@ from sample_data import generate
 from sample_data.choice import PLANS, plan_scores
 from sample_data.claims import SHAPE, claim_rate, claim_size
 from sample_data.spend import DISPERSION, POWER, delivery_quantile, delivery_scale, mean_spend
-from shapewise.columns.doctor import examine
-from shapewise.columns.leaks import leaks
 from shapewise.columns.roles import roles_of
+from shapewise.ingest.doctor import examine
+from shapewise.ingest.leaks import leaks
 from shapewise.ingest.read import read_file
 from shapewise.ui.data.loading import CARDS
 

@@ -13,9 +13,9 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.estimators.presets import PRESETS
 from gamcore.types import Bools
-from shapewise.columns.doctor import ColumnReport
-from shapewise.columns.leaks import leaks
 from shapewise.columns.roles import Roles, roles_of
+from shapewise.ingest.doctor import ColumnReport
+from shapewise.ingest.leaks import leaks
 from shapewise.store.workspace import TableAbout, clean_name
 from shapewise.training import goals
 from shapewise.training.cost import estimate

@@ -13,9 +13,9 @@ from scipy.stats import chi2, kruskal
 from gamcore.data.columns import read_numbers, read_present_texts
 from gamcore.data.table import Table
 from gamcore.types import Ints
-from shapewise.columns.doctor import ColumnReport
 from shapewise.columns.guesses import Guess
-from shapewise.columns.name_words import ARMS, CONTROLS, MAYBE_ARMS, OUTCOMES, shares_word, words_in, words_of
+from shapewise.ingest.doctor import ColumnReport
+from shapewise.ingest.name_words import ARMS, CONTROLS, MAYBE_ARMS, OUTCOMES, shares_word, words_in, words_of
 
 MOST_LEVELS: Final = 12
 MOST_ROWS: Final = 20_000

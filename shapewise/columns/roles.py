@@ -18,9 +18,9 @@ from gamcore.data.columns import read_numbers
 from gamcore.data.table import Table
 from gamcore.numbers import percent
 from shapewise.columns import arms_found, targets_found
-from shapewise.columns.doctor import ColumnReport
 from shapewise.columns.guesses import Guess, Question
-from shapewise.columns.name_words import BEFORE, EXPOSURES, MAYBE_EXPOSURES, OUTCOMES, shares_word, words_of
+from shapewise.ingest.doctor import ColumnReport
+from shapewise.ingest.name_words import BEFORE, EXPOSURES, MAYBE_EXPOSURES, OUTCOMES, shares_word, words_of
 
 Role = Literal[
     "feature", "target", "outcome", "arm", "exposure", "id", "group", "time", "task", "weight", "leave out",

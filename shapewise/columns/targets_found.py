@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from shapewise.columns.doctor import ColumnReport
 from shapewise.columns.guesses import Guess
-from shapewise.columns.name_words import (
+from shapewise.ingest.doctor import ColumnReport
+from shapewise.ingest.name_words import (
     AMOUNTS,
     ARMS,
     ASKED,

@@ -12,12 +12,12 @@ import streamlit as st
 from gamcore.data.column_names import ColumnNames, Names
 from gamcore.data.columns import TableError
 from gamcore.numbers import count
-from shapewise.columns.doctor import ColumnReport
-from shapewise.columns.findings import Finding
 from shapewise.columns.formula import FormulaError
 from shapewise.columns.roles import Roles
 from shapewise.columns.steps import Retyped, StepError
 from shapewise.columns.stored import steps_of
+from shapewise.ingest.doctor import ColumnReport
+from shapewise.ingest.findings import Finding
 from shapewise.ingest.types import COMPACT_DATE
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training import derived

@@ -15,12 +15,12 @@ from gamcore.decide.experiment_plan import ExperimentError, MetricRole
 from gamcore.decide.experiment_readout import COUNTS
 from gamcore.decide.strategies import StrategySet
 from shapewise.columns.arms_found import control_among
-from shapewise.columns.name_words import CONTROLS
 from shapewise.decisions import guided_example as example
 from shapewise.decisions.arm_tests import possible_arms
 from shapewise.decisions.boards import Board
 from shapewise.decisions.plan_and_outcome import RULES
 from shapewise.decisions.plans import shares_of
+from shapewise.ingest.name_words import CONTROLS
 from shapewise.ui.decide import roles
 from shapewise.ui.decide.arms import planned_shares
 from shapewise.ui.session import state

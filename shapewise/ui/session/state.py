@@ -34,8 +34,8 @@ from gamcore.model.scales import Scale
 from gamcore.viz.plots import Mode
 from shapewise import patience
 from shapewise.access.permissions import Action, Person
-from shapewise.columns.doctor import ColumnReport, examine
 from shapewise.columns.roles import Roles, roles_of
+from shapewise.ingest.doctor import ColumnReport, examine
 from shapewise.jobs.scheduler import keeper
 from shapewise.reports.card import card as full_card
 from shapewise.reports.card import described, line, names_of_table, target, unit_of_effect

@@ -6,9 +6,9 @@ from typing import Final
 
 import streamlit as st
 
-from shapewise.columns.doctor import CANNOT_KNOW, ColumnReport
-from shapewise.columns.leaks import Leak, leaks
 from shapewise.columns.roles import Role
+from shapewise.ingest.doctor import CANNOT_KNOW, ColumnReport
+from shapewise.ingest.leaks import Leak, leaks
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md

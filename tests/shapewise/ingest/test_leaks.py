@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from gamcore.data.table import as_table
-from shapewise.columns.copies import copies
-from shapewise.columns.doctor import examine
-from shapewise.columns.leaks import leaks
 from shapewise.columns.roles import roles_of
+from shapewise.ingest.copies import copies
+from shapewise.ingest.doctor import examine
+from shapewise.ingest.leaks import leaks
 from tests.support.places import DATA
 from tests.support.refuting import holds, leak_holds
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from gamcore.data.table import Table
-from shapewise.columns.doctor import examine
-from shapewise.columns.leaks import leaks
 from shapewise.columns.roles import ONCE, roles_of
+from shapewise.ingest.doctor import examine
+from shapewise.ingest.leaks import leaks
 from tests.support.refuting import holds, leak_holds
 
 N = 400

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from gamcore.data.table import Table
-from shapewise.columns.doctor import HISTOGRAM_BARS, examine
-from shapewise.columns.leaks import leaks
 from shapewise.columns.roles import roles_of
+from shapewise.ingest.doctor import HISTOGRAM_BARS, examine
+from shapewise.ingest.leaks import leaks
 
 
 def frame(n=400):

@@ -20,7 +20,7 @@ from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, rea
 from gamcore.data.table import Table, as_table
 from gamcore.numbers import count, exact, fixed
 from gamcore.types import Bools, Floats, Ints
-from shapewise.columns.copies import MOST_CLASSES, in_runs
+from shapewise.ingest.copies import MOST_CLASSES, in_runs
 
 SAMPLE_ROWS: Final = 20_000
 LEAK_AUC: Final = 0.999

@@ -39,6 +39,9 @@ MAIN: Final = re.compile(
     rb"|ms-powerpoint\.(presentation|template)\.macroEnabled)\.main\+xml"
 )
 PRESENTATION: Final = b"application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml"
+ELEMENTS: Final = "{*}*"
+"""All elements, without comments."""
+
 TYPES: Final = "[Content_Types].xml"
 REFERENCE: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
@@ -110,31 +113,33 @@ def _kept(parts: dict[str, bytes]) -> dict[str, bytes]:
     for name in [name for name in kept if name.lower().endswith(".rels")]:
         tree = _tree(kept[name])
         source = posixpath.join(posixpath.dirname(posixpath.dirname(name)), posixpath.basename(name)[: -len(".rels")])
-        count += len(tree)
+        links = list(tree.iterchildren(ELEMENTS))
+        count += len(links)
         if count > MOST_RELATIONSHIPS:
             raise TemplateError("The template has too many links between its parts: keep its master and layouts only.")
         gone = set()
-        for link in tree:
+        for link in links:
             if not _may_stay(link, posixpath.dirname(source), names):
                 gone.add(link.get("Id"))
                 tree.remove(link)
         if gone:
             kept[name] = _written(tree)
             if source in kept:
-                kept[source] = _without(kept[source], gone - {link.get("Id") for link in tree})
+                kept[source] = _without(kept[source], gone - {link.get("Id") for link in tree.iterchildren(ELEMENTS)})
     known = {name.lower() for name in names}
-    for entry in types:
-        of = entry.get("PartName", f"/{TYPES}")[1:]
-        if of.lower() not in known or not KEPT.fullmatch(entry.get("ContentType", "")):
+    for entry in list(types):
+        of = (entry.get("PartName") or f"/{TYPES}")[1:]
+        if of.lower() not in known or not KEPT.fullmatch(entry.get("ContentType") or ""):
             types.remove(entry)
     return kept | {TYPES: _written(types)}
 
 
 def _types(tree: Any) -> Callable[[str], str]:
     """Return what gives the content type of a part by its name."""
-    by_name = {entry.get("PartName", "")[1:].lower(): entry.get("ContentType", "") for entry in tree}
+    entries = list(tree.iterchildren(ELEMENTS))
+    by_name = {entry.get("PartName", "")[1:].lower(): entry.get("ContentType", "") for entry in entries}
     by_end = {
-        entry.get("Extension", "").lower(): entry.get("ContentType", "") for entry in tree if entry.get("Extension")
+        entry.get("Extension", "").lower(): entry.get("ContentType", "") for entry in entries if entry.get("Extension")
     }
     return lambda name: by_name.get(name.lower()) or by_end.get(name.rpartition(".")[2].lower(), "")
 

@@ -27,6 +27,7 @@ from shapewise.store.database import job
 from shapewise.store.workspace import Workspace
 from shapewise.training import runs
 from shapewise.training.cost import Estimate
+from tests.support.gears import mostly_slow
 from tests.support.places import ROOT
 from tests.support.spaces import LONG, frame, spec_of, until, wait
 
@@ -354,7 +355,7 @@ def test_a_job_that_cannot_be_started_says_so(team, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [FullError("The disk is full"), OSError("no room"), psutil.NoSuchProcess(1)])
-@pytest.mark.parametrize("also_its_end", [False, True])
+@pytest.mark.parametrize("also_its_end", mostly_slow([False, True], 1))
 def test_a_job_that_could_not_be_started_is_not_running(team, monkeypatch, error, also_its_end):
     """Its worker is ended, its slot is free, and it can neither end well nor make anything later."""
     ann, _, spec = team

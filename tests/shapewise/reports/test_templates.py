@@ -23,6 +23,7 @@ from shapewise.reports import recipes, templates
 from shapewise.reports.review import review_of
 from shapewise.store.workspace import StoreError
 from tests.support import kinds
+from tests.support.gears import mostly_slow
 
 
 def saved(show):
@@ -180,7 +181,9 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize("target", ELSEWHERE)
-@pytest.mark.parametrize("kind", [b"image", b"oleObject", b"hyperlink", b"slideLayout", b"attachedTemplate"])
+@pytest.mark.parametrize(
+    "kind", mostly_slow([b"image", b"oleObject", b"hyperlink", b"slideLayout", b"attachedTemplate"], 1)
+)
 def test_nothing_of_a_template_leads_elsewhere(kind, target):
     data = with_links(house(), LINK % (kind, target, b' TargetMode="External"'))
     shown = PICTURE % b'r:link="rIdx0"'
@@ -204,7 +207,7 @@ CODE = {
 
 
 @pytest.mark.parametrize("name", ["ppt/foo.dat", "ppt/foo.xml", "ppt/media/foo.png", "ppt/slideLayouts/foo.bin"])
-@pytest.mark.parametrize("kind", CODE)
+@pytest.mark.parametrize("kind", mostly_slow(list(CODE), 2))
 def test_code_and_files_in_a_template_stay_behind_whatever_they_are_called(kind, name):
     data = with_type(with_part(house(), name, b"what may run"), name, kind)
     data = with_links(data, LINK % (CODE[kind], b"/" + name.encode(), b""))
@@ -214,6 +217,14 @@ def test_code_and_files_in_a_template_stay_behind_whatever_they_are_called(kind,
     assert b"what may run" not in held
     assert b"ridx0" not in held
     assert kind.lower().encode() not in held or kind == "application/xml"
+
+
+def test_many_links_and_comments_between_them_change_nothing():
+    link = LINK % (b"image", b"http://evil", b' TargetMode="External"')
+    data = with_links(house(), b"<!-- beside -->" + link, 50)
+    held = content_of(checked(data))
+    assert b"evil" not in held
+    assert b"ridx" not in held
 
 
 def test_a_picture_of_a_template_stays():

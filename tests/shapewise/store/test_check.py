@@ -84,6 +84,7 @@ HARMS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", HARMS)
 def test_every_damaged_part_is_named(space, harm):
     for thing, name, digest in parts_of(space):
@@ -98,6 +99,7 @@ def test_every_damaged_part_is_named(space, harm):
     assert list(backup.check(space)) == []
 
 
+@pytest.mark.slow
 def test_a_part_that_is_whole_but_another_part_is_named(space):
     """Each part in the place of each other one: what it is said to be is not what it is."""
     known = parts_of(space)
@@ -183,6 +185,7 @@ def test_what_must_write_says_what_still_works_there(read_only, capsys):
     assert sorted(path.name for path in read_only.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_damage_is_found_on_a_disk_that_can_only_be_read(space, read_only, capsys):
     disk = read_only.parent
     subprocess.run(["mount", "-o", "remount,rw,bind", str(disk)], check=True)
@@ -198,6 +201,7 @@ def test_damage_is_found_on_a_disk_that_can_only_be_read(space, read_only, capsy
     assert lines[0].endswith("is missing or was changed")
 
 
+@pytest.mark.slow
 def test_a_backup_on_a_disk_that_can_only_be_read_is_restored(space, tmp_path, capsys):
     copy = tmp_path / "copy"
     backup.backup(space, copy)

@@ -82,7 +82,8 @@ def _coded_there(place: ClusterPlace, made: Prepared, callback: Callback | None)
     starts = starts_of([piece.n_rows for piece in pieces])
     parts, notes = place.crew.keep(partial(_code, made.coder), pieces, starts, tell)
     noted = sum(notes, Noted.nothing(len(made.coder.bins)))
-    if parts.n_rows != noted.counts["training"]:
+    counted = noted.counts["training"]
+    if parts.n_rows > counted or (parts.n_rows < counted and not spec.weight):  # rows of no weight are left out
         raise StoreError(
             "The workers of the cluster do not agree on how many rows there are: see that all have the same version, "
             "then train again."

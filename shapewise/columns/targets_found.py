@@ -64,6 +64,7 @@ WEIGHTS: Final[dict[str, tuple[float, str]]] = {
     "changed": (-0.25, ""),
     "dummy": (-1.5, ""),
     "copy": (-0.5, ""),
+    "later": (-0.75, ""),
     "levels": (-0.5, ""),
     "many levels": (-2.0, ""),
     "few numbers": (-0.75, ""),
@@ -127,6 +128,7 @@ def evidence(reports: Sequence[ColumnReport], name: str = "") -> dict[str, dict[
             of["table"] = (1.0, "")
         said = {
             "dummy": dummy, "yes or no": r.distinct == 2, "copy": r.has("copy"),
+            "later": r.has("later"),
             "levels": r.kind == "category" and 2 < r.distinct <= MOST_LEVELS,
             "many levels": r.kind == "category" and r.distinct > MOST_LEVELS,
             "few numbers": r.kind == "number" and 2 < r.distinct <= FEW_NUMBERS and not NAMED & of.keys(),

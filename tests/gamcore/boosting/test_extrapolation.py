@@ -99,7 +99,7 @@ def rounds_and_loss(objective, X, y):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", TARGETS)
-def test_columns_that_are_nearly_alike_take_fewer_rounds_for_the_same_accuracy(objective, monkeypatch):
+def test_columns_that_are_nearly_alike_take_no_more_rounds_for_the_same_accuracy(objective, monkeypatch):
     X, score = alike()
     y = np.asarray(TARGETS[objective](score))
     rounds, loss = rounds_and_loss(objective, X, y)

@@ -25,12 +25,16 @@ def _leaks(table: str, target: str, positive: tuple[str, ...] | None, columns: t
 
 
 def _columns(table: TableAbout, tasks: Tasks) -> dict[str, tuple[ColumnReport, Role]]:
-    """Return the columns of all training tables, each with its role in the first table that has it."""
+    """Return the columns of all training tables, each with its role in the first table that has it.
+
+    What is only guessed to be an outcome is a feature: for another target it may be what people did before."""
     reports: dict[str, tuple[ColumnReport, Role]] = {}
     for identifier in dict.fromkeys([table.id, *tasks.tables.values()]):
-        roles = state.roles(identifier)
+        roles, chosen = state.roles(identifier), state.workspace().tables.about(identifier).roles
         for report in state.reports(identifier):
-            reports.setdefault(report.name, (report, roles.by_column[report.name]))
+            role = roles.by_column[report.name]
+            is_guess = role == "outcome" and report.name not in chosen
+            reports.setdefault(report.name, (report, "feature" if is_guess else role))
     return reports
 
 
@@ -50,9 +54,8 @@ def choose(table: TableAbout, chosen: Target) -> list[ColumnReport]:
     reports = [r for r, _ in known.values() if r.name not in (chosen.target, chosen.tasks.column, chosen.exposure)]
     roles = {name: role for name, (_, role) in known.items()}
     apart = {"weight", "group", "time"}
-    divides = {
-        name for name, role in table.roles.items() if role == "exposure"
-    }  # one that is guessed may be learnt from
+    # A column that is only guessed to be the exposure may be learnt from.
+    divides = {name for name, role in table.roles.items() if role == "exposure"}
     usable = [r for r in reports if r.kind is not None and roles[r.name] not in apart and r.name not in divides]
     asked: list[list[str] | None] = [outcome.positive for outcome in chosen.tasks.outcomes] or [chosen.positive]
     if chosen.goal == "classes":

@@ -111,15 +111,15 @@ def choose(table: TableAbout, rows: Table) -> Target | None:
     frame, columns, names = rows.frame, rows.names, state.names(table.id)
     likely, open_question = usual(table) or columns[-1], state.roles(table.id).question("target")
     asked = open_question is not None and len(columns) > 1
+    why = state.roles(table.id).why.get(likely)
+    proposed = f" {md(names.column(likely))} is proposed, since {md(why)}." if why else ""
     target = st.selectbox(
         "Predict", columns, index=None if asked else columns.index(likely), key=f"target-{table.id}",
-        format_func=names.column, help="The column to predict and explain.", placeholder="Which column?",
+        format_func=names.column, help=f"The column to predict and explain.{proposed}", placeholder="Which column?",
     )  # fmt: skip
     if target is None:
         questions.ask(table, "target", f"target-{table.id}")
         return None
-    if target == likely and (why := state.roles(table.id).why.get(target)):
-        st.caption(f"Proposed, since {md(why)}.")
     try:
         held = _held(table, rows)
         kind = _kind(table, rows, target, held)

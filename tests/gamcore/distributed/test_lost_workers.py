@@ -114,18 +114,18 @@ class Scheduler:
     def __init__(self, after=0, error=None):
         self.after, self.error, self.scheduler = after, error, self
 
-    def run(self, function, on_error):
+    def run(self, function, on_error, callback_timeout):
         return {"tcp://a": function()}
 
-    def sync(self, function, callback_timeout):
-        return function()
+    def sync(self, function, callback_timeout, **asked):
+        return function(**asked)
 
     def ncores(self):
         if self.error:
             raise self.error
         return {}
 
-    def scheduler_info(self, n_workers):
+    def identity(self, n_workers):
         self.after -= 1
         return {"workers": {} if self.after >= 0 else {"tcp://a": {"nthreads": 2, "memory_limit": 0}}}
 

@@ -55,15 +55,17 @@ class Pace:
 
 
 class Reporter:
-    """Writes the progress of the work in a folder; `check` may stop the work by raising an exception."""
+    """Writes the progress of the work in a folder; `check` may stop the work by raising an exception.
 
-    def __init__(self, folder: Path, check: Callable[[], None] = lambda: None) -> None:
-        self._folder, self._check, self._pace = folder, check, Pace()
+    always : what each report says besides: whoever looks may miss the first."""
+
+    def __init__(self, folder: Path, check: Callable[[], None] = lambda: None, **always: Any) -> None:
+        self._folder, self._check, self._always, self._pace = folder, check, always, Pace()
 
     def __call__(self, share: float, words: str) -> None:
         self._check()
         if self._pace.due():
-            report(self._folder, share=round(min(share, 1.0), 4), words=words)
+            report(self._folder, share=round(min(share, 1.0), 4), words=words, **self._always)
 
 
 def report(folder: Path, **progress: Any) -> None:

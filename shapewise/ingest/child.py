@@ -95,11 +95,12 @@ def main(argument: str) -> None:
     folder = Path(argument)
     job = read_json(folder / ABOUT)
     leave_with(job["server"])
-    report(folder, share=0.0, words="Reading the file", base=resident(os.getpid()))  # ready: everything is imported
+    base = resident(os.getpid())  # ready: everything is imported
+    report(folder, share=0.0, words="Reading the file", base=base)
     end: dict[str, Any] = {"state": "failed"}
     try:
         with room():
-            end |= {"state": "done", "table": load(job, folder, Reporter(folder))}
+            end |= {"state": "done", "table": load(job, folder, Reporter(folder, base=base))}
     except (ReaderError, StoreError) as error:
         end["message"] = str(error)
     except MemoryError:

@@ -39,14 +39,14 @@ from shapewise.ingest.types import (
 )
 from shapewise.ingest.writer import Tell, frame_bytes, hashes
 
-BLOCK: Final = 2**21
+BLOCK: Final = 2**20
 LARGE_BLOCK: Final = 2**24
 """Bytes that the parser takes at a time, and for files with long rows: a row has to fit."""
 
 BATCH_ROWS: Final = 2**15
 TYPE_ROWS: Final = 20_000
 TYPE_BYTES: Final = 2**23
-KEPT_BYTES: Final = 2**25
+KEPT_BYTES: Final = 2**23
 """The most bytes of a file's rows that are kept as text; those of a larger file are parsed again for each pass."""
 
 TAIL_ROWS: Final = 1000
@@ -379,7 +379,7 @@ def _with_line_ends(batch: pa.Table) -> pa.Table:
 
 
 def _unreadable(error: Exception, block: int) -> ReaderError:
-    """Return the error for a text that the parser could not read."""
+    """Return the error for a text that the parser could not read. block : bytes that a row has to fit."""
     if "Empty CSV" in str(error):
         return ReaderError("The file has column names but no rows: choose another.")
     if "straddl" in str(error):  # the parser's message for a row longer than its block

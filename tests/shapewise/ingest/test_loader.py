@@ -310,7 +310,7 @@ def test_a_file_of_batches_is_laid_out_like_a_small_one(tmp_path):
         (b"\n\n", "no text"),
         (b"a,b\n1," + b"x" * 200_000 + b"\n", "cell"),
         (b"a,b\n" + b"1,x\n" * 1_100_000 + b"2,\xff\n", "does not fit the encoding"),
-        (b"a,b\n" + b"1,x\n" * 999_999 + b"2," + b"x" * 9_000_000 + b"\n", "longer than 2 MiB"),
+        (b"a,b\n" + b"1,x\n" * 999_999 + b"2," + b"x" * 9_000_000 + b"\n", "longer than 1 MiB"),
     ],
     ids=["quote", "ragged", "names", "blank", "cell", "encoding", "row"],
 )

@@ -25,6 +25,9 @@ EVERY: Final = 5
 MOVEMENTS: Final = 8
 """Movements that are combined."""
 
+NEVER: Final = 2**31
+"""Rounds that no refit has."""
+
 ALIKE: Final = 1e-10
 """Smallest eigenvalue of the movements' curvatures, beside the largest, that counts: below, they are one movement."""
 
@@ -68,9 +71,9 @@ class Extrapolation:
         self._past: deque[Floats] = deque(maxlen=MOVEMENTS + 1)
 
     def rounds_left(self) -> int:
-        """Return the rounds until the next call."""
+        """Return the rounds until the next call that does something."""
         done = self._state.done
-        return max(FIRST - EVERY * MOVEMENTS - done, EVERY - done % EVERY)
+        return max(FIRST - EVERY * MOVEMENTS - done, EVERY - done % EVERY) if self._state.is_movable else NEVER
 
     def __call__(self) -> None:
         """Note where the curves are, and move them if that lowers the validation loss."""

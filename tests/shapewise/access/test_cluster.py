@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
 from shapewise.access import cluster
 from shapewise.errors import StoreError
 from shapewise.ui.session import deployment
+from tests.support.certificates import answer_of, certificates_of
 from tests.support.pieces import bare_cluster
-from tests.support.places import ROOT
 
 LAKE = "s3://bank/lake"
 
@@ -122,24 +119,7 @@ def certificates(tmp_path):
     """The environment of those who have a certificate of a cluster's own authority."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is missing")
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=cluster"]
-    subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    tls = {"CA_FILE": certificate}
-    for role in ("SCHEDULER", "WORKER", "CLIENT"):
-        tls |= {f"{role}__KEY": key, f"{role}__CERT": certificate}
-    return {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(path) for name, path in tls.items()}
-
-
-def asked(address, certificates):
-    """What a program answers that asks for the workers."""
-    code = (
-        "from shapewise.access import cluster\nfrom shapewise.errors import StoreError\n"
-        "try: print(cluster.workers().number)\nexcept StoreError as error: print(error)"
-    )
-    environment = {**os.environ, "SHAPEWISE_CLUSTER": address, **certificates}
-    made = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=ROOT)
-    return made.stdout
+    return certificates_of(tmp_path)
 
 
 @pytest.mark.slow
@@ -147,5 +127,5 @@ def test_certificates_are_those_of_dask(certificates, tmp_path):
     with bare_cluster(tmp_path, 1, certificates) as made:
         address = made.client.scheduler.address
         assert address.startswith("tls://")
-        assert asked(address, certificates) == "1\n"
-        assert "does not answer" in asked(address, {})
+        assert answer_of(address, certificates) == "1\n"
+        assert "does not answer" in answer_of(address, {})

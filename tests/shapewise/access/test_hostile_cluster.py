@@ -6,8 +6,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,8 +22,8 @@ from shapewise.access import cluster
 from shapewise.errors import StoreError
 from shapewise.ingest.common import ReaderError
 from shapewise.ingest.dataset import load_dataset
+from tests.support.certificates import answer_of, certificates_of
 from tests.support.pieces import bare_cluster, files_of, mixed_table
-from tests.support.places import ROOT
 
 
 @pytest.fixture
@@ -100,28 +98,6 @@ def test_a_scheduler_that_hangs_is_not_waited_for_for_ever(question, at, tmp_pat
             os.kill(there.scheduler.pid, signal.SIGCONT)
 
 
-def certificates_of(folder, name):
-    folder.mkdir()
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", f"/CN={name}"]
-    subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    tls = {"CA_FILE": certificate}
-    for role in ("SCHEDULER", "WORKER", "CLIENT"):
-        tls |= {f"{role}__KEY": key, f"{role}__CERT": certificate}
-    return {f"DASK_DISTRIBUTED__COMM__TLS__{part}": str(path) for part, path in tls.items()}
-
-
-def asked(address, variables):
-    """What a program with these variables says of the workers at an address."""
-    code = (
-        "from shapewise.access import cluster\nfrom shapewise.errors import StoreError\ncluster.WAIT_SECONDS = 3.0\n"
-        "try: print(cluster.workers().number)\nexcept StoreError as error: print(error)"
-    )
-    environment = {**os.environ, "SHAPEWISE_CLUSTER": address, **variables}
-    made = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=ROOT)
-    return made.stdout
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is missing")
 def test_wrong_tls_is_told_in_a_sentence(tmp_path):
@@ -131,12 +107,12 @@ def test_wrong_tls_is_told_in_a_sentence(tmp_path):
     (tmp_path / "run").mkdir()
     with bare_cluster(tmp_path / "run", 1, ours) as there:
         address = there.client.scheduler.address
-        assert asked(address, ours).strip() == "1"
+        assert answer_of(address, ours, seconds=3.0).strip() == "1"
         for wrong in (theirs, half, nowhere, {}):
-            said = asked(address, wrong)
+            said = answer_of(address, wrong, seconds=3.0)
             assert "does not answer" in said, (wrong, said)
             assert "Traceback" not in said
-        assert "does not answer" in asked(address.replace("tls://", "tcp://"), {})
+        assert "does not answer" in answer_of(address.replace("tls://", "tcp://"), {}, seconds=3.0)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.data.binning import encode_table
+from gamcore.explain import plots
 from gamcore.explain.concurvity import Tradeoff, tradeoffs
 from gamcore.explain.importance import Importance
 from gamcore.explain.sentences import read_curve
 from gamcore.numbers import fixed
-from gamcore.viz import plots
 from shapewise.ui.explain import fewer, outside, over_time, quality
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
@@ -76,7 +76,7 @@ def importance() -> list[str]:
     drawn = measure if measure != "permutation" else "mean_abs"
     named = state.names_of(model)
     table_shown = table.assign(feature=table["feature"].map(named.term))
-    plot = plots.importance(state.seen(model, part), shown, drawn, unit, state.goal(model))
+    plot = state.seen(model, part).describe(most=shown, measure=drawn, axis=unit, detail=state.goal(model))
     plot = replace(plot, numbers=table_shown)
     cards.figure(plot, f"importance-{model.id}-{measure}", model.name, state.card(model), titled=False)
     outside.show(model, estimator)

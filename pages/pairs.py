@@ -15,8 +15,8 @@ import streamlit as st
 
 from gamcore.boosting.pair_ranking import elbow
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.explain import plots
 from gamcore.model.losses import LOSSES
-from gamcore.viz import plots
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.spec import Spec
 from shapewise.ui.explain import pair as joint

@@ -10,7 +10,6 @@ import streamlit as st
 
 from gamcore.model.output_names import EXPECTED
 from gamcore.numbers import number
-from gamcore.viz import plots
 from shapewise.ui.explain import expected_range, flip, line, reasons, row_choice, what_if
 from shapewise.ui.explain.row_model import row_model
 from shapewise.ui.session import state
@@ -47,7 +46,7 @@ with drawing.container(border=True):
     if state.effect_unit(model) is None:  # an effect is seen in no single row
         tiles.metric("It was", of.say_truth(float(of.data.y.iloc[place])), border=True)
     expected_range.show(of, made, place)
-    plot = plots.waterfall(breakdown, 0, state.goal(model), scale, of.cells(made))
+    plot = breakdown.describe(0, state.goal(model), scale, cells=of.cells(made))
     plot = replace(plot, name=f"row {place}", numbers=breakdown.parts(0, of.cells(made)))
     cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)
     st.caption(of.how_it_adds_up(breakdown))

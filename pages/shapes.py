@@ -11,7 +11,9 @@ import numpy as np
 import streamlit as st
 
 from gamcore.data.binning import encode_table
+from gamcore.decide import plots as decide_plots
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.explain import plots as explain_plots
 from gamcore.explain.classes import ClassCurves
 from gamcore.explain.curves import Curve
 from gamcore.explain.observed import Observed, observed
@@ -20,7 +22,6 @@ from gamcore.explain.shown import shown, shown_chances
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.numbers import alike, number
-from gamcore.viz import plots
 from shapewise.training.spec import Spec
 from shapewise.ui.edit import curve as edit_curve
 from shapewise.ui.edit import panel
@@ -56,7 +57,7 @@ def notes(curve: Curve) -> str:
     )
     if curve.rare:
         missing += f" {count(len(curve.rare))} levels with few rows share one bar and one effect: (rare)."
-    cut = " The axis opens on the middle 99% of rows: drag it to see the rest." if plots.is_cut(curve) else ""
+    cut = " The axis opens on the middle 99% of rows: drag it to see the rest." if explain_plots.is_cut(curve) else ""
     of = f"{count(curve.scores.size)} {'levels' if curve.labels else 'bins'}"
     thin = f" {count(few)} of {of} have {curve.few}, neighbours included, and are grey." if few else ""
     return missing + cut + thin
@@ -120,7 +121,7 @@ def show_chances() -> None:
     """Show what the feature does to the chance of every class."""
     named = state.names_of(model)
     curves = all_chances(model.id, model.bands, feature)
-    plot = plots.chances(shown_chances(curves, named, model.target), named.column(model.target))
+    plot = shown_chances(curves, named, model.target).describe(named.column(model.target))
     with above:
         cards.headline(plot, f"chances-{element}")
     with drawing:
@@ -221,15 +222,15 @@ read = read_curve(shown(own.on(scale), named))
 if tried is None and own.has_whole:
     title = title or read
 means = dots(model.id, place, scale) if seen else []
-plot = plots.curve(
-    shown(drawn_curve, named), state.goal(model), state.detail(model, curve, draft=tried is not None), title=title,
-    height=HEIGHT, before=shown(before.on(scale), named) if before else None,
+plot = shown(drawn_curve, named).describe(
+    state.goal(model), state.detail(model, curve, draft=tried is not None), title=title, height=HEIGHT,
+    before=shown(before.on(scale), named) if before else None,
     observed=means if page is None else [one.of_levels(page) for one in means],
 )  # fmt: skip
 if page is not None:
     plot = replace(plot, numbers=shown(curve, named).frame())
 if rule is not None:
-    plot = plots.marked(plot, drawn_curve, rule, brush.label(model, rule))
+    plot = decide_plots.marked(plot, drawn_curve, rule, brush.label(model, rule))
 with above:
     cards.headline(plot, element)
 with drawing:

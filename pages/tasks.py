@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.data.column_names import PLAIN
+from gamcore.explain import plots
 from gamcore.explain.curves import Curve
 from gamcore.explain.tasks import TASK, Agreement, levels_there
 from gamcore.model.losses import LOSSES
@@ -20,7 +21,6 @@ from gamcore.numbers import fixed, percent
 from gamcore.numbers import number as measured
 from gamcore.types import Ints
 from gamcore.viz import files as export
-from gamcore.viz import plots
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import read_rows
@@ -90,7 +90,7 @@ def importance() -> list[str]:
     ranked = ranking.frame()
     most = ranked[ranked["feature"] != TASK].iloc[0]
     words = f"Bars of importance in common and in specific trees; {most['feature']} matters most."
-    plot = replace(plots.task_importance(ranking), words=words, numbers=ranked)
+    plot = replace(ranking.describe(), words=words, numbers=ranked)
     cards.figure(plot, f"task-importance-{model.id}", model.name, state.card(model), titled=False)
     st.caption("The share of the reduction in training loss that comes from splits on each feature.")
     return [name for name in estimator.importance().frame()["feature"] if name != TASK]
@@ -241,7 +241,7 @@ def one_row() -> None:
         named.column(str(name)): named.level(str(name), str(row.iloc[0][name]).removesuffix(" 00:00:00"))
         for name in row.columns
     }
-    plot = plots.waterfall(breakdown, 0, state.goal(model), scale, cells)
+    plot = breakdown.describe(0, state.goal(model), scale, cells=cells)
     plot = replace(
         plot,
         name=f"{task} row {number}",

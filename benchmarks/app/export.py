@@ -15,19 +15,19 @@ import pandas as pd
 from benchmarks.harness.machine import describe
 from gamcore import GAMClassifier
 from gamcore.viz import files as export
-from gamcore.viz import plots
 from gamcore.viz.files.parts import Report, ReportPart
+from gamcore.viz.spec import Plot
 
 PLOTS, ROWS, COLUMNS = 40, 20_000, 40
 
 
-def curves() -> list[plots.Plot]:
+def curves() -> list[Plot]:
     """Return forty curves of a classifier with bands, each with the maximum number of bins."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(ROWS, COLUMNS)), columns=[f"feature {k}" for k in range(COLUMNS)])
     y = rng.random(ROWS) < 1 / (1 + np.exp(-X.iloc[:, :5].sum(axis=1)))
     model = GAMClassifier(outer_bags=4, bands=10, max_rounds=30, random_state=0).fit(X, y)
-    return [plots.describe(model.explain_shape(name).on("points"), target="y") for name in X.columns]
+    return [model.explain_shape(name).on("points").describe(target="y") for name in X.columns]
 
 
 def seconds(work: Callable[[], object], repeats: int) -> list[float]:

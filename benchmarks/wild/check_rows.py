@@ -22,7 +22,6 @@ from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.io.score_sql import to_sql
 from gamcore.model.output_names import chance_of
 from gamcore.model.output_names import predicted as prediction_name
-from gamcore.viz import plots
 
 CLOSE: Final = 1e-9
 MOST_ROWS: Final = 300
@@ -54,7 +53,7 @@ def parts(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator[
             if off.any():
                 k = int(off.argmax())
                 yield Fault("sum", said=f"row {k}: score says {said[k]!r}", right=f"predicted {right[k]!r}")
-        plot = plots.waterfall(row_parts, 0, "the target", "link")
+        plot = row_parts.describe(0, "the target", "link")
         steps = plot.numbers["score"].to_numpy(float)
         if not np.isclose(steps[:-1].sum(), steps[-1], rtol=1e-6, atol=1e-9):
             yield Fault("sum", label, f"{plot.title}: parts add up to {steps[:-1].sum()!r}", f"score {steps[-1]!r}")

@@ -35,6 +35,7 @@ from gamcore.decide.fairness import groups_of
 from gamcore.explanation import Explanation
 from gamcore.stats.intervals import UNKNOWN, Interval, student, wilson
 from gamcore.types import Floats, Ints
+from gamcore.viz.spec import Plot
 
 Adjustment = Literal["Holm", "Dunnett"]
 MOST_ARMS: Final = 12
@@ -101,6 +102,12 @@ class ArmsReadOut(Explanation):
     def as_read_out(self) -> ReadOut:
         """Return the effects as they are drawn and worded."""
         return ReadOut((), self.effects, customers=self.test.customers)
+
+    def describe(self, detail: str = "", **words: Any) -> Plot:
+        """Return the measured lift of each arm with its interval."""
+        outcome = self.as_read_out()
+        shown = detail or f"each arm against {self.test.control}, {outcome.intervals}"
+        return replace(outcome.describe(shown, **words), numbers=self.frame())
 
     def frame(self) -> pd.DataFrame:
         """Return one row per arm and metric, the control first, with rates or means, differences and ratios."""
@@ -253,6 +260,11 @@ class Segments(Explanation):
     metric: str
     effects: tuple[Effect, ...]
     p: dict[str, float]
+
+    def describe(self, detail: str = "", **words: Any) -> Plot:
+        """Return the measured lift in each segment with its interval."""
+        shown = detail or f"{self.metric} by {self.column}, 95% intervals"
+        return replace(ReadOut((), self.effects).describe(shown, **words), numbers=self.frame())
 
     def frame(self) -> pd.DataFrame:
         """Return one row per segment and arm."""

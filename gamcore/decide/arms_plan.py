@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from gamcore.explanation import Explanation
 from gamcore.numbers import count, exact, percent
 from gamcore.stats.intervals import ALPHA
 from gamcore.stats.sequences import anytime_alpha
+from gamcore.viz.spec import Plot
 
 EVEN: Final[Mapping[str, float]] = {"control": 0.5, "treated": 0.5}
 EVERYBODY: Final = ""
@@ -137,6 +138,12 @@ class ExperimentPlan(Explanation):
     def _named(self, row: PlanRow) -> dict[str, str]:
         """Return what tells a row from others: its strategy and its arm, where there are several."""
         return ({} if self.whole else {"strategy": row.strategy}) | ({"arm": row.arm} if len(self.shares) > 2 else {})
+
+    def describe(self, metric: str = "", detail: str = "", **words: Any) -> Plot:
+        """Return the smallest lift that shows, by days. metric : its name; by default the first primary one."""
+        from gamcore.decide.plots.plans import detectable
+
+        return detectable(self, metric, detail, **words)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per strategy, arm and metric with what it needs."""

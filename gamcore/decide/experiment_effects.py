@@ -33,6 +33,7 @@ from gamcore.stats.intervals import (
 )
 from gamcore.stats.sequences import anytime_interval, anytime_p
 from gamcore.types import Floats
+from gamcore.viz.spec import Plot
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,12 @@ class ReadOut(Explanation):
     def stopped(self) -> bool:
         """Whether a sample-ratio mismatch forbids a verdict."""
         return any(ratio.alarm for ratio in self.ratios)
+
+    def describe(self, detail: str = "", **words: Any) -> Plot:
+        """Return the measured lifts with their intervals."""
+        from gamcore.decide.plots.strategies import lifts
+
+        return lifts(self, detail, **words)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per effect."""

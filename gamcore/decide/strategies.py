@@ -16,6 +16,7 @@ from gamcore.decide.rules_code import Cascade
 from gamcore.decide.rules_json import from_dict, plain_text
 from gamcore.explanation import Explanation
 from gamcore.types import Bools, Ints
+from gamcore.viz.spec import Plot
 
 SCHEMA: Final = "shapewise-strategies/1"
 MOST: Final = 1e12
@@ -101,6 +102,12 @@ class Ledger(Explanation):
     remainder: int
     lost_to: Ints
     overlap: Ints
+
+    def describe(self, names: Sequence[str] | None = None, detail: str = "", **words: Any) -> Plot:
+        """Return a bar per strategy: whom it reaches. names : of the strategies, by default their numbers."""
+        from gamcore.decide.plots.strategies import reach
+
+        return reach(self, names or [f"strategy {k + 1}" for k in range(len(self.exclusive))], detail, **words)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from gamcore.explanation import Explanation
 from gamcore.stats.intervals import ALPHA, Interval
 from gamcore.types import Floats, Ints
+from gamcore.viz.spec import Plot
 
 TENTHS: Final = 10
 Z: Final = float(ndtri(1 - ALPHA / 2))
@@ -49,6 +50,12 @@ class Uplift(Explanation):
     tenths: tuple[Tenth, ...]
     gain: tuple[tuple[float, float, Interval], ...]
     qini: tuple[float, Interval]
+
+    def describe(self, unit: str = "", detail: str = "", **words: Any) -> Plot:
+        """Return the measured effect by tenth of the predicted one. unit : of effects, such as points."""
+        from gamcore.decide.plots.uplift import effect_by_tenth
+
+        return effect_by_tenth(self, unit, detail, **words)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per tenth."""

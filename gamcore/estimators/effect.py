@@ -20,10 +20,10 @@ from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.base import check_parameters, column
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.scores import GIVEN
+from gamcore.explain.model_page import Fact
 from gamcore.numbers import count, percent
 from gamcore.types import Floats, Ints
-from gamcore.viz.html.model import Fact
-from gamcore.viz.plots.spec import Plot
+from gamcore.viz.spec import Plot
 
 FOLDS: Final = 5
 """Parts of the rows; the expected outcome of each part is learnt from the others."""

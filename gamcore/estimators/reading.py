@@ -17,16 +17,16 @@ from gamcore.data.columns import TableError
 from gamcore.data.labels import cut
 from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.estimators.scores import explained
+from gamcore.explain.model_page import Fact, Reading, learned, page
 from gamcore.explain.tasks import TASK
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import Loss
 from gamcore.multitask.model import TaskModel
 from gamcore.numbers import count, fixed, number, percent
 from gamcore.stats import metrics
+from gamcore.stats.plots.quality import actual, calibration
 from gamcore.types import Floats
-from gamcore.viz.html.model import Fact, Reading, learned, page
-from gamcore.viz.plots.quality import actual, calibration
-from gamcore.viz.plots.spec import Plot
+from gamcore.viz.spec import Plot
 
 MOST_SHOWN: Final = 12
 """Curves below the diagram."""

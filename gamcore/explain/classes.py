@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from gamcore.model.classes import ClassesModel
 from gamcore.numbers import percent
 from gamcore.stats.bands import USUAL_SHARE, deviation, pointwise
 from gamcore.types import Floats
+from gamcore.viz.spec import Plot
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,12 @@ class ClassCurves(Explanation):
         """Highest less lowest chance of each class (K,), over bins with training rows."""
         seen = self.chances[:, self.shape.counts > 0]
         return np.asarray(np.ptp(seen, axis=1)) if seen.size else np.zeros(len(self.classes))
+
+    def describe(self, target: str = "class", **words: Any) -> Plot:
+        """Return the plot of the classes' chances along the feature."""
+        from gamcore.explain.plots.chances import chances
+
+        return chances(self, target, **words)
 
     def words(self) -> str:
         """Return the largest movement in a sentence, between places with rows enough to be read."""

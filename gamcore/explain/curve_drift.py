@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from gamcore.explain.curves import Curve
 from gamcore.explanation import Explanation
 from gamcore.model.scales import Scale, ratio
 from gamcore.types import Floats
+from gamcore.viz.spec import Plot
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,12 @@ class CurveMoves(Explanation):
     moves: tuple[CurveMove, ...]
     left: tuple[tuple[str, str], ...]
     scale: Scale
+
+    def describe(self, **words: Any) -> Plot:
+        """Return a bar per curve: how far it moved."""
+        from gamcore.explain.plots.drifts import curves_moved
+
+        return curves_moved(self, **words)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per curve; on the ratio scale, distances and bands are typical factors."""

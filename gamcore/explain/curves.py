@@ -30,6 +30,7 @@ from gamcore.model.shapes import Shape
 from gamcore.numbers import count, exact, number, percent
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 from gamcore.types import Bools, Codes, Floats, Ints
+from gamcore.viz.spec import Plot
 
 NO_BAND = "no band yet"
 POINTWISE = "95% band, point by point"
@@ -289,6 +290,13 @@ class Curve(Explanation):
             wide = pointwise(len(self.refits)) * float(deviation((self.refits[:, -1:] - self.refits[:, :1]) / run)[0])
         return value, value - wide, value + wide
 
+    def describe(self, target: str = "the target", detail: str | None = None, **words: Any) -> Plot:
+        """Return the plot of the curve; further words are those of `plots.curves.curve`, such as before and title."""
+        from gamcore.explain.plots.curves import curve
+
+        shown = f"effect on {target} · {LOSSES[self.loss].unit(self.scale, target)}" if detail is None else detail
+        return curve(self, target, shown, **words)
+
     def words(self) -> str:
         """Return the curve in a sentence, for those who cannot see it."""
         if not self.scores.size:
@@ -336,6 +344,16 @@ class Breakdown(Explanation):
     contributions: Floats  # (n, terms)
     scores: Floats  # (n,)
     loss: str = "squared"
+
+    def describe(self, row: int = 0, target: str = "the target", scale: Scale = "link", **words: Any) -> Plot:
+        """Return the plot of one row's parts; further words are those of `plots.bars.waterfall`, such as cells."""
+        from gamcore.explain.plots.bars import waterfall
+
+        n = self.scores.size
+        if not n:
+            raise ValueError("The breakdown has no rows, so there is nothing to draw: explain at least one.")
+        place = {"detail": f"row {row + 1} of {n}, its parts, the largest first"} if n > 1 else {}
+        return waterfall(self, row, target, scale, **(place | words))
 
     def frame(self) -> pd.DataFrame:
         """Return one row per prediction: intercept, one column per term, score."""

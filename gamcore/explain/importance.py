@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, PairTerm, Term
 from gamcore.model.scales import Scale, check_scale, no_effect
 from gamcore.types import Floats
+from gamcore.viz.spec import Plot
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,12 @@ class Importance(Explanation):
     def zero(self) -> float:
         """The value of no importance."""
         return no_effect(self.scale)
+
+    def describe(self, **words: Any) -> Plot:
+        """Return bars of the importances; words are those of `plots.bars.importance`, such as most."""
+        from gamcore.explain.plots.bars import importance
+
+        return importance(self, **words)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per term, most important first; `pair` marks those of two features."""

@@ -29,6 +29,7 @@ from gamcore.model.scales import Scale, say
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
 from gamcore.stats.intervals import student
 from gamcore.types import Codes, Floats
+from gamcore.viz.spec import Plot
 
 SLICES: Final = (0.1, 0.5, 0.9)
 """Shares of the rows at which slices begin."""
@@ -212,6 +213,13 @@ class Surface(Explanation):
             places = axis.merge[codes].astype(np.int64) - 1
             inside &= (places >= low) & (places < end)
         return inside
+
+    def describe(self, target: str = "the target", detail: str | None = None, **words: Any) -> Plot:
+        """Return the plot of the joint effect; further words are those of `plots.surfaces.surface`, such as chosen."""
+        from gamcore.explain.plots.surfaces import surface
+
+        units = LOSSES[self.margins[0].loss].unit(self.scale, target)
+        return surface(self, target, f"effect on {target} · {units}" if detail is None else detail, **words)
 
     def words(self) -> str:
         """Return the surface in a sentence, for those who cannot see it."""

@@ -15,6 +15,7 @@ from gamcore.multitask.model import TaskModel, TreePart
 from gamcore.multitask.tables import UNKNOWN
 from gamcore.stats.bands import USUAL_SHARE
 from gamcore.types import Codes, Floats, Ints
+from gamcore.viz.spec import Plot
 
 TASK: Final = "(task)"
 """Name of the task where it is listed among the features."""
@@ -37,6 +38,12 @@ class TaskImportance(Explanation):
     tasks: tuple[Any, ...]
     common: Floats
     specific: Floats
+
+    def describe(self, **words: Any) -> Plot:
+        """Return stacked bars of the importances, the common part first."""
+        from gamcore.explain.plots.bars import task_importance
+
+        return task_importance(self, **words)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per feature, the most important first: its common and specific shares of the total gain."""
@@ -131,6 +138,12 @@ class Agreement(Explanation):
         """Return whether a task's curve has the shape of the common one, and lies so much higher or lower that an
         effect of this size would not be called flat."""
         return self.verdict[t] == "agrees" and bool(abs(self.shift[t]) >= FLAT * self.effect.max())
+
+    def describe(self, **words: Any) -> Plot:
+        """Return a bar per task: how its curve goes with the common one."""
+        from gamcore.explain.plots.drifts import agreement
+
+        return agreement(self, **words)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per task."""

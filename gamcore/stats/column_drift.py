@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from gamcore.explanation import Explanation
 from gamcore.numbers import count, number, percent
 from gamcore.stats.intervals import ALPHA, FEWEST_EXPECTED, adjusted_by_holm, p_of_rates
 from gamcore.types import Floats
+from gamcore.viz.spec import Plot
 
 Verdict = Literal["moved", "moved little", "no change", "too few rows", "dates", "unusable"]
 
@@ -93,6 +94,12 @@ class Moved(Explanation):
     went: tuple[str, ...]
     retyped: tuple[tuple[str, str, str], ...]
     columns: tuple[ColumnMove, ...]
+
+    def describe(self, **words: Any) -> Plot:
+        """Return a bar per column: how far it moved."""
+        from gamcore.stats.plots.drifts import columns_moved
+
+        return columns_moved(self, **words)
 
     def words(self) -> str:
         """Summarize the moves of the distributions in one or two sentences."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from gamcore.data.dates import as_date
 from gamcore.explanation import Explanation
 from gamcore.numbers import exact
 from gamcore.types import Floats
+from gamcore.viz.spec import Plot
 
 BARS: Final = 30
 MOST_LEVELS: Final = 12
@@ -39,6 +40,12 @@ class Overlay(Explanation):
     missing: tuple[float, float]
     edges: Floats = field(default_factory=lambda: np.empty(0))
     labels: tuple[str, ...] = ()
+
+    def describe(self, title: str = "", **words: Any) -> Plot:
+        """Return the plot of both distributions, one over the other."""
+        from gamcore.stats.plots.overlays import moved
+
+        return moved(self, title or f"{self.name} then and now", **words)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per bar; missing cells come last, with their shares of all rows."""

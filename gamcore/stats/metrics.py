@@ -6,7 +6,7 @@ Targets y (n,) are 0 or 1 where predictions are probabilities, else numbers; wei
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from gamcore.explanation import Explanation
 from gamcore.stats.parts import equal_parts, parts, thin
 from gamcore.stats.rates import Kind, in_parts, rate
 from gamcore.types import Floats
+from gamcore.viz.spec import Plot
 
 FEWEST_IN_PART: Final = 30
 MOST_ALONE: Final = 1.5
@@ -85,6 +86,12 @@ class Costs(Explanation):
     least: float
     never: float
     always: float
+
+    def describe(self, chosen: float | None = None, **words: Any) -> Plot:
+        """Return the cost by threshold. chosen : the threshold that is marked, by default the best one."""
+        from gamcore.stats.plots.quality import cost_line
+
+        return cost_line(self, self.best if chosen is None else chosen, **words)
 
 
 def costs(y: Floats, chance: Floats, false_alarm: float, miss: float, weight: Floats | None = None) -> Costs:

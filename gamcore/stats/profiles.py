@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from gamcore.numbers import decimals_of, number, percent, within
 from gamcore.stats.histograms import BARS, MOST_LEVELS, OTHERS, edges_of
 from gamcore.stats.intervals import student, wilson
 from gamcore.types import Floats, Ints
+from gamcore.viz.spec import Plot
 
 ROWS_PER_BAR: Final = 60
 FEWEST_BARS: Final = 6
@@ -69,6 +70,12 @@ class Profile(Explanation):
     upper: Floats = field(default_factory=lambda: np.empty(0))
     missing_rate: float = float("nan")
     measure: Measure = PLAIN
+
+    def describe(self, detail: str = "", **words: Any) -> Plot:
+        """Return the plot of the column's distribution, and of the target's mean along it."""
+        from gamcore.stats.plots.profiles import profile
+
+        return profile(self, detail, **words)
 
     def words(self) -> str:
         """Return in a sentence what is most worth knowing: how far the target moves, or where most rows are."""

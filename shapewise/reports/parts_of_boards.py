@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.table import as_table
-from gamcore.decide import verdicts
+from gamcore.decide import plots, verdicts
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, parity, sensitive
 from gamcore.decide.strategies import Strategy
 from gamcore.numbers import count, estimate, fixed, p_value, percent
-from gamcore.viz import plots
 from gamcore.viz.files.parts import ReportPart
 from shapewise.decisions import boards as stored
 from shapewise.decisions.proof import ProofError, prove
@@ -84,7 +83,7 @@ def _measured(effect: Effect | None) -> list[str]:
 
 def reach(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield how many customers each strategy gets."""
-    yield ReportPart(plot=plots.reach(review.ledger, [one.name for one in review.made.strategies]))
+    yield ReportPart(plot=review.ledger.describe([one.name for one in review.made.strategies]))
 
 
 def overlap(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -116,7 +115,7 @@ def segments(review: Review, item: ReportItem) -> Iterator[ReportPart]:
 def plan(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the plan of the test."""
     made = review.plan
-    yield ReportPart(plot=plots.detectable(made), text=made.sentences())
+    yield ReportPart(plot=made.describe(), text=made.sentences())
     if not review.recipe.is_brief:
         table = made.table()
         cells = [[str(name) for name in table.columns], *(list(row) for row in table.itertuples(index=False))]
@@ -137,7 +136,7 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
     if not review.recipe.is_brief:
         text = [*outcome.notes, *(f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names)]
-        yield ReportPart(plot=replace(plots.lifts(outcome), title=verdicts.overall(outcome)[1]), text=text)
+        yield ReportPart(plot=replace(outcome.describe(), title=verdicts.overall(outcome)[1]), text=text)
         return
     metric = of_board.deciding(review, outcome)
     kept = tuple(effect for effect in outcome.effects if effect.metric == metric)
@@ -145,7 +144,7 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     others = len({effect.metric for effect in outcome.effects}) - 1
     text = [verdicts.overall(outcome)[1]]
     text += [f"{others} more metrics were measured: see the analyst's report."] if others else []
-    yield ReportPart(plot=replace(plots.lifts(replace(outcome, effects=kept)), title=f"{metric}: {moved}"), text=text)
+    yield ReportPart(plot=replace(replace(outcome, effects=kept).describe(), title=f"{metric}: {moved}"), text=text)
 
 
 def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:

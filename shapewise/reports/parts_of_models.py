@@ -9,16 +9,18 @@ from typing import Final
 import numpy as np
 
 from gamcore.data.column_names import PAIR
+from gamcore.decide import plots as decide_plots
+from gamcore.decide.plots.segments import marked
 from gamcore.decide.strategies import Strategy
 from gamcore.decide.uplift import read_uplift
 from gamcore.explain.shown import shown, shown_chances
 from gamcore.numbers import fixed
 from gamcore.stats import metrics as quality
+from gamcore.stats import plots as stats_plots
 from gamcore.stats.classes import class_confusion, class_rankings
 from gamcore.stats.rates import lift_by_tenth
-from gamcore.viz import plots
 from gamcore.viz.files.parts import ReportPart
-from gamcore.viz.plots.segment import marked
+from gamcore.viz.spec import Plot
 from shapewise.reports.card import card, caveats, unit_of_effect
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.sources import ModelSource, Review
@@ -38,14 +40,14 @@ def curve(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     source = review.model()
     shape = shown(source.estimator.explain_shape(item.of[0]).on(source.scale), source.names)
     title = source.about.headlines.get(item.of[0])
-    yield ReportPart(plot=plots.curve(shape, source.target, source.detail(shape), title=title))
+    yield ReportPart(plot=shape.describe(source.target, source.detail(shape), title=title))
 
 
 def chances(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the chances of all classes along a feature of the model in view."""
     source = review.model()
     curves = shown_chances(source.of_classes.explain_classes(item.of[0]), source.names, source.about.target)
-    yield ReportPart(plot=_named(plots.chances(curves, source.names.column(source.about.target)), source))
+    yield ReportPart(plot=_named(curves.describe(source.names.column(source.about.target)), source))
 
 
 def pair(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -54,7 +56,7 @@ def pair(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     surface = shown(source.estimator.explain_pair(item.of[0], item.of[1]).on(source.scale), source.names)
     title = source.about.headlines.get(PAIR.join(item.of))
     detail = source.detail(surface.margins[0])
-    yield ReportPart(plot=plots.surface(surface, source.target, detail, title=title))
+    yield ReportPart(plot=surface.describe(source.target, detail, title=title))
 
 
 def why(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -67,7 +69,7 @@ def why(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     source = review.behind(strategy)
     column = item.of[1] if len(item.of) > 1 else _strongest(source, strategy)
     shape = shown(source.estimator.explain_shape(column).on(source.scale), source.names)
-    drawn = plots.curve(shape, source.target, source.detail(shape))
+    drawn = shape.describe(source.target, source.detail(shape))
     title = source.about.headlines.get(column) or f"{strategy.name}: {drawn.title}"
     said = f"{strategy.name} goes to: {strategy.rule.words(source.names)}." + (
         f" {strategy.action}." if strategy.action else ""
@@ -88,7 +90,7 @@ def importance(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     for source in review.models():
         ranking = shown(source.estimator.importance(source.scale), source.names)
         detail = f"mean absolute effect on {source.target} · model {source.about.name}"
-        yield ReportPart(plot=plots.importance(ranking, detail=detail))
+        yield ReportPart(plot=ranking.describe(detail=detail))
 
 
 def classes(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -97,7 +99,7 @@ def classes(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     names, held = source.class_names, source.held_classes()
     confusion = class_confusion(held.codes, held.chances, names, held.weight)
     rankings = class_rankings(held.codes, held.chances, held.weight)
-    for drawn in (plots.class_confusion(confusion), plots.class_rankings(rankings, names)):
+    for drawn in (stats_plots.class_confusion(confusion), stats_plots.class_rankings(rankings, names)):
         yield ReportPart(plot=_named(drawn, source))
 
 
@@ -108,7 +110,7 @@ def roc(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         line = quality.roc(held.y, held.predicted, held.weight)
         said = f"AUC {fixed(line.summary, 3)}: the chance that a row with {source.target} ranks above one without"
         axes = ("false positive rate", "positives found")
-        drawn = plots.ranked(line, f"ROC of {source.about.name}", said, axes, ([0, 1], [0, 1]))
+        drawn = stats_plots.ranked(line, f"ROC of {source.about.name}", said, axes, ([0, 1], [0, 1]))
         yield ReportPart(plot=_named(drawn, source))
 
 
@@ -116,7 +118,7 @@ def calibration(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield predicted against observed rates of each classifier."""
     for source in _classifiers(review):
         held = source.held()
-        drawn = plots.calibration(quality.calibration(held.y, held.predicted, held.weight), held.predicted)
+        drawn = stats_plots.calibration(quality.calibration(held.y, held.predicted, held.weight), held.predicted)
         yield ReportPart(plot=_named(drawn, source))
 
 
@@ -127,7 +129,7 @@ def _classifiers(review: Review) -> list[ModelSource]:
     return there
 
 
-def _named(drawn: plots.Plot, source: ModelSource) -> plots.Plot:
+def _named(drawn: Plot, source: ModelSource) -> Plot:
     return replace(drawn, detail=f"{drawn.detail} · model {source.about.name}")
 
 
@@ -138,7 +140,7 @@ def residuals(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         some = np.random.default_rng(0).permutation(held.y.size)[:MOST_DOTS]
         table = quality.residuals(held.y, held.predicted, held.weight)
         gaps = held.y - held.predicted
-        drawn = plots.residuals(table, held.predicted[some], gaps[some], source.target)
+        drawn = stats_plots.residuals(table, held.predicted[some], gaps[some], source.target)
         yield ReportPart(plot=_named(drawn, source))
 
 
@@ -150,7 +152,7 @@ def uplift(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     for source in there:
         held, unit = source.held(), unit_of_effect(source.about, source.names) or ""
         read = read_uplift(held.predicted, held.y, held.groups)
-        for drawn in (plots.effect_by_tenth(read, unit), plots.gain(read, unit)):
+        for drawn in (read.describe(unit), decide_plots.gain(read, unit)):
             yield ReportPart(plot=_named(drawn, source))
 
 
@@ -164,7 +166,7 @@ def lift(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         size = np.ones(held.y.size) if held.exposure is None else held.exposure
         weight = None if held.weight is None else held.weight / size  # the exposure is a part of it
         table = lift_by_tenth(held.y * size, held.predicted * size, kind, exposure=held.exposure, weight=weight)
-        yield ReportPart(plot=_named(plots.lift_by_tenth(table, kind, source.target), source))
+        yield ReportPart(plot=_named(stats_plots.lift_by_tenth(table, kind, source.target), source))
 
 
 def cards(review: Review, item: ReportItem | None = None) -> Iterator[ReportPart]:

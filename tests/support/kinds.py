@@ -9,17 +9,19 @@ import numpy as np
 import pandas as pd
 
 from gamcore import GAMClassifier
+from gamcore.decide import plots as decide_plots
 from gamcore.decide.arms_plan import plan
 from gamcore.decide.experiment_plan import Metric
 from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.rules import Levels, Range, both
 from gamcore.decide.strategies import Strategy, StrategySet
+from gamcore.explain import plots as explain_plots
 from gamcore.explain.curve_difference import difference
 from gamcore.explain.tasks import TaskImportance
 from gamcore.stats import metrics as quality
+from gamcore.stats import plots as stats_plots
 from gamcore.stats import profiles
-from gamcore.viz import plots
-from gamcore.viz.plots.spec import Axis, Bars
+from gamcore.viz.spec import Axis, Bars, Plot
 
 MARKUP = '<b>x</b><script>window.hacked=1</script><img src=x onerror="window.hacked=1"> $\\int$ %{y} &amp; "q"'
 FORMULA = '=HYPERLINK("http://evil.test","x")'
@@ -35,7 +37,7 @@ WORDS = ("name", "role", "roles", "text", "title", "note")
 """What differs from plot to plot in what it says, not in how it is drawn."""
 
 
-def drawn_by(plot: plots.Plot) -> set[str]:
+def drawn_by(plot: Plot) -> set[str]:
     """Return what a backend must be able to draw for a plot, by class, field and way."""
     parts = [plot, *(panel for *_, panel in plot.each())]
     parts += [part for *_, panel in plot.each() for part in (panel.x, panel.y, *panel.marks)]
@@ -81,65 +83,67 @@ def board() -> tuple[StrategySet, pd.DataFrame]:
 
 
 @cache
-def every() -> dict[str, plots.Plot]:
+def every() -> dict[str, Plot]:
     """Return the plots by kind."""
     fitted, X, y = model()
     age, job = (fitted.explain_shape(name).on("points") for name in ("age", "job"))
-    found = {f"curve of {k}": plots.describe(fitted.explain_shape(name).on("points"), target=MARKUP)
+    found = {f"curve of {k}": fitted.explain_shape(name).on("points").describe(target=MARKUP)
              for k, name in enumerate(X.columns)}  # fmt: skip
-    found["ratio"] = plots.describe(fitted.explain_shape("age").on("ratio"), target="churn")
-    found["marked"] = plots.marked(
-        plots.curve(age, "churn", "detail"), age, Range("age", 40.0, 60.0), f"40 to 60 {MARKUP}"
+    found["ratio"] = fitted.explain_shape("age").on("ratio").describe(target="churn")
+    found["marked"] = decide_plots.marked(
+        age.describe("churn", "detail"), age, Range("age", 40.0, 60.0), f"40 to 60 {MARKUP}"
     )
-    found["before"] = plots.curve(age, "churn", "detail", before=age)
-    found["small"] = plots.small(age, (-40.0, 40.0), age, MARKUP)
-    found["surface"] = plots.describe(fitted.explain_pair("age", "job").on("points"), target="churn")
-    found["surface of numbers"] = plots.describe(fitted.explain_pair("age", FORMULA).on("ratio"), target="churn")
-    found["slices"] = plots.slices(fitted.explain_pair("age", "job"), [0, 1, 2], "churn", "detail")
-    found["importance"] = plots.describe(fitted.importance("points"))
-    found["task importance"] = plots.describe(
-        TaskImportance(("a", MARKUP), ("s", "t"), np.array([3.0, 1]), np.array([[0.0, 1], [1, 0]]))
-    )
+    found["before"] = age.describe("churn", "detail", before=age)
+    found["small"] = explain_plots.small(age, (-40.0, 40.0), age, MARKUP)
+    found["surface"] = fitted.explain_pair("age", "job").on("points").describe(target="churn")
+    found["surface of numbers"] = fitted.explain_pair("age", FORMULA).on("ratio").describe(target="churn")
+    found["slices"] = explain_plots.slices(fitted.explain_pair("age", "job"), [0, 1, 2], "churn", "detail")
+    found["importance"] = fitted.importance("points").describe()
+    found["task importance"] = TaskImportance(
+        ("a", MARKUP), ("s", "t"), np.array([3.0, 1]), np.array([[0.0, 1], [1, 0]])
+    ).describe()
     for scale in ("points", "link"):
         row = fitted.explain_rows(X.iloc[:1])
-        found[f"row, {scale}"] = plots.describe(row, target="churn", scale=scale, cells={"job": MARKUP})
+        found[f"row, {scale}"] = row.describe(target="churn", scale=scale, cells={"job": MARKUP})
     minus = difference(fitted.explain_shape("age"), fitted.explain_shape("age"), "points")
-    found["comparison"] = plots.comparison({"first": age, MARKUP: age}, minus, ("age", "effects", "churn"))
-    found["comparison of levels"] = plots.comparison({"first": job, LONG: job}, None, ("job", "effects", "churn"))
+    found["comparison"] = explain_plots.comparison({"first": age, MARKUP: age}, minus, ("age", "effects", "churn"))
+    found["comparison of levels"] = explain_plots.comparison(
+        {"first": job, LONG: job}, None, ("job", "effects", "churn")
+    )
     return {**found, **_measured(fitted.predict_proba(X)[:, 1], y.astype(float))}
 
 
-def _measured(chance: np.ndarray, y: np.ndarray) -> dict[str, plots.Plot]:
-    found = {"calibration": plots.calibration(quality.calibration(y, chance), chance)}
+def _measured(chance: np.ndarray, y: np.ndarray) -> dict[str, Plot]:
+    found = {"calibration": stats_plots.calibration(quality.calibration(y, chance), chance)}
     axes = ("negatives taken", MARKUP)
-    found["ROC"] = plots.ranked(quality.roc(y, chance), "ROC", "AUC", axes, ([0, 1], [0, 1]))
-    found["costs"] = plots.describe(quality.costs(y, chance, 1, 2))
-    found["residuals"] = plots.residuals(quality.residuals(y, chance), chance, y - chance, "churn")
-    found["actual"] = plots.actual(chance, y + np.linspace(0, 1, y.size), "churn")
+    found["ROC"] = stats_plots.ranked(quality.roc(y, chance), "ROC", "AUC", axes, ([0, 1], [0, 1]))
+    found["costs"] = quality.costs(y, chance, 1, 2).describe()
+    found["residuals"] = stats_plots.residuals(quality.residuals(y, chance), chance, y - chance, "churn")
+    found["actual"] = stats_plots.actual(chance, y + np.linspace(0, 1, y.size), "churn")
     periods = np.arange(y.size) // 250
     labels = [f"2022-0{k + 1} {MARKUP}" for k in range(6)]
-    found["over time"] = plots.over_time(quality.over_time(periods, y, chance, "share"), labels, True, 4.0)
+    found["over time"] = stats_plots.over_time(quality.over_time(periods, y, chance, "share"), labels, True, 4.0)
     names = ["a", MARKUP, FOREIGN]
     goal = profiles.Target(y, MARKUP, binary=True)
-    found["profile"] = plots.profile(profiles.profile(pd.Series(chance, name=FORMULA), "number", goal), "detail")
+    found["profile"] = profiles.profile(pd.Series(chance, name=FORMULA), "number", goal).describe("detail")
     jobs = pd.Series(np.resize(np.array(JOBS, object), y.size), name="job")
-    found["profile of levels"] = plots.profile(profiles.profile(jobs, "category", goal), MARKUP)
-    found["alike"] = plots.similarity(pd.DataFrame(np.eye(3) - 0.3, index=names, columns=names))
+    found["profile of levels"] = profiles.profile(jobs, "category", goal).describe(MARKUP)
+    found["alike"] = explain_plots.similarity(pd.DataFrame(np.eye(3) - 0.3, index=names, columns=names))
     steps = np.array([[0, k, 1 / k, 1.1 / k] for k in range(1, 40)], float)
-    found["progress"] = plots.progress(steps)
+    found["progress"] = stats_plots.progress(steps)
     ranking = pd.DataFrame({"feature_1": ["age", "age"], "feature_2": ["job", MARKUP], "strength": [1e-3, 1e-5],
                             "rank": [1, 2]})  # fmt: skip
     ranking.attrs["chance"] = 1e-4
     worth = ranking.head(1)[["feature_1", "feature_2"]].assign(worth=0.01)
-    found["pairs"] = plots.pair_ranking(ranking, worth, "logistic")
+    found["pairs"] = explain_plots.pair_ranking(ranking, worth, "logistic")
     made, X = board()
     listed = [strategy.name for strategy in made.strategies]
-    found["reach"] = plots.reach(made.ledger(X), listed)
-    found["overlap"] = plots.overlap(made.ledger(X), listed)
+    found["reach"] = made.ledger(X).describe(listed)
+    found["overlap"] = decide_plots.overlap(made.ledger(X), listed)
     frame = X.assign(clicked=y)
     arm = np.arange(len(X)) % 2 == 0
     read = read_rows(frame, arm, made.assign(X), listed, {"clicked": "primary"}, planned={(MARKUP, "clicked"): 0.1})
-    found["lifts"] = plots.describe(read)
+    found["lifts"] = read.describe()
     a_day = {MARKUP: 900.0, "other": 300.0}
-    found["plan"] = plots.detectable(plan(a_day, [Metric("clicked", 0.1, 0.2)], {"none": 2, MARKUP: 1, "mail": 1.5}))
+    found["plan"] = plan(a_day, [Metric("clicked", 0.1, 0.2)], {"none": 2, MARKUP: 1, "mail": 1.5}).describe()
     return found

@@ -34,7 +34,6 @@ from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.kernels.tree_predict import add_trees
 from gamcore.multitask.model import TaskModel
-from gamcore.viz import plots
 from tests.support import golden
 from tests.support.mutants import LEVELS, mutant, take_apart
 
@@ -114,7 +113,7 @@ def answers(estimator: Any) -> list[np.ndarray]:
             curves += [estimator.uncertainty_.explain_shape(name) for name in names]
     for curve in curves:
         curve.frame()
-        plots.describe(curve.on("points" if model.loss.name == "logistic" else "link"), target="target")
+        curve.on("points" if model.loss.name == "logistic" else "link").describe(target="target")
     estimator.importance().frame()
     found = [estimator.predict(X, **asked), estimator.explain_rows(X, **asked).contributions]
     if model.loss.name == "logistic":

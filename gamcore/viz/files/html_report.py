@@ -14,8 +14,8 @@ from typing import Final
 from plotly.offline import get_plotlyjs
 
 from gamcore.viz.files.parts import ReportPart
+from gamcore.viz.palette import PALETTES, Mode
 from gamcore.viz.plotly_figures.draw import draw
-from gamcore.viz.plots.palette import PALETTES, Mode
 
 FONT_FILE: Final = Path(__file__).parent / "fonts" / "ShapewiseSans-Regular.ttf"
 CONFIG: Final = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}

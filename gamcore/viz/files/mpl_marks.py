@@ -9,8 +9,8 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from gamcore.viz.plots.palette import Palette
-from gamcore.viz.plots.spec import Area, Bars, Cells, Frame, Line, Mark, Panel, Path, Points, Ribbon, Steps, Whiskers
+from gamcore.viz.palette import Palette
+from gamcore.viz.spec import Area, Bars, Cells, Frame, Line, Mark, Panel, Path, Points, Ribbon, Steps, Whiskers
 
 POINT: Final = 0.75
 """Points per screen pixel, at 96 pixels per inch."""

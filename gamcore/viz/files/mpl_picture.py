@@ -30,9 +30,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from gamcore.data.labels import cut
 from gamcore.numbers import exact, tick
 from gamcore.viz.files.mpl_marks import draw_mark, legend_handle
-from gamcore.viz.plots.palette import PALETTES, Mode, Palette
-from gamcore.viz.plots.ranges import ratio_ticks
-from gamcore.viz.plots.spec import Axis, Cells, ColorScale, Panel, Plot, Ribbon, Steps
+from gamcore.viz.palette import PALETTES, Mode, Palette
+from gamcore.viz.ranges import ratio_ticks
+from gamcore.viz.spec import Axis, Cells, ColorScale, Panel, Plot, Ribbon, Steps
 
 MOST_RATIOS: Final = 12
 """Most ticks of a logarithmic axis."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gamcore.viz.plots.spec import Plot
+from gamcore.viz.spec import Plot
 
 Step = Callable[[float, str], None]
 """Called before each part with the share done and what comes next. It may raise to stop."""

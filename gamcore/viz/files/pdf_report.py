@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from gamcore.data.labels import cut
 from gamcore.viz.files.mpl_picture import LETTER, compose, house, wrapped
 from gamcore.viz.files.parts import Report, ReportPart, Step, quiet
-from gamcore.viz.plots.palette import PALETTES
+from gamcore.viz.palette import PALETTES
 
 SIZE: Final = (11.69, 8.27)
 MARGIN: Final = 0.7

@@ -6,20 +6,26 @@ import re
 import secrets
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 import pandas as pd
 
 from gamcore.viz.files.parts import ReportPart
 from gamcore.viz.files.spreadsheets import safe_csv, to_xlsx
 from gamcore.viz.files.tidy import tidy
-from gamcore.viz.plots.describe import describe
-from gamcore.viz.plots.palette import Mode
-from gamcore.viz.plots.spec import Plot
+from gamcore.viz.palette import Mode
+from gamcore.viz.spec import Plot
 
 PlotFormat = Literal["png", "svg", "pdf", "html", "pptx", "csv", "xlsx", "txt"]
 FORMATS: Final[tuple[PlotFormat, ...]] = get_args(PlotFormat)
 MOST_NAME: Final = 40
+
+
+@runtime_checkable
+class Described(Protocol):
+    """What describes its own plot, as every explanation does."""
+
+    def describe(self, **words: Any) -> Plot: ...
 
 
 class ExportError(ValueError):
@@ -27,21 +33,23 @@ class ExportError(ValueError):
 
 
 def render(
-    explanation: Any, fmt: PlotFormat, path: str | Path, *, about: str = "", mode: Mode = "light", **words: Any
-) -> Path:
+    explanation: Described | Plot, fmt: PlotFormat, path: str | Path, *, about: str = "", mode: Mode = "light",
+    **words: Any,
+) -> Path:  # fmt: skip
     """Write an explanation (or a `Plot`) to a file and return its path.
 
     fmt : png (twice the screen's pixels), svg, pdf, html (works offline), pptx (an editable chart), csv or xlsx (the
-    numbers), txt (the alternative text). about : the file's note on its origin. words : arguments of `plots.describe`
-    for the explanation, such as target, detail and title. The file is written whole or not at all.
+    numbers), txt (the alternative text). about : the file's note on its origin. words : arguments of the
+    explanation's `describe`, such as target, detail and title. The file is written whole or not at all.
 
     Raises ExportError for another format or an explanation that has no plot.
     """
     place = Path(path)
-    try:
-        plot = explanation if isinstance(explanation, Plot) else describe(explanation, **words)
-    except TypeError as error:
-        raise ExportError(str(error)) from error
+    if not isinstance(explanation, Described | Plot):
+        raise ExportError(
+            f"{type(explanation).__name__} has no plot: pass an explanation, or describe one with gamcore's `plots`."
+        )
+    plot = explanation if isinstance(explanation, Plot) else explanation.describe(**words)
     made = to_bytes(plot, fmt, about, mode)
     half = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
     try:

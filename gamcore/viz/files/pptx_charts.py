@@ -24,7 +24,7 @@ from gamcore.viz.files.pptx_xml import (
     place_inner,
 )
 from gamcore.viz.files.pptx_xy import has_levels, is_strip, numeric, span, wide_of
-from gamcore.viz.plots.spec import Bars, Cells, Panel, Path, Plot, Points, Whiskers
+from gamcore.viz.spec import Bars, Cells, Panel, Path, Plot, Points, Whiskers
 
 LEFT, BOTTOM, LEGEND, GAP, TICKS = 0.85, 0.55, 0.32, 0.06, 0.3
 """Inches for tick labels at left, the axis below, a legend, the gap between panels, and tick labels between rows."""

@@ -21,8 +21,8 @@ from gamcore.data.labels import cut
 from gamcore.viz.files.mpl_picture import picture
 from gamcore.viz.files.pptx_charts import Box, add_chart, add_table, can_chart
 from gamcore.viz.files.pptx_template import TitleLayout, put_into, title_layout
-from gamcore.viz.plots.palette import PALETTES, clean
-from gamcore.viz.plots.spec import Plot
+from gamcore.viz.palette import PALETTES, clean
+from gamcore.viz.spec import Plot
 
 WIDTH, HEIGHT, MARGIN = 13.333, 7.5, 0.6
 TOP, FOOT = 1.55, 6.95

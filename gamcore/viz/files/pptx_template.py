@@ -17,7 +17,7 @@ from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.oxml.ns import qn
 
 from gamcore.viz.files.pptx_package import TemplateError, without_code
-from gamcore.viz.plots.palette import PALETTES, rgb
+from gamcore.viz.palette import PALETTES, rgb
 
 MOST_BYTES: Final = 20 * 2**20
 """Most bytes of a template as a file."""

@@ -16,8 +16,8 @@ from pptx.util import Inches, Pt
 
 from gamcore.data.labels import cut
 from gamcore.types import Floats
-from gamcore.viz.plots.palette import PALETTES, clean, rgb
-from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Line, Path, Points, Ribbon, Steps
+from gamcore.viz.palette import PALETTES, clean, rgb
+from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Path, Points, Ribbon, Steps
 
 COLOR: Final = PALETTES["light"]
 TEXT: Final = 10

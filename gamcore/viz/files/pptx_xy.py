@@ -22,7 +22,7 @@ from gamcore.viz.files.pptx_xml import (
     error_bars,
     nice,
 )
-from gamcore.viz.plots.spec import Area, Bars, Line, Panel, Path, Points, Ribbon, Steps, Whiskers
+from gamcore.viz.spec import Area, Bars, Line, Panel, Path, Points, Ribbon, Steps, Whiskers
 
 EXCEL_EPOCH: Final = 25_569
 """1970-01-01 as a spreadsheet day number."""

@@ -12,7 +12,7 @@ import pandas as pd
 import xlsxwriter
 from xlsxwriter.exceptions import FileCreateError
 
-from gamcore.viz.plots.palette import clean
+from gamcore.viz.palette import clean
 
 FIRST: Final = "=+-@\uff1d\uff0b\uff0d\uff20"
 """Characters that begin a formula in a spreadsheet; the last four are fullwidth forms of the first four."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gamcore.viz.plots.palette import clean
+from gamcore.viz.palette import clean
 
 
 def tidy(value: Any) -> Any:

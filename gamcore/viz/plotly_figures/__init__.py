@@ -8,6 +8,5 @@ from gamcore.extras import extra
 
 with extra("plots"):
     from gamcore.viz.plotly_figures.draw import draw
-    from gamcore.viz.plotly_figures.selection import boxable, brushable
 
-__all__ = ["boxable", "brushable", "draw"]
+__all__ = ["draw"]

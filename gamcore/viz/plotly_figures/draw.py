@@ -12,12 +12,12 @@ from itertools import accumulate
 import numpy as np
 import plotly.graph_objects as go
 
+from gamcore.viz.palette import PALETTES, Mode, Palette
 from gamcore.viz.plotly_figures.shapes import PanelPlace, backdrop, label, note, shapes
 from gamcore.viz.plotly_figures.style import Options, escape, heading, more_pixels, template
 from gamcore.viz.plotly_figures.traces import colors, places, traces
-from gamcore.viz.plots.palette import PALETTES, Mode, Palette
-from gamcore.viz.plots.ranges import FEWEST_RATIOS, TINY, limits, round_ratios
-from gamcore.viz.plots.spec import Axis, Bars, Cells, ColorScale, Line, Mark, Panel, Plot
+from gamcore.viz.ranges import FEWEST_RATIOS, TINY, limits, round_ratios
+from gamcore.viz.spec import Axis, Bars, Cells, ColorScale, Line, Mark, Panel, Plot
 
 FORMATS = {"plain": None, "percent": ".2~%", "signed percent": "+.2~%", "count": ",", "factor": "~g", "small": None}
 LEGEND_PIXELS = 20

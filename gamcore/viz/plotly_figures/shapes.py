@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gamcore.viz.palette import Palette
 from gamcore.viz.plotly_figures.style import Options, escape
 from gamcore.viz.plotly_figures.traces import places
-from gamcore.viz.plots.palette import Palette
-from gamcore.viz.plots.spec import Area, Frame, Line, Mark, Panel
+from gamcore.viz.spec import Area, Frame, Line, Mark, Panel
 
 
 @dataclass(frozen=True)

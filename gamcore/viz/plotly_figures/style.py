@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from gamcore.data.labels import cut
-from gamcore.viz.plots.palette import FONT, PALETTES, Mode, Palette
+from gamcore.viz.palette import FONT, PALETTES, Mode, Palette
 
 Options = dict[str, Any]
 """A part of a figure, as plotly takes it."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from gamcore.data.dates import as_date
 from gamcore.types import Floats
+from gamcore.viz.palette import Palette
 from gamcore.viz.plotly_figures.style import Options, escape
-from gamcore.viz.plots.palette import Palette
-from gamcore.viz.plots.spec import (
+from gamcore.viz.spec import (
     Area,
     Bars,
     Cells,

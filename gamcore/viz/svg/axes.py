@@ -13,9 +13,9 @@ from gamcore.data.dates import as_date
 from gamcore.data.labels import cut
 from gamcore.numbers import exact, factor, tick
 from gamcore.types import Floats
-from gamcore.viz.plots.palette import Palette, clean
-from gamcore.viz.plots.ranges import TINY, Limits, even_ticks, ratio_ticks
-from gamcore.viz.plots.spec import Axis
+from gamcore.viz.palette import Palette, clean
+from gamcore.viz.ranges import TINY, Limits, even_ticks, ratio_ticks
+from gamcore.viz.spec import Axis
 
 TEXT: Final = 12
 """Size of letters in pixels."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from gamcore.data.labels import cut
 from gamcore.types import Floats
-from gamcore.viz.plots.palette import Palette
-from gamcore.viz.plots.spec import (
+from gamcore.viz.palette import Palette
+from gamcore.viz.spec import (
     Area,
     Bars,
     Cells,

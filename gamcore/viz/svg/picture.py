@@ -11,9 +11,9 @@ import numpy as np
 
 from gamcore.data.labels import cut
 from gamcore.numbers import number
-from gamcore.viz.plots.palette import FONT, PALETTES, Palette, clean
-from gamcore.viz.plots.ranges import Limits, limits
-from gamcore.viz.plots.spec import Axis, Bars, Cells, ColorScale, Mark, Panel, Path, Plot, Points, Ribbon, Steps
+from gamcore.viz.palette import FONT, PALETTES, Palette, clean
+from gamcore.viz.ranges import Limits, limits
+from gamcore.viz.spec import Axis, Bars, Cells, ColorScale, Mark, Panel, Path, Plot, Points, Ribbon, Steps
 from gamcore.viz.svg.axes import (
     LETTER,
     MOST_TURNED,

@@ -10,9 +10,9 @@ from dataclasses import replace
 from html import escape
 
 from gamcore.data.labels import cut
-from gamcore.viz.plots.palette import FONT, PALETTES, Mode, Palette, clean
-from gamcore.viz.plots.ranges import limits
-from gamcore.viz.plots.spec import Plot
+from gamcore.viz.palette import FONT, PALETTES, Mode, Palette, clean
+from gamcore.viz.ranges import limits
+from gamcore.viz.spec import Plot
 from gamcore.viz.svg.axes import MOST_DATES, MOST_X, MOST_Y, TEXT, Box, text, x_ticks, y_ticks
 from gamcore.viz.svg.marks import drawn
 

@@ -18,7 +18,6 @@ from gamcore.explain.shown import shown
 from gamcore.numbers import percent
 from gamcore.stats.profiles import QUANTILES, Profile, Target, profile
 from gamcore.types import Floats
-from gamcore.viz import plots
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import TableAbout
 from shapewise.training.goals import suggest
@@ -112,7 +111,7 @@ def _column(table: TableAbout, rule: Rule, of: str) -> None:
     seen = shown(made, names)
     if target is not None:
         seen = replace(seen, target=target_words(target[0], list(target[1]), names))
-    cards.figure(plots.profile(seen, detail), f"profile-{table.id}-{column}", table.name)
+    cards.figure(seen.describe(detail), f"profile-{table.id}-{column}", table.name)
     _facts(seen)
 
 

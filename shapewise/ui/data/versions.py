@@ -12,7 +12,6 @@ from gamcore.explain.shown import shown
 from gamcore.stats.column_drift import ColumnMove, Moved, what_moved
 from gamcore.stats.histograms import overlay
 from gamcore.viz import files as export
-from gamcore.viz import plots
 from shapewise.store.workspace import TableAbout
 from shapewise.training import carry_over as versions
 from shapewise.training import derived
@@ -173,5 +172,5 @@ def _drawn(then: TableAbout, now: TableAbout, moved: Moved) -> None:
         st.caption(md(error))
         return
     st.markdown(md(one.words))
-    plot = plots.moved(shown(drawn, named), cut(f"{named.column(chosen)}: {one.words}", LONGEST_TITLE))
+    plot = shown(drawn, named).describe(cut(f"{named.column(chosen)}: {one.words}", LONGEST_TITLE))
     cards.figure(plot, f"moved-{now.id}-{chosen}", now.name, titled=False)

@@ -12,7 +12,6 @@ from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.numbers import fixed, number, p_value, percent
-from gamcore.viz import plots
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards
@@ -48,7 +47,7 @@ def show(table: TableAbout, made: ArmsReadOut) -> None:
                 less = cut if effect.reduced > 0 else ""
                 st.caption(f"{ICONS[own]} **{md(effect.strategy)}**: {md(text)}{less}")
     outcome = made.as_read_out()
-    cards.figure(plots.lifts(outcome, f"each arm against {made.test.control}, {outcome.intervals}"),
+    cards.figure(outcome.describe(f"each arm against {made.test.control}, {outcome.intervals}"),
                  f"arms-{table.id}", table.name)  # fmt: skip
     over = "over all arms and outcomes" if made.test.adjustment == "Holm" else "over the arms of each outcome"
     st.caption(

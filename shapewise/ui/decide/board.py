@@ -8,10 +8,10 @@ from dataclasses import replace
 import streamlit as st
 
 from gamcore.data.columns import TableError
+from gamcore.decide import plots
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.strategies import MOST_STRATEGIES, Ledger, Strategy, StrategySet
 from gamcore.numbers import exact, percent
-from gamcore.viz import plots
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
 from shapewise.store.workspace import ModelAbout, StoreError
@@ -113,7 +113,7 @@ def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
             _card(board, made, ledger, place, strategy)
     if made.strategies:
         names = [strategy.name for strategy in made.strategies]
-        cards.figure(plots.reach(ledger, names), f"reach-{board.id}", board.name, titled=False)
+        cards.figure(ledger.describe(names), f"reach-{board.id}", board.name, titled=False)
 
 
 def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy: Strategy) -> None:

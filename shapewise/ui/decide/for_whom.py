@@ -17,8 +17,7 @@ from gamcore.decide.rules import RuleError
 from gamcore.decide.shown import shown_segments
 from gamcore.decide.strategies import StrategySet
 from gamcore.numbers import p_value
-from gamcore.viz import plots
-from gamcore.viz.plots.spec import Plot
+from gamcore.viz.spec import Plot
 from shapewise.decisions import arm_tests as stored
 from shapewise.decisions import boards as stored_boards
 from shapewise.store.workspace import TableAbout
@@ -88,7 +87,7 @@ def _plot(segments: Segments, control: str, customers: int) -> Plot:
     """Return the lifts by segment, and whether they differ."""
     words = "; ".join(f"{arm}: {_differs(p)}" for arm, p in segments.p.items())
     outcome = ReadOut((), segments.effects, customers=customers)
-    plot = plots.lifts(outcome, f"{segments.metric}, each arm against {control}, {outcome.intervals}")
+    plot = outcome.describe(f"{segments.metric}, each arm against {control}, {outcome.intervals}")
     return replace(plot, title=f"{segments.metric} by {segments.column}: {words}", numbers=segments.frame())
 
 

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.estimators.gam import GAMRegressor
+from gamcore.explain import plots
 from gamcore.numbers import percent
-from gamcore.viz import plots
 from shapewise.decisions.effect_models import Asked
 from shapewise.places import PAGES
 from shapewise.store.workspace import ModelAbout

@@ -16,7 +16,6 @@ from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.strategies import Ledger, StrategySet
 from gamcore.numbers import percent
 from gamcore.viz import files as export
-from gamcore.viz import plots
 from shapewise.decisions import arm_tests, plans
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
@@ -123,7 +122,7 @@ def _result(key: str, name: str, make: Callable[[], ExperimentPlan], who: Sequen
         if len(made.metrics) > 1:
             shown = st.segmented_control("Metric", made.metrics, default=shown, required=True, key=f"by-day-{key}",
                                          format_func=md, label_visibility="collapsed")  # fmt: skip
-        cards.figure(plots.detectable(made, shown), f"by-day-{key}-{shown}", name)
+        cards.figure(made.describe(shown), f"by-day-{key}-{shown}", name)
         with st.expander("What each comparison needs", expanded=len(made.rows) <= FEW):
             table = made.table()
             st.dataframe(

@@ -15,7 +15,6 @@ from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.shown import shown_read_out
 from gamcore.decide.strategies import StrategySet
 from gamcore.numbers import p_value, percent
-from gamcore.viz import plots
 from shapewise.decisions import boards as stored
 from shapewise.decisions import plans
 from shapewise.decisions.boards import Board
@@ -103,7 +102,7 @@ def _result(board: Board, made: StrategySet, outcome: ReadOut) -> None:
                 st.markdown(md(words))
                 _comparisons([effect for effect in outcome.effects if effect.strategy == strategy.name])
     st.subheader("Measured lifts", anchor=False)
-    cards.figure(plots.lifts(outcome), f"lifts-{board.id}", board.name, titled=False)
+    cards.figure(outcome.describe(), f"lifts-{board.id}", board.name, titled=False)
     left = [e for e in outcome.effects if not np.isfinite([e.lift, *e.lift_interval]).all()]
     if left:
         named = ", ".join(f"{md(e.strategy)} {md(e.what)}" for e in left)

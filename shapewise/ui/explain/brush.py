@@ -17,9 +17,9 @@ from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, RuleError, e
 from gamcore.decide.segments import level_names
 from gamcore.explain.curves import Curve
 from gamcore.explain.piecewise import knee
+from gamcore.explain.plots.curves import level_order
 from gamcore.model.edits import Where
 from gamcore.types import Ints
-from gamcore.viz.plots.curves import level_order
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md

@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from gamcore.numbers import percent
+from gamcore.stats import plots
 from gamcore.stats.classes import class_confusion, class_losses, class_rankings
-from gamcore.viz import plots
 from shapewise.scoring.held_out import HeldOutClasses, of_classes
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state

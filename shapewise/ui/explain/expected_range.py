@@ -12,7 +12,6 @@ import streamlit as st
 
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.numbers import count, number, percent
-from gamcore.viz import plots
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
@@ -92,7 +91,7 @@ def causes(of: RowModel) -> None:
         names = ranking.frame().sort_values("mean_abs", ascending=False)["feature"].tolist()
         chosen = st.selectbox("Feature", names, key=f"uncertain-{of.about.id}", format_func=of.names.term)
         curve = state.seen(of.about, scale.explain_shape(chosen).on("ratio"))
-        plot = plots.curve(curve, "distance of outcomes from predictions", "")
+        plot = curve.describe("distance of outcomes from predictions", "")
         cards.figure(plot, f"uncertain-chart-{of.about.id}", of.about.name, state.card(of.about))
         st.caption(
             "By which factor an interval grows or shrinks along the feature, the others being the same. Features are "

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import streamlit as st
 
+from gamcore.explain import plots
 from gamcore.explain.curve_drift import curve_moves
-from gamcore.viz import plots
 from shapewise.store.workspace import ModelAbout, clean_name
 from shapewise.training.live import Draft
 from shapewise.training.main_metric import main_metric

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore.stats import metrics as quality
+from gamcore.stats import plots
 from gamcore.stats.feature_drift import drift
-from gamcore.viz import plots
 from shapewise.places import PAGES
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data

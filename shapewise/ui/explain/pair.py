@@ -15,11 +15,11 @@ from gamcore.data.column_names import PAIR
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import HeldOutRows, rectangle_rule
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.explain import plots
 from gamcore.explain.sentences import read_surface
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis
 from gamcore.model.scales import Scale, say
-from gamcore.viz import plots
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
 from shapewise.ui.edit import pair as edit_pair
@@ -134,7 +134,7 @@ def _heat_map(
             st.session_state[kept] = (dragged.rows, dragged.columns)
             st.session_state[f"drags-{key}"] = st.session_state.get(f"drags-{key}", 0) + 1
 
-    plot = plots.surface(state.seen(about, surface), goal, detail, chosen, title)
+    plot = state.seen(about, surface).describe(goal, detail, chosen=chosen, title=title)
     cards.figure(plot, element, about.name, state.card(about), over=surface, on_box=take)
 
 

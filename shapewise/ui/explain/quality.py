@@ -13,7 +13,7 @@ from sklearn.inspection import permutation_importance
 
 from gamcore.numbers import exact, fixed, percent
 from gamcore.stats import metrics as quality
-from gamcore.viz import plots
+from gamcore.stats import plots
 from shapewise import patience
 from shapewise.scoring import held_out as held
 from shapewise.scoring.held_out import HeldOutPredictions
@@ -150,7 +150,7 @@ def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
         table = quality.confusion(held.y, held.predicted, chosen)
         st.dataframe(table, alt="Held-out rows: actual against predicted.")
     with picture:
-        cards.of_model(plots.cost_line(costs, chosen), model)
+        cards.of_model(costs.describe(chosen), model)
         fair = alarm / (alarm + miss) if alarm + miss > 0 else 0.5
         said = (table.loc["was yes", "said no"] * miss + table.loc["was no", "said yes"] * alarm) / max(held.y.size, 1)
         st.caption(

@@ -9,9 +9,9 @@ import numpy as np
 import streamlit as st
 
 from gamcore.stats import metrics as quality
+from gamcore.stats import plots
 from gamcore.stats.rates import Kind, concentration, lift_by_tenth
 from gamcore.types import Floats
-from gamcore.viz import plots
 from shapewise.scoring.held_out import HeldOutPredictions
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state

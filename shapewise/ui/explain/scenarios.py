@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gamcore.decide import plots as decide_plots
 from gamcore.decide.strategies import StrategySet
+from gamcore.explain import plots as explain_plots
 from gamcore.explain.curve_difference import CompareError, on_common_bins
 from gamcore.explain.curves import Curve
 from gamcore.viz import files as export
-from gamcore.viz import plots
 from shapewise.store.workspace import ModelAbout, TableAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
@@ -51,7 +52,7 @@ def show(table: TableAbout, made: StrategySet) -> None:
     models = sorted(models, key=lambda m: m.id not in marked)[:MOST]  # stable sort: models of strategies first
     curves = {m.id: curve for m in models if (curve := _curve(m, feature)) is not None}
     kinds = {(curve.loss, curve.scale) for curve in curves.values()}
-    limits = plots.common_limits(list(curves.values())) if len(kinds) == 1 and curves else None
+    limits = explain_plots.common_limits(list(curves.values())) if len(kinds) == 1 and curves else None
     first = next((m for m in models if m.id in curves), None)
     columns = st.columns(3)
     shown = [m for m in models if m.id in curves]
@@ -88,9 +89,11 @@ def _one(
 ) -> None:  # fmt: skip
     """Show one model's curve."""
     mine = [one for one in made.strategies if one.model == model.id and feature in one.rule.columns]
-    plot = plots.small(state.seen(model, curve), limits or plots.common_limits([curve]), title=model.name, height=200)
+    plot = explain_plots.small(
+        state.seen(model, curve), limits or explain_plots.common_limits([curve]), title=model.name, height=200
+    )
     for strategy in mine:
-        plot = plots.marked(plot, curve, strategy.rule, strategy.name)
+        plot = decide_plots.marked(plot, curve, strategy.rule, strategy.name)
     cards.small(plot, f"each-model-{model.id}")
     words = [f"Strategy {md(strategy.name)} is based on this curve." for strategy in mine]
     if first is not None:

@@ -6,8 +6,9 @@ from functools import partial
 
 import streamlit as st
 
+from gamcore.decide import plots
 from gamcore.decide.uplift import Uplift
-from gamcore.viz import plots
+from gamcore.viz.spec import Plot
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import effects
 from shapewise.training.task_dataset import predicted
@@ -26,7 +27,7 @@ def measured(model: str) -> Uplift:
 def show(model: ModelAbout) -> None:
     """Show the effect by tenth, and the gain."""
     unit, read = state.effect_unit(model) or "", measured(model.id)
-    drawn = {"By tenth": plots.effect_by_tenth(read, unit), "Gain": plots.gain(read, unit)}
+    drawn = {"By tenth": read.describe(unit), "Gain": plots.gain(read, unit)}
     tabs.show({name: partial(_draw, model, plot) for name, plot in drawn.items()}, f"worth-of-{model.id}")
     st.caption(
         "Outcomes of both arms in held-out rows, beside what was expected of each row whatever its arm; the model only "
@@ -34,5 +35,5 @@ def show(model: ModelAbout) -> None:
     )
 
 
-def _draw(model: ModelAbout, plot: plots.Plot) -> None:
+def _draw(model: ModelAbout, plot: Plot) -> None:
     cards.figure(plot, f"{plot.name}-{model.id}", model.name, state.card(model))

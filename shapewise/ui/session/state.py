@@ -31,7 +31,7 @@ from gamcore.explain.surfaces import Surface
 from gamcore.io.checks import ModelFileError
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
-from gamcore.viz.plots import Mode
+from gamcore.viz.palette import Mode
 from shapewise import patience
 from shapewise.access.permissions import Action, Person
 from shapewise.columns.roles import Roles, roles_of

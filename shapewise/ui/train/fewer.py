@@ -12,7 +12,7 @@ from gamcore import fewer_curves
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
-from gamcore.viz import plots
+from gamcore.explain import plots
 from shapewise.store.workspace import TableAbout
 from shapewise.training.dataset import Data
 from shapewise.training.live import Draft

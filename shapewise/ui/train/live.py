@@ -17,7 +17,6 @@ from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.parameters import defaults, inputs
 from gamcore.explain.curves import Curve
 from gamcore.explain.shown import shown as shown_as
-from gamcore.viz import plots
 from shapewise.places import PAGES
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, clean_name
@@ -199,7 +198,7 @@ def preview(key: str, spec: Spec, rows: int, n_features: int) -> Draft | None:
         before = before.on(state.scale(before.loss)) if before else None
         curve = shown_as(curve.on(state.scale(curve.loss)), named)
         detail = f"effect on {goal} · one refit, no band"
-        plot = plots.curve(curve, goal, detail, before, height=312)
+        plot = curve.describe(goal, detail, before=before, height=312)
         cards.headline(plot, f"preview-{key}")
         st.plotly_chart(
             drawn.figure(plot, titled=False),

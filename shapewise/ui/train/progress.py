@@ -9,8 +9,8 @@ import streamlit as st
 
 from gamcore.explain.sentences import read_curve
 from gamcore.numbers import count
+from gamcore.stats import plots
 from gamcore.viz import plotly_figures as figures
-from gamcore.viz import plots
 from shapewise.jobs import queue as jobs
 from shapewise.places import PAGES
 from shapewise.store.workspace import ModelAbout, StoreError
@@ -151,7 +151,7 @@ def result(model: ModelAbout) -> None:
     curve = estimator.explain_shape(estimator.importance().ranked_features()[0])
     curve = curve.on(state.scale(curve.loss))
     curve = state.seen(model, curve)
-    plot = plots.curve(curve, state.goal(model), state.detail(model, curve), height=332)
+    plot = curve.describe(state.goal(model), state.detail(model, curve), height=332)
     cards.headline(plot, f"result-{model.id}")
     st.plotly_chart(
         drawn.figure(plot, titled=False),

@@ -14,7 +14,7 @@ from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
 from gamcore.numbers import alike, fixed, percent
 from gamcore.viz import files as export
-from gamcore.viz.plots import Plot
+from gamcore.viz.spec import Plot
 from shapewise.places import PAGES
 from shapewise.store.departed import Departed
 from shapewise.store.projects import Project

@@ -15,9 +15,11 @@ import streamlit as st
 from gamcore.explain.curves import Curve
 from gamcore.explain.surfaces import Surface
 from gamcore.viz import plotly_figures as figures
-from gamcore.viz.plots import Mode, Plot
+from gamcore.viz.palette import Mode
+from gamcore.viz.spec import Plot
 from gamcore.viz.svg import small_svg
 from shapewise.ui.session import state
+from shapewise.ui.widgets import selection
 
 MOST_KEPT = 400
 NO_NUMBERS = pd.DataFrame()
@@ -87,9 +89,9 @@ def _feed(digest: hashlib.blake2b, value: object) -> None:
 def _plain(key: str, _plot: Plot, _mode: Mode, _titled: bool, _on: Curve | Surface | None) -> dict[str, Any]:
     made = figures.draw(_plot, _mode, titled=_titled)
     if isinstance(_on, Surface):
-        figures.boxable(made, _on)
+        selection.boxable(made, _on)
     elif _on is not None:
-        figures.brushable(made, _on, _mode)
+        selection.brushable(made, _on, _mode)
     plain: dict[str, Any] = made.to_dict()
     return plain
 

@@ -9,11 +9,11 @@ import pytest
 from gamcore import GAMClassifier, GAMRegressor, TableError, load_model
 from gamcore.boosting import credibility
 from gamcore.boosting.learners import Learner, make_smoothers
+from gamcore.explain.plots.curves import curve as plot_of
 from gamcore.kernels.layout import Settings, make_work
 from gamcore.kernels.losses import SQUARED
 from gamcore.kernels.smoothers import draw_smooth
-from gamcore.viz.plots.curves import curve as plot_of
-from gamcore.viz.plots.spec import Steps
+from gamcore.viz.spec import Steps
 
 
 def truth(X):

@@ -12,7 +12,6 @@ from statsmodels.stats.proportion import power_proportions_2indep
 
 from gamcore.decide.arms_plan import EVERYBODY, dunnett_alpha, plan
 from gamcore.decide.experiment_plan import ExperimentError, Metric, level_words, power_of, sample_size, smallest_lift
-from gamcore.viz import plots
 
 VISIT = Metric("visit", 0.106, 0.1)
 SPEND = Metric("spend", 1.05, 0.2, "guardrail", deviation=15.0)
@@ -163,7 +162,7 @@ def marks_of(plot, kind):
 def test_the_chart_says_when_the_lift_is_reached():
     made = plan({EVERYBODY: 3000.0}, [VISIT, SPEND])
     (row, _) = made.rows
-    plot = plots.detectable(made)
+    plot = made.describe()
     early = row.smallest(7, made.power)
     assert plot.title == f"A lift of 10% shows after {row.days} days; after a week only {early:.0%} would"
     (line,) = marks_of(plot, "Path")
@@ -172,26 +171,26 @@ def test_the_chart_says_when_the_lift_is_reached():
     (reached,) = marks_of(plot, "Points")
     assert (reached.x[0], reached.y[0]) == (row.days, 0.1)
     assert plot.numbers["14"][0] == pytest.approx(row.smallest(14, made.power))
-    assert "shows after" in plots.detectable(made, "spend").title
+    assert "shows after" in made.describe("spend").title
 
 
 def test_one_line_per_comparison_that_differs():
-    equal = plots.detectable(plan({EVERYBODY: 3000.0}, [VISIT], dict.fromkeys("abc", 1)))
+    equal = plan({EVERYBODY: 3000.0}, [VISIT], dict.fromkeys("abc", 1)).describe()
     assert len(marks_of(equal, "Path")) == 1
-    arms = plots.detectable(plan({EVERYBODY: 3000.0}, [VISIT], THREE))
+    arms = plan({EVERYBODY: 3000.0}, [VISIT], THREE).describe()
     assert [line.name for line in marks_of(arms, "Path")] == ["mens", "womens"]
     assert "days for mens and" in arms.title
-    both = plots.detectable(plan({"A": 3000.0, "B": 900.0, "C": 0.0}, [VISIT]))
+    both = plan({"A": 3000.0, "B": 900.0, "C": 0.0}, [VISIT]).describe()
     assert [line.name for line in marks_of(both, "Path")] == ["A", "B"]
     assert "for B" in both.title
 
 
 def test_headlines_of_tests_that_are_short_or_never_end():
     def said(a_day):
-        return plots.detectable(plan({EVERYBODY: a_day}, [VISIT])).title
+        return plan({EVERYBODY: a_day}, [VISIT]).describe().title
 
     assert "shows after 1 day; after two weeks even" in said(100_000.0)
     assert "does not show within a year" in said(10.0)
     assert said(0.0) == "No customers are left to test visit on"
-    slow = plots.detectable(plan({"A": 3000.0, "B": 10.0}, [VISIT]))
+    slow = plan({"A": 3000.0, "B": 10.0}, [VISIT]).describe()
     assert "but not within a year for B" in slow.title

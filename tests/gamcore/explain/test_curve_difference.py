@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
+from gamcore.explain import plots
 from gamcore.explain.claims import NO_CLEAR_EFFECT
 from gamcore.explain.curve_difference import CompareError, difference, on_common_bins
 from gamcore.explain.sentences import read_curve
-from gamcore.viz import plots
-from gamcore.viz.plots.spec import Points
+from gamcore.viz.spec import Points
 
 
 def made(seed, slope=1.0, kind=GAMRegressor, levels="xyz", n=1200, start=-1.0):
@@ -111,7 +111,7 @@ def test_merged_levels_are_compared_with_those_that_were_apart():
     drawn = plots.comparison({"apart": apart, "merged": merged}, difference(apart, merged), ("t", "d", "y"))
     points = [mark for mark in drawn.panels[0][0].marks if isinstance(mark, Points)]
     assert [mark.y.size for mark in points] == [3, 3]  # the merged one stands at both of its levels
-    after = plots.curve(merged, "y", "d", before=apart)
+    after = merged.describe("y", "d", before=apart)
     (ends,) = (mark for mark in after.main.marks if isinstance(mark, Points) and mark.name == "before")
     order = np.argsort(merged.scores)
     expected = [apart.scores[0], np.average(apart.scores[1:], weights=apart.counts[1:])]

@@ -12,8 +12,7 @@ from gamcore import GAMClassifier, GAMRegressor
 from gamcore.explain import room as of
 from gamcore.explain.room import room_of
 from gamcore.model.edits import Edit, Where
-from gamcore.viz import plots
-from gamcore.viz.plots.spec import Ribbon, Whiskers
+from gamcore.viz.spec import Ribbon, Whiskers
 
 
 def rows(n=4000, seed=0):
@@ -120,10 +119,10 @@ def test_plots_draw_the_region(fitted):
     model = fitted[0]
     curve = model.explain_shape("age")
     ends = np.stack([curve.scores - 0.1, curve.scores + 0.1])
-    plot = plots.curve(replace(curve, room=ends, room_words="loss at most 1% higher"), "y", "")
+    plot = replace(curve, room=ends, room_words="loss at most 1% higher").describe("y", "")
     (region,) = [mark for mark in plot.main.marks if isinstance(mark, Ribbon) and "at most" in mark.name]
     np.testing.assert_allclose(region.upper - region.lower, 0.2)
     levels = model.explain_shape("area")
     ends = np.stack([levels.scores - 0.1, levels.scores + 0.1])
-    plot = plots.curve(replace(levels, room=ends, room_words="loss at most 1% higher"), "y", "")
+    plot = replace(levels, room=ends, room_words="loss at most 1% higher").describe("y", "")
     assert [mark for mark in plot.main.marks if isinstance(mark, Whiskers) and "at most" in mark.name]

@@ -15,7 +15,7 @@ from gamcore.data.columns import TableError
 from gamcore.decide.rules import All, Levels, Missing, Not, Range
 from gamcore.explain.sentences import read_curve, read_surface
 from gamcore.explain.shown import shown
-from gamcore.viz import files, plots
+from gamcore.viz import files
 
 NAMES = Names({
     "AGE": ColumnNames("Age", "years", "whole number"),
@@ -50,7 +50,7 @@ def test_curves_say_names_units_and_levels(model):
     assert set(plan.labels) == {"active", "lapsed", "c"}
     assert "active" in read_curve(plan)
     assert set(member.frame()["level"]) >= {"no", "yes"}
-    income = plots.curve(shown(model[0].explain_shape("INC"), NAMES), "y", "")
+    income = shown(model[0].explain_shape("INC"), NAMES).describe("y", "")
     assert [row[0].x.title for row in income.panels][-1] == "Income (€)"
 
 
@@ -63,7 +63,7 @@ def test_values_of_a_number_have_names(model):
     assert curve.kind == "number"  # still in order, and marked as numbers are
     assert "from school to university" in read_curve(curve)
     assert curve.frame()["bin"].tolist()[:4] == list(called)
-    axis = plots.curve(curve, "y", "").panels[-1][0].x
+    axis = curve.describe("y", "").panels[-1][0].x
     assert axis.ticks == tuple(zip((1.0, 2.0, 3.0, 4.0), called, strict=True))
     surface = shown(fitted.explain_pair("EDU", "YN"), NAMES)
     assert surface.first.values == ("no", "yes")
@@ -77,7 +77,7 @@ def test_values_of_a_number_have_names(model):
 @pytest.mark.parametrize("form", ["svg", "pptx", "png"])
 def test_a_named_number_is_drawn_in_files_as_it_was(model, form):
     curve = model[0].explain_shape("EDU")
-    plain, named = (files.to_bytes(plots.curve(one, "y", ""), form, "") for one in (curve, shown(curve, NAMES)))
+    plain, named = (files.to_bytes(one.describe("y", ""), form, "") for one in (curve, shown(curve, NAMES)))
     assert 0.8 < len(named) / len(plain) < 1.25
     assert form != "svg" or b"university" in named
     if form == "pptx":
@@ -114,7 +114,7 @@ def test_pairs_importance_and_parts(model):
 
 @pytest.mark.parametrize("form", ["csv", "svg", "pptx"])
 def test_files_have_the_names(model, form, tmp_path):
-    plot = plots.curve(shown(model[0].explain_shape("PLAN"), NAMES), "y", "")
+    plot = shown(model[0].explain_shape("PLAN"), NAMES).describe("y", "")
     data = files.to_bytes(plot, form, "")
     if form == "pptx":
         path = tmp_path / "slide.pptx"

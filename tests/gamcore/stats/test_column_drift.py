@@ -16,7 +16,6 @@ from gamcore.explain.curve_drift import curve_moves
 from gamcore.stats.column_drift import LITTLE, ranges, what_moved
 from gamcore.stats.histograms import OTHERS, overlay
 from gamcore.viz import files as export
-from gamcore.viz import plots
 from tests.support.hostile import EVIL
 
 
@@ -196,7 +195,7 @@ def test_many_levels_end_in_all_others():
 def test_what_moved_is_drawn_in_every_file_whatever_the_names(form):
     then = a_table(200).rename(columns={"plan": EVIL, "a": "then"}).replace("x", EVIL)
     for name, kind in ((EVIL, "category"), ("then", "number"), ("day", "date")):
-        plot = plots.moved(overlay(then[name], then[name], kind), f"{name} moved")
+        plot = overlay(then[name], then[name], kind).describe(f"{name} moved")
         made = export.to_bytes(plot, form, "")
         assert len(made) > 100
         assert form == "csv" or b"<img src=x onerror" not in made

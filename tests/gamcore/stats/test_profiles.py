@@ -10,7 +10,7 @@ from gamcore.data.columns import TableError
 from gamcore.stats.histograms import MOST_LEVELS, OTHERS
 from gamcore.stats.intervals import student, wilson
 from gamcore.stats.profiles import QUANTILES, Target, profile
-from gamcore.viz import files, plots
+from gamcore.viz import files
 
 
 def columns(n=2_000, seed=0):
@@ -72,7 +72,7 @@ def test_each_bar_counts_its_rows_and_their_target(name, binary):
 @pytest.mark.parametrize("name", ["date", "category"])
 @pytest.mark.parametrize("goal", [None, Target(np.arange(2_000.0), "a goal", False)])
 def test_every_profile_is_drawn(name, goal):
-    plot = plots.profile(profile(columns()[name], kind(name), goal), "2,000 rows")
+    plot = profile(columns()[name], kind(name), goal).describe("2,000 rows")
     assert files.to_bytes(plot, "svg", "").startswith(b"<?xml")
     assert plot.numbers["rows"].sum() >= 1_900
 

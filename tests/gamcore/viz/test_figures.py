@@ -9,21 +9,23 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
+from gamcore.explain import plots as explain_plots
 from gamcore.explain.curves import WHOLE
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Rectangle
+from gamcore.stats import plots as stats_plots
 from gamcore.viz import plotly_figures as figures
-from gamcore.viz import plots
+from gamcore.viz.palette import PALETTES
 
 EVIL = "<b>x</b> <script>alert(1)</script> $\\int$ %{y} & =1+1"
 
 
 def shape(curve, target, detail, mode="light", **words):
-    return figures.draw(plots.curve(curve, target, detail, **words), mode)
+    return figures.draw(curve.describe(target, detail, **words), mode)
 
 
 def surface(found, mode="light", **words):
-    return figures.draw(plots.surface(found, "y", "d", **words), mode)
+    return figures.draw(found.describe("y", "d", **words), mode)
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +52,9 @@ def names(model):
 def test_every_kind_of_curve_is_drawn(model, mode):
     for name in names(model):
         curve = model.explain_shape(name)
-        for figure in (shape(curve, "y", "detail", mode), figures.draw(plots.small(curve, (-1, 1)), mode)):
+        for figure in (shape(curve, "y", "detail", mode), figures.draw(explain_plots.small(curve, (-1, 1)), mode)):
             layout = figure.to_dict()["layout"]
-            assert layout["template"]["layout"]["paper_bgcolor"] == plots.PALETTES[mode].background
+            assert layout["template"]["layout"]["paper_bgcolor"] == PALETTES[mode].background
             figure.to_json()
 
 
@@ -113,17 +115,17 @@ def test_rows_of_the_strip_add_up(model):
 def test_a_long_tail_opens_on_the_middle(model):
     curve = model.explain_shape("tail")
     figure = shape(curve, "y", "d")
-    assert plots.is_cut(curve)
+    assert explain_plots.is_cut(curve)
     assert figure.layout.xaxis.range[1] < curve.edges[-1] / 2
     assert figure.layout.xaxis2.range == figure.layout.xaxis.range
-    assert not plots.is_cut(model.explain_shape("few"))
+    assert not explain_plots.is_cut(model.explain_shape("few"))
 
 
 def test_few_wide_bins_are_shown_to_their_ends():
     age = np.random.default_rng(0).integers(18, 85, 3000)
     model = GAMRegressor(bins={"age": [25, 35]}, outer_bags=2, max_rounds=10, random_state=0)
     model.fit(pd.DataFrame({"age": age}), age / 20)
-    assert not plots.is_cut(model.explain_shape("age"))
+    assert not explain_plots.is_cut(model.explain_shape("age"))
 
 
 def test_names_from_data_are_no_markup(model):
@@ -153,7 +155,7 @@ def strings(node):
 
 
 def test_importance_bars_are_in_order(model):
-    figure = figures.draw(plots.importance(model.importance(), most=5))
+    figure = figures.draw(model.importance().describe(most=5))
     assert len(figure.data[0].x) == 5
     assert list(figure.data[0].x) == sorted(figure.data[0].x, reverse=True)
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first on top
@@ -161,7 +163,7 @@ def test_importance_bars_are_in_order(model):
 
 
 def test_a_long_headline_has_two_lines_and_room_for_them(model):
-    plot = plots.importance(model.importance(), most=5)
+    plot = model.importance().describe(most=5)
     short, long = (figures.draw(replace(plot, title=words)) for words in ("Ages matter", "Ages matter " * 20))
     assert "<br>" not in short.layout.title.text
     lines = long.layout.title.text.split("<br>")
@@ -185,9 +187,9 @@ def test_panels_fill_the_plot_and_share_their_axes(model):
 
 def test_progress_of_several_refits():
     points = np.array([[r, k, np.nan if r else 2 / k, 1 / k] for r in range(3) for k in range(1, 40)])
-    figure = figures.draw(plots.progress(points))
+    figure = figures.draw(stats_plots.progress(points))
     assert sum(trace.showlegend is not False for trace in figure.data) == 1
-    assert figures.draw(plots.progress(np.empty((0, 4)))).data == ()
+    assert figures.draw(stats_plots.progress(np.empty((0, 4)))).data == ()
 
 
 def test_thin_bins_are_grey():
@@ -199,16 +201,16 @@ def test_thin_bins_are_grey():
 
 def test_small_curves_share_limits_that_thin_bins_do_not_stretch(model):
     curves = [model.explain_shape(name) for name in ("plain", "few", "level")]
-    low, high = plots.common_limits(curves)
+    low, high = explain_plots.common_limits(curves)
     thick = [curve.scores[curve.counts >= 30] for curve in curves]
     assert low <= min(scores.min(initial=0.0) for scores in thick)
     assert high >= max(scores.max(initial=0.0) for scores in thick)
     few, counts = curves[1], np.array([400.0, 400.0, 5.0])
     near, far = (replace(few, counts=counts, scores=few.scores * [1, 1, times]) for times in (1, 100))
-    assert plots.common_limits([far]) == plots.common_limits([near])
-    texts = [note.text for note in figures.draw(plots.small(curves[0], (low, high))).layout.annotations]
+    assert explain_plots.common_limits([far]) == explain_plots.common_limits([near])
+    texts = [note.text for note in figures.draw(explain_plots.small(curves[0], (low, high))).layout.annotations]
     assert texts == [f"missing: {curves[0].missing[0]:+.3g}"]
-    assert not figures.draw(plots.small(curves[1], (low, high))).layout.annotations
+    assert not figures.draw(explain_plots.small(curves[1], (low, high))).layout.annotations
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +234,7 @@ def test_a_heat_map_is_even_around_zero_and_blank_without_rows(crossed, mode):
     figure = surface(found, mode)
     axis = figure.layout.coloraxis
     assert axis.cmin == -axis.cmax == -found.reach
-    assert axis.colorscale[1] == (0.5, plots.PALETTES[mode].background)
+    assert axis.colorscale[1] == (0.5, PALETTES[mode].background)
     many, few = [trace for trace in figure.data if trace.type == "heatmap"]
     shown = np.array([many.z, few.z], float)
     assert (np.isfinite(shown).sum(axis=0) == (found.counts.T > 0)).all()
@@ -259,15 +261,15 @@ def test_a_chosen_rectangle_is_framed(crossed):
     found = crossed.explain_pair("a", "t")
     figure = surface(found, chosen=Rectangle((1, 3), (2, 4)))
     frame, empty = [shape for shape in figure.layout.shapes if shape.type == "rect"]
-    assert (empty.layer, empty.fillcolor) == ("below", plots.PALETTES["light"].hairline)
+    assert (empty.layer, empty.fillcolor) == ("below", PALETTES["light"].hairline)
     assert (frame.x0, frame.x1) == (found.first.edges[1], found.first.edges[3])
 
 
 def test_slices_are_rows_of_the_heat_map(crossed):
     found = crossed.explain_pair("a", EVIL)
-    figure = figures.draw(plots.slices(found, [0, 2], "y", "d"))
+    figure = figures.draw(explain_plots.slices(found, [0, 2], "y", "d"))
     assert len(figure.data) == 2
-    turned = figures.draw(plots.slices(found.turned(), [3], "y", "d"))
+    turned = figures.draw(explain_plots.slices(found.turned(), [3], "y", "d"))
     values = np.where(found.counts[3] > 0, found.scores[3], np.nan)
     np.testing.assert_array_equal(np.array(turned.data[0].y, float), values)
 
@@ -281,12 +283,12 @@ def test_bars_of_pairs_tell_those_of_the_model(crossed):
     ranking["rank"] = range(1, 7)
     ranking.attrs["chance"] = 0.05
     worth = ranking.head(1)[["feature_1", "feature_2"]].assign(worth=0.4, share=0.1)
-    figure = figures.draw(plots.pair_ranking(ranking, worth, "squared"))
+    figure = figures.draw(explain_plots.pair_ranking(ranking, worth, "squared"))
     strength, gain = figure.data
     assert list(strength.x) == sorted(strength.x, reverse=True)
-    assert strength.marker.color[0] == plots.PALETTES["light"].primary
-    assert set(strength.marker.color[1:]) == {plots.PALETTES["light"].density}
+    assert strength.marker.color[0] == PALETTES["light"].primary
+    assert set(strength.marker.color[1:]) == {PALETTES["light"].density}
     assert gain.x[0] == 0.4
     assert gain.mode == "markers"
-    assert len(figures.draw(plots.pair_ranking(ranking, worth.head(0), "squared")).data) == 1
+    assert len(figures.draw(explain_plots.pair_ranking(ranking, worth.head(0), "squared")).data) == 1
     assert all("<img" not in text for text in strings(figure.to_dict()))

@@ -25,12 +25,11 @@ from gamcore.decide.rules import Range
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.numbers import tick
 from gamcore.viz import files as export
-from gamcore.viz import plots
 from gamcore.viz.files.mpl_picture import wrapped
 from gamcore.viz.files.pptx_xml import END
 from gamcore.viz.files.spreadsheets import sheet_names
-from gamcore.viz.plots.palette import clean
-from gamcore.viz.plots.spec import Axis, Bars, Cells, Panel, Plot, Steps
+from gamcore.viz.palette import clean
+from gamcore.viz.spec import Axis, Bars, Cells, Panel, Plot, Steps
 from tests.support import kinds
 from tests.support.gears import mostly_slow
 from tests.support.kinds import FEW, FOREIGN, FORMULA, JOBS, LONG, MARKUP
@@ -244,7 +243,7 @@ def test_an_axis_of_ratios_holds_the_whole_curve(factor):
     curve = kinds.model()[0].explain_shape("age")
     narrow = replace(curve, scores=factor * curve.scores, lower=factor * curve.lower, upper=factor * curve.upper,
                      whole=factor * curve.whole, missing=(0.0,) * 4).on("ratio")  # fmt: skip
-    axis = drawn(plots.describe(narrow))[0].value_axis
+    axis = drawn(narrow.describe())[0].value_axis
     assert axis.minimum_scale < narrow.scores.min()
     assert axis.maximum_scale > narrow.scores.max()
     logs = axis._element.find(".//{*}logBase") is not None
@@ -265,7 +264,7 @@ def test_where_a_later_line_covers_one_its_pieces_reach_it():
     age = kinds.model()[0].explain_shape("age").on("points")
     middle = age.scores.size // 2
     moved = replace(age, scores=np.where(np.arange(age.scores.size) == middle, age.scores + 5.0, age.scores))
-    deck = Presentation(io.BytesIO(export.to_bytes(plots.curve(age, "churn", "", before=moved), "pptx", ABOUT)))
+    deck = Presentation(io.BytesIO(export.to_bytes(age.describe("churn", "", before=moved), "pptx", ABOUT)))
     series = [one for shape in deck.slides[0].shapes if shape.has_chart for one in shape.chart.plots[0].series]
     (piece,) = (one for one in series if len(one.values) == 4)
     assert piece.values[0] == pytest.approx(age.scores[middle - 1])
@@ -283,11 +282,11 @@ def test_stacked_bars_are_as_long_as_they_say(names):
     X = pd.DataFrame({"a": np.arange(100.0)})
     rules = [Range("a", 10.0 * k, 10.0 * k + 10.0) for k in range(len(names))]  # equal reach, nothing lost
     made = StrategySet("s", tuple(Strategy(name, rule) for name, rule in zip(names, rules, strict=True)))
-    (chart,) = drawn(plots.reach(made.ledger(X), names))
+    (chart,) = drawn(made.ledger(X).describe(names))
     told = {found.name: [value for value in found.values if value is not None] for found in chart.plots[0].series}
     assert told["exclusive reach"] == [10.0] * len(names)
     assert told["taken by a higher strategy"] == [0.0] * len(names)
-    nobody = plots.reach(made.ledger(X.head(0)), names)
+    nobody = made.ledger(X.head(0)).describe(names)
     assert nobody.title == "No row is eligible"
 
 
@@ -295,7 +294,7 @@ def test_stacked_bars_are_as_long_as_they_say(names):
 def test_controls_and_turned_text_are_taken_out_of_names():
     bad = "A\x07\x0b\ud800B\u202e"
     curve = replace(kinds.model()[0].explain_shape("age"), feature=bad)
-    plot = plots.curve(curve, bad, bad, title=bad)
+    plot = curve.describe(bad, bad, title=bad)
     for form in export.FORMATS:
         made = export.to_bytes(plot, form, bad)
         assert made
@@ -310,7 +309,7 @@ def test_a_feature_without_values_is_a_file_too():
     model = GAMRegressor(outer_bags=2, max_rounds=5, random_state=0).fit(X, X["a"])
     for name in X.columns:
         for form in export.FORMATS:
-            assert export.to_bytes(plots.describe(model.explain_shape(name)), form)
+            assert export.to_bytes(model.explain_shape(name).describe(), form)
 
 
 LINES = ["x\r=1+1", "x\n=1+1", "x\r\n@SUM(1)", "x;=1+1", "x;  =1+1", "x\t+1", "x;\uff1d1", "a, b; c\r\nd"]
@@ -334,6 +333,6 @@ def test_a_title_of_an_axis_that_begins_with_a_line_end_is_drawn():
     X = pd.DataFrame({"\nage": np.arange(200.0), "\n": np.arange(200.0)[::-1]})
     model = GAMRegressor(max_rounds=5, random_state=0).fit(X, X["\nage"])
     for name in X.columns:
-        plot = plots.describe(model.explain_shape(name), target="\n\r y")
+        plot = model.explain_shape(name).describe(target="\n\r y")
         for form in export.FORMATS:
             assert export.to_bytes(plot, form, "about")

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMRegressor
-from gamcore.viz import plots
-from gamcore.viz.plots.curves import MOST_LEVELS
-from gamcore.viz.plots.spec import Bars, Whiskers
+from gamcore.explain import plots
+from gamcore.explain.plots.curves import MOST_LEVELS
+from gamcore.viz.spec import Bars, Whiskers
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def marks(plot, kind):
 
 
 def test_the_levels_with_most_rows_are_drawn_and_the_table_has_all(shape):
-    plot = plots.curve(shape, "spend", "RMSE 1")
+    plot = shape.describe("spend", "RMSE 1")
     assert marks(plot, Bars)[0].at.size == MOST_LEVELS
     assert plot.detail == f"RMSE 1 · the {MOST_LEVELS} of {len(shape.labels)} levels with most rows"
     assert len(plot.numbers) == len(shape.labels) + 2

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gamcore.viz.files.mpl_picture import picture
 from gamcore.viz.plotly_figures.draw import draw
-from gamcore.viz.plots.ranges import limits, ratio_ticks
-from gamcore.viz.plots.spec import Axis, Panel, Plot, Points
+from gamcore.viz.ranges import limits, ratio_ticks
+from gamcore.viz.spec import Axis, Panel, Plot, Points
 from gamcore.viz.svg.picture import picture as still
 
 

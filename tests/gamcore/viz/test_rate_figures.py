@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from gamcore.stats import plots
 from gamcore.stats.classes import class_confusion, class_rankings
 from gamcore.stats.metrics import calibration
 from gamcore.stats.rates import concentration, lift_by_tenth
 from gamcore.viz import plotly_figures as figures
-from gamcore.viz import plots
 from gamcore.viz.files.plot import to_bytes
 from tests.support.hostile import EVIL
 

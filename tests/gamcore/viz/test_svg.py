@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.viz.plots.spec import Area, Axis, Bars, Line, Panel, Plot, Points, Ribbon, Steps, Whiskers, single
+from gamcore.viz.spec import Area, Axis, Bars, Line, Panel, Plot, Points, Ribbon, Steps, Whiskers, single
 from gamcore.viz.svg.small import BOTTOM, LEFT, RIGHT, TOP, WIDTH, small_svg
 
 HEIGHT = 170

@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 from sqlalchemy import update
 
+from gamcore.decide import plots as decide_plots
 from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError
 from gamcore.decide.segments import HeldOutRows
 from gamcore.decide.strategies import Strategy, StrategySet
+from gamcore.explain import plots as explain_plots
 from gamcore.explain.curves import explain_shape
 from gamcore.viz import plotly_figures as figures
-from gamcore.viz import plots
 from shapewise.decisions import boards as board
 from shapewise.decisions import guided_example as example
 from shapewise.decisions import proof
@@ -24,6 +25,7 @@ from shapewise.store import database as meta
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.spec import Spec
 from shapewise.training.train import read_all
+from shapewise.ui.widgets import selection
 from tests.support.hostile import EVIL
 
 
@@ -215,10 +217,10 @@ def test_the_board_s_bars_add_up(acted):
     space, table, made = acted
     found = made.read().ledger(space.tables.read(table.id))
     names = [one.name for one in made.read().strategies]
-    figure = figures.draw(plots.reach(found, names), titled=False)
+    figure = figures.draw(found.describe(names), titled=False)
     assert [sum(trace.x) for trace in figure.data] == [found.exclusive.sum(), found.lost.sum(), found.remainder]
     assert "A, C" in figure.data[1].hovertext[2]
-    matrix = figures.draw(plots.overlap(found, names), "dark").data[0]
+    matrix = figures.draw(decide_plots.overlap(found, names), "dark").data[0]
     assert np.diag(matrix.z).tolist() == [1.0, 1.0, 1.0]
     assert f"{found.overlap[0, 1]:,}" in matrix.text[0][1]
 
@@ -229,7 +231,7 @@ def test_measured_lifts_are_drawn_with_what_was_planned(acted):
     roles = {"entry_1_click": "primary", "entry_2_click": "expected null"}
     planned = {("A", "entry_1_click"): 0.15}
     args = (frame, (frame["arm"] == "treated").to_numpy(), made.read().assign(frame), ["A", "C", "B"], roles)
-    figure = figures.draw(plots.lifts(read_rows(*args, planned=planned)))
+    figure = figures.draw(read_rows(*args, planned=planned).describe())
     assert [name for name in names_of(figure) if name] == ["significant", "not significant", "planned"]
     assert [len(trace.x) for trace in figure.data if trace.name] == [3, 3, 1]
     assert figure.layout.yaxis.ticktext[1] == "A · entry_2_click (expected null)"
@@ -253,8 +255,8 @@ def test_a_rule_is_marked_on_the_curve(acted, column, rule, spans):
     model = space.models.load(made.read().strategies[0].model).model
     place = next(k for k, bins in enumerate(model.bins) if bins.feature.name == column)
     curve = explain_shape(model, place)
-    figure = figures.draw(plots.marked(plots.curve(curve, "x", "y"), curve, rule, label="<b>12</b> rows"))
-    figures.brushable(figure, curve)
+    figure = figures.draw(decide_plots.marked(curve.describe("x", "y"), curve, rule, label="<b>12</b> rows"))
+    selection.brushable(figure, curve)
     areas = [shape for shape in figure.layout.shapes if shape.type == "rect"]
     if isinstance(spans, int):
         assert len(areas) == spans
@@ -263,4 +265,4 @@ def test_a_rule_is_marked_on_the_curve(acted, column, rule, spans):
     texts = [note.text for note in figure.layout.annotations]
     assert ("&lt;b&gt;12&lt;/b&gt; rows" in texts) == bool(areas)
     assert figure.layout.dragmode == "select"
-    figures.draw(plots.marked(plots.small(curve, (-1.0, 1.0)), curve, rule))
+    figures.draw(decide_plots.marked(explain_plots.small(curve, (-1.0, 1.0)), curve, rule))

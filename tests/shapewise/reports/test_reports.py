@@ -18,7 +18,6 @@ from sklearn.metrics import roc_auc_score
 from gamcore.estimators.saved import from_saved
 from gamcore.model.losses import LOSSES
 from gamcore.viz import files as export
-from gamcore.viz import plots
 from gamcore.viz.files.parts import Report, ReportPart
 from gamcore.viz.files.tidy import tidy
 from shapewise.access.quotas import Limits
@@ -331,7 +330,7 @@ MARKED = "a\ufefftext"
 def test_the_mark_of_a_file_s_beginning_anywhere_breaks_nothing():
     """It came out of a spreadsheet with the text: PDFs broke at it."""
     model = kinds.model()[0]
-    plot = plots.describe(model.explain_shape("age"), target=MARKED)
+    plot = model.explain_shape("age").describe(target=MARKED)
     plain = Report("Report", "subtitle", (ReportPart("Section", ["text"]),))
     reports = [
         replace(plain, title=MARKED), replace(plain, subtitle=MARKED), replace(plain, about=MARKED),

@@ -8,8 +8,7 @@ import plotly.io
 import pytest
 
 from gamcore.viz import plotly_figures as figures
-from gamcore.viz.plots import Plot
-from gamcore.viz.plots.spec import Axis, Panel, Steps, single
+from gamcore.viz.spec import Axis, Panel, Plot, Steps, single
 from shapewise.ui.widgets import drawn
 from tests.support import kinds
 

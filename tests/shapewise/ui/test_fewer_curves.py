@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.viz import plots
-from gamcore.viz.plots.spec import Line
+from gamcore.explain import plots
+from gamcore.viz.spec import Line
 from shapewise.training import runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import train

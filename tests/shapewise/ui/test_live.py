@@ -14,7 +14,6 @@ import pytest
 from gamcore import PRESETS
 from gamcore.data.columns import TableError
 from gamcore.viz import plotly_figures as figures
-from gamcore.viz import plots
 from shapewise.training import live, runs
 from shapewise.training.dataset import read_data
 from shapewise.training.spec import Spec
@@ -108,13 +107,13 @@ def test_the_curve_before_is_drawn_faint(feature, mode):
         live.draft(read_data(frame, s), s).estimator.explain_shape(feature)
         for s in (spec, replace(spec, changes={"learning_rate": 0.02, "max_rounds": 3}))
     )
-    drawn = figures.draw(plots.curve(now, "y", "", before=past), mode)
+    drawn = figures.draw(now.describe("y", "", before=past), mode)
     (faint,) = [trace for trace in drawn.data if trace.name == "before"]
     if feature == "a":
         np.testing.assert_allclose(np.unique(faint.y), np.unique(past.scores))
     else:
         assert sorted(faint.y) == sorted(past.scores)
-    assert "before" not in {trace.name for trace in figures.draw(plots.curve(now, "y", ""), mode).data}
+    assert "before" not in {trace.name for trace in figures.draw(now.describe("y", ""), mode).data}
 
 
 def trying(model):

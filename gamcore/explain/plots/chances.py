@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from gamcore.explain.classes import ClassCurves
+from gamcore.explain.plots.curves import level_order, rows_strip, value_axis, visible_edges
 from gamcore.numbers import count, percent
-from gamcore.viz.plots.curves import level_order, rows_strip, value_axis, visible_edges
-from gamcore.viz.plots.palette import shorten
-from gamcore.viz.plots.spec import Axis, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers
+from gamcore.viz.palette import shorten
+from gamcore.viz.spec import Axis, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers
 
 SPREAD = 0.5
 """Width over which the dots of the classes stand beside one another at a level."""

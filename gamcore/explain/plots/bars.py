@@ -9,24 +9,19 @@ from scipy.special import expit
 from gamcore.data.labels import cut
 from gamcore.explain.curves import Breakdown
 from gamcore.explain.importance import Importance
+from gamcore.explain.plots.curves import effect_axis
 from gamcore.explain.tasks import TaskImportance
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say, say_all
 from gamcore.numbers import number, percent
 from gamcore.types import Floats
-from gamcore.viz.plots.curves import effect_axis
-from gamcore.viz.plots.palette import MOST_LABEL
-from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, Points, single
+from gamcore.viz.axes import level_axis
+from gamcore.viz.palette import MOST_LABEL
+from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, Points, single
 
 FEWEST_SHOWN, MOST_SHOWN = 8, 25
 ROW = 26
 LONGEST = 36
-
-
-def levels(names: list[str], title: str = "", flipped: bool = True) -> Axis:
-    """Return an axis of level names, the first at the top."""
-    return Axis(title, ticks=tuple((float(k), name) for k, name in enumerate(names)), flipped=flipped,
-                limits=(-0.6, len(names) - 0.4))  # fmt: skip
 
 
 def importance(
@@ -42,7 +37,7 @@ def importance(
     unit = LOSSES[ranking.loss].unit(ranking.scale, "units of the target").removesuffix(" at the base rate")
     title = axis or f"{what} ({unit})"
     axis_of_sizes = effect_axis(title, ranking.scale)
-    panel = Panel(axis_of_sizes, levels([cut(name, MOST_LABEL) for name in frame["feature"]]), (bars,))
+    panel = Panel(axis_of_sizes, level_axis([cut(name, MOST_LABEL) for name in frame["feature"]]), (bars,))
     first = str(frame["feature"].iloc[0]) if len(frame) else "Nothing"
     return Plot(
         "importance",
@@ -72,7 +67,7 @@ def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -
         marks.append(Bars(at, sizes, base, roles=role, lying=True, name=label, hover=hover))
         base = base + sizes
     x = Axis("share of the total gain", format="percent", grid=True)
-    panel = Panel(x, levels([cut(name, MOST_LABEL) for name in frame["feature"]]), tuple(marks), stacked=True)
+    panel = Panel(x, level_axis([cut(name, MOST_LABEL) for name in frame["feature"]]), tuple(marks), stacked=True)
     common = float(frame["common"].sum())
     return Plot(
         "importance",
@@ -107,7 +102,7 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: 
         for name, rank, size in zip(names, shown["rank"], strength, strict=True)
     ]  # fmt: skip
     roles: list[ColorRole] = ["primary" if pair in fitted else "density" for pair in pairs]
-    y = levels([cut(name, 44) for name in names])
+    y = level_axis([cut(name, 44) for name in names])
     marks: list[Mark] = [Bars(at, strength, roles=roles, lying=True, hover=hover), Line(chance, True)]
     if fitted:
         gains = np.array([fitted.get(pair, np.nan) for pair in pairs], np.float64)
@@ -163,7 +158,7 @@ def waterfall(
     low, high = min(float(drawn.min()), 0.0), max(float(drawn.max()), 0.0)
     margin = (0.24 if low < 0 else 0.12) * (high - low or 1.0)  # room for the numbers beside the bars
     x = Axis(_axis(breakdown.loss, scale, target), limits=(low - margin, high + margin), grid=True)
-    y = levels([cut(name, LONGEST) for name in ("average row", *names, "this row")])
+    y = level_axis([cut(name, LONGEST) for name in ("average row", *names, "this row")])
     numbers = pd.DataFrame({"part": ["average row", *names, "this row"], "score": [at[0], *np.diff(at), at[-1]]})
     end = _total(at[-1], breakdown.loss, scale)
     return Plot(

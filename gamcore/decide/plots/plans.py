@@ -11,8 +11,8 @@ from gamcore.data.labels import cut
 from gamcore.decide.arms_plan import ExperimentPlan, PlanRow
 from gamcore.numbers import count, number, percent
 from gamcore.types import Floats
-from gamcore.viz.plots.palette import MOST_LABEL
-from gamcore.viz.plots.spec import Axis, ColorRole, Line, Mark, Panel, Path, Plot, Points, single
+from gamcore.viz.palette import MOST_LABEL
+from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Path, Plot, Points, single
 
 WEEK: Final = 7
 YEAR: Final = 364

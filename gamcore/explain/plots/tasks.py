@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from gamcore.numbers import fixed
-from gamcore.viz.plots.palette import shorten
-from gamcore.viz.plots.spec import Axis, Cells, ColorScale, Panel, Plot, single
+from gamcore.viz.palette import shorten
+from gamcore.viz.spec import Axis, Cells, ColorScale, Panel, Plot, single
 
 MOST_NAMED, MOST_WRITTEN = 40, 12
 """Most tasks for which a matrix has room for their names, and for numbers in its cells."""

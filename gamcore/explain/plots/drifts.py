@@ -1,8 +1,6 @@
-"""How far columns, curves and tasks have moved: a bar each, the largest first."""
+"""How far curves and tasks have moved: a bar each, the largest first."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,29 +8,8 @@ from gamcore.data.labels import cut
 from gamcore.explain.curve_drift import CurveMoves
 from gamcore.explain.tasks import Agreement
 from gamcore.numbers import fixed, number
-from gamcore.stats.column_drift import VERDICTS, Moved
-from gamcore.viz.plots.bars import ROW, levels
-from gamcore.viz.plots.palette import MOST_LABEL
-from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, Points, single
-
-MOST = 25
-"""Bars of a plot."""
-
-
-def columns_moved(of: Moved, detail: str = "") -> Plot:
-    """Return how far each column moved between two versions; those that did not move significantly are grey."""
-    shown = of.columns[:MOST]
-    sizes = np.nan_to_num(np.array([one.size for one in shown], np.float64))
-    names = [one.name for one in shown]
-    hover = [f"{cut(one.name, 400)}\n{VERDICTS[one.verdict]}\n{one.words}" for one in shown]
-    roles: list[ColorRole] = ["primary" if one.has_moved else "few" for one in shown]
-    bars = Bars(np.arange(len(shown), dtype=np.float64), sizes, roles=roles, lying=True, hover=hover)
-    words = of.words().removesuffix(".")
-    axis = Axis("distance of the distributions, or change of the missing share", grid=True, from_zero=True)
-    return Plot(
-        "moved", words, detail or "0: nothing moved; 1: nothing in common", _panel(axis, names, (bars,)), words=words,
-        numbers=of.frame(), height=_height(names),
-    )  # fmt: skip
+from gamcore.stats.plots.drifts import MOST, bars_height, bars_panel
+from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Mark, Plot, Points
 
 
 def curves_moved(of: CurveMoves, detail: str = "") -> Plot:
@@ -50,8 +27,8 @@ def curves_moved(of: CurveMoves, detail: str = "") -> Plot:
         words = f"{names[0]} moved most"
     axis = Axis("mean distance of the curves", "log" if of.scale == "ratio" else "number", grid=True)
     return Plot(
-        "curves moved", words, detail or "over the newer rows, each curve centred", _panel(axis, names, marks),
-        words=words, numbers=of.frame(), height=_height(names), legend="left",
+        "curves moved", words, detail or "over the newer rows, each curve centred", bars_panel(axis, names, marks),
+        words=words, numbers=of.frame(), height=bars_height(names), legend="left",
     )  # fmt: skip
 
 
@@ -68,14 +45,6 @@ def agreement(of: Agreement, detail: str = "") -> Plot:
     words = f"{of.feature}: {n_agree} of {len(of.tasks)} task{'s' * (len(of.tasks) != 1)} agree with the common curve"
     axis = Axis("correlation with the common curve", limits=(-1.25, 1.25), grid=True)
     return Plot(
-        "agreement", words, detail or "1: the same up to a factor; -1: reversed", _panel(axis, names, marks),
-        words=words, numbers=of.frame(), height=_height(names),
+        "agreement", words, detail or "1: the same up to a factor; -1: reversed", bars_panel(axis, names, marks),
+        words=words, numbers=of.frame(), height=bars_height(names),
     )  # fmt: skip
-
-
-def _panel(axis: Axis, names: Sequence[str], marks: tuple[Mark, ...]) -> tuple[tuple[Panel | None, ...], ...]:
-    return single(Panel(axis, levels([cut(name, MOST_LABEL) for name in names]), marks))
-
-
-def _height(names: Sequence[str]) -> int:
-    return 80 + ROW * max(len(names), 3)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.numbers import number
-from gamcore.viz.plots.spec import Axis, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
+from gamcore.viz.spec import Axis, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
 
 OWN: Final = 4
 """Columns of a path before those of the features."""

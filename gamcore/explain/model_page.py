@@ -8,15 +8,13 @@ from typing import Final
 
 from gamcore.explain.curves import Curve
 from gamcore.explain.importance import Importance
+from gamcore.explain.plots.curves import common_limits, small
 from gamcore.explain.surfaces import Surface
 from gamcore.explain.tasks import TaskImportance
 from gamcore.numbers import number
-from gamcore.viz.html.explanations import still
-from gamcore.viz.html.theme import CLASS, THEMED, style, text
-from gamcore.viz.plots.curves import common_limits, small
-from gamcore.viz.plots.describe import describe
-from gamcore.viz.plots.palette import clean
-from gamcore.viz.plots.spec import Plot
+from gamcore.viz.html import CLASS, THEMED, framed, still, style, text
+from gamcore.viz.palette import clean
+from gamcore.viz.spec import Plot
 from gamcore.viz.svg import small_svg
 
 MOST_ROWS: Final = 300
@@ -57,13 +55,11 @@ class Reading:
 
 def learned(reading: Reading) -> str:
     """Return the importances and the curves of a model, for a notebook."""
-    bars = describe(reading.importance)
+    bars = reading.importance.describe()
     more = len(reading.importance.features) - len(reading.curves) - len(reading.pairs)
     rest = f'<p class="detail">{more} more in model.importance().</p>' if more > 0 else ""
-    return (
-        f'<div class="{CLASS}">{style()}<p>{text(reading.summary)}</p>{still(bars)}'
-        f'<div class="small">{"".join(_small(reading.curves))}</div>{rest}</div>'
-    )
+    curves = f'<div class="small">{"".join(_small(reading.curves))}</div>'
+    return framed(f"<p>{text(reading.summary)}</p>{still(bars)}{curves}{rest}")
 
 
 def _small(curves: Sequence[Curve]) -> Iterator[str]:
@@ -82,7 +78,7 @@ def page(title: str, reading: Reading, quality: tuple[Sequence[Fact], Sequence[P
     parts = [f"<h1>{text(title)}</h1><p>{text(reading.summary)}</p>"]
     if metrics:
         parts.append(f"<h2>How well it predicts</h2>{_facts(metrics)}{''.join(map(_section, measured))}")
-    parts.append(f"<h2>What moves predictions</h2>{_section(describe(reading.importance))}")
+    parts.append(f"<h2>What moves predictions</h2>{_section(reading.importance.describe())}")
     parts += _explained("Curves, the most important first", reading.curves, target)
     parts += _explained("Pairs: effects beyond each feature alone", reading.pairs, target)
     parts.append(f"<h2>How it was trained</h2>{_facts(reading.facts)}")
@@ -98,7 +94,7 @@ def page(title: str, reading: Reading, quality: tuple[Sequence[Fact], Sequence[P
 
 def _explained(heading: str, explanations: Sequence[Curve | Surface], target: str) -> list[str]:
     """Return a heading, and every explanation with its sentence; nothing where there are none."""
-    parts = [_section(describe(one, target=target), one.words()) for one in explanations]
+    parts = [_section(one.describe(target=target), one.words()) for one in explanations]
     return [f"<h2>{text(heading)}</h2>", *parts] if parts else []
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from gamcore.types import Floats
-from gamcore.viz.plots.spec import Axis, Bars, Cells, Line, Mark, Path, Points, Ribbon, Steps, Whiskers
+from gamcore.viz.spec import Axis, Bars, Cells, Line, Mark, Path, Points, Ribbon, Steps, Whiskers
 
 LEVEL: Final = 0.6
 """Half the space of a level on an axis."""

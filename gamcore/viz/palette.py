@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from gamcore.viz.plots.spec import ColorRole
+from gamcore.viz.spec import ColorRole
 
 Mode = Literal["light", "dark"]
 FONT: Final = '"Source Sans", "Source Sans Pro", "Source Sans 3", sans-serif'

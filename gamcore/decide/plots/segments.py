@@ -11,8 +11,8 @@ import pandas as pd
 from gamcore.data.dates import DAY
 from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, both, either
 from gamcore.explain.curves import Curve
-from gamcore.viz.plots.curves import level_order, visible_edges
-from gamcore.viz.plots.spec import Area, Mark, Plot
+from gamcore.explain.plots.curves import level_order, visible_edges
+from gamcore.viz.spec import Area, Mark, Plot
 
 Span = tuple[float, float]
 

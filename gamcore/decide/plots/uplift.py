@@ -7,9 +7,9 @@ import pandas as pd
 
 from gamcore.decide.uplift import Uplift
 from gamcore.numbers import alike, count, number, percent
+from gamcore.stats.plots.quality import HEIGHT, with_grid
 from gamcore.types import Floats
-from gamcore.viz.plots.quality import HEIGHT, with_grid
-from gamcore.viz.plots.spec import Axis, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
+from gamcore.viz.spec import Axis, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
 
 
 def effect_by_tenth(read: Uplift, unit: str = "", detail: str = "") -> Plot:

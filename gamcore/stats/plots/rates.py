@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from gamcore.numbers import fixed, number, percent
+from gamcore.stats.plots.quality import HEIGHT, WHOLE, with_grid, with_interval
 from gamcore.stats.rates import Concentration, Kind
 from gamcore.types import Floats
-from gamcore.viz.plots.quality import HEIGHT, WHOLE, with_grid, with_interval
-from gamcore.viz.plots.spec import Axis, Line, Panel, Path, Plot, single
+from gamcore.viz.spec import Axis, Line, Panel, Path, Plot, single
 
 
 def lift_by_tenth(parts: pd.DataFrame, kind: Kind, target: str) -> Plot:

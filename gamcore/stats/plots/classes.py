@@ -11,11 +11,11 @@ import pandas as pd
 from gamcore.numbers import count, fixed, percent
 from gamcore.stats.classes import ClassConfusion
 from gamcore.stats.metrics import RankingLine
+from gamcore.stats.plots.quality import WHOLE, with_grid
 from gamcore.types import Floats
-from gamcore.viz.plots.bars import levels
-from gamcore.viz.plots.palette import OKABE_ITO, shorten
-from gamcore.viz.plots.quality import WHOLE, with_grid
-from gamcore.viz.plots.spec import Axis, Bars, Cells, ColorScale, Mark, Panel, Path, Plot, single
+from gamcore.viz.axes import level_axis
+from gamcore.viz.palette import OKABE_ITO, shorten
+from gamcore.viz.spec import Axis, Bars, Cells, ColorScale, Mark, Panel, Path, Plot, single
 
 MOST_WRITTEN = 12
 """Most classes for which cells have room for numbers."""
@@ -31,7 +31,7 @@ def class_confusion(confusion: ClassConfusion, detail: str = "") -> Plot:
     """Return rows by class and by what is said, with the recall and the precision of each class beside them."""
     k = len(confusion.names)
     names = [shorten(name, k) for name in confusion.names]
-    was = levels(names, "was")
+    was = level_axis(names, "was")
     said, bare = Axis("said", ticks=was.ticks, limits=was.limits), replace(was, title="", named=False)
     beside = [
         Panel(Axis(title, limits=ROOM, ticks=()), bare, (_bars(shares),))

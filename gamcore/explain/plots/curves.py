@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.data.column_names import Measure
 from gamcore.data.labels import cut
 from gamcore.data.table import MONTHS, WEEKDAYS
 from gamcore.explain.curves import WHOLE, Curve
 from gamcore.explain.observed import Observed
+from gamcore.explain.plots.fine_bins import as_line
 from gamcore.explain.readings import reading
 from gamcore.explain.sentences import read_curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.numbers import count, number
 from gamcore.types import Bools, Floats
-from gamcore.viz.plots.fine_bins import as_line
-from gamcore.viz.plots.palette import shorten
-from gamcore.viz.plots.spec import (
+from gamcore.viz.axes import number_axis
+from gamcore.viz.palette import shorten
+from gamcore.viz.spec import (
     Axis,
     Bars,
     ColorRole,
@@ -33,7 +33,6 @@ from gamcore.viz.plots.spec import (
     Points,
     Ribbon,
     Steps,
-    TickFormat,
     Whiskers,
 )
 
@@ -190,16 +189,6 @@ def value_axis(curve: Curve) -> Axis:
     ends = visible_edges(curve)[[0, -1]]
     ticks = tuple(zip(curve.display.tolist(), called, strict=True))
     return replace(axis, ticks=ticks, limits=(float(ends[0]), float(ends[1])), scaled=True)
-
-
-def number_axis(feature: str, measure: Measure, edges: Floats, limits: tuple[float, float] | None) -> Axis:
-    """Return the axis of a feature that is a number, with its unit."""
-    wide = bool(edges.size) and float(np.ptp(edges)) >= 10
-    form: TickFormat = (
-        "percent" if measure.form == "percent" else "count" if measure.form != "automatic" and wide else "plain"
-    )
-    unit = measure.unit if measure.form != "percent" else ""
-    return Axis(f"{feature} ({unit})" if unit else feature, limits=limits, format=form)
 
 
 def _told(curve: Curve) -> list[str]:

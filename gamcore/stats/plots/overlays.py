@@ -8,9 +8,9 @@ from gamcore.data.labels import cut
 from gamcore.numbers import percent
 from gamcore.stats.histograms import Overlay
 from gamcore.types import Floats
-from gamcore.viz.plots.bars import levels
-from gamcore.viz.plots.palette import MOST_LABEL
-from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Mark, Panel, Plot, Steps, single
+from gamcore.viz.axes import level_axis
+from gamcore.viz.palette import MOST_LABEL
+from gamcore.viz.spec import Axis, Bars, ColorRole, Mark, Panel, Plot, Steps, single
 
 ROW = 30
 HEIGHT = 260
@@ -33,7 +33,7 @@ def moved(overlay: Overlay, title: str) -> Plot:
             marks.append(Steps(overlay.edges, shares, role, 2.2, name=name, hover=hover))
     share = Axis("share of rows with a value", format="percent", grid=True, from_zero=True)
     if overlay.labels:
-        panel = Panel(share, levels([cut(label, MOST_LABEL) for label in overlay.labels]), tuple(marks))
+        panel = Panel(share, level_axis([cut(label, MOST_LABEL) for label in overlay.labels]), tuple(marks))
         height = 80 + ROW * max(at.size, 3)
     else:
         panel = Panel(Axis(overlay.name, "date" if overlay.kind == "date" else "number"), share, tuple(marks))

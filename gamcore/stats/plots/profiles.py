@@ -10,10 +10,9 @@ import numpy as np
 from gamcore.data.labels import cut
 from gamcore.numbers import count, number, percent
 from gamcore.stats.profiles import Profile
-from gamcore.viz.plots.bars import levels
-from gamcore.viz.plots.curves import number_axis
-from gamcore.viz.plots.palette import MOST_LABEL
-from gamcore.viz.plots.spec import Axis, Bars, Line, Mark, Panel, Plot, Points, Whiskers, single
+from gamcore.viz.axes import level_axis, number_axis
+from gamcore.viz.palette import MOST_LABEL
+from gamcore.viz.spec import Axis, Bars, Line, Mark, Panel, Plot, Points, Whiskers, single
 
 ROW = 30
 HEIGHT = 340
@@ -33,7 +32,7 @@ def profile(of: Profile, detail: str = "") -> Plot:
         legend="left",
     )
     if of.labels:
-        names = levels([cut(label, MOST_LABEL) for label in of.labels])
+        names = level_axis([cut(label, MOST_LABEL) for label in of.labels])
         at = np.arange(of.counts.size, dtype=np.float64)
         rows = Panel(Axis("rows", format="count", from_zero=True), names, (_rows(of, at, 0.62, lying=True),))
         plot = replace(plot, panels=single(rows), height=80 + ROW * max(at.size, 3))

@@ -10,12 +10,12 @@ import pandas as pd
 from gamcore.data.labels import cut
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.strategies import Ledger
-from gamcore.decide.verdicts import levels as levels_of
+from gamcore.decide.verdicts import levels
+from gamcore.explain.plots.curves import widened
 from gamcore.numbers import count, percent
-from gamcore.viz.plots.bars import levels
-from gamcore.viz.plots.curves import widened
-from gamcore.viz.plots.palette import MOST_LABEL
-from gamcore.viz.plots.spec import (
+from gamcore.viz.axes import level_axis
+from gamcore.viz.palette import MOST_LABEL
+from gamcore.viz.spec import (
     Axis,
     Bars,
     Cells,
@@ -59,7 +59,7 @@ def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
              outlined=True, hover=[f"{count(ledger.remainder)} eligible rows get nothing"],
              texts=[f"{count(ledger.remainder)} · {percent(ledger.remainder / whole, 0)}"]),
     )  # fmt: skip
-    y = levels([*(cut(name, MOST_LABEL) for name in names), "not reached"])
+    y = level_axis([*(cut(name, MOST_LABEL) for name in names), "not reached"])
     panel = Panel(Axis("eligible rows", format="count", grid=True, from_zero=True), y, marks, stacked=True)
     reached = 1 - ledger.remainder / whole
     who = f"{k} strategies reach" if k != 1 else "1 strategy reaches"
@@ -87,7 +87,7 @@ def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     edges = np.arange(k + 1, dtype=np.float64) - 0.5
     cells = Cells(edges, edges, share, ColorScale(0.0, PALE, ("background", "primary"), shown=False),
                   np.zeros((k, k), bool), texts=texts.reshape(k, k), gap=2.0)  # fmt: skip
-    panel = Panel(levels(labels, flipped=False), levels(labels), (cells,))
+    panel = Panel(level_axis(labels, flipped=False), level_axis(labels), (cells,))
     numbers = pd.DataFrame(ledger.overlap, columns=list(names))
     numbers.insert(0, "strategy", list(names), allow_duplicates=True)
     return Plot(
@@ -128,7 +128,7 @@ def lifts(outcome: ReadOut, detail: str = "") -> Plot:
         "lifts",
         f"{n_found} of {len(listed)} measured lifts are significant",
         detail=detail or f"treated against control, {outcome.intervals}",
-        panels=single(Panel(x, levels(names), tuple(marks))),
+        panels=single(Panel(x, level_axis(names), tuple(marks))),
         words="Measured lifts with 95% intervals.",
         numbers=outcome.frame(),
         height=110 + 30 * max(len(listed), 3),
@@ -152,7 +152,5 @@ def _intervals(some: list[tuple[int, Effect]], name: str, role: ColorRole) -> li
     lift = np.array([effect.lift for _, effect in some])
     low, high = np.array([effect.lift_interval for _, effect in some]).T
     ends = [[percent(value, signed=True) for value in triple] for triple in zip(lift, low, high, strict=True)]
-    hover = [
-        f"{value} ({a} to {b})\n{levels_of(effect)}" for (value, a, b), (_, effect) in zip(ends, some, strict=True)
-    ]
+    hover = [f"{value} ({a} to {b})\n{levels(effect)}" for (value, a, b), (_, effect) in zip(ends, some, strict=True)]
     return [Whiskers(at, low, high, role, lying=True), Points(lift, at, role, 9, name=name, hover=hover)]

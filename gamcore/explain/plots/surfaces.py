@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from gamcore.explain.curves import Curve
+from gamcore.explain.plots.curves import effect_axis, view
 from gamcore.explain.sentences import read_surface
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Rectangle, Surface
@@ -15,9 +16,9 @@ from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
 from gamcore.numbers import count, factor
 from gamcore.types import Floats
-from gamcore.viz.plots.curves import effect_axis, number_axis, view
-from gamcore.viz.plots.palette import shorten
-from gamcore.viz.plots.spec import Axis, Cells, ColorScale, Frame, Line, Mark, Panel, Plot, Points, Steps
+from gamcore.viz.axes import number_axis
+from gamcore.viz.palette import shorten
+from gamcore.viz.spec import Axis, Cells, ColorScale, Frame, Line, Mark, Panel, Plot, Points, Steps
 
 MOST_SLICES = 5
 

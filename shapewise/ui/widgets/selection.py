@@ -8,13 +8,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gamcore.explain.curves import Curve
+from gamcore.explain.plots.curves import level_order, visible_edges
+from gamcore.explain.plots.surfaces import centres
 from gamcore.explain.surfaces import Surface
 from gamcore.types import Floats
+from gamcore.viz.palette import PALETTES, Mode
 from gamcore.viz.plotly_figures.traces import places
-from gamcore.viz.plots.curves import level_order, visible_edges
-from gamcore.viz.plots.palette import PALETTES, Mode
-from gamcore.viz.plots.spec import SELECTED
-from gamcore.viz.plots.surfaces import centres
+from gamcore.viz.spec import SELECTED
 
 
 def brushable(figure: go.Figure, curve: Curve, mode: Mode = "light") -> None:

@@ -10,11 +10,11 @@ import pandas as pd
 
 from gamcore.data.labels import cut
 from gamcore.explain.curves import Curve
+from gamcore.explain.plots.curves import common_limits, effect_axis, level_order, ribbons, value_axis, visible_edges
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
-from gamcore.viz.plots.curves import common_limits, effect_axis, level_order, ribbons, value_axis, visible_edges
-from gamcore.viz.plots.palette import shorten
-from gamcore.viz.plots.spec import Axis, ColorRole, Line, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers, single
+from gamcore.viz.palette import shorten
+from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers, single
 
 WIDTH = 0.7
 """Width within a level that the marks of all curves share."""

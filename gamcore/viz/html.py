@@ -1,4 +1,4 @@
-"""Colours that follow the theme of whatever shows the page: the reader's setting, or that of a notebook."""
+"""Still pictures as HTML. Their colours follow the theme of what shows them: the reader's, or that of a notebook."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import fields, replace
 from html import escape
 from typing import Final
 
-from gamcore.viz.plots.palette import FONT, PALETTES, Mode, Palette, clean
+from gamcore.viz.palette import FONT, PALETTES, Mode, Palette, clean
+from gamcore.viz.spec import Plot
+from gamcore.viz.svg import picture
 
 CLASS: Final = "gamcore"
 DARK: Final = ('[data-jp-theme-light="false"]', ".vscode-dark", ".dark")
@@ -44,3 +46,16 @@ def _values(mode: Mode) -> str:
 def text(words: str) -> str:
     """Return words as HTML."""
     return escape(clean(words))
+
+
+def framed(inside: str) -> str:
+    """Return pictures and words with their style sheet, for a notebook."""
+    return f'<div class="{CLASS}">{style()}{inside}</div>'
+
+
+def still(plot: Plot) -> str:
+    """Return a plot as a still picture with its title and detail."""
+    detail = f'<span class="detail">{text(plot.detail)}</span>' if plot.detail else ""
+    return (
+        f"<figure><figcaption><strong>{text(plot.title)}</strong>{detail}</figcaption>{picture(plot, THEMED)}</figure>"
+    )

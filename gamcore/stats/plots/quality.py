@@ -12,7 +12,7 @@ from gamcore.stats.metrics import Costs
 from gamcore.stats.metrics import RankingLine as Ranked
 from gamcore.stats.rates import Kind
 from gamcore.types import Floats
-from gamcore.viz.plots.spec import Area, Axis, Bars, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
+from gamcore.viz.spec import Area, Axis, Bars, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
 
 HEIGHT = 340
 WHOLE = (0.0, 1.02)

@@ -1,0 +1,25 @@
+"""Axes that plots of all kinds share: named levels, and numbers with their unit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gamcore.data.column_names import Measure
+from gamcore.types import Floats
+from gamcore.viz.spec import Axis, TickFormat
+
+
+def level_axis(names: list[str], title: str = "", flipped: bool = True) -> Axis:
+    """Return an axis of level names, the first at the top."""
+    return Axis(title, ticks=tuple((float(k), name) for k, name in enumerate(names)), flipped=flipped,
+                limits=(-0.6, len(names) - 0.4))  # fmt: skip
+
+
+def number_axis(feature: str, measure: Measure, edges: Floats, limits: tuple[float, float] | None) -> Axis:
+    """Return the axis of a feature that is a number, with its unit."""
+    wide = bool(edges.size) and float(np.ptp(edges)) >= 10
+    form: TickFormat = (
+        "percent" if measure.form == "percent" else "count" if measure.form != "automatic" and wide else "plain"
+    )
+    unit = measure.unit if measure.form != "percent" else ""
+    return Axis(f"{feature} ({unit})" if unit else feature, limits=limits, format=form)

@@ -111,15 +111,28 @@ def _client() -> Any:
     library: Any = distributed
 
     class Prompt(library.Client):  # type: ignore[misc]
-        """Dask waits for ever for the first answer of a scheduler that it has connected to."""
+        """Dask waits for ever for the first answer of a scheduler that it has connected to. It closes a client that could
+        not connect if the reason is an OSError, and otherwise leaves that to the collector of garbage, in whatever thread
+        this works: in that of the next client's loop, it would wait for the lock that the next client holds."""
 
         async def _ensure_connected(self, timeout: float | None = None) -> None:
-            await asyncio.wait_for(super()._ensure_connected(timeout=timeout), 2 * WAIT_SECONDS)
+            try:
+                await asyncio.wait_for(super()._ensure_connected(timeout=timeout), 2 * WAIT_SECONDS)
+            except OSError:
+                raise
+            except Exception as error:  # such as MemoryError, where an endless answer is announced
+                raise OSError(str(error) or type(error).__name__) from error
+
+        def start(self, **options: Any) -> None:
+            try:
+                super().start(**options)
+            except BaseException:
+                self._loop_runner.stop()  # or its thread would stay
+                raise
 
     try:
         return Prompt(address(), timeout=WAIT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError, RuntimeError, MemoryError) as error:
-        # ValueError and the next two where certificates are missing; the last where it announces an endless answer
+    except (OSError, ValueError, TypeError, RuntimeError) as error:  # all but the first where certificates are missing
         raise StoreError(
             f"The cluster at {address()} does not answer ({str(error)[:300] or type(error).__name__}): see that its "
             "scheduler runs, then try again."

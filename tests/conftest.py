@@ -25,11 +25,12 @@ from tests.support.prepared import Made
 from tests.support.serving import browser_path, browsing
 
 LONGEST = (
-    "test_main_flows.py", "test_prepared_project.py", "test_project_in_view.py", "test_mutants.py", "test_team.py",
+    "test_main_flows.py", "test_prepared_project.py", "test_team.py", "test_project_in_view.py", "test_mutants.py",
     "test_reports.py", "test_lost_workers.py", "test_jobs.py", "test_on_cluster.py", "test_widths.py",
-    "test_conformance.py",
+    "test_load.py", "test_distribution.py", "test_conformance.py",
 )  # fmt: skip
-"""Files that take over a minute: they begin first, the longest of all, so that no process waits at the end."""
+"""Files that take over a minute, and long ones that would come last: they begin first, the longest of all, so that no
+process waits at the end."""
 
 # A test that is slow on a busy machine has not failed: nothing here is judged by the clock.
 patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

@@ -111,9 +111,9 @@ def _client() -> Any:
     library: Any = distributed
 
     class Prompt(library.Client):  # type: ignore[misc]
-        """Dask waits for ever for the first answer of a scheduler that it has connected to. It closes a client that could
-        not connect if the reason is an OSError, and otherwise leaves that to the collector of garbage, in whatever thread
-        this works: in that of the next client's loop, it would wait for the lock that the next client holds."""
+        """Dask waits for ever for the first answer of a scheduler that it has connected to. It closes a client that
+        could not connect if the reason is an OSError, and otherwise leaves that to the collector of garbage, in
+        whatever thread this works: in that of the next client's loop, it would wait for a lock that this one holds."""
 
         async def _ensure_connected(self, timeout: float | None = None) -> None:
             try:

@@ -137,13 +137,25 @@ def settle(page: Any) -> None:
 
 
 @contextmanager
-def opened(chromium: Any, server: Server, **options: Any) -> Iterator[Any]:
-    """A page of a separate visitor; it fails its test where the browser's console shows an error, but for the health
-    probes of deep links."""
+def visiting(chromium: Any, server: Server, **options: Any) -> Iterator[Any]:
+    """A visitor of a server, for one page after another: a browser loads and compiles the scripts of the app anew for
+    each visitor, which doubles the processor seconds of its first page."""
     context = window(chromium, base_url=server.ready(), **CALM, **options)
-    page, errors = context.new_page(), []
+    yield context
+    context.close()
+
+
+@contextmanager
+def opened(visitor: Any) -> Iterator[Any]:
+    """A page of a visitor, in a session of its own; it fails its test where the browser's console shows an error, but
+    for the health probes of deep links. What it keeps in the browser is gone with it."""
+    page, errors = visitor.new_page(), []
     page.on("console", lambda m: errors.append(f"{m.text} {m.location.get('url')}") if m.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
-    context.close()
+    if page.url.startswith("http"):
+        page.evaluate("localStorage.clear()")
+    visitor.clear_cookies()
+    for one in visitor.pages:
+        one.close()
     assert [error for error in errors if not PROBES.search(error)] == []

@@ -9,7 +9,7 @@ import pytest
 from shapewise.decisions import guided_example as example
 from shapewise.store.workspace import Workspace
 from shapewise.training.train import add_bands, train
-from tests.support.serving import LOG, Server, opened, sound
+from tests.support.serving import LOG, Server, opened, sound, visiting
 
 
 @pytest.fixture(scope="session")
@@ -39,9 +39,15 @@ def server(shared, space):
     assert b"Traceback" not in log.read_bytes()[before:]
 
 
+@pytest.fixture(scope="module")
+def visitor(chromium, shared):
+    with visiting(chromium, shared, viewport={"width": 1400, "height": 1200}) as visitor:
+        yield visitor
+
+
 @pytest.fixture
-def page(chromium, server):
-    with opened(chromium, server, viewport={"width": 1400, "height": 1200}) as page:
+def page(visitor, server):
+    with opened(visitor) as page:
         yield page
 
 
@@ -72,8 +78,15 @@ def renewal(tmp_path_factory):
         yield Prepared(server, space, table.id, model.id, board.id)
 
 
+@pytest.fixture(scope="module")
+def laptop(chromium, renewal):
+    """A visitor of the prepared workspace, with a screen of the commonest size."""
+    with visiting(chromium, renewal.server, viewport={"width": 1440, "height": 900}) as visitor:
+        yield visitor
+
+
 @pytest.fixture
-def reader(chromium, renewal):
-    """A page on the prepared workspace, of the size of a common laptop. What a test changes, others see."""
-    with opened(chromium, renewal.server, viewport={"width": 1440, "height": 900}) as page:
+def reader(laptop):
+    """A page on the prepared workspace. What a test changes, others see."""
+    with opened(laptop) as page:
         yield page

@@ -21,7 +21,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
 from tests.support import kinds
 from tests.support.measuring import faults_at_rest
-from tests.support.serving import LOG, Server, opened, settle, sound, window
+from tests.support.serving import LOG, Server, opened, settle, sound, visiting, window
 from tests.support.steps import drag_along, press, row, small_model, upload
 
 pytest.importorskip("playwright.sync_api")
@@ -51,16 +51,17 @@ def test_cold_links_and_the_menu_from_there(chromium, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(SLOW_DISK)
     space = Workspace(tmp_path / "space")
     small_model(space)
-    with sound(Server(space.root, {"PYTHONPATH": str(tmp_path)})) as server:
-        with opened(chromium, server) as page:
+    slow = {"PYTHONPATH": str(tmp_path)}
+    with sound(Server(space.root, slow)) as server, visiting(chromium, server) as visitor:
+        with opened(visitor) as page:
             page.goto("/shapes", wait_until="commit")
             page.get_by_text("Starting Shapewise").wait_for()
             leads_to(page, "shapes")
         for path in ("", "data", "report"):
-            with opened(chromium, server) as page:
+            with opened(visitor) as page:
                 page.goto(f"/{path}")
                 leads_to(page, path)
-        with opened(chromium, server) as page:
+        with opened(visitor) as page:
             page.goto("/train")
             settle(page)
             page.get_by_role("link", name="Models", exact=True).click()

@@ -9,7 +9,7 @@ import pytest
 from shapewise.store.workspace import Workspace
 from shapewise.training import runs
 from tests.support.pieces import bare_cluster
-from tests.support.serving import Server, opened, settle, sound
+from tests.support.serving import Server, opened, settle, sound, visiting
 from tests.support.spaces import until
 from tests.support.steps import press
 
@@ -40,9 +40,12 @@ def test_from_the_address_to_the_curve(chromium, tmp_path):
             "SHAPEWISE_CLUSTER": cluster.client.scheduler.address, "SHAPEWISE_DATASETS": str(tmp_path / "lake"),
             "GAMCORE_TABLE_MEMORY": str(2**22),
         }  # fmt: skip
-        with sound(Server(space.root, environment)) as server, opened(
-            chromium, server, viewport={"width": 1440, "height": 900}
-        ) as page:  # fmt: skip
+        size = {"width": 1440, "height": 900}
+        with (
+            sound(Server(space.root, environment)) as server,
+            visiting(chromium, server, viewport=size) as visitor,
+            opened(visitor) as page,
+        ):
             page.goto("/data")
             settle(page)
             page.get_by_role("textbox", name="Path or URL").fill(str(tmp_path / "elsewhere"))

@@ -72,7 +72,8 @@ def test_neither_sees_what_is_the_others(chromium, server):
             assert "no such" not in ann(address).inner_text("body")
         assert NAME in ann("/models").inner_text("body")
         for address in addresses:
-            text = bob(address).inner_text("body") + bob(address).content()
+            page = bob(address)
+            text = page.inner_text("body") + page.content()
             assert NAME not in text
             assert "secret column" not in text
         for address in (f"/shapes?model={model.id}", f"/data?table={table.id}"):

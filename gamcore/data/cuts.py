@@ -71,7 +71,7 @@ def names_of_bins(edges: Floats, beside: Floats, display: Floats, kind: Kind, me
             continue
         chosen = k > 0 and not _is_learnt(cuts[k], before[k], low)
         start = cuts[k] if chosen else None
-        names.append(_range(Run(before[k], low, high, after[k]), slack, kind, measure=measure, start=start))
+        names.append(range_in_words(Run(before[k], low, high, after[k]), slack, kind, measure=measure, start=start))
     return tuple(names)
 
 
@@ -111,7 +111,48 @@ def ranges_in_words(values: Floats, parts: Ints, kind: Kind) -> list[str]:
     n, slack = int(parts.max()) + 1, slack_of(values, float(values.min()), float(values.max()))
     lows, highs = ([float(pick(values[parts == k])) for k in range(n)] for pick in (np.min, np.max))
     runs = map(Run, [-math.inf, *highs[:-1]], lows, highs, [*lows[1:], math.inf])
-    return [_range(run, slack, kind) for run in runs]
+    return [range_in_words(run, slack, kind) for run in runs]
+
+
+def beside_edges(values: Floats, edges: Floats) -> Floats:
+    """Return the values (2, K + 1) below, and at or above, each edge of bars that begin at their lower edges; the last
+    bar has its upper edge, too. Infinite where there is none. values : (n,) finite."""
+    ordered = np.concatenate([[-np.inf], np.sort(values), [np.inf]])
+    above = np.searchsorted(ordered, edges, side="left")
+    above[-1] = np.searchsorted(ordered, edges[-1], side="right")
+    return np.stack([ordered[above - 1], ordered[above]])
+
+
+def names_of_bars(edges: Floats, beside: Floats, kind: Kind, measure: Measure) -> list[str]:
+    """Return bars of a number or date in words: each by a range near its edges, both ends included, that has its values
+    and no other.
+
+    edges : (K + 1,) ascending. beside : (2, K + 1), as in `beside_edges`.
+    """
+    known = beside[np.isfinite(beside)]
+    whole = 0.5 * bool((edges % 1 == 0.5).all() and (known % 1 == 0).all())  # bars begin between whole numbers
+    slack, names = slack_of_bars(edges), []
+    for (low, high), (before, last), (first, after) in zip(*map(pairwise, (edges, *beside)), strict=True):
+        start, end, has_values = float(low + whole), float(high - whole), first <= last
+        if kind == "date":
+            if not whole:  # moments, which are said to the microsecond, and edges are finer
+                start, end = (float(first), float(last)) if has_values else (start / 2 + end / 2,) * 2
+            days = day_between(float(before), start, upper=False), day_between(end, float(after), upper=True)
+            names.append(" to ".join(dict.fromkeys(day.text for day in days)))
+            continue
+        beyond, within = float(np.nextafter(before, np.inf)), float(np.nextafter(after, -np.inf))
+        ends = (
+            (max(beyond, start - slack), min(float(first) if has_values else within, start + slack), start),
+            (max(float(last) if has_values else beyond, end - slack), min(within, end + slack), min(end, within)),
+        )
+        texts = (measure.in_full(read(roundest(least, most, near))) for least, most, near in ends)
+        names.append(measure.dress(" to ".join(dict.fromkeys(texts))))
+    return names
+
+
+def slack_of_bars(edges: Floats) -> float:
+    """Return by how much an end may be rounded where bars have these edges (K + 1,)."""
+    return float(edges[-1] / FINEST - edges[0] / FINEST)  # their difference may overflow
 
 
 class Run(NamedTuple):
@@ -123,8 +164,9 @@ class Run(NamedTuple):
     after: float
 
 
-def _range(run: Run, slack: float, kind: Kind, measure: Measure = PLAIN, start: float | None = None) -> str:
-    """Return the roundest range that has the values of a run. start : its lower end, if that was chosen."""
+def range_in_words(run: Run, slack: float, kind: Kind, measure: Measure = PLAIN, start: float | None = None) -> str:
+    """Return the roundest range that has the values of a run. slack : by which an end may be rounded. start : the lower
+    one, if that was chosen."""
     if kind == "date":
         days = day_between(run.before, run.first, upper=False).text, day_between(run.last, run.after, upper=True).text
         return " to ".join(dict.fromkeys(days))

@@ -28,7 +28,7 @@ from gamcore.model.intervals import (
     cuts_between,
     unseen_as_missing,
 )
-from gamcore.model.outcomes import Drawn, Outcomes, Rows, Spread
+from gamcore.model.outcomes import Drawn, Outcomes, Rows, Spread, Support
 from gamcore.stats.laws import likeliest_law
 from gamcore.types import Floats, Ints
 
@@ -58,10 +58,11 @@ class IntervalEstimator(EditableEstimator):
     ) -> Self:
         """Calibrate prediction intervals on rows that the model has not seen, neither in training nor in tuning.
 
-        Half of the rows, at random, say how outcomes lie around predictions: of counts and of amounts that may be 0 (a
-        variance between those of Poisson and Gamma) by a distribution that is fitted to them, else by an additive model
-        of how far. The other half says what is beyond that, of counts and amounts within parts of like predictions, of
-        totals where there is an exposure (`gamcore.model.intervals`, with the promise). A coverage c needs
+        Half of the rows, at random, say how outcomes lie around predictions: for an objective of counts or of amounts
+        that may be 0 (a variance between those of Poisson and Gamma) by a distribution that is fitted to them, else by
+        an additive model of how far. The other half says what is beyond that, of counts and amounts within parts of
+        like predictions, of totals where there is an exposure (`gamcore.model.intervals`, with the promise). What
+        there can be is read off y: whole numbers, nothing below 0, an end that many have. A coverage c needs
         2 / (1 - c) - 1 rows in that half: 19 for 90%, 39 for 95%.
 
         sample_weight : (n,) non-negative; the promise is then of rows drawn in proportion to it. groups : (n,) labels;
@@ -84,21 +85,28 @@ class IntervalEstimator(EditableEstimator):
         return self
 
     def _calibrated(self, sample: Sample) -> Intervals:
-        """Return intervals from rows that the model has not seen."""
+        """Return intervals from rows that the model has not seen.
+
+        In units of their scale, errors are taken to be alike at all predictions, in one part, where outcomes may be
+        anywhere, or spread by factors of a positive mean. Next to an end of what there can be they are not.
+        """
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         inside = _half(sample.y.size, sample.clusters, seed)
         trains, calibrates = (sample.take(np.flatnonzero(rows)) for rows in (inside, ~inside))
-        power = self.model_.loss.variance_power
-        if not 1.0 <= power < 2.0:  # no outcome has a mass
-            spread = Spread(self._fit_scale(sample, inside, seed))
-            return Intervals(spread, (calibrates.scored(spread, seed),), np.empty(0))
-        weight = np.ones(trains.y.size) if trains.weight is None else trains.weight
-        drawn = Drawn(likeliest_law(trains.y, trains.rows.predicted, weight, power))
-        cuts = cuts_between(trains.rows.predicted, _n_units(calibrates))
+        power, support = self.model_.loss.variance_power, Support.of(sample.y)
+        outcomes: Outcomes
+        if 1.0 <= power < 2.0:
+            weight = np.ones(trains.y.size) if trains.weight is None else trains.weight
+            outcomes = Drawn(likeliest_law(trains.y, trains.rows.predicted, weight, power))
+            alike = False
+        else:
+            outcomes = Spread(self._fit_scale(sample, inside, seed), support)
+            alike = not support.has_masses and (support.least < 0 or self.model_.loss.has_log_link)
+        cuts = cuts_between(trains.rows.predicted, 0 if alike else _n_units(calibrates))
         part = np.searchsorted(cuts, calibrates.rows.predicted, side="right")
         used = np.unique(part)  # parts without rows are of the one below
-        groups = tuple(calibrates.take(np.flatnonzero(part == k)).scored(drawn, seed + int(k)) for k in used)
-        return Intervals(drawn, groups, cuts[used[1:] - 1])
+        groups = tuple(calibrates.take(np.flatnonzero(part == k)).scored(outcomes, seed + int(k)) for k in used)
+        return Intervals(outcomes, groups, cuts[used[1:] - 1])
 
     def _fit_scale(self, sample: Sample, inside: NDArray[np.bool_], seed: int) -> AdditiveModel:
         """Return the additive model of the mean |error| of the rows `inside`; what no bin is for counts as missing."""
@@ -124,9 +132,9 @@ class IntervalEstimator(EditableEstimator):
         """Return intervals (n, 2) in the target's units, lower and upper ends; needs `fit_intervals`.
 
         Of new rows like those of `fit_intervals`, a share of at least `coverage` lies inside on average, and at most
-        half of the rest beyond either end. Of counts, ends are whole numbers, and so more may lie inside: all that are
-        equal to an end do. Any coverage that the calibration rows allow can be asked for. Lower ends are never below 0
-        where the objective has a log link.
+        half of the rest beyond either end. Where outcomes are whole numbers, so are the ends, and more may lie inside:
+        all that are equal to an end do. Where none is below 0, no end is, whatever the objective. Any coverage that the
+        calibration rows allow can be asked for.
 
         exposure : (n,) of the rows themselves: the interval is of what happens during all of it.
         """
@@ -136,8 +144,7 @@ class IntervalEstimator(EditableEstimator):
         table = self.read_table(X, reset=False)
         moved = self._moved(table, given)
         rows = Rows(self.predict(table, **given), self._encode(table), 0.0 if moved is None else moved)
-        ends = intervals.around(rows, coverage)
-        return np.maximum(ends, 0.0) if self.model_.loss.has_log_link else ends
+        return intervals.around(rows, coverage)
 
     @property
     def uncertainty_(self) -> Self:

@@ -134,7 +134,7 @@ def _(moved: Moved, names: Names) -> Moved:
 @_shown.register
 def _(drawn: Overlay, names: Names) -> Overlay:
     labels = tuple(names.level(drawn.name, label) for label in drawn.labels)
-    return replace(drawn, name=names.column(drawn.name), labels=labels)
+    return replace(drawn, name=names.column(drawn.name), labels=labels, measure=names.of(drawn.name).measure)
 
 
 @_shown.register

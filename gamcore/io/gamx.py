@@ -23,12 +23,12 @@ says what share of them they are worth. Any model has, for sentences about its c
 
 A model with prediction intervals also has the model of their scale: scale_scores, scale_intercepts, scale_counts; and
 
-    calibration.npy  scores of the calibration rows, ascending, and their weights (2, m)
+    calibration.npy  scores of the calibration rows, ascending within parts of like predictions, their weights, and the
+    part (3, m)
 
-or, where outcomes have a mass at 0, the manifest's `law` of them given their predictions, and
+or the manifest's `law` of counts, or of amounts that may be 0, given their predictions, and
 
-    levels.npy   levels of the calibration rows in it, ascending within parts of like predictions, their weights, and
-    the part (3, m)
+    levels.npy   levels of the calibration rows in it, laid out alike
 
 These and `beside` are optional members: a reader that does not know them still predicts.
 

@@ -6,7 +6,7 @@ They are optional: a reader that does not know them still predicts.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -25,16 +25,18 @@ from gamcore.io.manifest import (
 from gamcore.io.manifest_bins import Arrays
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.intervals import MOST_PARTS, Calibration, Intervals
-from gamcore.model.outcomes import Drawn, Spread
+from gamcore.model.outcomes import Drawn, Spread, Support
 from gamcore.stats.laws import LAWS, LEAST_DISPERSION, MOST_ZEROS
+from gamcore.types import Floats
 
 SCALE: Final = "scale_"
+ENDS: Final = ("least", "most")
 INTERVAL_MEMBERS: Final = ("scale_scores", "scale_intercepts", "scale_counts", "calibration")
-"""Arrays of the model of the scale, which shares the bins of the model, and of the calibration rows: (2, m), their
-scores and weights."""
+"""Arrays of the model of the scale, which shares the bins of the model, and of the calibration rows: (3, m), their
+scores, weights and parts."""
 
 LAW_MEMBERS: Final = ("levels",)
-"""Of intervals by a law: (3, m), levels of the calibration rows, their weights and their groups."""
+"""Of intervals by a law: (3, m), levels of the calibration rows, their weights and their parts."""
 
 OPTIONAL: Final = ("intervals", *[f"arrays/{name}.npy" for name in INTERVAL_MEMBERS])
 LAW_OPTIONAL: Final = ("law", *[f"arrays/{name}.npy" for name in LAW_MEMBERS])
@@ -42,30 +44,31 @@ LAW_OPTIONAL: Final = ("law", *[f"arrays/{name}.npy" for name in LAW_MEMBERS])
 
 def interval_arrays(intervals: Intervals) -> Arrays:
     """Return the arrays of intervals."""
-    scale = intervals.scale
+    groups, scale = enumerate(intervals.groups), intervals.scale
+    rows = np.concatenate([
+        np.stack([group.scores, group.weights, np.full(group.scores.size, float(k))]) for k, group in groups
+    ], axis=1)  # fmt: skip
     if scale is None:
-        groups = enumerate(intervals.groups)
-        return {"levels": np.concatenate([
-            np.stack([group.scores, group.weights, np.full(group.scores.size, float(k))]) for k, group in groups
-        ], axis=1)}  # fmt: skip
-    rows = intervals.all_rows
+        return {"levels": rows}
     return {
         **{SCALE + name: array for name, array in refit_arrays(scale).items()},
         SCALE + "counts": np.concatenate([np.empty(0), *[term.counts for term in scale.terms]]),
-        "calibration": np.stack([rows.scores, rows.weights]),
+        "calibration": rows,
     }
 
 
 def interval_manifest(intervals: Intervals) -> dict[str, Any]:
     """Return the manifest's entries for intervals."""
+    cuts = intervals.cuts.tolist()
     if isinstance(intervals.outcomes, Drawn):
         law = intervals.outcomes.law
         kind = next(name for name, of_kind in LAWS.items() if isinstance(law, of_kind))
-        return {"law": {"kind": kind, **asdict(law), "cuts": intervals.cuts.tolist()}, "optional": list(LAW_OPTIONAL)}
-    scale = intervals.scale
-    assert scale is not None
+        return {"law": {"kind": kind, **asdict(law), "cuts": cuts}, "optional": list(LAW_OPTIONAL)}
+    assert isinstance(intervals.outcomes, Spread)
+    scale, support = intervals.outcomes.scale, asdict(intervals.outcomes.support)
+    support |= {end: support[end] if math.isfinite(support[end]) else None for end in ENDS}
     base = scale.base if math.isfinite(scale.base) else None
-    entry = {"loss": scale.loss.name, **loss_entry(scale.loss), "base": base}
+    entry = {"loss": scale.loss.name, **loss_entry(scale.loss), "base": base, "support": support, "cuts": cuts}
     return {"intervals": entry, "optional": list(OPTIONAL)}
 
 
@@ -88,15 +91,28 @@ def _by_scale(model: AdditiveModel, manifest: dict[str, Any], arrays: Arrays) ->
     require(all(_is_within(own[name]) for name in ("scores", "intercepts")), "a score is out of range")
     scale = replace(build_model({**entry, "pairs": []}, own, model.bins), base=read_base(entry))
     require(scale.loss.has_log_link, "the scale of its intervals may be negative")
-    calibration = arrays["calibration"]
-    require(calibration.shape[0] == 2 and calibration.shape[1] > 0, "its intervals have no calibration rows")
-    require(_is_within(calibration[0]), "calibration rows do not ascend")
-    return Intervals(Spread(scale), (_calibration(calibration),), np.empty(0))
+    require(_is_within(arrays["calibration"][0]), "calibration rows do not ascend")
+    spread = Spread(scale, _support(entry))
+    return Intervals(spread, *_parts(entry, arrays["calibration"]))
+
+
+def _support(entry: dict[str, Any]) -> Support:
+    """Return the checked support of outcomes."""
+    given = entry["support"]
+    require(isinstance(given, dict) and set(given) == {each.name for each in fields(Support)}, "it has no support")
+    ends = [given[end] for end in ENDS]
+    known = all(end is None or (type(end) in (int, float) and abs(end) <= MAX_SCORE) for end in ends)
+    require(known and all(type(given[name]) is bool for name in ("whole", "has_masses")), "its support is invalid")
+    least, most = (
+        beyond if end is None else float(end) for end, beyond in zip(ends, (-math.inf, math.inf), strict=True)
+    )
+    require(least <= most, "its support is empty")
+    return Support(least, most, given["whole"], given["has_masses"])
 
 
 def _by_law(model: AdditiveModel, manifest: dict[str, Any], arrays: Arrays) -> Intervals:
     """Return checked intervals by a law."""
-    entry, levels = manifest["law"], arrays["levels"]
+    entry = manifest["law"]
     require(isinstance(entry, dict) and entry.get("kind") in LAWS, "the law of its intervals is unknown")
     zeros, dispersion, power = (entry[name] for name in ("zeros", "dispersion", "power"))
     require(all(type(value) is float for value in (zeros, dispersion, power)), "its law has no parameters")
@@ -105,17 +121,23 @@ def _by_law(model: AdditiveModel, manifest: dict[str, Any], arrays: Arrays) -> I
     fine = 0 <= zeros <= MOST_ZEROS and least <= dispersion <= most
     require(fine and (power == 1.0 if is_count else 1.0 < power < 2.0), "a parameter of its law is out of range")
     require(model.loss.has_log_link, "a law of counts or amounts is of predictions that may be negative")
+    levels = arrays["levels"]
+    fine = bool(np.all((levels[0] >= 0) & (levels[0] <= 1)))
+    require(fine, "a level of a calibration row is out of range")
+    law = LAWS[entry["kind"]](zeros, dispersion, power)
+    return Intervals(Drawn(law), *_parts(entry, levels))
+
+
+def _parts(entry: dict[str, Any], rows: Any) -> tuple[tuple[Calibration, ...], Floats]:
+    """Return the checked calibration rows (3, m) by their part, and the predictions between parts."""
     cuts = entry["cuts"]
     numbers = isinstance(cuts, list) and len(cuts) < MOST_PARTS and all(type(cut) is float for cut in cuts)
     require(numbers and all(low < high for low, high in pairwise(cuts)), "the parts of its calibration do not ascend")
-    require(levels.shape[0] == 3, "its intervals have no calibration rows")
-    fine = bool(np.all((levels[0] >= 0) & (levels[0] <= 1)))
-    require(fine, "a level of a calibration row is out of range")
-    parts = [levels[:2, levels[2] == k] for k in range(len(cuts) + 1)]
-    whole = sum(part.shape[1] for part in parts) == levels.shape[1] and all(part.shape[1] for part in parts)
+    require(rows.shape[0] == 3 and rows.shape[1] > 0, "its intervals have no calibration rows")
+    parts = [rows[:2, rows[2] == k] for k in range(len(cuts) + 1)]
+    whole = sum(part.shape[1] for part in parts) == rows.shape[1] and all(part.shape[1] for part in parts)
     require(whole, "its parts have no calibration rows")
-    law = LAWS[entry["kind"]](zeros, dispersion, power)
-    return Intervals(Drawn(law), tuple(_calibration(part) for part in parts), np.array(cuts, np.float64))
+    return tuple(_calibration(part) for part in parts), np.array(cuts, np.float64)
 
 
 def _calibration(rows: Any) -> Calibration:

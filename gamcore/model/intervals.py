@@ -1,10 +1,11 @@
 """Prediction intervals by split conformal: scores of outcomes, and which of them few calibration rows are beyond.
 
-A score says how an outcome lies around its prediction (`gamcore.model.outcomes`). Of a continuous target it is the
-error divided by its scale, the mean |error| that an additive model of the same features expects there (locally weighted
-split conformal: Lei et al., JASA 2018, section 5.2). Of a count, or an amount with a mass at 0, it is the level of the
-outcome in a distribution at the prediction, at random within its mass; its calibration is within groups of like
-predictions (Mondrian: Vovk, Gammerman and Shafer 2005, section 4.5), so that the promise holds in each.
+A score says how an outcome lies around its prediction (`gamcore.model.outcomes`): by the error divided by its scale,
+the mean |error| that an additive model of the same features expects there (locally weighted split conformal: Lei et
+al., JASA 2018, section 5.2), or, of a model of counts or of amounts with a mass at 0, by its level in a distribution at
+the prediction. Outcomes that cannot be everywhere, such as counts and amounts, lie otherwise where predictions are next
+to the end; they are calibrated within groups of like predictions (Mondrian: Vovk, Gammerman and Shafer 2005,
+section 4.5), so that the promise holds in each.
 
 The two ends of an interval are quantiles of these scores over calibration rows that no model has seen, each tail by
 itself (Romano, Patterson and Candes, NeurIPS 2019, Theorem 2). If calibration rows and a new row are exchangeable, each
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.model.outcomes import Drawn, Outcomes, Rows, Spread
+from gamcore.model.outcomes import Outcomes, Rows, Spread
 from gamcore.numbers import count, fixed
 from gamcore.types import Floats
 
@@ -111,7 +112,7 @@ class Intervals:
     @property
     def are_whole(self) -> bool:
         """Whether ends are whole numbers."""
-        return isinstance(self.outcomes, Drawn) and self.outcomes.law.is_whole
+        return self.outcomes.are_whole
 
     @property
     def all_rows(self) -> Calibration:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
-from gamcore.data.dates import as_date
+from gamcore.data.cuts import beside_edges, names_of_bars
 from gamcore.explanation import Explanation
-from gamcore.numbers import exact
 from gamcore.types import Floats
 from gamcore.viz.spec import Plot
 
@@ -29,8 +28,9 @@ LARGEST_WHOLE: Final = 2.0**50
 class Overlay(Explanation):
     """Shares (K,) of the rows with a value, then and now.
 
-    edges : (K + 1,) of numbers and dates (in days since 1970-01-01); labels : (K,) of levels.
-    missing : shares of all rows, then and now.
+    edges : (K + 1,) of numbers and dates (in days since 1970-01-01); beside : (2, K + 1) the values of both versions
+    next to these, as in `cuts.beside_edges`; labels : (K,) of levels. missing : shares of all rows, then and now.
+    measure : unit and form of its values.
     """
 
     name: str
@@ -39,7 +39,9 @@ class Overlay(Explanation):
     now: Floats
     missing: tuple[float, float]
     edges: Floats = field(default_factory=lambda: np.empty(0))
+    beside: Floats = field(default_factory=lambda: np.empty((2, 0)))
     labels: tuple[str, ...] = ()
+    measure: Measure = PLAIN
 
     def describe(self, title: str = "", **words: Any) -> Plot:
         """Return the plot of both distributions, one over the other."""
@@ -49,14 +51,11 @@ class Overlay(Explanation):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per bar; missing cells come last, with their shares of all rows."""
-        places = self.labels or [" to ".join(map(self._end, both)) for both in pairwise(self.edges.tolist())]
+        places = self.labels or names_of_bars(self.edges, self.beside, self.kind, self.measure)
         return pd.DataFrame({
             "value": [*places, "(missing)"], "then": [*self.then, self.missing[0]],
             "now": [*self.now, self.missing[1]],
         })  # fmt: skip
-
-    def _end(self, edge: float) -> str:
-        return str(as_date(edge).date()) if self.kind == "date" else exact(edge, 6)
 
 
 def overlay(then: pd.Series, now: pd.Series, kind: Kind) -> Overlay:
@@ -71,7 +70,8 @@ def overlay(then: pd.Series, now: pd.Series, kind: Kind) -> Overlay:
     values = [cells[np.isfinite(cells)] for cells in (read(then), read(now))]
     edges = edges_of(values)
     old, new = (np.histogram(cells, edges)[0] / cells.size for cells in values)
-    return Overlay(name, kind, then=old, now=new, missing=missing, edges=edges)
+    beside = beside_edges(np.concatenate(values), edges)
+    return Overlay(name, kind, then=old, now=new, missing=missing, edges=edges, beside=beside)
 
 
 def edges_of(values: list[Floats], bars: int = BARS) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import pandas as pd
 
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import MISSING, Kind, TableError, read_dates, read_numbers, read_texts
+from gamcore.data.cuts import Run, beside_edges, names_of_bars, range_in_words, slack_of_bars
 from gamcore.data.dates import as_date
 from gamcore.explanation import Explanation
 from gamcore.numbers import decimals_of, number, percent, within
@@ -45,9 +47,11 @@ class Profile(Explanation):
     """What a column holds.
 
     quantiles : (9,) of numbers and dates (in days since 1970-01-01), at QUANTILES. counts : (K,) rows per bar; edges :
-    (K + 1,) of numbers and dates; labels : (K,) of levels, the most frequent first. rates, lower, upper : (K,) mean of
-    the target per bar with its 95% interval, and of all rows (`rate`); empty without a target. outside : rows with a
-    value beyond the bars. measure : unit and form of its values.
+    (K + 1,) of numbers and dates, beside : (2, K + 1) the values next to these, as in `cuts.beside_edges`; labels :
+    (K,) of levels, the most frequent first. middle : the values from the first quartile to the third, which
+    `middle_share` of the rows with a value have. rates, lower, upper : (K,) mean of the target per bar with its 95%
+    interval, and of all rows (`rate`); empty without a target. outside : rows with a value beyond the bars. measure :
+    unit and form of its values.
     """
 
     name: str
@@ -57,8 +61,11 @@ class Profile(Explanation):
     distinct: int
     counts: Ints
     edges: Floats = field(default_factory=lambda: np.empty(0))
+    beside: Floats = field(default_factory=lambda: np.empty((2, 0)))
     labels: tuple[str, ...] = ()
     quantiles: Floats = field(default_factory=lambda: np.empty(0))
+    middle: Run | None = None
+    middle_share: float = float("nan")
     mean: float = float("nan")
     deviation: float = float("nan")
     outside: int = 0
@@ -84,14 +91,15 @@ class Profile(Explanation):
             low, high = (int(enough[pick(self.rates[enough])]) for pick in (np.nanargmin, np.nanargmax))
             if not self.upper[low] < self.lower[high]:
                 return f"{self.target} does not clearly differ along {self.name}: the intervals overlap"
-            ends = [self._mean(k) for k in (low, high)]
-            least = f"{self.target}{':' if self.binary else ' is'} {ends[0]} where {self.name} is {self._part(low)}"
-            return f"{least}, {ends[1]} where it is {self._part(high)}"
-        if self.labels:
+            ends, parts = [self._mean(k) for k in (low, high)], self.parts
+            least = f"{self.target}{':' if self.binary else ' is'} {ends[0]} where {self.name} is {parts[low]}"
+            return f"{least}, {ends[1]} where it is {parts[high]}"
+        if self.middle is None:
             share = self.counts[0] / max(self.counts.sum(), 1)
             return f"{percent(share, 0)} of the rows with a value are {self.labels[0]}"
-        ends = [self.say(self.quantiles[QUANTILES.index(q)]) for q in (0.25, 0.75)]
-        return f"Half of the rows are between {ends[0]} and {ends[1]}"
+        where = range_in_words(self.middle, slack_of_bars(self.edges), self.kind, self.measure)
+        rows = f"{percent(self.middle_share, 0)} of the rows with a value are"
+        return f"{rows} {where}" if self.middle.first == self.middle.last else f"{rows} from {where}"
 
     def _mean(self, k: int) -> str:
         """Return the mean of the target in a part, with the digits that its interval leaves."""
@@ -100,13 +108,10 @@ class Profile(Explanation):
         rate, ends = float(self.rates[k]), (float(self.lower[k]), float(self.upper[k]))
         return within(rate, ends, decimals_of([rate]))
 
-    def _part(self, k: int) -> str:
-        if self.labels:
-            return self.labels[k]
-        low, high = self.edges[k : k + 2]
-        if self.kind != "date" and low % 1 == high % 1 == 0.5:  # bars of whole numbers
-            low, high = low + 0.5, high - 0.5
-        return self.say(low) if low == high else self.say(low, high)
+    @property
+    def parts(self) -> Sequence[str]:
+        """The bars in words (K,): levels, or ranges of which each has the rows of its bar and no other."""
+        return self.labels or names_of_bars(self.edges, self.beside, self.kind, self.measure)
 
     def say(self, *ends: float) -> str:
         """Return one of its values, or a range of them, in words."""
@@ -116,9 +121,8 @@ class Profile(Explanation):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per bar; missing cells come last."""
-        places = [self._part(k) for k in range(self.counts.size)]
         n = np.append(self.counts, self.missing)
-        frame = pd.DataFrame({"value": [*places, "(missing)"], "rows": n, "share": n / max(self.rows, 1)})
+        frame = pd.DataFrame({"value": [*self.parts, "(missing)"], "rows": n, "share": n / max(self.rows, 1)})
         if not self.rates.size:
             return frame
         unknown = [np.nan]
@@ -154,11 +158,20 @@ def _numbers(series: pd.Series, kind: Kind, filled: np.ndarray) -> tuple[Profile
     with np.errstate(over="ignore"):
         mean, deviation = float(np.mean(known)), float(np.std(known))
     counts = np.bincount(codes[codes >= 0], minlength=edges.size - 1)
+    middle = _middle(known)
     return Profile(
         str(series.name), kind, len(series), missing=int((~filled).sum()), distinct=len(np.unique(known)),
-        counts=counts, edges=edges, quantiles=np.quantile(known, QUANTILES), mean=mean, deviation=deviation,
-        outside=int(known.size - counts.sum()),
+        counts=counts, edges=edges, beside=beside_edges(known, edges), quantiles=np.quantile(known, QUANTILES),
+        middle=middle, middle_share=float(np.mean((known >= middle.first) & (known <= middle.last))), mean=mean,
+        deviation=deviation, outside=int(known.size - counts.sum()),
     ), codes  # fmt: skip
+
+
+def _middle(values: Floats) -> Run:
+    """Return the values (n,) from the first quartile to the third, and those next to them."""
+    first, last = np.quantile(values, [0.25, 0.75], method="inverted_cdf")
+    before, after = (values[values < first].max(initial=-np.inf), values[values > last].min(initial=np.inf))
+    return Run(*map(float, (before, first, last, after)))
 
 
 def _levels(series: pd.Series) -> tuple[Ints, tuple[str, ...], int]:

@@ -52,6 +52,15 @@ def rows_of_words(words: str, column: pd.Series, measure: Measure) -> Bools:
     return np.asarray(reduce(and_, compared, cells.notna()), bool)
 
 
+def rows_of_name(name: str, column: pd.Series, measure: Measure) -> Bools:
+    """Return which rows (n,) are in a range, both ends included, that a bin or bar is named by."""
+    low, _, high = name.partition(" to ")
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        last = pd.Timestamp(high or low) + pd.Timedelta(86_399_999_999 * (len(high or low) == 10), "us")
+        return np.asarray(column.between(pd.Timestamp(low), last), bool)
+    return np.asarray(column.between(_number(low, measure), _number(high or low, measure)), bool)
+
+
 def _number(text: str, measure: Measure) -> float:
     bare = text.replace(measure.shown_unit, "", 1).replace(" ", "").replace(",", "")
     assert re.fullmatch(r"-?\d+(\.\d+)?", bare), text

@@ -19,15 +19,16 @@ from shapewise.ui.widgets import cards
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 USUAL = 0.9
-WIDTH_OF_SCALE: Final = (
+ON_AVERAGE: Final = (
     "Calibrated on held-out rows, which the model has not seen: of all new rows like these, this share lies inside on "
-    "average. The width follows the row: it is wider where outcomes of such rows spread more."
+    "average."
 )
-WIDTH_OF_LAW: Final = (
+IN_PARTS: Final = (
     "Calibrated on held-out rows, which the model has not seen, within groups of like predictions: of new rows like "
     "these, at least this share lies inside on average. An outcome equal to an end is inside, so where many have the "
     "same outcome, such as 0, more lie inside than was asked for."
 )
+BY_SCALE: Final = " The width follows the row: it is wider where outcomes of such rows spread more."
 
 
 def offered(of: RowModel) -> list[float]:
@@ -57,7 +58,7 @@ def show(of: RowModel, row: pd.DataFrame, place: int) -> None:
     whole = intervals.are_whole
     st.markdown(
         sentence(coverage, during, float(low), float(high), partial(say_whole, of) if whole else of.say),
-        help=WIDTH_OF_LAW if intervals.scale is None else WIDTH_OF_SCALE,
+        help=(IN_PARTS if intervals.cuts.size else ON_AVERAGE) + BY_SCALE * (intervals.scale is not None),
     )
 
 

@@ -19,7 +19,11 @@ from gamcore.data.table import Table, learn_features
 from gamcore.decide.fairness import groups_of
 from gamcore.decide.rules import Missing, Not, Range
 from gamcore.decide.segments import range_of
-from tests.support.read_rules import rows_of_words
+from gamcore.explain.shown import shown
+from gamcore.numbers import percent
+from gamcore.stats.histograms import overlay
+from gamcore.stats.profiles import profile
+from tests.support.read_rules import rows_of_name, rows_of_words
 
 finite = st.floats(-1e307, 1e307)
 UNITS = ["", "€", "%", "km", "CHF"]
@@ -57,9 +61,9 @@ def test_a_rule_of_bins_has_their_training_rows_as_it_is_printed(seed, max_bins)
         rule, wanted = range_of(bins, start, end), (codes > start) & (codes <= end)
         assert (rule.holds(frame) == wanted).all(), (bins.feature.name, rule)
         names = Names({bins.feature.name: ColumnNames(unit=str(rng.choice(UNITS)), form=str(rng.choice(FORMS)))})
-        for shown in (Names(), names):
-            words = rule.words(shown)
-            printed = rows_of_words(words, frame[bins.feature.name], shown.of(bins.feature.name).measure)
+        for called in (Names(), names):
+            words = rule.words(called)
+            printed = rows_of_words(words, frame[bins.feature.name], called.of(bins.feature.name).measure)
             assert (printed == wanted).all(), (words, rule)
         assert is_two_valued(bins) == (frame[bins.feature.name].nunique() == 2 and bins.feature.kind == "number")
 
@@ -137,15 +141,38 @@ def test_a_bin_is_named_by_a_range_that_has_its_training_rows(seed, max_bins):
         names = names_of_bins(edges, bins.beside, bins.display, bins.feature.kind, measure)
         codes = encode_table(frame, (bins,))[0]
         for k, name in enumerate(names):
-            low, _, high = name.replace("%", "").partition(" to ")
-            if bins.feature.kind == "date":
-                last = pd.Timestamp(high or low) + pd.Timedelta(86_399_999_999 * (len(high or low) == 10), "us")
-                inside = column.between(pd.Timestamp(low), last)
-            else:
-                part = "e-2" if measure.form == "percent" else ""
-                first, end = (float(text.replace(",", "") + part) for text in (low, high or low))
-                inside = column.between(first, end)
+            inside = rows_of_name(name, column, measure)
             assert (inside == (codes == k + 1)).all(), (name, bins.feature.name)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_bar_is_named_by_a_range_that_has_its_rows(seed):
+    """Of profiles and of two versions, whatever the unit and form that the column is then shown in."""
+    rng = np.random.default_rng(seed)
+    frame, later = columns(rng), columns(rng)
+    for name in frame:
+        column, then = frame[name], later[name]
+        kind = "date" if pd.api.types.is_datetime64_any_dtype(column.dtype) else "number"
+        names = Names({name: ColumnNames(unit=str(rng.choice(UNITS)), form=str(rng.choice(FORMS)))})
+        measure, made, drawn = names.of(name).measure, profile(column, kind), overlay(then, column, kind)
+        for text, count in zip(shown(made, names).parts, made.counts, strict=True):
+            assert rows_of_name(text, column, measure).sum() == count, (name, text)
+        for text, *shares in shown(drawn, names).frame().to_numpy()[:-1]:
+            inside = [rows_of_name(text, cells, measure).sum() / cells.notna().sum() for cells in (then, column)]
+            np.testing.assert_allclose(inside, shares, atol=1e-12, err_msg=f"{name} {text}")
+        share, where = re.fullmatch(
+            r"(.+) of the rows with a value are (?:from )?(.+)", shown(made, names).words()
+        ).groups()
+        assert percent(rows_of_name(where, column, measure).sum() / column.notna().sum(), 0) == share
+
+
+def test_bars_of_round_edges_are_said_by_these():
+    rng = np.random.default_rng(0)
+    year, price = pd.Series(rng.integers(1990, 2050, 4000)), pd.Series(rng.uniform(0, 300, 4000))
+    assert [*profile(year, "number").parts[:2]] == ["1,990 to 1,991", "1,992 to 1,993"]
+    assert max(map(len, profile(price, "number").parts)) <= len("189.62 to 199.62")
+    mostly = pd.Series(np.where(rng.random(900) < 0.9, 0.0, 1 + rng.random(900)), name="late")
+    assert profile(mostly, "number").words().endswith("% of the rows with a value are 0")
 
 
 @given(seed=st.integers(0, 2**32 - 1), max_bins=st.sampled_from([4, 7, 20, 256]))

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, load_model
+from gamcore.data.binning import encode_table
+from gamcore.data.table import Table
 from gamcore.estimators.intervals import Sample, _n_units
 from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
@@ -169,7 +171,7 @@ class Exposed(GAMRegressor):
 @pytest.mark.parametrize(("objective", "factor"), [("gamma", 4.0), ("squared", 1.0)])
 def test_a_mean_four_times_as_high_has_its_root_of_variance(objective, factor):
     rng = np.random.default_rng(0)
-    X, y, _ = draw("gamma", 1200, rng)
+    X, y, _ = draw("gamma" if objective == "gamma" else "wide", 1200, rng)
     model = Exposed(objective=objective, **QUICK).fit(X[:600], y[:600])
     model.fit_intervals(X[600:], y[600:], exposure=np.ones(600))
     one, four = (model._moved(X, {"exposure": np.full(1200, times)}) for times in (1.0, 4.0))
@@ -258,6 +260,85 @@ def test_what_is_mostly_0_has_no_lower_end_above_it():
     lower, upper = model.predict_interval(X, 0.9).T
     assert (lower == 0).all()
     assert set(upper) <= {0.0, 1.0, 2.0, 3.0}
+
+
+def draw_bounded(kind, n, rng):
+    """Make rows whose outcomes cannot be anywhere, such as counts, amounts and ratings; with the support of each."""
+    X = pd.DataFrame({"x": rng.uniform(-2, 2, n).round(2), "c": rng.choice(list("abc"), n)})
+    level = (np.sin(2 * X["x"]) + 0.7 * (X["c"] == "b")).to_numpy()
+    there = rng.random(n) > 0.3
+    y, support = {
+        "rare": (rng.poisson(np.exp(level - 1.5)), (0, np.inf, True)),
+        "counts": (rng.poisson(np.exp(level + 1.0) * rng.gamma(2.0, 0.5, n)), (0, np.inf, True)),
+        "zeros": (rng.poisson(np.exp(level + 1.5)) * there, (0, np.inf, True)),
+        "many": (rng.poisson(np.exp(level + 5.0) * rng.gamma(2.0, 0.5, n)), (0, np.inf, True)),
+        "amounts": (np.exp(level + 4.0) * rng.gamma(2.0, 0.5, n), (0, np.inf, False)),
+        "some amounts": (np.exp(level + 4.0) * rng.gamma(1.5, 0.67, n) * there, (0, np.inf, False)),
+        "ratings": (np.clip(np.round(3.5 + level + rng.normal(size=n)), 1, 5), (1, 5, True)),
+        "balance": (np.round(20 * (level - 0.5 + rng.normal(size=n))), (-np.inf, np.inf, True)),
+        "capped": (np.minimum(level + rng.normal(size=n), 1.0), (-np.inf, 1.0, False)),
+    }[kind]  # fmt: skip
+    return X, 1.0 * y, support
+
+
+BOUNDED = ("rare", "counts", "zeros", "many", "amounts", "some amounts", "ratings", "balance", "capped")
+
+
+def bounded(kind, seed=0, n=600, **changes):
+    rng = np.random.default_rng(seed)
+    X, y, support = draw_bounded(kind, 1000, rng)
+    model = GAMRegressor(**{**QUICK, "random_state": seed, **changes}).fit(X, y)
+    return model.fit_intervals(*draw_bounded(kind, n, rng)[:2]), support, rng
+
+
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_squared_loss_has_ends_that_outcomes_can_have(kind, tmp_path):
+    """Of counts, a model of squared loss once said "between -0.8 and 2.3"."""
+    model, (least, most, whole), rng = bounded(kind)
+    X, y, _ = draw_bounded(kind, 1500, rng)
+    assert model.model_.intervals.are_whole == whole
+    for coverage in COVERAGES:
+        ends = model.predict_interval(X, coverage)
+        assert ((ends >= least) & (ends <= most)).all()
+        assert (ends[:, 0] <= ends[:, 1]).all()
+        assert not whole or (ends == np.floor(ends)).all()
+        assert np.mean((y >= ends[:, 0]) & (y <= ends[:, 1])) > coverage - 0.04
+    assert hasattr(model, "uncertainty_")
+    model.save(tmp_path / "model.gamx")
+    again = load_model(tmp_path / "model.gamx")
+    np.testing.assert_array_equal(again.predict_interval(X, 0.9), model.predict_interval(X, 0.9))
+    assert to_bytes(again.to_saved()) == to_bytes(model.to_saved())
+
+
+def test_where_many_have_0_squared_loss_has_no_lower_end_above_it():
+    model, _, rng = bounded("some amounts", n=2000)
+    assert (model.predict_interval(draw_bounded("some amounts", 500, rng)[0], 0.9)[:, 0] == 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_squared_loss_keeps_its_promise_in_each_tenth(kind):
+    """As of a law: places of outcomes, at random within their masses, are inside as often as was asked for."""
+    shares = []
+    for seed in range(12):
+        model, _, rng = bounded(kind, seed, n=2400)
+        X, y, _ = draw_bounded(kind, 4000, rng)
+        mean, intervals = model.predict(X), model.model_.intervals
+        place = intervals.outcomes.scores(y, Rows(mean, encode_table(Table.of(X), model.model_.bins)), rng)
+        tenth = np.searchsorted(np.quantile(mean, np.arange(1, 10) / 10), mean)
+        for coverage in COVERAGES:
+            low, high = intervals.scores_of_ends(mean, coverage).T
+            lower, upper = model.predict_interval(X, coverage).T
+            inside = (place >= low) & (place <= high), (y >= lower) & (y <= upper)
+            shares += [(coverage, k, *(share[tenth == k].mean() for share in inside)) for k in np.unique(tenth)]
+    table = pd.DataFrame(shares, columns=["coverage", "tenth", "places", "outcomes"])
+    means = table.groupby(["coverage", "tenth"]).mean()
+    asked = means.index.get_level_values("coverage").to_numpy()
+    error = 3 * np.sqrt(asked * (1 - asked) * (1 / 120 + 1 / 400) / 12)
+    parts = 2 if kind in ("capped",) else 1
+    assert (means["places"] > asked - parts * error).all(), means
+    assert (means["places"] < asked + 1 / 60 + parts * error).all(), means
+    assert (means["outcomes"] >= means["places"] - error).all(), means
 
 
 def test_parts_too_small_for_a_coverage_are_taken_together():

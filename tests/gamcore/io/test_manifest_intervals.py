@@ -48,6 +48,15 @@ def test_a_model_without_intervals_is_written_as_before():
         (put(["intervals", "loss"], "tweedie"), "has no parameters"),
         (put(["intervals", "base"], "1"), "base score is invalid"),
         (put(["intervals", "base"], 1e300), "base score is invalid"),
+        (put(["intervals", "support"], None), "has no support"),
+        (put(["intervals", "support"], {}), "has no support"),
+        (put(["intervals", "support", "least"], "0"), "its support is invalid"),
+        (put(["intervals", "support", "least"], 1e300), "its support is invalid"),
+        (put(["intervals", "support", "whole"], 1), "its support is invalid"),
+        (put(["intervals", "support", "has_masses"], None), "its support is invalid"),
+        (put(["intervals", "support"], {"least": 2.0, "most": 1.0, "whole": False, "has_masses": True}), "is empty"),
+        (put(["intervals", "cuts"], [2.0, 1.0]), "parts of its calibration do not ascend"),
+        (put(["intervals", "cuts"], [2.0]), "its parts have no calibration rows"),
         (lambda manifest: manifest.pop("intervals"), "lacks 'intervals'"),
     ],
 )
@@ -76,6 +85,7 @@ def changed(array, place, value):
         ("calibration", (1, 3), 0.0, "weight of a calibration row"),
         ("calibration", (1, 3), -0.5, "weight of a calibration row"),
         ("calibration", (1, 3), 1.5, "weight of a calibration row"),
+        ("calibration", (2, 3), 1.0, "its parts have no calibration rows"),
     ],
 )
 def test_numbers_that_could_not_be_are_refused(data, name, place, value, words):
@@ -95,6 +105,17 @@ def test_arrays_that_do_not_fit_are_refused(data, name, damage):
         broken = rewrite(data, arrays={name: made})
     with pytest.raises(ModelFileError):
         from_bytes(broken)
+
+
+def test_the_support_of_counts_comes_back():
+    X, y = friendly(900, binary=False)
+    model = GAMRegressor(outer_bags=2, max_rounds=15, random_state=0)
+    model.fit(X[:400], np.floor(np.exp(y[:400]))).fit_intervals(X[400:], np.floor(np.exp(y[400:])))
+    written = to_bytes(model.to_saved())
+    again = from_bytes(written).model.intervals
+    assert to_bytes(from_bytes(written)) == written
+    assert again.outcomes.support == model.model_.intervals.outcomes.support
+    assert len(again.groups) == 2
 
 
 def test_a_classifier_has_none(data):

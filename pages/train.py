@@ -11,11 +11,12 @@ from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore import PRESETS
 from gamcore.data.columns import TableError
+from gamcore.estimators.additive_parameters import AUTO
 from gamcore.numbers import percent
 from shapewise.store.workspace import clean_name
 from shapewise.training import runs
 from shapewise.training.by_feature import BINS, SHAPES, with_values
-from shapewise.training.cost import WORKER_SECONDS, estimate, estimate_tasks
+from shapewise.training.cost import WORKER_SECONDS, estimate, estimate_tasks, roughly
 from shapewise.training.dataset import HELD_OUT
 from shapewise.training.directions import with_directions
 from shapewise.training.large import check_kind
@@ -107,7 +108,8 @@ rows = int((~data.held_out).sum())
 n_dates = sum(is_datetime64_any_dtype(dtype) for dtype in data.X.dtypes) if changes.get("date_parts") else 0
 n_features = len(chosen) + 2 * n_dates
 if data.task is None:
-    cost = estimate(rows, n_features, spec.parameters() | {"bands": spec.bands}, state.n_jobs(), spec.loss)
+    n_scores = max(len(data.classes), 1)
+    cost = estimate(rows, n_features, spec.parameters() | {"bands": spec.bands}, state.n_jobs(), spec.loss, n_scores)
 else:
     n_tasks = len(set(data.task.tolist()))
     cost = estimate_tasks(
@@ -124,9 +126,9 @@ def what_it_takes() -> tuple[str, str]:
     fixed = ", as at its first training" if basis is not None and (by_time, by_group) != (spec.time, spec.group) else ""
     rest = data.dropped if data.task is not None else len(loaded) - len(data.X)
     left_out = f" {count(rest)} rows are left out by levels, filter or missing targets." if rest else ""
-    seconds = duration(cost.seconds + (0 if at_once else WORKER_SECONDS))
+    seconds = roughly(cost.seconds + (0 if at_once else WORKER_SECONDS)).capitalize()
     short = (
-        f"About {seconds} · {count(rows)} rows{of} to learn from, {n_features} features · "
+        f"{seconds} · {count(rows)} rows{of} to learn from, {n_features} features · "
         f"{count(data.held_out.sum())} rows held out"
     )
     long = (
@@ -151,7 +153,9 @@ with look:
     elif run is not None and run.tuned:
         tuning.result(run)
     elif data.task is None:
-        if (draft := live.preview(table.id, spec, rows, n_features)) is not None:
+        if (draft := live.preview(table.id, spec, rows, n_features, n_scores)) is not None:
+            if not table.sampled and changes.get("max_bins") != AUTO:
+                cost = cost.after(draft.seconds, spec.parameters(), state.n_jobs())
             fewer.of_draft(table, target, spec, draft)
     else:
         with st.container(border=True):

@@ -1,13 +1,15 @@
 """Estimates of the time, memory and disk space that a training will take.
 
 A step has a fixed cost (combining groups, cutting lines) and a cost per row. A round is one step per feature plus the
-greedy steps. The number of rounds until early stopping is a guess from the tables in docs/benchmarks/presets.md, so
-the seconds are rough: from half to twice the true time.
+greedy steps. The number of rounds until early stopping is a guess from the tables in docs/benchmarks/presets.md, and
+depends on how much a table has to tell: on tables of under 10,000 rows, times were from a seventh to twelve times the guess.
+So less than `FEW_SECONDS` are not told apart, and once a refit has been timed, its seconds take the place of the guess:
+from a third to four times, there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -19,6 +21,7 @@ from gamcore.estimators.parameters import defaults
 from gamcore.kernels import N_CODES
 from gamcore.kernels.pair_grid import SIDE
 from gamcore.model.losses import LOSSES
+from gamcore.numbers import duration
 
 STEP_SECONDS = 5e-6
 BAG_SECONDS = 0.7e-6
@@ -48,6 +51,9 @@ RANKING_BYTES = 72
 
 YOUNG_PATIENCE = 12
 """Patience of a refit with this few rounds (see `kernels.early_stopping.StopRule`)."""
+
+FEW_SECONDS = 5.0
+"""Seconds below which an estimate is no number for people."""
 
 WORKER_SECONDS = 2.0
 """Start-up time of a child process: importing the libraries, reading the table."""
@@ -95,6 +101,16 @@ class Estimate:
     memory: int
     disk: int
 
+    def after(self, refit: float, parameters: dict[str, Any], n_jobs: int) -> Estimate:
+        """Return the estimate once a refit with the same parameters has been timed. refit : its seconds."""
+        refits = parameters.get("outer_bags", defaults(AdditiveParameters)["outer_bags"])
+        return replace(self, seconds=refit * ceil(refits / max(1, min(n_jobs, refits))))
+
+
+def roughly(seconds: float) -> str:
+    """Return estimated seconds in words, with no more digits than are known."""
+    return "a few seconds" if seconds < FEW_SECONDS else f"about {duration(seconds)}"
+
 
 def _pairs(features: int, wanted: Any) -> tuple[int, float]:
     """Return the number of pairs and how often they are fitted. For "auto", both are guesses."""
@@ -104,10 +120,13 @@ def _pairs(features: int, wanted: Any) -> tuple[int, float]:
     return min(wanted if isinstance(wanted, int) else len(wanted), all_pairs), 1.0
 
 
-def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int, loss: str = "") -> Estimate:
+def estimate(
+    rows: int, features: int, parameters: dict[str, Any], n_jobs: int, loss: str = "", n_scores: int = 1
+) -> Estimate:
     """Return the cost of a fit on `rows` training rows with these parameters; bands count only towards the file.
 
     loss : its name, where rows are in memory: squared loss is boosted from counts of bin pairs where rows are many.
+    n_scores : scores of a row; of several classes, one for each.
     """
     settings = {**defaults(AdditiveParameters), **parameters}
     refits, ensemble = settings["outer_bags"], settings["ensemble"]
@@ -126,7 +145,7 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int, 
     sizes = [bins - 1] * features
     is_greedy = settings["order"] == GREEDY
     on_tables = loss == "squared" and not is_greedy and pays(rows, sizes, n_groups, LOSSES["squared"], ensemble)
-    step = STEP_SECONDS + BAG_SECONDS * n_bags * wider + a_row * rows
+    step = n_scores * (STEP_SECONDS + BAG_SECONDS * n_bags * wider + a_row * rows)
     if on_tables:
         step = (TABLE_STEP_SECONDS + TABLE_FEATURE_SECONDS * features) * n_groups / TABLE_GROUPS
     seconds, most = (refits / at_once * n * a_round * step for n in (rounds, settings["max_rounds"]))
@@ -139,7 +158,7 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int, 
     n_pairs, fits = _pairs(features, settings["interactions"])
     joint = bool(n_pairs and settings["joint"])
     fits += joint
-    pair_step = PAIR_STEP_SECONDS + PAIR_ROW_SECONDS * rows
+    pair_step = n_scores * (PAIR_STEP_SECONDS + PAIR_ROW_SECONDS * rows)
     for_pairs = fits * refits / at_once * PAIR_ROUNDS * 2 * n_pairs * pair_step
     if n_pairs:
         for_pairs += features**2 * (1e-5 + 1.1e-9 * rows) / n_jobs  # ranking the pairs, in order and shuffled
@@ -153,15 +172,17 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int, 
     kept = refits + settings["bands"]
     curves = round(features * (kept + CURVE_OWN) * CURVE_BYTES * wider)
     surfaces = n_pairs * (kept * SURFACE_BYTES + min(rows, MOST_CELLS) * CELL_BYTES)
-    return Estimate(seconds, most, memory, curves + surfaces)
+    return Estimate(seconds, most, memory, n_scores * (curves + surfaces))
 
 
-def estimate_bands(rows: int, features: int, parameters: dict[str, Any], n_refits: int, n_jobs: int) -> float:
+def estimate_bands(
+    rows: int, features: int, parameters: dict[str, Any], n_refits: int, n_jobs: int, n_scores: int = 1
+) -> float:
     """Return the seconds of `n_refits` half-sample refits; "auto" pairs are not searched for again."""
     wanted = parameters.get("interactions", 0)
     pairs = _pairs(features, wanted)[0] if wanted == "auto" else wanted
     half = {**parameters, "outer_bags": n_refits, "interactions": pairs, "joint": False}
-    return estimate(rows // 2, features, half, n_jobs).seconds
+    return estimate(rows // 2, features, half, n_jobs, n_scores=n_scores).seconds
 
 
 def estimate_tasks(

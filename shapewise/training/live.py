@@ -63,9 +63,9 @@ class Packed:
         return Draft(estimator, self.metrics, self.seconds, self.complete)
 
 
-def seconds_of(rows: int, features: int, spec: Spec) -> float:
+def seconds_of(rows: int, features: int, spec: Spec, n_scores: int = 1) -> float:
     """Return the estimated seconds of one refit on `rows` training rows."""
-    return estimate(rows, features, {**spec.parameters(), "outer_bags": 1}, 1, spec.loss).seconds
+    return estimate(rows, features, {**spec.parameters(), "outer_bags": 1}, 1, spec.loss, n_scores).seconds
 
 
 def draft(data: Data, spec: Spec) -> Draft:

@@ -22,6 +22,7 @@ from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, clean_name
 from shapewise.training import live, runs
 from shapewise.training.by_feature import among, features_among
+from shapewise.training.cost import roughly
 from shapewise.training.dataset import HELD_OUT
 from shapewise.training.live import LIVE_SECONDS, Draft
 from shapewise.training.main_metric import main_metric
@@ -69,15 +70,15 @@ def rows_of(model: ModelAbout) -> int:
     return round((1 - HELD_OUT) * model.rows["sample"]) if "sample" in model.rows else model.rows["training"]
 
 
-def switch(key: str, rows: int, n_features: int, spec: Spec) -> bool:
+def switch(key: str, rows: int, n_features: int, spec: Spec, n_scores: int = 1) -> bool:
     """Return the Live switch: on unless a refit of the specification takes long; said where it takes a moment."""
-    seconds = live.seconds_of(rows, n_features, spec)
+    seconds = live.seconds_of(rows, n_features, spec, n_scores)
     quick = seconds < MOST_LIVE
     on = st.toggle(
         "Live", value=quick, key=f"live-{key}-{quick}", help="Each change refits the model (one refit, no band)."
     )
     if seconds > LIVE_SECONDS:
-        st.caption(f"A refit takes about {duration(seconds)} here.")
+        st.caption(f"A refit takes {roughly(seconds)} here.")
     if on and state.workspace().tables.about(spec.table).sampled:
         st.caption("Refits here learn from rows of the table's sample only.")
     return on
@@ -181,11 +182,11 @@ def full_model(key: str, spec: Spec, label: str = "Train the full model") -> Non
         st.switch_page(PAGES / "train.py", query_params={"table": spec.table, "run": started})
 
 
-def preview(key: str, spec: Spec, rows: int, n_features: int) -> Draft | None:
+def preview(key: str, spec: Spec, rows: int, n_features: int, n_scores: int = 1) -> Draft | None:
     """Show a live curve for the form's settings on Train, by default that of the most important feature, and return
     the refit."""
     with st.container(border=True):
-        if not switch(key, rows, n_features, spec) or (draft := shown(key, spec)) is None:
+        if not switch(key, rows, n_features, spec, n_scores) or (draft := shown(key, spec)) is None:
             return None
         named = state.names(spec.table)
         names = draft.now.estimator.importance().ranked_features()

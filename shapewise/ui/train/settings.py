@@ -12,12 +12,11 @@ from gamcore.estimators.additive_parameters import AUTO, GREEDY, AdditiveParamet
 from gamcore.estimators.parameters import abouts, defaults, inputs
 from gamcore.numbers import exact
 from shapewise.store.workspace import TableAbout
-from shapewise.training.cost import estimate_bands
+from shapewise.training.cost import estimate_bands, roughly
 from shapewise.training.dataset import HELD_OUT
 from shapewise.training.spec import Spec
 from shapewise.training.train import BANDS
 from shapewise.ui.session import state
-from shapewise.ui.session.words import duration
 from shapewise.ui.train import bin_fields, direction_fields, shape_fields
 
 INPUTS = inputs(AdditiveParameters)
@@ -78,7 +77,7 @@ def bands(table: TableAbout, parameters: dict[str, Any]) -> int:
     wanted = st.toggle(
         "Measure the uncertainty of the curves", seconds < BANDS_SECONDS, key=f"bands-{table.id}",
         help=f"{BANDS} more refits, each on half of the {'sample' if table.sampled else 'rows'}, in the background "
-        f"after training: pointwise bands, and bands for the whole curve. About {duration(seconds)} here.",
+        f"after training: pointwise bands, and bands for the whole curve. Takes {roughly(seconds)} here.",
     )  # fmt: skip
     return BANDS if wanted else 0
 

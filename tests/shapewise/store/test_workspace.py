@@ -27,7 +27,7 @@ from shapewise.store.names import MAX_NAME, clean_name
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training import runs
 from shapewise.training import train as training
-from shapewise.training.cost import estimate, estimate_tasks
+from shapewise.training.cost import estimate, estimate_bands, estimate_tasks, roughly
 from shapewise.training.dataset import held_out_rows, read_data
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
@@ -241,6 +241,25 @@ def test_the_estimate_grows_with_the_work():
     assert estimate(1000, 50, {"outer_bags": 1}, 1).seconds > small.seconds
     assert estimate(1000, 5, {"outer_bags": 8}, 1).seconds > estimate(1000, 5, {"outer_bags": 8}, 2).seconds
     assert estimate(100_000, 5, {"ensemble": "subagging"}, 1).seconds > estimate(100_000, 5, {}, 1).seconds
+
+
+def test_the_estimate_knows_several_classes():
+    one, ten = (estimate(3_000, 6, {"bands": 10}, 1, "softmax", n_scores) for n_scores in (1, 10))
+    assert ten.seconds == pytest.approx(10 * one.seconds)
+    assert ten.disk == 10 * one.disk
+    assert estimate_bands(3_000, 6, {}, 10, 1, 10) == pytest.approx(10 * estimate_bands(3_000, 6, {}, 10, 1))
+
+
+def test_a_timed_refit_takes_the_place_of_the_guess():
+    guess = estimate(9_000, 16, {}, 2)
+    assert guess.after(3.0, {}, 2).seconds == 12.0  # eight refits, two at a time
+    assert guess.after(3.0, {"outer_bags": 1}, 4).seconds == 3.0
+    assert guess.after(3.0, {}, 2).most == guess.most
+
+
+def test_few_seconds_are_not_told_apart():
+    assert {roughly(seconds) for seconds in (0.03, 0.7, 4.9)} == {"a few seconds"}
+    assert roughly(12.2) == "about 12 s"
 
 
 def test_the_estimate_knows_counts_of_bin_pairs():

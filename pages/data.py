@@ -6,14 +6,14 @@ from shapewise.ui.session.starting import begin
 
 import streamlit as st
 
-from shapewise.ui.data import columns, loading, names, profile, steps, versions
+from shapewise.ui.data import columns, keeping, loading, names, profile, queries, steps, versions
 from shapewise.ui.session import current, state
 from shapewise.ui.session.words import count, md, size
 from shapewise.ui.widgets import cards, sharing
 
 begin("Data", "Load a table and check its columns before you train a model.")
 
-st.session_state.pop(loading.LOADED, None)
+st.session_state.pop(keeping.LOADED, None)
 state.warn_of_sweep()
 now = current.in_view()
 if now.table is None and now.missing is None:
@@ -43,6 +43,7 @@ row.metric(
 )
 row.metric("On disk", size(table.bytes), border=True)
 
+queries.show(table)
 if table.dataset:
     st.caption(
         f":material/hub: The rows stay in {md(table.dataset)}, where the workers of the cluster read them. Of all "

@@ -11,7 +11,7 @@ from shapewise.places import PAGES
 from shapewise.reports import recipes
 from shapewise.store.projects import Project
 from shapewise.training.naming import labels
-from shapewise.ui.data import loading
+from shapewise.ui.data import keeping, loading
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, date, md, metric
@@ -64,7 +64,7 @@ def recent(projects: list[Project]) -> None:
 
 
 begin("Home")
-if st.session_state.pop(loading.LOADED, False):
+if st.session_state.pop(keeping.LOADED, False):
     st.switch_page(PAGES / "data.py")
 state.warn_of_sweep()
 now = current.in_view()

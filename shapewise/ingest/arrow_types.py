@@ -103,7 +103,7 @@ def plain_columns(
             )
     notes.extend(f"Left out columns that {why}: {', '.join(names[:5])}." for why, names in left.items())
     if not kept:
-        raise ReaderError("No column of the file holds plain values: flatten its nested columns first.")
+        raise ReaderError("No column holds plain values: flatten the nested columns first.")
     names = clean_names([column.name for _, column, _ in kept], notes)
     for name, (_, column, _) in zip(names, kept, strict=True):
         if pa.types.is_timestamp(column.type) and column.type.tz:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import pandas as pd
 import pyarrow as pa
@@ -91,20 +92,33 @@ def peak() -> int:
 
 
 def main(argument: str) -> None:
-    """Run the job of a folder and report the result; any error but ReaderError is logged and ends the process."""
-    folder = Path(argument)
+    """Read the file that the job of a folder names."""
+    run(
+        Path(argument),
+        load,
+        "Reading the file",
+        "The file needs more memory than there is: keep fewer rows or columns.",
+    )
+
+
+def run(
+    folder: Path, make: Callable[[dict[str, Any], Path, Reporter], dict[str, Any]], words: str, too_large: str
+) -> NoReturn:
+    """Run the job of a folder and report the result; any error but ReaderError is logged and ends the process.
+
+    make : makes the table. words : the first report. too_large : what is said where memory ends."""
     job = read_json(folder / ABOUT)
     leave_with(job["server"])
     base = resident(os.getpid())  # ready: everything is imported
-    report(folder, share=0.0, words="Reading the file", base=base)
+    report(folder, share=0.0, words=words, base=base)
     end: dict[str, Any] = {"state": "failed"}
     try:
         with room():
-            end |= {"state": "done", "table": load(job, folder, Reporter(folder, base=base))}
+            end |= {"state": "done", "table": make(job, folder, Reporter(folder, base=base))}
     except (ReaderError, StoreError) as error:
         end["message"] = str(error)
     except MemoryError:
-        end["message"] = "The file needs more memory than there is: keep fewer rows or columns."
+        end["message"] = too_large
     except Exception:
         traceback.print_exc()
         sys.exit(1)

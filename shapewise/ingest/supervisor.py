@@ -1,4 +1,4 @@
-"""Reading of a file in a monitored child process, which is ended if it takes too much memory, time or disk."""
+"""Reading of a table in a monitored child process, which is ended if it takes too much memory, time or disk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from gamcore.numbers import count, size
 from shapewise import processes
@@ -29,10 +29,10 @@ WAITING: Final = 10
 PASSED: Final = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV",
                  "PYTHONPATH")  # fmt: skip
 
-# The package's own __init__ loads the kernels and their imports, which a reader does not need: a second and 150 MB.
-PROGRAM: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from shapewise.ingest.child import main; main(sys.argv[2])"
-)
+IMPORT: Final = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main(sys.argv[2])"
+"""The program of a child; the package's own __init__ loads the kernels, which no reader needs: a second, 150 MB."""
+
+PROGRAM: Final = IMPORT.format("shapewise.ingest.child")
 
 
 @dataclass(frozen=True)
@@ -105,18 +105,32 @@ def bare_environment() -> dict[str, str]:
     return known | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # other memory pools do not return freed memory
 
 
-class Reading:
-    """One file being read: the child, its reports, and the peak memory seen."""
+class TableInChild:
+    """A table that a child process makes: the child, its reports, and the peak memory seen.
 
-    def __init__(
-        self, source: Path, name: str, into: Path, limits: ReadLimits, tell: Callable[[float, str], None]
-    ) -> None:
+    A kind of it says which program the child runs, with which job, and what people are told of it."""
+
+    doing: ClassVar[str]
+    stopped: ClassVar[str]
+    repair: ClassVar[str]
+    smaller: ClassVar[str]
+    fewer: ClassVar[str]
+    _stdin: ClassVar[int] = subprocess.DEVNULL
+
+    def __init__(self, into: Path, limits: ReadLimits, tell: Callable[[float, str], None]) -> None:
         self._limits, self._tell, self._into = limits, tell, into
-        self._kind, self._source = kind_of_file(source, name), source
         self._staging = into / f".loading.{secrets.token_hex(4)}.tmp"
         self.base = self.peak = 0  # bytes: when the child was ready, and the peak
         self.seconds = self._began = 0.0  # seconds since it was ready, and when that was
         self._worked = self._before = 0.0  # seconds that it computed, and those before it was ready
+
+    def _program(self) -> str:
+        """Return the child's program."""
+        raise NotImplementedError
+
+    def _job(self) -> dict[str, Any]:
+        """Return what the child is to do, in values of JSON."""
+        raise NotImplementedError
 
     def finish(self) -> Loading:
         """Read to the end; see `load`."""
@@ -137,17 +151,21 @@ class Reading:
         shutil.rmtree(self._staging)
 
     def _begin(self) -> subprocess.Popen[bytes]:
-        job = {
-            "source": str(self._source.resolve()), "kind": self._kind, "memory": self._limits.memory,
-            "table": self._limits.table, "server": os.getpid(),
-        }  # fmt: skip
-        write_json(self._staging / processes.ABOUT, job)
+        limits = {"memory": self._limits.memory, "table": self._limits.table, "server": os.getpid()}
+        write_json(self._staging / processes.ABOUT, self._job() | limits)
         keep_spare(self._staging)
         # -P: do not import from the folder in which the server was started.
         with (self._staging / processes.LOG).open("wb") as log_file:
             return subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-                [sys.executable, "-P", "-c", PROGRAM, str(Path(__file__).parents[2]), str(self._staging.resolve())],
-                stdin=subprocess.DEVNULL,
+                [
+                    sys.executable,
+                    "-P",
+                    "-c",
+                    self._program(),
+                    str(Path(__file__).parents[2]),
+                    str(self._staging.resolve()),
+                ],
+                stdin=self._stdin,
                 stdout=log_file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -171,8 +189,12 @@ class Reading:
                     self._tell(*last)
                 self._check()
         finally:
+            self._leave(process)
             process.kill()
             process.wait()
+
+    def _leave(self, process: subprocess.Popen[bytes]) -> None:
+        """Let the child end by itself what is not its own, before it is killed."""
 
     def _hear(self, process: subprocess.Popen[bytes]) -> tuple[tuple[float, str], Loading | None]:
         """Return the child's last report, and its result once it is done.
@@ -201,30 +223,26 @@ class Reading:
         return Loading(**end["table"])
 
     def _crash(self, code: int) -> ReaderError:
-        """Return the error for a file that crashed its reader; the log has the details under the same number."""
+        """Return the error for a child that crashed; the log has the details under the same number."""
         number = secrets.token_hex(4)
         words = processes.tail(self._staging, 20_000)
-        log.error("Reading a file failed (error %s, exit code %d): %s", number, code, words)
-        return ReaderError(
-            f"The file could not be read because its reader stopped (error {number} in the log): "
-            "save the table again, as CSV in UTF-8 or as Parquet."
-        )
+        log.error("%s failed (error %s, exit code %d): %s", self.doing, number, code, words)
+        return ReaderError(f"{self.stopped} (error {number} in the log): {self.repair}")
 
     def _check(self) -> None:
         if self.base and self.peak - self.base > self._limits.memory:
             raise ReaderError(
-                f"Reading the file took more than {count(self._limits.memory >> 20)} MiB of memory: "
-                "save it as Parquet, or keep fewer rows, fewer columns or shorter cells."
+                f"{self.doing} took more than {count(self._limits.memory >> 20)} MiB of memory: {self.smaller}"
             )
         self._check_disk()
         allowed = self._limits.seconds if self.base else START_SECONDS
         if self.seconds > WAITING * allowed:
             raise ReaderError(
-                f"Reading the file took more than {count(WAITING * allowed)} seconds, as the server is busy: "
+                f"{self.doing} took more than {count(WAITING * allowed)} seconds, as the server is busy: "
                 "try again later."
             )
         if self._worked - self._before > allowed:
-            raise ReaderError(f"Reading the file took more than {count(allowed)} seconds: load fewer rows or columns.")
+            raise ReaderError(f"{self.doing} took more than {count(allowed)} seconds: {self.fewer}")
 
     def _check_disk(self) -> None:
         made = (path for path in self._staging.iterdir() if path.name not in processes.FILES)
@@ -233,3 +251,25 @@ class Reading:
                 f"The table needs more than the {size(self._limits.disk)} that you may still keep: delete what "
                 "you no longer need, or load fewer rows or columns."
             )
+
+
+class Reading(TableInChild):
+    """A file being read."""
+
+    doing = "Reading the file"
+    stopped = "The file could not be read because its reader stopped"
+    repair = "save the table again, as CSV in UTF-8 or as Parquet."
+    smaller = "save it as Parquet, or keep fewer rows, fewer columns or shorter cells."
+    fewer = "load fewer rows or columns."
+
+    def __init__(
+        self, source: Path, name: str, into: Path, limits: ReadLimits, tell: Callable[[float, str], None]
+    ) -> None:
+        super().__init__(into, limits, tell)
+        self._kind, self._source = kind_of_file(source, name), source
+
+    def _program(self) -> str:
+        return PROGRAM
+
+    def _job(self) -> dict[str, Any]:
+        return {"source": str(self._source.resolve()), "kind": self._kind}

@@ -46,6 +46,7 @@ class TableAbout:
     made_of: str = ""  # id of the table as it was loaded, if there are steps
     dataset: str = ""  # URL of the rows, if only the workers of the cluster read them
     asked: int = 0  # rows that a dataset's sample was to have, from which its rows follow
+    query: dict[str, str] = field(default_factory=dict)  # that gave it, see databases/queries
 
 
 class Tables:

@@ -56,7 +56,7 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
     if table.id == of.id or (new and _equal(space, table, of)):
         if new:
             space.delete("tables", table.id)
-        raise StoreError(f"The file holds the same table as this version of {of.name}: nothing was stored.")
+        raise StoreError(f"What was loaded holds the same table as this version of {of.name}: nothing was stored.")
     if not new:
         _check_link(space, table, of)
     about: dict[str, Any] = {"replaces": of.id} | ({"name": of.name} if new else {})
@@ -84,7 +84,9 @@ def _check_link(space: Workspace, table: TableAbout, of: TableAbout) -> None:
     """Raise StoreError if a table that is already stored cannot become the newer version of another."""
     tables = space.tables.listed()
     if table.id in {one.id for one in older(tables, of.id)}:
-        raise StoreError(f"The file holds an older version of {of.name}, which is here already: choose a newer file.")
+        raise StoreError(
+            f"What was loaded holds an older version of {of.name}, which is here already: choose a newer one."
+        )
     if table.replaces and table.replaces in {one.id for one in tables}:
         name = space.tables.about(table.replaces).name
         raise StoreError(

@@ -1,12 +1,10 @@
-"""Ways to load a table: samples, an upload, a file in a folder of the server, or a dataset that the cluster reads."""
+"""Ways to load a table: samples, an upload, a file in a folder of the server, a dataset that the cluster reads, or a
+query of a database."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path, PurePath
 from typing import IO
@@ -16,13 +14,15 @@ import streamlit as st
 from shapewise.access import cluster
 from shapewise.errors import room
 from shapewise.ingest import supervisor as loader
-from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
+from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES
 from shapewise.ingest.dataset import load_dataset
 from shapewise.ingest.read import read_file
-from shapewise.places import SAMPLES
+from shapewise.places import SAMPLES, data_folder
 from shapewise.store.atomic_files import scratch_file, scratch_folder
-from shapewise.store.workspace import StoreError, TableAbout
+from shapewise.store.workspace import TableAbout
 from shapewise.training import carry_over as versions
+from shapewise.ui.data import queries
+from shapewise.ui.data.keeping import Around, keep, plainly, turn
 from shapewise.ui.session import current, state
 from shapewise.ui.session.words import count, md
 
@@ -44,34 +44,8 @@ CARDS = {
     "winback.csv": ("Win back", "mail", "A test that has run, 18,000 customers: whom does an email move, or a letter?"),
 }  # fmt: skip
 PER_ROW = 3
-FOLDER_VARIABLE = "GAMCORE_DATA_FOLDER"
-WAIT_SECONDS = 0.5
-LOADED = "table_just_loaded"
-"""That a table was loaded: what comes next is to look at it, on Data."""
-
 SMALL_BYTES = 2**23
 """Size below which a text file skips the queue: it takes little memory, and should not wait for large files."""
-
-Store = Callable[[], TableAbout]
-Around = Callable[[Store], TableAbout]
-
-
-def _plainly(store: Store) -> TableAbout:
-    return store()
-
-
-def _keep(store: Store, known: set[str], around: Around = _plainly) -> None:
-    """Store a table and make it current, or show why it cannot be stored. around : a wrapper of `store`."""
-    try:
-        table = around(store)
-    except (ReaderError, StoreError) as error:
-        st.error(md(error), icon=":material/error:")
-        return
-    current.open_table(table.id)
-    st.session_state[LOADED] = True
-    if table.id in known:
-        st.toast(f"This table has already been loaded, as {md(table.name)}.", icon=":material/info:")
-    st.rerun()
 
 
 def read(source: Path, name: str) -> TableAbout:
@@ -81,7 +55,7 @@ def read(source: Path, name: str) -> TableAbout:
     bar = st.progress(0.0, f"Reading {md(name)}")
     small = PurePath(name).suffix.lower() in TEXT_SUFFIXES and source.is_file() and source.stat().st_size < SMALL_BYTES
     waiting = partial(bar.progress, 0.0, "Waiting for other files to be read")
-    with nullcontext() if small else _turn(waiting), scratch_folder(space.root) as into:
+    with nullcontext() if small else turn(waiting), scratch_folder(space.root) as into:
         bar.progress(0.0, f"Reading {md(name)}")
         most = min(loader.ReadLimits.memory, space.limits.memory or loader.ReadLimits.memory)
         limits = loader.ReadLimits(memory=most, table=space.limits.table_memory, disk=left)
@@ -95,30 +69,6 @@ def read(source: Path, name: str) -> TableAbout:
         return space.tables.add_file(
             into / "table.parquet", Path(name).stem, loaded.rows, loaded.columns, loaded.notes, sample=sample
         )
-
-
-@st.cache_resource(show_spinner=False)
-def _turns(at_once: int) -> threading.BoundedSemaphore:
-    return threading.BoundedSemaphore(at_once)
-
-
-@contextmanager
-def _turn(wait: Callable[[], object]) -> Iterator[None]:
-    """Hold one of as many reading slots as there are job slots: a reading may take as much memory as a job.
-
-    wait : called repeatedly until a slot is free.
-    """
-    turns = _turns(state.workspace().limits.slots or 2**31)
-    while not turns.acquire(timeout=WAIT_SECONDS):
-        wait()
-    try:
-        yield
-    finally:
-        turns.release()
-
-
-def _known() -> set[str]:
-    return {table.id for table in state.workspace().tables.listed()}
 
 
 def samples(heading: str = "Start with a sample") -> None:
@@ -136,7 +86,7 @@ def _card(file: str, title: str, icon: str, text: str) -> None:
     st.caption(text)
     if st.button(f"Load {title.lower()}", key=f"sample-{file}", width="stretch"):
         with st.spinner(f"Reading {title.lower()}"):
-            _keep(partial(_sample, file), _known())
+            keep(partial(_sample, file))
 
 
 def _sample(file: str) -> TableAbout:
@@ -145,7 +95,7 @@ def _sample(file: str) -> TableAbout:
     return state.workspace().tables.add(loaded.frame, Path(file).stem, loaded.notes)
 
 
-def upload(heading: str = "Or bring your own", around: Around = _plainly) -> None:
+def upload(heading: str = "Or bring your own", around: Around = plainly) -> None:
     """Show an uploader; the file is parsed, stored and dropped from memory."""
     if heading:
         st.subheader(heading, anchor=False)
@@ -158,7 +108,7 @@ def upload(heading: str = "Or bring your own", around: Around = _plainly) -> Non
     )
     if file is not None:
         st.session_state["upload_version"] = version + 1  # the next run has a fresh, empty uploader
-        _keep(partial(_read_upload, file, file.name), _known(), around)
+        keep(partial(_read_upload, file, file.name), around)
 
 
 def _read_upload(file: IO[bytes], name: str) -> TableAbout:
@@ -168,18 +118,18 @@ def _read_upload(file: IO[bytes], name: str) -> TableAbout:
         return read(path, name)
 
 
-def from_server(around: Around = _plainly) -> None:
-    """Show what the server offers: a folder of its own, and datasets that the cluster reads."""
+def from_server(around: Around = plainly) -> None:
+    """Show what the server offers: a folder of its own, datasets that the cluster reads, and databases."""
     _from_folder(around)
     _from_dataset(around)
+    queries.offer(around)
 
 
 def _from_folder(around: Around) -> None:
     """Show the files, and folders of Parquet files, in the folder GAMCORE_DATA_FOLDER; nothing if it is not set."""
-    allowed = os.environ.get(FOLDER_VARIABLE)
-    if not allowed:
+    folder = data_folder()
+    if folder is None:
         return
-    folder = Path(allowed).resolve()
     st.subheader("Or a file on the server", anchor=False)
     chosen = st.selectbox("File or folder of Parquet files", _offered(folder), index=None, placeholder="Choose one")
     if chosen is not None and st.button("Load it"):
@@ -187,7 +137,7 @@ def _from_folder(around: Around) -> None:
         if not path.is_relative_to(folder):
             st.error("That file is outside the allowed folder: choose another.", icon=":material/error:")
             return
-        _keep(lambda: read(path, path.name), _known(), around)
+        keep(lambda: read(path, path.name), around)
 
 
 def _from_dataset(around: Around) -> None:
@@ -200,7 +150,7 @@ def _from_dataset(around: Around) -> None:
         help="Its rows stay there: the workers of the cluster read them, and pages show a sample.",
     )  # fmt: skip
     if st.button("Load the dataset", disabled=not url.strip()):
-        _keep(lambda: read_dataset(url), _known(), around)
+        keep(lambda: read_dataset(url), around)
 
 
 def read_dataset(url: str) -> TableAbout:

@@ -14,9 +14,9 @@ from gamcore.stats.histograms import overlay
 from gamcore.viz import files as export
 from shapewise.store.workspace import TableAbout
 from shapewise.training import carry_over as versions
-from shapewise.training import derived
 from shapewise.ui.data import loading
 from shapewise.ui.data import retrained as renewed
+from shapewise.ui.data.keeping import as_newer
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, date, md
@@ -35,15 +35,8 @@ def dialog(table: TableAbout) -> None:
         f"It is stored beside this version, also as {md(table.name)}, with the same roles and the same rule for "
         "held-out rows. This version and its models stay until deleted."
     )
-    loading.upload("", partial(_add, table))
-    loading.from_server(partial(_add, table))
-
-
-def _add(of: TableAbout, store: loading.Store) -> TableAbout:
-    table, said = derived.add_newer(state.workspace(), of, store)
-    for sentence in said:
-        st.toast(md(sentence), icon=":material/info:")
-    return table
+    loading.upload("", partial(as_newer, table))
+    loading.from_server(partial(as_newer, table))
 
 
 def choose(now: InView) -> None:

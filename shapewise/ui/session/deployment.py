@@ -19,6 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from shapewise.access import cluster
 from shapewise.access.deployment import missing
 from shapewise.access.quotas import is_shared
+from shapewise.databases import connections
 from shapewise.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -40,8 +41,9 @@ def is_launched_bare() -> bool:
 
 
 def lacks() -> list[str]:
-    """Return what the server lacks: of a cluster that it is to use, and of what a shared deployment needs."""
-    wrong = cluster.misconfigured()
+    """Return what the server lacks: of a cluster and databases that it is to use, and of what a shared deployment
+    needs."""
+    wrong = cluster.misconfigured() + connections.misconfigured(section(connections.SECTION))
     if not is_shared():
         return wrong
     options = {name: config.get_option(name) for name in OPTIONS}
@@ -63,13 +65,18 @@ def _look() -> None:
         log.error("%s", error)
 
 
-def auth() -> Mapping[str, Any]:
-    """Return the section [auth] of secrets.toml; empty if there is none."""
+def section(name: str) -> Mapping[str, Any]:
+    """Return a section of secrets.toml; empty if there is none."""
     try:
-        options: Mapping[str, Any] = st.secrets.get("auth", {})
+        options: Mapping[str, Any] = st.secrets.get(name, {})
     except FileNotFoundError:
         return {}
     return options
+
+
+def auth() -> Mapping[str, Any]:
+    """Return the section of secrets.toml on signing in."""
+    return section("auth")
 
 
 def refuse() -> None:

@@ -8,7 +8,7 @@ import threading
 import pandas as pd
 import pytest
 
-from shapewise.ui.data import loading
+from shapewise.ui.data import keeping
 from tests.support.pages import button, open_page
 
 
@@ -66,16 +66,16 @@ def test_without_an_allowed_folder_nothing_is_offered(space):
 
 def test_a_reading_waits_until_another_has_ended(space, monkeypatch):
     monkeypatch.setenv("GAMCORE_SLOTS", "1")
-    monkeypatch.setattr(loading, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(keeping, "WAIT_SECONDS", 0.01)
     order, waits = [], threading.Event()
-    with contextlib.suppress(ValueError), loading._turn(lambda: None):
+    with contextlib.suppress(ValueError), keeping.turn(lambda: None):
         raise ValueError("broken")  # a turn ends however a reading does
 
     def other():
-        with loading._turn(waits.set):
+        with keeping.turn(waits.set):
             order.append("second")
 
-    with loading._turn(lambda: None):
+    with keeping.turn(lambda: None):
         thread = threading.Thread(target=other)
         thread.start()
         assert waits.wait(30)
@@ -86,17 +86,17 @@ def test_a_reading_waits_until_another_has_ended(space, monkeypatch):
 
 def test_the_page_says_that_it_waits(space, folder, monkeypatch):
     monkeypatch.setenv("GAMCORE_SLOTS", "1")
-    monkeypatch.setattr(loading, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(keeping, "WAIT_SECONDS", 0.01)
     said = []
 
     def progress(bar, share, words=""):
         said.append(words)
         if "Waiting" in words and len(said) > 2:
-            loading._turns(1).release()
+            keeping._turns(1).release()
 
     app = open_page("data")
     monkeypatch.setattr("streamlit.delta_generator.DeltaGenerator.progress", progress)
-    loading._turns(1).acquire()
+    keeping._turns(1).acquire()
     load(app, "sales/month=1/part.parquet")
     waits = [words.startswith("Waiting") for words in said]
     *_, reading, last = said[waits.index(True) :]
@@ -107,7 +107,7 @@ def test_the_page_says_that_it_waits(space, folder, monkeypatch):
 
 def test_small_text_does_not_wait_for_large_files(space, folder, monkeypatch):
     monkeypatch.setenv("GAMCORE_SLOTS", "1")
-    with loading._turn(lambda: None):
+    with keeping.turn(lambda: None):
         load(open_page("data"), "notes.csv")
     assert [table.name for table in space.tables.listed()] == ["notes"]
 

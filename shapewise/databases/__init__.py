@@ -1,0 +1,1 @@
+"""Tables from databases: connections that a deployment declares, and saved queries whose rows become tables."""

@@ -33,7 +33,7 @@ def confirm_delete(model: ModelAbout) -> None:
     """Confirm before deleting."""
     st.markdown(f"**{md(model.name)}**, trained {date(model.created)}. This cannot be undone.")
     if st.button("Delete model", icon=":material/delete:"):
-        state.workspace().delete("models", model.id)
+        state.workspace().models.delete(model.id)
         current.leave(model)
         st.toast(f"{md(model.name)} was deleted.", icon=":material/delete:")
         st.rerun()

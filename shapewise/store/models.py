@@ -193,6 +193,13 @@ class Models:
         """Give a model another name."""
         self._space.edit("models", identifier, lambda about: about | {"name": clean_name(name)})
 
+    def delete(self, identifier: str) -> None:
+        """Delete a model, and what this person dropped on it to be scored."""
+        self._space.delete("models", identifier)
+        for table in self._space.listed("tables", dict):
+            if table.get("dropped_on") == identifier and self._space.may("delete", "tables", str(table["id"])):
+                self._space.delete("tables", str(table["id"]))
+
     def bring_in(self, data: bytes, name: str) -> ModelAbout:
         """Import the content of a `.gamx` file; `ModelFileError` if it is not one."""
         saved = gamx.from_bytes(data)

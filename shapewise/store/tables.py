@@ -46,6 +46,7 @@ class TableAbout:
     made_of: str = ""  # id of the table as it was loaded, if there are steps
     dataset: str = ""  # URL of the rows, if only the workers of the cluster read them
     asked: int = 0  # rows that a dataset's sample was to have, from which its rows follow
+    dropped_on: str = ""  # id of the model that a file was dropped on to be scored: it belongs to no project
     query: dict[str, str] = field(default_factory=dict)  # that gave it, see databases/queries
 
 
@@ -66,13 +67,16 @@ class Tables:
 
     def add_file(
         self, path: Path, name: str, rows: int, columns: int, notes: list[str] | None = None, replaces: str = "",
-        sample: tuple[Path, int] | None = None,
+        sample: tuple[Path, int] | None = None, dropped_on: str = "",
     ) -> TableAbout:  # fmt: skip
         """Store a Parquet file as a table; the file is moved. sample : a file to show instead, and its number of
-        rows, if the table is too large for memory."""
+        rows, if the table is too large for memory. dropped_on : id of the model that alone is to score it."""
         parts = {"table": path} | ({"sample": sample[0]} if sample else {})
         about = {"name": name, "rows": rows, "columns": columns, "notes": list(notes or []), "replaces": replaces}
-        return self._add(digest_of(path), parts, about | {"sampled": sample[1] if sample else 0})
+        digest = digest_of(path)
+        if dropped_on:  # the same file may also be a table of its own
+            digest = hashlib.sha256(f"{dropped_on}\n{digest}".encode()).hexdigest()
+        return self._add(digest, parts, about | {"sampled": sample[1] if sample else 0, "dropped_on": dropped_on})
 
     def add_dataset(
         self, url: str, asked: int, sample: tuple[Path, int], rows: int, columns: int, name: str, notes: list[str]
@@ -115,7 +119,14 @@ class Tables:
         return known(TableAbout, self._space.thing("tables", identifier).about)
 
     def listed(self) -> list[TableAbout]:
-        """Return all tables, newest first."""
+        """Return all tables, newest first, without those that were dropped on a model."""
+        return [table for table in self._listed() if not table.dropped_on]
+
+    def dropped(self, model: str) -> list[TableAbout]:
+        """Return the tables that were dropped on a model to be scored, newest first."""
+        return [table for table in self._listed() if table.dropped_on == model]
+
+    def _listed(self) -> list[TableAbout]:
         return self._space.listed("tables", lambda kept: known(TableAbout, kept))[::-1]
 
     def path(self, identifier: str) -> Path:

@@ -59,7 +59,7 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
         raise StoreError(f"What was loaded holds the same table as this version of {of.name}: nothing was stored.")
     if not new:
         _check_link(space, table, of)
-    about: dict[str, Any] = {"replaces": of.id} | ({"name": of.name} if new else {})
+    about: dict[str, Any] = {"replaces": of.id, "dropped_on": of.dropped_on} | ({"name": of.name} if new else {})
     columns = space.tables.columns(table.id)
     roles = {name: role for name, role in of.roles.items() if name in columns}
     about |= {"roles": roles} if roles and not table.roles else {}

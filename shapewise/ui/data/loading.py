@@ -44,12 +44,17 @@ CARDS = {
     "winback.csv": ("Win back", "mail", "A test that has run, 18,000 customers: whom does an email move, or a letter?"),
 }  # fmt: skip
 PER_ROW = 3
+KINDS = [*(suffix[1:] for suffix in SUFFIXES), "gz"]
+"""Endings of the files that can be read."""
+
 SMALL_BYTES = 2**23
 """Size below which a text file skips the queue: it takes little memory, and should not wait for large files."""
 
 
-def read(source: Path, name: str) -> TableAbout:
-    """Read a file in a child process, showing progress, and store its table. Raises ReaderError or StoreError."""
+def read(source: Path, name: str, dropped_on: str = "") -> TableAbout:
+    """Read a file in a child process, showing progress, and store its table. Raises ReaderError or StoreError.
+
+    dropped_on : id of the model that alone is to score it."""
     space = state.workspace()
     left = space.left()
     bar = st.progress(0.0, f"Reading {md(name)}")
@@ -67,8 +72,9 @@ def read(source: Path, name: str) -> TableAbout:
         sample = (into / "sample.parquet", loaded.sampled) if loaded.sampled else None
         bar.progress(1.0, "Storing the table")
         return space.tables.add_file(
-            into / "table.parquet", Path(name).stem, loaded.rows, loaded.columns, loaded.notes, sample=sample
-        )
+            into / "table.parquet", Path(name).stem, loaded.rows, loaded.columns, loaded.notes, sample=sample,
+            dropped_on=dropped_on,
+        )  # fmt: skip
 
 
 def samples(heading: str = "Start with a sample") -> None:
@@ -102,20 +108,21 @@ def upload(heading: str = "Or bring your own", around: Around = plainly) -> None
     version = st.session_state.setdefault("upload_version", 0)
     file = st.file_uploader(
         "A table with one row per case and one column per fact",
-        type=[*(suffix[1:] for suffix in SUFFIXES), "gz"],
+        type=KINDS,
         key=f"upload-{version}",
         help="CSV, TSV (also .gz), Parquet, Arrow or Feather, or an Excel sheet (values only).",
     )
     if file is not None:
         st.session_state["upload_version"] = version + 1  # the next run has a fresh, empty uploader
-        keep(partial(_read_upload, file, file.name), around)
+        keep(partial(read_upload, file, file.name), around)
 
 
-def _read_upload(file: IO[bytes], name: str) -> TableAbout:
+def read_upload(file: IO[bytes], name: str, dropped_on: str = "") -> TableAbout:
+    """Read an uploaded file, as `read` does."""
     with scratch_file(state.workspace().root) as path:
         with st.spinner(f"Receiving {md(name)}"), room(), path.open("wb") as copy:
             shutil.copyfileobj(file, copy)
-        return read(path, name)
+        return read(path, name, dropped_on)
 
 
 def from_server(around: Around = plainly) -> None:

@@ -132,13 +132,13 @@ def show(table: TableAbout) -> None:
                 "Refresh", icon=":material/sync:", help="Ask the database anew: its rows now are the next version.",
             )  # fmt: skip
             if st.button("Change the query", icon=":material/edit:"):
-                _dialog(saved, latest)
+                dialog(saved, latest)
         if again:
             keep(partial(_load, saved.connection, saved.text, latest.name), partial(as_newer, latest))
 
 
 @st.dialog("Change the query", width="large")
-def _dialog(saved: SavedQuery, latest: TableAbout) -> None:
+def dialog(saved: SavedQuery, latest: TableAbout) -> None:
     """Show the form of a query whose rows become the next version of a table."""
     there = _connections()
     if not there:

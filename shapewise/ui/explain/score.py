@@ -1,4 +1,4 @@
-"""A table scored by a model, on a page."""
+"""A table, or a file that is dropped on a model, scored by it, on a page."""
 
 from __future__ import annotations
 
@@ -8,26 +8,35 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.data.columns import TableError
+from gamcore.data.labels import cut
+from shapewise.ingest.common import ReaderError
 from shapewise.reports import file_jobs as packs
 from shapewise.scoring import score_file as scorefile
 from shapewise.scoring import score_rows as scored
-from shapewise.store.workspace import ModelAbout, StoreError
+from shapewise.scoring.summary import summary
+from shapewise.store.workspace import ModelAbout, StoreError, TableAbout
+from shapewise.ui.data import loading
 from shapewise.ui.explain import computed
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, told_apart
 from shapewise.ui.widgets import artifacts as packing
 
 EFFECTS: Final = ("The largest effects",)
+MOST_NAMED: Final = 5
 DECISION: Final = ("For the decision", "For the decision, with a letter")
 
 
 def score(model: ModelAbout) -> None:
     """Show the choice of a table, what does not fit the model, and the scored file."""
-    tables = {table.id: table for table in state.workspace().tables.listed()}
+    space = state.workspace()
+    _drop(model)
+    tables = {table.id: table for table in [*space.tables.dropped(model.id), *space.tables.listed()]}
     if not tables:
-        st.caption("There is no table here to score: load one on the page Data.")
+        st.caption("There is no table here to score yet: drop a file, or load one on the page Data.")
         return
-    wanted = _form(model, {i: f"{table.name} ({count(table.rows)} rows)" for i, table in tables.items()})
+    labels = {i: f"{table.name} ({count(table.rows)} rows{', dropped here' * bool(table.dropped_on)})"
+              for i, table in tables.items()}  # fmt: skip
+    wanted = _form(model, labels)
     table = tables[wanted["table"]]
     if table.dataset:
         st.caption(
@@ -40,7 +49,7 @@ def score(model: ModelAbout) -> None:
     except TableError as error:
         st.error(md(error), icon=":material/error:")
         return
-    if not computed.there(model, table, f"score-table-{model.id}"):
+    if not computed.there(model, table, f"score-table-{model.id}") or not _has_columns(model, table):
         return
     if fits:
         frame = pd.DataFrame([{"column": one.column, "problem": one.problem, "rows": one.rows} for one in fits])
@@ -52,8 +61,69 @@ def score(model: ModelAbout) -> None:
     if any(one.stops for one in fits):
         st.error("It cannot be scored as it is: convert the columns above on the page Data.", icon=":material/error:")
     else:
+        _say(model, table)
         _start(model, wanted)
     packing.show("scores")
+
+
+def _drop(model: ModelAbout) -> None:
+    """Show an uploader; what is dropped is kept to be scored by this model, in place of what was dropped before."""
+    space = state.workspace()
+    if not space.may("create"):
+        return
+    version = st.session_state.setdefault("score_version", 0)
+    file = st.file_uploader("Drop a file to score it", type=loading.KINDS, key=f"score-file-{model.id}-{version}",
+                            help="It makes no project: the model scores it, and you take the result.")  # fmt: skip
+    if file is None:
+        return
+    st.session_state["score_version"] = version + 1  # the next run has a fresh, empty uploader
+    try:
+        table = loading.read_upload(file, file.name, model.id)
+    except (ReaderError, StoreError) as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    if not any(one.goes_on for one in packs.packs(space, "scores")):  # which may read what was dropped before
+        for old in space.tables.dropped(model.id):
+            if old.id != table.id and state.mine("tables", old.id, "delete"):
+                space.delete("tables", old.id)
+    st.session_state[f"score-table-{model.id}"] = table.id
+    st.rerun()
+
+
+def _has_columns(model: ModelAbout, table: TableAbout) -> bool:
+    """Return whether a table has any column of a model; say which it lacks, where all rows then count as missing."""
+    read = dict.fromkeys(of.feature.column for of in state.estimator(model.id).model_.bins)
+    lacking = [name for name in read if name not in state.columns(table.id)]
+    if not lacking:
+        return True
+    more = f" and {count(len(lacking) - MOST_NAMED)} more" if len(lacking) > MOST_NAMED else ""
+    named = ", ".join(f"*{md(cut(name, 60))}*" for name in lacking[:MOST_NAMED]) + more
+    if len(lacking) == len(read):
+        st.error(
+            f"{md(table.name)} has none of the columns that the model reads ({named}): name its columns so, and load "
+            "it again.",
+            icon=":material/error:",
+        )
+        return False
+    st.warning(
+        f"{md(table.name)} has no column {named}, so every row counts as missing there: if it is there under another "
+        "name, name it so, and load it again.",
+        icon=":material/warning:",
+    )
+    return True
+
+
+def _say(model: ModelAbout, table: TableAbout) -> None:
+    """Show what the model says of all rows together."""
+    try:
+        st.markdown(md(_summary(model.id, table.id)))
+    except (scored.ScoreError, TableError) as error:
+        st.error(md(error), icon=":material/error:")
+
+
+@state.kept(show_spinner="Scoring the rows", max_entries=16)
+def _summary(model: str, table: str) -> str:
+    return summary(scorefile.scoring_estimator(state.workspace(), model), state.frame(table))
 
 
 def _form(model: ModelAbout, labels: dict[str, str]) -> dict[str, Any]:

@@ -294,8 +294,9 @@ def test_every_type_is_stored_right_or_left_out_in_words(server, space):
 def test_every_type_of_duckdb_is_stored_right_or_left_out_in_words(space, tmp_path):
     path = tmp_path / "types.duckdb"
     duckdb.connect(str(path)).close()
-    text = """SELECT 7::UTINYINT AS small, 9007199254740993::BIGINT AS big, 1.25::DECIMAL(10, 2) AS exact, 'nan'::DOUBLE AS
-      nan, 'inf'::DOUBLE AS infinite, true AS yes, '2024-02-29'::DATE AS day, 'infinity'::TIMESTAMP AS never,
+    text = """SELECT 7::UTINYINT AS small, 9007199254740993::BIGINT AS big, 1.25::DECIMAL(10, 2) AS exact,
+      'nan'::DOUBLE AS nan, 'inf'::DOUBLE AS infinite, true AS yes, '2024-02-29'::DATE AS day,
+      'infinity'::TIMESTAMP AS never,
       '-infinity'::DATE AS ever, '2024-05-01 10:00:00.5+02'::TIMESTAMPTZ AS moment, '2024-05-01'::TIMESTAMP_NS AS fine,
       INTERVAL 1 DAY AS span,
       TIME '10:00' AS clock, 'a'::BLOB AS picture, '{"a": 1}'::JSON AS json, [1, 2] AS several, {'a': 1} AS pair,

@@ -174,7 +174,7 @@ sharing.of_whom("models", model.id)
 if model.spec.get("conditions"):
     st.caption("Only rows where " + md(state.row_filter(model)) + ".")
 if not model.of_tasks:
-    box = st.expander("Score a table", key="score", on_change="rerun")
+    box = st.expander("Score a table or a file", key="score", on_change="rerun")
     if box.open:  # a table is only read for those who ask
         with box:
             score.score(model)

@@ -45,7 +45,8 @@ def _form(there: list[Connection], key: str, around: Around, saved: SavedQuery |
     """Show a query, its first rows, and the button that loads all. name : of the table, asked for if empty."""
     names = [one.name for one in there]
     place = names.index(saved.connection) if saved and saved.connection in names else 0
-    chosen = st.selectbox("Database", names, place, key=f"{key}-connection")
+    row = st.container(horizontal=True)
+    chosen = row.selectbox("Database", names, place, key=f"{key}-connection")
     text = st.text_area(
         "Query", saved.text if saved else "", height=140, key=f"{key}-text", max_chars=LONGEST,
         placeholder="SELECT * FROM customers WHERE year = 2026",
@@ -53,7 +54,7 @@ def _form(there: list[Connection], key: str, around: Around, saved: SavedQuery |
     )  # fmt: skip
     first = FIRST_TABLE.search(text)
     usual = first[1].replace('"', "").rpartition(".")[2] if first else chosen
-    called = name or st.text_input("Name of the table", key=f"{key}-name", placeholder=usual).strip() or usual
+    called = name or row.text_input("Name of the table", key=f"{key}-name", placeholder=usual).strip() or usual
     with st.container(horizontal=True):
         looks = st.button("Preview", icon=":material/visibility:", disabled=not text.strip(), key=f"{key}-preview")
         loads = st.button("Load the rows", icon=":material/download:", disabled=not text.strip(), key=f"{key}-load")

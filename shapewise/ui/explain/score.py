@@ -34,8 +34,10 @@ def score(model: ModelAbout) -> None:
     if not tables:
         st.caption("There is no table here to score yet: drop a file, or load one on the page Data.")
         return
-    labels = {i: f"{table.name} ({count(table.rows)} rows{', dropped here' * bool(table.dropped_on)})"
-              for i, table in tables.items()}  # fmt: skip
+    labels = {
+        i: f"{table.name}{', dropped here' * bool(table.dropped_on)} ({count(table.rows)} rows)"
+        for i, table in tables.items()
+    }
     wanted = _form(model, labels)
     table = tables[wanted["table"]]
     if table.dataset:

@@ -1,7 +1,9 @@
-"""A query's table, refreshed after its database has changed, retrained, and the newer version compared."""
+"""A query's table, refreshed after its database has changed, retrained, and the newer version compared; then a file
+that is dropped on the model."""
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from shapewise.store.workspace import Workspace
@@ -85,6 +87,21 @@ def test_from_a_query_to_what_its_newer_rows_change(chromium, tmp_path):
             page.locator(".js-plotly-plot").first.wait_for()
             settle(page)
             assert database.url() not in page.content()
+
+            some = space.tables.read(space.tables.listed()[0].id).head(70)
+            some.drop(columns="balance").to_csv(tmp_path / "new ones.csv", index=False)
+            page.goto(f"/models?model={space.models.listed()[0].id}")
+            settle(page)
+            page.get_by_text("Score a table or a file").click()
+            settle(page)
+            page.locator('input[type="file"]').first.set_input_files(str(tmp_path / "new ones.csv"))
+            page.get_by_text("new ones has no column balance, so every row counts as missing there").wait_for()
+            page.get_by_text("The mean prediction of 70 rows is").wait_for()
+            settle(page)
+            press(page, "Score the table")
+            with page.expect_download() as waiting:
+                press(page, "Download the file")
+            assert len(pd.read_parquet(waiting.value.path())) == 70
     newer, older = space.tables.listed()
     assert (newer.rows, older.rows, newer.replaces) == (4000, 2000, older.id)
     assert {model.table for model in space.models.listed()} == {newer.id, older.id}

@@ -43,7 +43,7 @@ def test_a_dropped_file_is_scored_without_a_project(space, model):
     assert [one.name for one in space.tables.listed()] == ["customers"]
     choice = next(one for one in app.selectbox if one.label == "Table")
     assert choice.value == table.id
-    assert "new ones (60 rows, dropped here)" in choice.options
+    assert "new ones, dropped here (60 rows)" in choice.options
     estimator = score_file.scoring_estimator(space, model.id)
     assert isinstance(estimator, GAMClassifier)
     assert f"The mean prediction of 60 rows is {100 * estimator.predict_proba(rows())[:, 1].mean():.1f}" in said(app)
@@ -93,7 +93,8 @@ def test_a_summary_is_of_what_the_model_predicts(space):
         y=lambda table: np.select([table["a"] > 0.5, table["b"] > table["b"].median()], ["x", "y"], "z")
     )
     kept = train(
-        space, spec_of(space.tables.add(several, "three").id, positive=[], goal="classes", features=["a", "b"], bands=0)
+        space,
+        spec_of(space.tables.add(several, "three").id, positive=None, goal="classes", features=["a", "b"], bands=0),
     )
     estimator = score_file.scoring_estimator(space, kept.id)
     said = summary(estimator, several)
@@ -101,6 +102,6 @@ def test_a_summary_is_of_what_the_model_predicts(space):
     assert said.startswith("The likeliest class of 600 rows: ")
     assert f"{shares.index[0]} in {100 * shares.iloc[0]:.1f}" in said
     amounts = frame(600, binary=False)
-    kept = train(space, spec_of(space.tables.add(amounts, "amounts").id, positive=[], bands=0))
+    kept = train(space, spec_of(space.tables.add(amounts, "amounts").id, positive=None, bands=0))
     estimator = score_file.scoring_estimator(space, kept.id)
     assert f"is {estimator.predict(amounts).mean():.3g};" in summary(estimator, amounts)

@@ -61,9 +61,9 @@ class Watch:
                 "Connecting" if self.session is None else f"{count(self.rows)} rows" if self.rows else "The query runs"
             )
             self._tell(0.0, f"{what} ({count(int(passed))} s)")
-            if passed > self._seconds and not self.late:
+            if passed > self._seconds:
                 self.late = True
-                self._cancel()
+                self._cancel()  # each time: between two batches there is nothing to cancel
             if passed > self._seconds + LAST_SECONDS:
                 os._exit(1)
 

@@ -35,15 +35,15 @@ class DuckDBSession:
             raise ReaderError(
                 f"The file of the database {name!r} is not there: whoever runs this server has to put it back."
             )
-        # All but the last of these hold for the file's own statements, too, so they are given before it is opened.
+        # They are given before the file is opened, which may hold statements of its own.
         settings = {
             "enable_external_access": "false", "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false", "python_enable_replacements": "false", "threads": "2",
             "memory_limit": f"{memory // MEMORY_SHARE >> 20}MiB", "temp_directory": str(scratch),
-            "lock_configuration": "true",
         }  # fmt: skip
         try:
             self._open = duckdb.connect(str(path), read_only=True, config=dict(settings))
+            self._open.execute("SET enable_progress_bar = false; SET lock_configuration = true")
         except duckdb.Error as error:
             said = str(error)
             why = ("another program has it open to write: close that, or copy the file" if "lock" in said.lower() else

@@ -84,8 +84,9 @@ def test_from_a_query_to_what_its_newer_rows_change(chromium, tmp_path):
             press(page, "Retrain on the newer version")
             press(page, "Compare the curves")
             page.wait_for_url("**/compare?*")
-            page.locator(".js-plotly-plot").first.wait_for()
+            page.get_by_text("Held-out metrics").wait_for()
             settle(page)
+            assert "difference" in page.locator(".js-plotly-plot .legendtext").all_text_contents()
             assert database.url() not in page.content()
 
             some = space.tables.read(space.tables.listed()[0].id).head(70)

@@ -27,7 +27,7 @@ from tests.support.serving import browser_path, browsing
 LONGEST = (
     "test_main_flows.py", "test_prepared_project.py", "test_team.py", "test_project_in_view.py", "test_mutants.py",
     "test_reports.py", "test_lost_workers.py", "test_jobs.py", "test_on_cluster.py", "test_widths.py",
-    "test_load.py", "test_distribution.py", "test_conformance.py",
+    "test_load.py", "test_distribution.py", "test_conformance.py", "test_asking.py", "test_from_a_database.py",
 )  # fmt: skip
 """Files that take over a minute, and long ones that would come last: they begin first, the longest of all, so that no
 process waits at the end."""

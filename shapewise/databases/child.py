@@ -7,6 +7,7 @@ it ends, or the time is over, the query is ended where it runs.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote, quote_plus
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,6 +37,7 @@ from shapewise.processes import Reporter
 
 TICK_SECONDS: Final = 0.5
 LAST_SECONDS: Final = 10.0
+SECRET: Final = re.compile("pass|secret|token|key", re.IGNORECASE)
 TOO_LARGE: Final = "The query's rows need more memory than there is: ask for fewer rows or columns."
 
 
@@ -85,14 +88,16 @@ def answer(job: dict[str, Any], into: Path, tell: Reporter, url: str) -> dict[st
     watch = Watch(job["seconds"], tell)
     try:
         return _answer(job, into, url, watch)
-    except (ReaderError, StoreError):
+    except (StoreError, MemoryError):  # of this machine, not of the query
         raise
-    except ImportError as error:
-        raise ReaderError(str(error)) from error
+    except (ReaderError, ImportError) as error:
+        raise ReaderError(hidden(str(error), url)) from error
     except Exception as error:
         refusal = watch.session.refusal(error) if watch.session else None
         if watch.late and isinstance(refusal, EndedError):
             raise watch.too_late() from error
+        if refusal is None and isinstance(error, OSError):  # of the disk, too
+            raise
         if refusal is None:
             print(hidden("".join(traceback.format_exception(error)), url), file=sys.stderr)
             sys.exit(1)
@@ -102,11 +107,13 @@ def answer(job: dict[str, Any], into: Path, tell: Reporter, url: str) -> dict[st
 
 
 def hidden(text: str, url: str) -> str:
-    """Return a text without what a URL keeps secret."""
+    """Return a text without what a URL keeps secret: itself, its password, and options that are secrets."""
     parts = address(Connection("", url))
-    options = [value for values in parts.query.values() for value in ([values] if isinstance(values, str) else values)]
-    for secret in filter(None, [url, parts.password, *options]):
-        text = text.replace(str(secret), "***")
+    options = [value for name, values in parts.query.items() if SECRET.search(name)
+               for value in ([values] if isinstance(values, str) else values)]  # fmt: skip
+    plain = [str(secret) for secret in (parts.password, *options) if secret]
+    for secret in sorted({url, *plain, *map(quote_plus, plain), *map(quote, plain)}, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
     return text
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import quote
 
 from gamcore.extras import extra
 from shapewise.access.permissions import ROLES, Person, Role
@@ -50,7 +51,7 @@ def in_folder(top: Path | None) -> list[Connection]:
     if top is None:
         return []
     files = [path for path in top.rglob("*.duckdb") if path.is_file() and path.resolve().is_relative_to(top)]
-    return [Connection(str(path.relative_to(top)), f"duckdb:///{path.resolve()}") for path in sorted(files)]
+    return [Connection(str(path.relative_to(top)), f"duckdb:///{quote(str(path.resolve()))}") for path in sorted(files)]
 
 
 def usable(connections: list[Connection], person: Person) -> list[Connection]:
@@ -127,6 +128,8 @@ def _wrong_with_url(text: str) -> str:
 
     try:
         url = address(Connection("", text))
+        if not text.isprintable():
+            raise ValueError
     except (ArgumentError, ValueError):
         return "its URL cannot be read: write marks within the password as %40 (@), %2F (/) and so on."
     if url.get_backend_name() == "duckdb":

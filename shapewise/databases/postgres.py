@@ -59,6 +59,7 @@ MIGHTY: Final = (
     "WHERE r.rolname = current_user"
 )
 TYPES: Final = "SELECT oid, typname, typtype, typcategory FROM pg_type WHERE oid = ANY(%s)"
+MOST_MILLISECONDS: Final = 2**31 - 1
 NOT_A_QUERY: Final = {"42601", "42P11", "0A000"}
 PLAIN_DATE: Final = r"^\d{4}-.*[^C]$"
 """A date of the years 1 to 9999: others are written longer, as `infinity`, or end in BC."""
@@ -87,7 +88,7 @@ class PostgresSession:
                 f"The database {name!r} is declared with a user that may do anything to the server, its files "
                 "included: whoever runs this app has to declare one that may only read tables."
             )
-        settings = SETTINGS | {"statement_timeout": str(1000 * seconds)}
+        settings = SETTINGS | {"statement_timeout": str(min(1000 * seconds, MOST_MILLISECONDS))}
         self._open.execute("BEGIN READ ONLY")  # which no query can take back, as another one has run in it:
         self._open.execute(SET, [list(settings), list(settings.values())])
 

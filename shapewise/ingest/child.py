@@ -29,6 +29,7 @@ from shapewise.processes import ABOUT, Reporter, leave_with, report, resident, w
 from shapewise.store.atomic_files import read_json
 
 TABLE_TIMES: Final = 6
+TOO_LARGE: Final = "The file needs more memory than there is: keep fewer rows or columns."
 
 
 def load(job: dict[str, Any], into: Path, tell: Reporter) -> dict[str, Any]:
@@ -93,12 +94,7 @@ def peak() -> int:
 
 def main(argument: str) -> None:
     """Read the file that the job of a folder names."""
-    run(
-        Path(argument),
-        load,
-        "Reading the file",
-        "The file needs more memory than there is: keep fewer rows or columns.",
-    )
+    run(Path(argument), load, "Reading the file", TOO_LARGE)
 
 
 def run(

@@ -154,17 +154,11 @@ class TableInChild:
         limits = {"memory": self._limits.memory, "table": self._limits.table, "server": os.getpid()}
         write_json(self._staging / processes.ABOUT, self._job() | limits)
         keep_spare(self._staging)
+        places = str(Path(__file__).parents[2]), str(self._staging.resolve())
         # -P: do not import from the folder in which the server was started.
         with (self._staging / processes.LOG).open("wb") as log_file:
             return subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-                [
-                    sys.executable,
-                    "-P",
-                    "-c",
-                    self._program(),
-                    str(Path(__file__).parents[2]),
-                    str(self._staging.resolve()),
-                ],
+                [sys.executable, "-P", "-c", self._program(), *places],
                 stdin=self._stdin,
                 stdout=log_file,
                 stderr=subprocess.STDOUT,

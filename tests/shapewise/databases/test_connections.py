@@ -32,6 +32,7 @@ WRONG = {
     "relative": "duckdb:///shop.duckdb",
     "cloud": f"duckdb:///md:shop?motherduck_token={SECRET}",
     "words": SECRET,
+    "lines": f"postgresql://a:{SECRET}\n@db/shop",
     "": f"postgresql://a:{SECRET}@db/shop",
     "x" * 61: f"postgresql://a:{SECRET}@db/shop",
 }
@@ -87,10 +88,18 @@ def test_a_role_decides_which_connections_there_are():
 def test_files_of_duckdb_are_offered_from_the_folder_alone(tmp_path):
     allowed = tmp_path / "allowed"
     (allowed / "deep").mkdir(parents=True)
-    for path in (allowed / "a.duckdb", allowed / "deep" / "b.duckdb", tmp_path / "secret.duckdb", allowed / "c.csv"):
+    odd = "50% of 2?#@:é.duckdb"
+    for path in (
+        allowed / "a.duckdb",
+        allowed / "deep" / "b.duckdb",
+        tmp_path / "secret.duckdb",
+        allowed / "c.csv",
+        allowed / odd,
+    ):
         path.write_bytes(b"")
     (allowed / "way out.duckdb").symlink_to(tmp_path / "secret.duckdb")
-    assert [one.name for one in databases.in_folder(allowed)] == ["a.duckdb", "deep/b.duckdb"]
+    assert [one.name for one in databases.in_folder(allowed)] == [odd, "a.duckdb", "deep/b.duckdb"]
+    assert databases.address(databases.in_folder(allowed)[0]).database == str(allowed / odd)
     assert databases.in_folder(None) == []
 
 
@@ -100,6 +109,7 @@ def test_a_password_is_hidden_wherever_it_is_said(url):
     assert "p@ss/" not in said
     assert "p%40ss%2F" not in said
     assert said.startswith("cannot connect with '***'")
+    assert hidden("no table named password", "postgresql://a:a@db/x?connect_timeout=10") == "no table named password"
 
 
 def table(identifier, **more):

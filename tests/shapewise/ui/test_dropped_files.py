@@ -54,6 +54,7 @@ def test_a_dropped_file_is_scored_without_a_project(space, model):
     assert np.allclose(written["prediction"], estimator.predict_proba(rows())[:, 1])
 
 
+@pytest.mark.slow
 def test_a_column_that_is_lacking_is_said_in_a_sentence(space, model):
     app = dropped(open_page("models", model=model.id), rows().drop(columns="b"))
     assert [one.value for one in app.warning] == [
@@ -66,6 +67,7 @@ def test_a_column_that_is_lacking_is_said_in_a_sentence(space, model):
     assert not any(one.label == "Score the table" for one in app.button)
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_said_and_another_takes_the_place_of_the_first(space, model):
     app = dropped(open_page("models", model=model.id), rows())
     (first,) = space.tables.dropped(model.id)
@@ -77,6 +79,7 @@ def test_a_file_that_cannot_be_read_is_said_and_another_takes_the_place_of_the_f
     assert second.rows == 30
 
 
+@pytest.mark.slow
 def test_the_same_file_may_also_be_a_table_and_what_was_dropped_goes_with_the_model(space, model):
     dropped(open_page("models", model=model.id), rows())
     (first,) = space.tables.dropped(model.id)
@@ -88,6 +91,7 @@ def test_the_same_file_may_also_be_a_table_and_what_was_dropped_goes_with_the_mo
     assert len(space.tables.listed()) == 2
 
 
+@pytest.mark.slow
 def test_a_summary_is_of_what_the_model_predicts(space):
     several = frame(600).assign(
         y=lambda table: np.select([table["a"] > 0.5, table["b"] > table["b"].median()], ["x", "y"], "z")

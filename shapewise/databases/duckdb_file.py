@@ -23,7 +23,8 @@ MEMORY_SHARE: Final = 2
 
 
 class DuckDBSession:
-    """A session with a file of DuckDB. scratch : a folder for what a query cannot hold in `memory` bytes."""
+    """A session with a file of DuckDB. memory : bytes that the child may hold. scratch : a folder for as many bytes of
+    what the engine cannot hold."""
 
     def __init__(self, name: str, url: URL, scratch: Path, memory: int) -> None:
         with extra("databases"):
@@ -40,6 +41,7 @@ class DuckDBSession:
             "enable_external_access": "false", "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false", "python_enable_replacements": "false", "threads": "2",
             "memory_limit": f"{memory // MEMORY_SHARE >> 20}MiB", "temp_directory": str(scratch),
+            "max_temp_directory_size": f"{memory >> 20}MiB",
         }  # fmt: skip
         try:
             self._open = duckdb.connect(str(path), read_only=True, config=dict(settings))
@@ -78,27 +80,24 @@ class DuckDBSession:
 
     def refusal(self, error: Exception) -> ReaderError | None:
         """Return what an error of the database means, in a sentence; None if it is none of the database's."""
-        if isinstance(error, OSError | pa.ArrowException) and "Error: " in str(error):  # while rows are fetched
-            return placed(_first(str(error)), self._text, None)
-        if not isinstance(error, self._library.Error):
+        said = str(error)
+        on_its_way = isinstance(error, OSError | pa.ArrowException) and "Error: " in said  # Arrow passes on the words
+        if not on_its_way and not isinstance(error, self._library.Error):
             return None
-        kinds = self._library
-        if isinstance(error, kinds.PermissionException):
-            return ReaderError(
-                f"The query reaches for something outside its database ({_first(str(error))}): that is off."
-            )
-        if isinstance(error, kinds.OutOfMemoryException):
+        if "INTERRUPT Error: " in said:
+            return EndedError("The query was ended: ask for fewer rows.")
+        if "Permission Error: " in said:
+            return ReaderError(f"The query reaches for something outside its database ({_first(said)}): that is off.")
+        if "Out of Memory Error: " in said:
             return ReaderError(
                 "The query needs more memory than it may take: group or filter more rows before it sorts or joins."
             )
-        if isinstance(error, kinds.InterruptException):
-            return EndedError("The query was ended: ask for fewer rows.")
-        return placed(_first(str(error)), self._text, self._position(error))
+        return placed(_first(said), self._text, None if on_its_way else self._position(said))
 
-    def _position(self, error: Exception) -> int | None:
+    def _position(self, said: str) -> int | None:
         """Return the place of an error in the query; None if it is not known. What binds a query does not say, so it is
         asked for its plan."""
-        said, before = str(error), 0
+        before = 0
         if "\nLINE " not in said:
             try:
                 self._open.execute(f"EXPLAIN\n{self._text}")
@@ -110,10 +109,8 @@ class DuckDBSession:
             return None
         prefix = LINE.match(lines[place])
         assert prefix is not None
-        line, column = (
-            int(prefix[1]) - 1 - before,
-            len(lines[place + 1]) - len(lines[place + 1].lstrip()) - prefix.end(),
-        )
+        line, marks = int(prefix[1]) - 1 - before, lines[place + 1]
+        column = len(marks) - len(marks.lstrip()) - prefix.end()
         starts = [0, *(match.end() for match in re.finditer("\n", self._text))]
         return starts[line] + column if 0 <= line < len(starts) and column >= 0 else None
 

@@ -227,6 +227,24 @@ def test_a_query_that_takes_too_long_is_ended(kind, space, server, monkeypatch):
     until(lambda: not running(server))
 
 
+def test_a_query_that_is_ended_on_its_way_is_said_to_take_too_long(kind, space, monkeypatch):
+    monkeypatch.setenv("SHAPEWISE_QUERY_SECONDS", "3")
+    monkeypatch.setenv("SHAPEWISE_QUERY_ROWS", "10000000000")
+    of = "generate_series(1, 10000000000)" if name_of(kind) == "postgresql" else "range(10000000000)"
+    with pytest.raises(ReaderError, match="took more than 3 seconds"):
+        load(space, kind.connection, f"SELECT * FROM {of} AS t(k)", "long", nothing)
+
+
+def test_what_duckdb_cannot_hold_is_said(space, tmp_path, monkeypatch):
+    path = tmp_path / "shop.duckdb"
+    duckdb.connect(str(path)).close()
+    space.limits = Limits(memory=200 * 2**20, bytes=10 * 2**20)
+    text = "SELECT k, hash(k) AS h, md5(k::TEXT) AS m FROM range(30000000) t(k) ORDER BY m DESC"
+    with pytest.raises(ReaderError, match=r"more memory than it may take|that you may still keep"):
+        load(space, Connection("shop", f"duckdb:///{path}"), text, "large", nothing)
+    assert space.tables.listed() == []
+
+
 def test_a_query_is_told_of_from_the_beginning_and_ends_on_its_server_when_nobody_waits(kind, space, server):
     class LeftError(Exception):
         pass

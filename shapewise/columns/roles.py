@@ -102,7 +102,7 @@ def roles_of(
     settle("arm", arms_found.likely(table, [r for r in free if given[r.name] == "feature"]))
     usable = [r for r in free if r.kind not in (None, "date") and r.distinct > 1 and r.name not in computed
               and not r.has("days") and (given[r.name] in ("feature", "task") or _is_copy(r))]  # fmt: skip
-    targets = targets_found.likely(usable, name)
+    targets = targets_found.likely(table, reports, usable, name)
     settle("target", targets)
     known = [column for column, role in given.items() if role == "target"]
     target = next(iter(known), targets[0].column if targets else None)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from gamcore.data.table import Table
 from shapewise.columns.guesses import Guess
+from shapewise.columns.row_design import Cue, cues, groups_among
 from shapewise.ingest.doctor import ColumnReport
 from shapewise.ingest.name_words import (
+    AFTER,
     AMOUNTS,
     ARMS,
     ASKED,
@@ -23,6 +26,7 @@ from shapewise.ingest.name_words import (
     FATE_LEVELS,
     FATES,
     GIVEN,
+    KINDS,
     LAGGED,
     MAYBE_ARMS,
     MEASURES,
@@ -43,18 +47,21 @@ CLASSES: Final = frozenset({"class", "label", "labels", "mode", "plan"})
 classes."""
 
 FEW_NUMBERS: Final = 12
+AMOUNT_OF_FATE: Final = 0.5
+"""What a word of what happened, or did not, says of a number of more values."""
+
 NOT_AIMED_AT: Final = EXPOSURES | ARMS | MAYBE_ARMS
 
 WEIGHTS: Final[dict[str, tuple[float, str]]] = {
-    "asked": (2.5, "it is called {word}"),
-    "fate": (2.5, "{word} is what happens in the end"),
-    "amount": (1.75, "{word} is what is measured in the end"),
-    "measure": (0.5, "{word} may be what is measured"),
+    "asked": (2.75, "it is called {word}"),
+    "fate": (3.25, "{word} is what happens in the end"),
+    "amount": (2.5, "{word} is what is measured in the end"),
+    "measure": (0.75, "{word} may be what is measured"),
     "ends": (1.5, "{word} is how it may end"),
-    "latest": (0.75, "{word} is the latest year of it"),
-    "table": (0.75, "the table is called after it"),
-    "first": (1.0, "it comes first of those that may be"),
-    "last": (1.25, "it comes last of those that may be"),
+    "latest": (1.0, "{word} is the latest year of it"),
+    "table": (1.25, "the table is called after it"),
+    "first": (1.5, "it comes first of those that may be"),
+    "last": (1.0, "it comes last of those that may be"),
     "end": (0.5, "it is the last column"),
     "yes or no": (-0.25, ""),
     "given": (-1.0, ""),
@@ -65,17 +72,26 @@ WEIGHTS: Final[dict[str, tuple[float, str]]] = {
     "dummy": (-1.5, ""),
     "copy": (-0.5, ""),
     "later": (-0.75, ""),
-    "levels": (-0.5, ""),
+    "levels": (-0.25, ""),
     "many levels": (-2.0, ""),
-    "few numbers": (-0.75, ""),
+    "few numbers": (-1.0, ""),
+    "kind": (1.25, "{word} is what the numbers tell apart"),
+    "after": (1.25, "{word} is what comes last"),
+    "planned": (-1.25, ""),
+    "of a group": (-1.0, ""),
+    "one of several": (-1.0, ""),
+    "alike": (-0.75, ""),
+    "count": (1.0, "it counts something"),
+    "many values": (0.75, "it has many values"),
+    "only class": (0.75, "it is the only one that is no number"),
 }
 """Weight of each piece of evidence, and how it is told where it speaks for a column."""
 
 AGAINST: Final = frozenset({"given", "earlier", "before", "square", "dummy"})
 """Evidence of columns that are passed over in looking for the first and the last."""
 
-SURE: Final = 0.75
-SURE_BY_PLACE: Final = 1.25
+SURE: Final = 1.0
+SURE_BY_PLACE: Final = 1.5
 """Least distance of the likeliest column from the next, for it to be taken without asking: by its name, or by its place
 alone."""
 
@@ -83,10 +99,14 @@ NAMED: Final = frozenset({"asked", "fate", "amount", "ends", "latest", "table"})
 """Evidence of names that say what happens, or is measured, in the end."""
 
 
-def likely(reports: Sequence[ColumnReport], name: str = "") -> list[Guess]:
-    """Return the columns that may be the target, the likeliest first. reports : of those that can be. name : of the
-    table."""
-    by_column = evidence(reports, name)
+def likely(
+    table: Table, reports: Sequence[ColumnReport], possible: Sequence[ColumnReport], name: str = ""
+) -> list[Guess]:
+    """Return the columns that may be the target, the likeliest first.
+
+    reports : of all columns. possible : of those that can be the target. name : of the table.
+    """
+    by_column = evidence(possible, cues(table, possible, groups_among(reports, len(table))), name)
     scored = {
         column: sum(WEIGHTS[kind][0] * strength for kind, (strength, _) in of.items())
         for column, of in by_column.items()
@@ -110,8 +130,13 @@ def _why(of: dict[str, tuple[float, str]]) -> str:
     return " and ".join(said) if said else "nothing speaks against it"
 
 
-def evidence(reports: Sequence[ColumnReport], name: str = "") -> dict[str, dict[str, tuple[float, str]]]:
-    """Return by column what speaks for and against its being the target: strength, and the word that says so."""
+def evidence(
+    reports: Sequence[ColumnReport], shown: Mapping[str, set[Cue]], name: str = ""
+) -> dict[str, dict[str, tuple[float, str]]]:
+    """Return by column what speaks for and against its being the target: strength, and the word that says so.
+
+    shown : what the rows show of each. name : of the table.
+    """
     names = [r.name for r in reports]
     words = Counter(word for column in names for word in set(words_in(column)))
     years = in_years(names)
@@ -124,6 +149,8 @@ def evidence(reports: Sequence[ColumnReport], name: str = "") -> dict[str, dict[
         if r.name in years and not dummy:
             stem, year = years[r.name]
             of["latest" if year == latest[stem] else "earlier"] = (1.0, str(year))
+        if "only class" in shown[r.name] and r.name == names[-1] and (word := shares_word(r.name, KINDS)):
+            of = {kind: said for kind, said in of.items() if kind != "given"} | {"kind": (1.0, word)}
         if titled & {word for word in words_in(r.name) if len(word) > 2 and word.isalpha()}:
             of["table"] = (1.0, "")
         said = {
@@ -133,7 +160,7 @@ def evidence(reports: Sequence[ColumnReport], name: str = "") -> dict[str, dict[
             "many levels": r.kind == "category" and r.distinct > MOST_LEVELS,
             "few numbers": r.kind == "number" and 2 < r.distinct <= FEW_NUMBERS and not NAMED & of.keys(),
         }  # fmt: skip
-        by_column[r.name] = of | {kind: (1.0, "") for kind, holds in said.items() if holds}
+        by_column[r.name] = of | dict.fromkeys((*filter(said.get, said), *shown[r.name]), (1.0, ""))
     open_ones = [name for name in names if not AGAINST & by_column[name].keys()] or names
     for kind, column in (("first", open_ones[0]), ("last", open_ones[-1])) if names else ():
         by_column[column][kind] = (1.0, "")
@@ -149,8 +176,10 @@ def _named(report: ColumnReport, names: Sequence[str], words: Counter[str]) -> d
                         ("measure", MEASURES)):  # fmt: skip
         word = shares_word(report.name, known)
         is_kind = word in CLASSES and (report.distinct > MOST_LEVELS or len(words_in(report.name)) > 1)
-        if word and not is_kind:
-            of[kind] = (1 / max(words[word], 1) ** 0.5 if kind != "given" else 1.0, word)
+        if word and not is_kind and (report.kind == "number" or kind not in ("amount", "measure")):
+            share = 1 / max(words[word], 1) ** 0.5 if kind != "given" else 1.0
+            is_amount = kind == "fate" and report.kind == "number" and report.distinct > 2
+            of[kind] = (share * (AMOUNT_OF_FATE if is_amount else 1.0), word)
             break
     if report.kind == "category" and (ends := sorted(set(words_in(report.example)) & FATE_LEVELS)):
         of["ends"] = (1.0, ends[0])
@@ -158,6 +187,8 @@ def _named(report: ColumnReport, names: Sequence[str], words: Counter[str]) -> d
         of["given"] = (1.0, "")
     if words_of(report.name) & BEFORE or LAGGED.fullmatch(report.name) or earlier_of(report.name, names):
         of["before"] = (1.0, "")
+    if (word := shares_word(report.name, AFTER)) and report.distinct > 2:
+        of["after"] = (1.0, word)
     if base := square_of(report.name, names):
         of["square"] = (1.0, base)
     elif base := changed_from(report.name, names):

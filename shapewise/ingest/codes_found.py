@@ -35,6 +35,9 @@ def _numbers_for_missing() -> frozenset[str]:
 
 
 NUMBERS: Final = _numbers_for_missing()
+ALIKE: Final = 0.8
+"""Share of the other levels that are written as a mark is, from which it is a level like them."""
+
 MOST_CODES: Final = 4
 FEWEST_OTHERS: Final = 3
 FEWEST_ROWS: Final = 2
@@ -59,16 +62,24 @@ YEAR: Final = 365.25
 FAR: Final = 10 * YEAR
 
 
-def codes_in_texts(series: pd.Series, sampled: bool) -> Iterator[Finding]:
+def codes_in_texts(series: pd.Series) -> Iterator[Finding]:
     """Yield the levels of a category that stand for a missing cell."""
     codes, names = read_present_texts(series)
     coded = [name for name in names if name.strip().lower() in TEXTS]
-    if coded and len(coded) < len(names):
+    if coded and len(coded) < len(names) and not _are_written_alike(coded, names):
         rows = int(np.isin(codes, [names.index(name) for name in coded]).sum())
-        yield Finding("missing code", str(series.name), rows=rows, n=len(series), values=tuple(coded), sampled=sampled)
+        yield Finding("missing code", str(series.name), rows=rows, n=len(series), values=tuple(coded))
 
 
-def codes_in_numbers(series: pd.Series, sampled: bool) -> Iterator[Finding]:
+def _are_written_alike(coded: list[str], names: list[str]) -> bool:
+    """Return whether marks of letters are written as the other levels: ND is a state among states of two letters."""
+    letters = [name for name in names if name.isalpha() and name.isupper()]
+    length = len(coded[0])
+    alike = [name for name in letters if len(name) == length]
+    return all(code in alike for code in coded) and len(alike) - len(coded) >= ALIKE * (len(names) - len(coded))
+
+
+def codes_in_numbers(series: pd.Series) -> Iterator[Finding]:
     """Yield the numbers at either end of a column that stand for a missing value."""
     numbers = read_numbers(series)
     values, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)
@@ -82,10 +93,9 @@ def codes_in_numbers(series: pd.Series, sampled: bool) -> Iterator[Finding]:
             continue
         coded, rows = (values[:n], counts[:n]) if end == "low" else (values[-n:], counts[-n:])
         codes = tuple(level_name(float(value)) for value in coded)
-        codes = tuple(level_name(float(value)) for value in coded)
         nearest = values[n] if end == "low" else values[-n - 1]
-        yield Finding("missing code", str(series.name), rows=int(rows.sum()), n=len(series), sampled=sampled,
-                      values=codes, nearest=level_name(float(nearest)))  # fmt: skip
+        yield Finding("missing code", str(series.name), rows=int(rows.sum()), n=len(series), values=codes,
+                      nearest=level_name(float(nearest)))  # fmt: skip
 
 
 def _at_end(name: str, values: Floats, counts: Ints, end: str, alone: int) -> int:
@@ -123,7 +133,7 @@ def _is_no_age(name: str, values: Floats) -> bool:
     return bool(words_of(name) & AGES) and values[1] >= YOUNGEST_OF_ADULTS
 
 
-def open_ends(series: pd.Series, sampled: bool) -> Iterator[Finding]:
+def open_ends(series: pd.Series) -> Iterator[Finding]:
     """Yield the first or last day of a date column where it stands for none."""
     days = read_dates(series)
     values, counts = np.unique(np.floor(days[np.isfinite(days)]), return_counts=True)
@@ -133,5 +143,5 @@ def open_ends(series: pd.Series, sampled: bool) -> Iterator[Finding]:
     for at, near in ((0, 1), (-1, -2)):
         gap = abs(float(values[at] - values[near]))
         if gap > 2 * spread and gap > FAR if values[at] not in ENDS else gap > spread:
-            yield Finding("open end", str(series.name), rows=int(counts[at]), n=len(series), sampled=sampled,
+            yield Finding("open end", str(series.name), rows=int(counts[at]), n=len(series),
                           values=(stamp(values[at])[:10],), nearest=stamp(values[near])[:10])  # fmt: skip

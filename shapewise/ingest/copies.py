@@ -14,9 +14,13 @@ from gamcore.data.columns import TableError, read_dates, read_numbers, read_text
 from gamcore.data.table import Table
 from gamcore.types import Bools, Floats, Ints
 from shapewise.ingest.findings import Finding
+from shapewise.ingest.name_words import is_id_of_several
 
 FEWEST_REPEATS: Final = 50
 """Fewest rows whose value has been seen before: two columns of distinct values agree on which rows are equal anyway."""
+
+FEWEST_UNUSUAL: Final = 10
+"""The fewest of those that do not have the most frequent value, for a copy under other values."""
 
 NEARLY: Final = 0.99
 MOST_COMPARED: Final = 100
@@ -31,11 +35,11 @@ FINER: Final = 3
 """A number is cut into classes where it has at least three values to a class, and there are at most 60 classes."""
 
 
-def copies(table: Table, names: list[str], part: Table, sampled: bool = False) -> dict[str, Finding]:
+def copies(table: Table, names: list[str], part: Table) -> dict[str, Finding]:
     """Return which columns say the same as another of the table: all of it, nearly all, or a number in classes.
 
     Of two copies, the later is named; but of a number of many values and its text, the text. part : some rows of the
-    table, to look at first: what is said holds for all. sampled : whether the table is a sample.
+    table, to look at first: what is said holds for all.
     """
     codes = {name: codes for name in names if (codes := _codes(part, name)) is not None}
     first: dict[bytes, str] = {}
@@ -43,7 +47,7 @@ def copies(table: Table, names: list[str], part: Table, sampled: bool = False) -
     for name, seen in codes.items():
         digest = hashlib.sha256(seen.tobytes()).digest()
         of = first.setdefault(digest, name)
-        if of == name or (whole := _verified(table, of, name, sampled)) is None:
+        if of == name or (whole := _verified(table, of, name)) is None:
             continue
         if _is_amount(part, name) and part.kind(of) == "category":
             first[digest] = name
@@ -51,9 +55,10 @@ def copies(table: Table, names: list[str], part: Table, sampled: bool = False) -
         else:
             copied[name] = whole
     left = [name for name in codes if name not in copied][:MOST_COMPARED]
-    copied |= {name: near for name, of in _near(part, left) if (near := _counted(table, of, name, sampled))}
-    numbers = [name for name in names if name not in copied and part.kind(name) in ("number", "date")]
-    return copied | _cut(table, [name for name in left if name not in copied], numbers[:MOST_COMPARED], part, sampled)
+    copied |= {name: near for name, of in _near(part, left) if (near := _counted(table, of, name))}
+    numbers = [name for name in names if name not in copied and part.kind(name) in ("number", "date")
+               and not is_id_of_several(name)]  # fmt: skip
+    return copied | _cut(table, [name for name in left if name not in copied], numbers[:MOST_COMPARED], part)
 
 
 def _is_amount(table: Table, name: str) -> bool:
@@ -81,7 +86,7 @@ def _values(table: Table, name: str) -> np.ndarray:
     return np.array([*names, None], object)[codes]
 
 
-def _verified(table: Table, of: str, name: str, sampled: bool) -> Finding | None:
+def _verified(table: Table, of: str, name: str) -> Finding | None:
     """Return that one column copies another in every row of the table; None if it does not, or if both are numbers of
     another order, such as the two coordinates of a place."""
     first, second = (_codes(table, one) for one in (of, name))
@@ -89,9 +94,18 @@ def _verified(table: Table, of: str, name: str, sampled: bool) -> Finding | None
         return None
     one, other = _values(table, of), _values(table, name)
     n, relabelled = len(one), not _equal(one, other).all()
+    if relabelled and _unusual_repeats(first) < FEWEST_UNUSUAL:
+        return None
     if relabelled and one.dtype == other.dtype == np.float64 and _is_amount(table, of) and not _in_order(one, other):
         return None
-    return Finding("copy", name, rows=n, n=n, of=of, relabelled=relabelled, sampled=sampled)
+    return Finding("copy", name, rows=n, n=n, of=of, relabelled=relabelled)
+
+
+def _unusual_repeats(codes: Ints) -> int:
+    """Return the rows whose value has been seen before, of those that do not have the most frequent value: where two
+    columns are nearly always missing, or 0, the others may go together by chance."""
+    rows = np.bincount(codes)
+    return int(codes.size - rows.max() - (rows.size - 1))
 
 
 def _in_order(one: Floats, other: Floats) -> bool:
@@ -101,14 +115,14 @@ def _in_order(one: Floats, other: Floats) -> bool:
     return bool((steps >= 0).all() or (steps <= 0).all())
 
 
-def _counted(table: Table, of: str, name: str, sampled: bool) -> Finding | None:
+def _counted(table: Table, of: str, name: str) -> Finding | None:
     """Return that a column is nearly a copy of another, with its rows in the whole table; None where it is not."""
     n, same = len(table), int(_equal(_values(table, of), _values(table, name)).sum())
     near = n - same <= 2 * (1 - NEARLY) * n
-    return Finding("copy", name, rows=same, n=n, of=of, sampled=sampled) if near else None
+    return Finding("copy", name, rows=same, n=n, of=of) if near else None
 
 
-def _cut(table: Table, names: list[str], numbers: list[str], part: Table, sampled: bool) -> dict[str, Finding]:
+def _cut(table: Table, names: list[str], numbers: list[str], part: Table) -> dict[str, Finding]:
     """Return the columns that are a number cut into classes."""
     cuts: dict[str, Finding] = {}
     ordered = {of: (order, values[order]) for of in numbers
@@ -124,7 +138,7 @@ def _cut(table: Table, names: list[str], numbers: list[str], part: Table, sample
             numbers_of = _values(table, of)
             by_value = np.argsort(numbers_of, kind="stable")
             if in_runs(whole[by_value], numbers_of[by_value], len(classes)):
-                cuts[name] = Finding("cut", name, n=len(table), distinct=len(classes), of=of, sampled=sampled)
+                cuts[name] = Finding("cut", name, n=len(table), distinct=len(classes), of=of)
                 break
     return cuts
 

@@ -82,18 +82,20 @@ def examine(of: pd.DataFrame | Table, rows: int | None = None) -> list[ColumnRep
     rows : rows of the whole table, if the frame is a sample of it."""
     table = as_table(of)
     reports = [_examine(table, name, rows or len(table)) for name in table.names]
-    reports = _with_copies(table, reports, bool(rows and rows > len(table)))
+    reports = _with_copies(table, reports)
+    if rows and rows > len(table):
+        reports = [replace(r, findings=tuple(replace(f, sampled=True) for f in r.findings)) for r in reports]
     task = find_task(table.frame, [r.name for r in reports if r.kind == "category" and r.role == "feature"])
     said = "decides which other columns are filled: rows of one value are a task of their own"
     return [replace(r, role="task", findings=(*r.findings, Finding("task", r.name, said=said))) if r.name == task else r
             for r in reports]  # fmt: skip
 
 
-def _with_copies(table: Table, reports: list[ColumnReport], sampled: bool) -> list[ColumnReport]:
+def _with_copies(table: Table, reports: list[ColumnReport]) -> list[ColumnReport]:
     """Return the reports with what is said of copies; those that add nothing to the other column are left out."""
     part = table if len(table) <= SAMPLE_ROWS else Table(table.frame.sample(SAMPLE_ROWS, random_state=0))
     names = [r.name for r in reports if r.kind is not None and r.role == "feature"]
-    copied = copies(table, names, part, sampled)
+    copied = copies(table, names, part)
     return [replace(r, role="leave out" if copy.cure else r.role, findings=(*r.findings, copy))
             if (copy := copied.get(r.name)) else r for r in reports]  # fmt: skip
 
@@ -162,45 +164,45 @@ def _is_partly(finding: Finding) -> bool:
 
 def _findings(series: pd.Series, kind: Kind, distinct: int, rows: int) -> Iterator[Finding]:
     """Yield what is said of a column alone. rows : of the whole table."""
-    column, n, sampled = str(series.name), len(series), rows > len(series)
+    column, n = str(series.name), len(series)
     filled = int(series.notna().sum())
     if not filled:
-        yield Finding("empty", column, n=n, sampled=sampled)
+        yield Finding("empty", column, n=n)
         return
     if distinct == 1:
-        yield Finding("constant", column, rows=filled, n=n, sampled=sampled)
+        yield Finding("constant", column, rows=filled, n=n)
     elif 2 * filled < n:
-        yield Finding("sparse", column, rows=filled, n=n, sampled=sampled)
+        yield Finding("sparse", column, rows=filled, n=n)
     numbers = read_numbers(series) if kind == "number" else None
     named = _named(series, kind, numbers, distinct, rows / n)
     if named:
-        yield Finding(named, column, n=filled, distinct=distinct, sampled=sampled)
+        yield Finding(named, column, n=filled, distinct=distinct)
     elif kind == "category" and distinct > MANY_LEVELS:
-        yield Finding("pooled", column, distinct=distinct, sampled=sampled)
+        yield Finding("pooled", column, distinct=distinct)
     if numbers is not None and np.nanmax(np.abs(numbers)) > LARGEST_WHOLE:
         yield Finding("large", column)
     if named in ("id", "group"):
         return
     if numbers is not None:
-        special = _of_numbers(column, numbers, distinct, sampled)
+        special = _of_numbers(column, numbers, distinct)
         yield from special
         if not special and named is None:
-            yield from codes_in_numbers(series, sampled)
+            yield from codes_in_numbers(series)
     elif kind == "category":
-        yield from codes_in_texts(series, sampled)
+        yield from codes_in_texts(series)
     elif kind == "date":
-        yield from open_ends(series, sampled)
+        yield from open_ends(series)
     if LATER.fullmatch(column) and distinct > 1:
         yield Finding("later", column, said=LATER_WORDS)
 
 
-def _of_numbers(column: str, numbers: Floats, distinct: int, sampled: bool) -> list[Finding]:
+def _of_numbers(column: str, numbers: Floats, distinct: int) -> list[Finding]:
     """Return that numbers are yes or no, or days, where they are."""
     values = np.unique(numbers[np.isfinite(numbers)])
     if distinct == 2 and values.tolist() == [0.0, 1.0]:
-        return [Finding("yes or no", column, sampled=sampled)]
+        return [Finding("yes or no", column)]
     if distinct >= FEWEST_DAYS and _are_days(values):
-        return [Finding("days", column, values=(level_name(float(values[0])),), sampled=sampled)]
+        return [Finding("days", column, values=(level_name(float(values[0])),))]
     return []
 
 

@@ -242,6 +242,8 @@ def _strength(series: pd.Series, kind: Kind, outcome: Outcome) -> Leak | None:
     if varied.sum() < FEWEST_ROWS or np.ptp(x[varied]) == 0 or np.ptp(y[varied]) == 0:
         return None
     ranks = abs(float(spearmanr(x[varied], y[varied]).statistic))
+    if ranks > LEAK_CORRELATION and outcome.event is None:  # its logarithm, or another form of it
+        return replace(leak, strength=ranks, measure="rank correlation")
     where = f" where {outcome.name} is not {outcome.usual}" if outcome.usual else ""
     measure = f"rank correlation{where}"
     return replace(leak, kind="strong", strength=ranks, measure=measure) if ranks > STRONG_RANKS else None

@@ -14,7 +14,10 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-ASKED: Final = _words("y target label labels class outcome outcomes response responses dependent depvar")
+ASKED: Final = _words(
+    "y target label labels class outcome outcomes response responses dependent depvar resp dv out yvar truth "
+    "groundtruth ziel zielvariable cible objetivo obiettivo alvo klasse classe clase"
+)
 """What modellers call the column to predict."""
 
 FATES: Final = _words(
@@ -27,7 +30,15 @@ FATES: Final = _words(
     "intention event censored cens diagnosis malignant infected positive result results hired promoted left quit "
     "closed call callback smoker disorder satisfied satisfaction support agree kündigung kuendigung gekündigt "
     "storniert storno ausfall ausgefallen résilié resilie défaut impayé baja abandono impago morosidad abbandono "
-    "inadimplente cancelamento opzegging"
+    "inadimplente cancelamento opzegging killed case affected cancer tumor tumour stroke diabetes diabetic "
+    "infection infarction asthma wheeze seizure pregnant pregnancy premature preterm premie lowbirthweight "
+    "complication complications bleeding discharged hospitalized hospitalised presence present pres absence noyes "
+    "yesno occurrence occurred injury injured damage damaged broken fault faulty defective anomaly outlier spam "
+    "ham phishing malware attack intrusion bankrupt bankruptcy insolvent repaid prepaid graduate graduated "
+    "graduation dropout reoffend reoffended recid rearrest rearrested complaint complaints refund refunded ruling "
+    "guilty acquitted granted selected elected reelected partic bmprison incarcerated effect prognosis cured "
+    "abgeschlossen überlebt gestorben verstorben krank betrug decede décédé fraude fallecido murio enfermo muerte "
+    "morte malato óbito overleden"
 )
 """What happened in the end, or was chosen."""
 
@@ -36,19 +47,26 @@ AMOUNTS: Final = _words(
     "spend spent spending expend expenditure expenditures amount cost costs profit profits yield demand "
     "consumption ridership traffic passengers production strength score scores gpa mpg rent rental fare bid "
     "premium charges losses loss severity claim claims nclaims claimnb frequency freq visits deaths fatalities "
-    "casualties incidents accidents crimes births cases seizures defects absences absent affairs los conc "
-    "concentration kwh emission emissions salesprice saleprice medv tip biomass speed tppd tpbi unemployment "
-    "employment gdp gnp productivity delay preis umsatz absatz gehalt lohn kosten schaden schäden schaeden "
-    "schadenzahl verbrauch betrag anzahl prix salaire ventes montant coût cout sinistre sinistres nombre precio "
-    "ventas salario coste costo importe monto prezzo vendite stipendio preço preco vendas custo valor sinistro "
-    "prijs omzet loon"
+    "casualties incidents accidents crimes births cases seizures defects absences absent affairs los kwh emission "
+    "emissions salesprice saleprice medv tip biomass speed tppd tpbi unemployment employment gdp gnp productivity "
+    "delay preis umsatz absatz gehalt lohn kosten schaden schäden schaeden schadenzahl verbrauch betrag anzahl "
+    "prix salaire ventes montant coût cout sinistre sinistres nombre precio ventas salario coste costo importe "
+    "monto prezzo vendite stipendio preço preco vendas custo valor sinistro prijs omzet loon sat act exam "
+    "testscore scr ach math maths reading read points calories trips arrivals departures bookings reservations "
+    "downloads views likes shares retweets stars lifeexp lifeexpectancy prevalence incidence co2 nox no2 so2 pm "
+    "pm2 pm10 ozone aqi hardness toughness viscosity throughput latency runtime subs subscriptions citations "
+    "cites patents articles arrests narr convictions investment invest inv attendance votes voteshare uptake "
+    "germinated survivors eggs offspring abundance richness diversity vis lw lnw logw bodyfat sleep vocabulary "
+    "killed goals wins runs gallons energieverbrauch einkommen revenu ingreso ingresos reddito renda rendimento "
+    "ertrag noten note"
 )
 """What is measured or counted in the end."""
 
 MEASURES: Final = _words(
     "value values rate ratio count counts size weight wt height length volume growth logsize density duration "
-    "time tte status output current rating happiness depression energy load grade level return returns net share "
-    "percent number quantity stay days profit points test read math reading"
+    "time tte status output current rating happiness depression energy load grade level return returns share "
+    "percent number quantity stay profit points test read math reading conc concentration protein iq fat wgt hgt "
+    "mass temp temperature activity area intensity intensities"
 )
 """What may be measured in the end, or be known before."""
 
@@ -64,9 +82,23 @@ GIVEN: Final = _words(
     "religious language party population pop ht bmi vehicle car brand model make fuel power engine cyl cylinders "
     "income hours capital labor taxes tax pweight dweight fweight aweight anweight pspwght fnlwgt alter "
     "geschlecht jahr monat tag datum bundesland ort plz beruf sexe âge annee année mois jour ville région pays "
-    "edad sexo año mes día ciudad provincia país età sesso anno mese città idade ano mês cidade leeftijd geslacht"
+    "edad sexo año mes día ciudad provincia país età sesso anno mese città idade ano mês cidade leeftijd geslacht "
+    "minute minutes second seconds stratum strata batch lot plot rep replicate replication run session trial "
+    "phase instar diet manufacturer carrier airline origin dest destination depth elevation altitude slope aspect "
+    "northing easting xmin xmax ymin ymax lunch minority minrty ses nsibs insurance privins medicaid enrol enroll "
+    "enrollment enrolled department dept faculty marketing channel notes comment comments remarks description "
+    "title opponent league division team home away browser device platform source medium referrer species genus "
+    "taxs ppi cpi interest unit units lstat momeduc fatheduc motheduc smsa metro citizen immigrant foreign native "
+    "veteran disability widowed separated cohab urbanicity rooms bedrooms bathrooms floor floors sqft garage "
+    "familienstand filiale kanal produkt hersteller marke modell profession marque modele sucursal canal producto "
+    "marca modelo filial produto vestiging kanaal product products sku store stores branch currency"
 )
 """What is known of a row from the start: who, where and when."""
+
+KINDS: Final = _words(
+    "type kind group category species variety breed cultivar genotype art sorte espèce especie specie soort"
+)
+"""What things are told apart by."""
 
 FATE_LEVELS: Final = _words(
     "renew drop churn churned stayed left won lost good bad pass passed fail failed alive dead died survived "
@@ -108,7 +140,7 @@ OUTCOMES: Final = _words(
 )
 """What a test is to move."""
 
-BEFORE: Final = _words("before past prior previous pre earlier historic history baseline base")
+BEFORE: Final = _words("before past prior previous pre earlier historic history baseline base pret pretest last")
 """What a column is called that was known before, whatever else it is called."""
 
 EXPOSURES: Final = _words(
@@ -123,7 +155,10 @@ MAYBE_EXPOSURES: Final = _words(
 )
 """What counts may be divided by."""
 
-IDS: Final = _words("id ids uuid guid key ident identifier idno idnr idcode")
+IDS: Final = _words(
+    "id ids uuid guid key ident identifier idno idnr idcode cusip isin gvkey permno ticker symbol lei ein ssn "
+    "iban vin imei ean upc isbn asin orcid iso iso2c iso3c iso2 iso3 obsno patno"
+)
 """Words for what names a row or a thing, wherever they stand in a name."""
 
 NUMBERED: Final = _words("nr no number num rownames rowname rownum row index obs case record rank seq serial")
@@ -141,7 +176,11 @@ COUNTED: Final = _words("n num number count size income age type kind mean share
 ENDING: Final = re.compile(r"[a-z]{1,6}id|[a-z]{1,4}code?")
 NO_IDS: Final = _words(
     "paid said avid acid amid arid void rigid solid fluid humid valid rapid grid bid kid lid aid covid liquid "
-    "unpaid code decode encode"
+    "unpaid code decode encode lipid thyroid steroid opioid hybrid orchid pyramid squid rabid vivid timid turbid "
+    "frigid livid lucid morbid stupid tepid candid colloid diploid haploid plasmid typhoid mastoid keloid "
+    "asteroid tabloid centroid geoid fibroid sarcoid amyloid myeloid mermaid braid raid maid laid afraid druid "
+    "david madrid mid rid skid slid medicaid avoid steroids prepaid repaid outbid splendid hominid bifid tabid "
+    "acarid aphid lapid barcode episode"
 )
 """Words that end as IDs do."""
 
@@ -149,18 +188,30 @@ PLACES: Final = _words("zip zipcode postcode postal plz cp puma fips statefip st
 CODES: Final = _words("code codes cd sic naics icd soc")
 """Places and kinds that are written as numbers."""
 
+ORDERED: Final = _words(
+    "rating ratings grade grades level levels score scores rank ranks class stage severity priority scale degree "
+    "quality satisfaction likert stars risk tier"
+)
+"""What has an order, also where it is written as codes."""
+
 NEVER_ZERO: Final = _words(
     "age alter âge edad età idade height weight bmi glucose bloodpressure pressure bp pulse year insulin cholesterol"
 )
 """Quantities that are not 0 in anybody."""
 
+AFTER: Final = _words("post posttest after final followup endline endpoint nach après despues después dopo depois")
+"""What is measured once more in the end."""
+
 AGES: Final = _words("age alter âge edad età idade leeftijd")
 
 ENDINGS: Final = _words(
     "tppd tpbi wage wages price prices vote salary cost costs earn earnings sales score spend deaths claims "
-    "visits educ age weights"
+    "visits educ age weights gpa exam ach mpg cancer killed vis affairs income wt yield rate"
 )
-NO_ENDINGS: Final = _words("mileage average damage coverage usage voltage storage image stage package language engage")
+NO_ENDINGS: Final = _words(
+    "mileage average damage coverage usage voltage storage image stage package language engage skilled unskilled "
+    "separate moderate generate operate accurate each beach reach coach teach peach approach"
+)
 LONGEST_START: Final = 4
 """Words that others end in, to be read as them; words that only seem to; and most letters before such an ending."""
 
@@ -186,7 +237,8 @@ def shares_word(name: str, known: frozenset[str]) -> str:
     whole = "".join(parts)
     if whole in known:
         return whole
-    exact = next((part for part in reversed(parts) if part in known), "")
+    alone = all(part.isdigit() for part in parts[1:])  # y and y2 are the target, and birth_y is a year
+    exact = next((part for part in reversed(parts) if part in known and (len(part) > 1 or alone)), "")
     return exact or next((end for part in (*reversed(parts), whole) if (end := _ending(part)) in known), "")
 
 
@@ -210,7 +262,8 @@ def is_id_of_several(name: str) -> bool:
 
 def is_code(name: str) -> bool:
     """Return whether a column is called like codes without an order."""
-    return bool(set(words_in(name)) & (PLACES | CODES | IDS)) or _is_called_id(name)
+    words = set(words_in(name))
+    return not words & ORDERED and (bool(words & (PLACES | CODES | IDS)) or _is_called_id(name))
 
 
 def _is_called_id(name: str) -> bool:

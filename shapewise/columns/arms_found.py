@@ -15,7 +15,7 @@ from gamcore.data.table import Table
 from gamcore.types import Ints
 from shapewise.columns.guesses import Guess
 from shapewise.ingest.doctor import ColumnReport
-from shapewise.ingest.name_words import ARMS, CONTROLS, MAYBE_ARMS, OUTCOMES, shares_word, words_in, words_of
+from shapewise.ingest.name_words import ARMS, CONTROLS, GIVEN, MAYBE_ARMS, OUTCOMES, shares_word, words_in, words_of
 
 MOST_LEVELS: Final = 12
 MOST_ROWS: Final = 20_000
@@ -25,6 +25,12 @@ EQUAL: Final = 0.8
 UNEQUAL: Final = 0.2
 FEWEST_TESTED: Final = 3
 """Other columns that a column must be independent of, to look drawn by lot."""
+
+GIVEN_FIRST: Final = 1.0
+"""What is taken off the score of a column that says who or where a row is."""
+
+ALONE: Final = 0.5
+"""What is added where there are too few other columns to test: a short table may be that of a plan."""
 
 CHANCE: Final = 0.05
 SURE: Final = 3.5
@@ -54,7 +60,9 @@ def _guess(table: Table, report: ColumnReport, reports: Sequence[ColumnReport]) 
     elif word := shares_word(report.name, MAYBE_ARMS):
         score += 1.5
         reasons.append(f"{word} may be what a test is split by")
-    if words_in(report.name) == (word,):
+    elif word := shares_word(report.name, GIVEN):
+        score -= GIVEN_FIRST  # who or where a row is was seldom drawn by lot
+    if words_in(report.name) == (word,) and score > 0:
         score += 0.5
     if report.kind == "category" and (control := control_among(levels)):
         score += 1.5
@@ -65,14 +73,18 @@ def _guess(table: Table, report: ColumnReport, reports: Sequence[ColumnReport]) 
         reasons.append(f"its {len(levels)} parts are nearly equal")
     elif balance < UNEQUAL:
         score -= 1.0
-    if report.has("cut") or report.has("copy"):
-        return None
-    if score >= 1.0:
+    says_it = shares_word(report.name, ARMS) or shares_word(report.name, MAYBE_ARMS) in words_in(report.name)[-1:]
+    if report.has("cut") or report.has(
+        "copy"
+    ):  # who has crossed a line got something; classes of an amount are no arms
+        is_line = says_it and len(levels) == 2
+        return Guess("arm", report.name, ASKED, " and ".join(reasons[:3])) if is_line else None
+    if score + ALONE >= 1.0:
         drawn = _is_drawn(table, report, codes, reports)
-        score += {True: 1.5, False: -1.0, None: 0.0}[drawn]
+        score += {True: 1.5, False: -1.0, None: ALONE}[drawn]
         if drawn:
             reasons.append("the other columns do not differ between them")
-    if shares_word(report.name, ARMS) or words_in(report.name)[-1:] == (word,):
+    if says_it:
         score = max(score, ASKED)  # a name that says it is worth a question, however the parts came about
     return Guess("arm", report.name, score, " and ".join(reasons[:3]), score >= SURE) if score >= ASKED else None
 

@@ -99,7 +99,7 @@ def roles_of(
             questions.append(Question(role, tuple(guesses[:MOST_ANSWERS])))
 
     free = [r for r in reports if r.name not in own]
-    settle("arm", arms_found.likely(table, [r for r in free if given[r.name] == "feature"]))
+    settle("arm", arms_found.likely(table, [r for r in free if given[r.name] == "feature" or _is_copy(r)]))
     usable = [r for r in free if r.kind not in (None, "date") and r.distinct > 1 and r.name not in computed
               and not r.has("days") and (given[r.name] in ("feature", "task") or _is_copy(r))]  # fmt: skip
     targets = targets_found.likely(table, reports, usable, name)

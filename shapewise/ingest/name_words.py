@@ -38,7 +38,9 @@ FATES: Final = _words(
     "graduation dropout reoffend reoffended recid rearrest rearrested complaint complaints refund refunded ruling "
     "guilty acquitted granted selected elected reelected partic bmprison incarcerated effect prognosis cured "
     "abgeschlossen überlebt gestorben verstorben krank betrug decede décédé fraude fallecido murio enfermo muerte "
-    "morte malato óbito overleden"
+    "morte malato óbito overleden correct volunteer volunteered donate donated donor relapsed exacerbation "
+    "readmit noshow signedup unsubscribed upsell lead reordered toxic toxicity mutagenic spoiled rejected "
+    "resigned fired"
 )
 """What happened in the end, or was chosen."""
 
@@ -58,15 +60,19 @@ AMOUNTS: Final = _words(
     "cites patents articles arrests narr convictions investment invest inv attendance votes voteshare uptake "
     "germinated survivors eggs offspring abundance richness diversity vis lw lnw logw bodyfat sleep vocabulary "
     "killed goals wins runs gallons energieverbrauch einkommen revenu ingreso ingresos reddito renda rendimento "
-    "ertrag noten note"
+    "ertrag noten note output fatal probability prob ampl amplitude prize payout winnings reward angle viral vl "
+    "errors mistakes rt reaction accuracy absorbance solubility logp efficiency conductivity thickness roughness "
+    "rul downtime scrap leads signups registrations orders ltv clv nps csat tickets absenteeism overtime "
+    "valuation rainfall volatility lesions relapses exacerbations qol pain wellbeing stress anxiety milk "
+    "mortality generation"
 )
 """What is measured or counted in the end."""
 
 MEASURES: Final = _words(
     "value values rate ratio count counts size weight wt height length volume growth logsize density duration "
-    "time tte status output current rating happiness depression energy load grade level return returns share "
-    "percent number quantity stay profit points test read math reading conc concentration protein iq fat wgt hgt "
-    "mass temp temperature activity area intensity intensities"
+    "time tte status current rating happiness depression energy load grade level return returns share percent "
+    "number quantity stay profit points test read math reading conc concentration protein iq fat wgt hgt mass "
+    "activity area intensity intensities sum total overall index composite mean average"
 )
 """What may be measured in the end, or be known before."""
 
@@ -91,7 +97,8 @@ GIVEN: Final = _words(
     "taxs ppi cpi interest unit units lstat momeduc fatheduc motheduc smsa metro citizen immigrant foreign native "
     "veteran disability widowed separated cohab urbanicity rooms bedrooms bathrooms floor floors sqft garage "
     "familienstand filiale kanal produkt hersteller marke modell profession marque modele sucursal canal producto "
-    "marca modelo filial produto vestiging kanaal product products sku store stores branch currency"
+    "marca modelo filial produto vestiging kanaal product products sku store stores branch currency temperature "
+    "temp"
 )
 """What is known of a row from the start: who, where and when."""
 
@@ -123,7 +130,9 @@ ARMS: Final = _words(
 MAYBE_ARMS: Final = _words(
     "group segment cell test grant program programme training train dose drug placebo offer exposed assigned "
     "fertilizer participation enroll enrolled diet question policy incentive coupon email mailing promo message "
-    "treatmentgroup control"
+    "treatmentgroup control task plan card recipe method procedure scenario vignette priming prime framing "
+    "stimulus therapy regimen vaccine vaccinated supplement workshop reminder nudge letter fert fertiliser "
+    "spacing manip manipulation bedingung dünger"
 )
 
 CONTROLS: Final = frozenset({
@@ -169,6 +178,13 @@ PEOPLE: Final = _words(
     "household family student pupil couple animal rat tree litter twin kunde kundennr patientin cliente paciente"
 )
 """Whom or what several rows may be of."""
+
+THINGS: Final = _words(
+    "school hospital clinic practice firm company plant store shop branch county district town village municipality "
+    "station site plot field farm ship machine device sensor policy contract account order invoice ticket house "
+    "schule klinik firma filiale vertrag école entreprise magasin escuela empresa tienda scuola azienda"
+)
+"""What is numbered by a column in which each row has a number of its own."""
 
 COUNTED: Final = _words("n num number count size income age type kind mean share")
 """Words that make a number of people an amount: `household_size`."""
@@ -251,7 +267,7 @@ def _ending(word: str) -> str:
 def is_id(name: str) -> bool:
     """Return whether a column is called like an ID, of rows or of something else."""
     words = words_in(name)
-    return bool(words) and (is_id_of_several(name) or bool({words[-1], "".join(words)} & NUMBERED))
+    return bool(words) and (is_id_of_several(name) or bool({words[-1], "".join(words)} & (NUMBERED | THINGS)))
 
 
 def is_id_of_several(name: str) -> bool:

@@ -145,8 +145,9 @@ def is_sum(leak, frame):
 
 
 def strength(leak, both, positive):
-    """AUC by all pairs, or a correlation of values or of ranks, of numbers."""
-    known = [(a, b) for a, b in both if a is not None]
+    """AUC by all pairs, or a correlation of values or of ranks, of numbers; for texts, missing is a level."""
+    is_text = any(isinstance(a, str) for a, _ in both)
+    known = [("" if a is None else a, b) for a, b in both if is_text or a is not None]
     if leak.measure.startswith("rank") and " not " in leak.measure:
         known = [(a, b) for a, b in known if not same(b, leak.measure.split(" not ")[1])]
     x, y = pd.Series([a for a, _ in known]), pd.Series([b for _, b in known])

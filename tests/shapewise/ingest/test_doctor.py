@@ -106,3 +106,38 @@ def test_the_likely_target_is_never_an_id_a_constant_or_a_date():
     assert first(table[["id", "date", "constant"]]) is None
     churned = table.rename(columns={"copy": "has_churned"})
     assert first(churned[["has_churned", "fine", "level"]]) == "has_churned"
+
+
+@pytest.mark.parametrize(("levels", "coded"), [
+    (["AL", "ND", "TX", "OH", "NY"], ()), (["DE", "FR", "NA", "US"], ()), (["high", "low", "ND"], ("ND",)),
+    (["AL", "TX", "OH", "NY", "?"], ("?",)), (["Yes", "No", "n/a"], ("n/a",)), (["1-2", "3-4", "NA"], ("NA",)),
+])  # fmt: skip
+def test_marks_that_are_written_as_the_other_levels_are_levels(levels, coded):
+    frame = pd.DataFrame({"code": levels * 30})
+    said = [finding.values for finding in examine(frame)[0].findings if finding.kind == "missing code"]
+    assert said == ([coded] if coded else [])
+
+
+@pytest.mark.parametrize("name", ["lipid", "thyroid", "steroid", "hybrid", "medicaid", "orchid", "paid", "opioid"])
+def test_words_that_end_like_ids_are_none(name):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.integers(100, 160, 400)})
+    assert examine(frame)[0].role == "feature"
+    assert not examine(frame)[0].as_levels
+
+
+@pytest.mark.parametrize(("name", "as_levels"), [
+    ("rating", False), ("satisfaction_code", False), ("grade_id", False), ("severity_cd", False), ("region_code", True),
+    ("admission_type_id", True), ("naics", True), ("children", False),
+])  # fmt: skip
+def test_codes_with_an_order_stay_numbers(name, as_levels):
+    frame = pd.DataFrame({name: np.random.default_rng(0).integers(1, 6, 400)})
+    assert examine(frame)[0].as_levels == as_levels
+
+
+@pytest.mark.parametrize("name", ["School", "plot", "store", "contract"])
+def test_things_are_ids_where_each_row_has_its_own(name):
+    rng = np.random.default_rng(0)
+    own = pd.DataFrame({name: rng.choice(90_000, 300, replace=False)})
+    assert examine(own)[0].role == "id"
+    assert examine(own.rename(columns={name: "income"}))[0].role == "feature"

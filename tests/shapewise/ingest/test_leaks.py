@@ -115,6 +115,29 @@ def test_rare_events_are_no_near_copies():
     assert not known(pd.DataFrame((rng.random((5_000, 6)) < 0.002).astype(int), columns=list("abcdef")))
 
 
+def test_columns_that_are_nearly_always_missing_are_no_copies_by_chance():
+    weeks = pd.DataFrame({"k": np.arange(300) % 7, "w1": np.nan, "w2": np.nan})
+    weeks.loc[:7, "w1"] = [1, 2, 3, 4, 5, 6, 7, 8]
+    weeks.loc[:7, "w2"] = [9, 12, 13, 14, 15, 16, 17, 18]
+    assert not any(r.has("copy") for r in examine(weeks))
+    often = weeks.assign(w1=weeks["k"], w2=weeks["k"] * 10)
+    assert [r.name for r in examine(often) if r.has("copy")] == ["w1", "w2"]
+
+
+def test_what_is_said_of_each_animal_is_no_number_of_it_in_classes():
+    frame = pd.DataFrame({"rat_id": np.repeat(np.arange(16), 20), "diet": np.repeat([1, 1, 2, 3], 80)})
+    frame["weight"] = np.random.default_rng(0).normal(size=320)
+    assert not any(r.has("cut") for r in examine(frame))
+
+
+def test_another_form_of_the_target_reveals_it():
+    wage = np.random.default_rng(0).lognormal(2, 1, 600).round(2)
+    frame = pd.DataFrame({"wage": wage, "lwage": np.log(wage), "tenth": wage + np.random.default_rng(1).gamma(1, 9, 600)})
+    found = leaks(frame, "wage", None, ["lwage", "tenth"])
+    assert found["lwage"].sure
+    assert "tenth" not in found
+
+
 def test_missing_cells_are_part_of_a_copy():
     rng = np.random.default_rng(0)
     a = pd.Series(rng.integers(0, 5, 900).astype(float)).mask(rng.random(900) < 0.3)

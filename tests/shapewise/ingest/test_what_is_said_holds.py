@@ -50,6 +50,7 @@ def a_column(rng, n, kind, others):
         "bytes": lambda: pd.Series([b"x", b"y"] * (n // 2) + [b"z"] * (n % 2), dtype=object),
         "categorical": lambda: pd.Categorical(rng.choice(["a", "b"], n), ["b", "a", "gone"]),
         "boolean": lambda: pd.array(rng.choice([True, False, None], n), "boolean"),
+        "step": lambda: np.where(number > 1, rng.choice(["filed", "sent"], n), None).astype(object),
         "mixed": lambda: pd.Series([1, "a"] * (n // 2) + [2] * (n % 2), dtype=object),
         "durations": lambda: pd.to_timedelta(rng.integers(0, 9, n), "D"), "sum": lambda: 2 * number + 1,
     }[kind]()  # fmt: skip
@@ -59,7 +60,7 @@ KINDS = (
     "number", "count", "zeros", "coded", "below", "age", "likert", "marks", "text", "copy", "nearly", "classes",
     "names", "zero one", "event", "later", "row", "client_id", "zip", "label", "day", "date", "open end", "first day",
     "constant", "gaps", "gone", "nested", "none", "infinite", "huge", "decimal", "bytes", "categorical", "boolean",
-    "mixed", "durations", "sum",
+    "mixed", "durations", "sum", "step",
 )  # fmt: skip
 
 

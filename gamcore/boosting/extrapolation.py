@@ -67,18 +67,18 @@ class Extrapolation:
     """Takes the movements of a stage of rounds further."""
 
     def __init__(self, state: Movable) -> None:
-        self._state = state
+        self._state, self._is_movable = state, state.is_movable
         self._past: deque[Floats] = deque(maxlen=MOVEMENTS + 1)
 
     def rounds_left(self) -> int:
         """Return the rounds until the next call that does something."""
         done = self._state.done
-        return max(FIRST - EVERY * MOVEMENTS - done, EVERY - done % EVERY) if self._state.is_movable else NEVER
+        return max(FIRST - EVERY * MOVEMENTS - done, EVERY - done % EVERY) if self._is_movable else NEVER
 
     def __call__(self) -> None:
         """Note where the curves are, and move them if that lowers the validation loss."""
         state = self._state
-        if not state.is_movable or state.done % EVERY or state.done < FIRST - EVERY * MOVEMENTS:
+        if not self._is_movable or state.done % EVERY or state.done < FIRST - EVERY * MOVEMENTS:
             return
         here = state.fit.curves.copy()
         self._past.append(here)

@@ -30,6 +30,7 @@ from shapewise.ingest.name_words import (
     LAGGED,
     MAYBE_ARMS,
     MEASURES,
+    by_lower_case,
     changed_from,
     earlier_of,
     in_years,
@@ -138,13 +139,14 @@ def evidence(
     shown : what the rows show of each. name : of the table.
     """
     names = [r.name for r in reports]
+    columns = by_lower_case(names)
     words = Counter(word for column in names for word in set(words_in(column)))
     years = in_years(names)
     latest = {stem: max(year for other, (same, year) in years.items() if same == stem) for stem, _ in years.values()}
     titled = set(words_in(name))
     by_column: dict[str, dict[str, tuple[float, str]]] = {}
     for r in reports:
-        of = _named(r, names, words)
+        of = _named(r, columns, words)
         dummy = r.distinct == 2 and DUMMY.fullmatch(r.name) is not None
         if r.name in years and not dummy:
             stem, year = years[r.name]
@@ -169,8 +171,9 @@ def evidence(
     return by_column
 
 
-def _named(report: ColumnReport, names: Sequence[str], words: Counter[str]) -> dict[str, tuple[float, str]]:
-    """Return what the name of a column says. words : how many columns have each word: what many share says less."""
+def _named(report: ColumnReport, columns: Mapping[str, str], words: Counter[str]) -> dict[str, tuple[float, str]]:
+    """Return what the name of a column says. columns : all, `by_lower_case`. words : how many columns have each word:
+    what many share says less."""
     of: dict[str, tuple[float, str]] = {}
     for kind, known in (("asked", ASKED), ("fate", FATES), ("amount", AMOUNTS), ("given", GIVEN | NOT_AIMED_AT),
                         ("measure", MEASURES)):  # fmt: skip
@@ -185,12 +188,12 @@ def _named(report: ColumnReport, names: Sequence[str], words: Counter[str]) -> d
         of["ends"] = (1.0, ends[0])
     if report.has("levels"):
         of["given"] = (1.0, "")
-    if words_of(report.name) & BEFORE or LAGGED.fullmatch(report.name) or earlier_of(report.name, names):
+    if words_of(report.name) & BEFORE or LAGGED.fullmatch(report.name) or earlier_of(report.name, columns):
         of["before"] = (1.0, "")
     if (word := shares_word(report.name, AFTER)) and report.distinct > 2:
         of["after"] = (1.0, word)
-    if base := square_of(report.name, names):
+    if base := square_of(report.name, columns):
         of["square"] = (1.0, base)
-    elif base := changed_from(report.name, names):
+    elif base := changed_from(report.name, columns):
         of["changed"] = (1.0, base)
     return of

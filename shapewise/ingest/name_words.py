@@ -290,26 +290,31 @@ def _is_called_id(name: str) -> bool:
     return ends or bool({*words, "".join(words)} & IDS)
 
 
-def square_of(name: str, names: Collection[str]) -> str:
-    """Return the column that another is the square of, by their names; empty for none."""
-    return _base(name, names, [name.lower().removesuffix(end) for end in ("sq", "2", "^2", "_sq", "squared")])
+def by_lower_case(names: Collection[str]) -> Mapping[str, str]:
+    """Return columns by their names in lower case."""
+    return {name.lower(): name for name in names}
 
 
-def changed_from(name: str, names: Collection[str]) -> str:
-    """Return the column that another is the logarithm or the change of, by their names; empty for none."""
+def square_of(name: str, columns: Mapping[str, str]) -> str:
+    """Return the column that another is the square of, by their names; empty for none. columns : `by_lower_case`."""
+    return _base(name, columns, [name.lower().removesuffix(end) for end in ("sq", "2", "^2", "_sq", "squared")])
+
+
+def changed_from(name: str, columns: Mapping[str, str]) -> str:
+    """Return the column that another is the logarithm or the change of, as in `square_of`."""
     low = name.lower()
     starts = ("l", "ln", "log", "log_", "ln_", "z_", "d", "c", "cl", "g")
-    return _base(name, names, [low.removeprefix(start) for start in starts] + [low.removesuffix(".log")])
+    return _base(name, columns, [low.removeprefix(start) for start in starts] + [low.removesuffix(".log")])
 
 
-def earlier_of(name: str, names: Collection[str]) -> str:
-    """Return the column that another is an earlier value of, by their names; empty for none."""
-    return _base(name, names, [re.sub(r"(?:[_.]?lag\d*|_\d{1,2})$", "", name.lower())])
+def earlier_of(name: str, columns: Mapping[str, str]) -> str:
+    """Return the column that another is an earlier value of, as in `square_of`."""
+    return _base(name, columns, [re.sub(r"(?:[_.]?lag\d*|_\d{1,2})$", "", name.lower())])
 
 
-def _base(name: str, names: Collection[str], bases: list[str]) -> str:
-    folded = {one.lower(): one for one in names if one != name}
-    return next((folded[base] for base in bases if base != name.lower() and len(base) > 1 and base in folded), "")
+def _base(name: str, columns: Mapping[str, str], bases: list[str]) -> str:
+    own = name.lower()
+    return next((columns[base] for base in bases if base != own and len(base) > 1 and base in columns), "")
 
 
 def in_years(names: list[str]) -> Mapping[str, tuple[str, int]]:

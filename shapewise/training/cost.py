@@ -2,9 +2,9 @@
 
 A step has a fixed cost (combining groups, cutting lines) and a cost per row. A round is one step per feature plus the
 greedy steps. The number of rounds until early stopping is a guess from the tables in docs/benchmarks/presets.md, and
-depends on how much a table has to tell: on tables of under 10,000 rows, times were from a seventh to twelve times the guess.
-So less than `FEW_SECONDS` are not told apart, and once a refit has been timed, its seconds take the place of the guess:
-from a third to four times, there.
+depends on how much a table has to tell: on 70 tables of under 10,000 rows, times were from a seventh to twelve times
+the guess. So less than `FEW_SECONDS` are not told apart, and once a refit has been timed, its seconds take the place of
+the guess: times were from a third to four times those.
 """
 
 from __future__ import annotations

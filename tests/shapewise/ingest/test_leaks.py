@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from gamcore.data.table import as_table
 from shapewise.columns.roles import roles_of
 from shapewise.ingest.copies import copies
 from shapewise.ingest.doctor import examine
-from shapewise.ingest.leaks import leaks
+from shapewise.ingest.leaks import auc_of, leaks
 from tests.support.places import DATA
 from tests.support.refuting import holds, leak_holds
 
@@ -183,3 +184,11 @@ def test_a_number_may_have_no_number_among_its_features():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"colour": rng.choice(["red", "blue"], 300), "price": rng.normal(10, 2, 300)})
     assert not leaks(frame, "price", None, ["colour"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_how_well_a_column_ranks_is_the_auc_ties_and_all(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(200) < rng.integers(1, 199)).astype(float)
+    for x in (rng.normal(size=200) + y, rng.integers(0, 4, 200) - y, np.where(y == 1, 1e300, -1e300)):
+        assert auc_of(y, x) == pytest.approx(roc_auc_score(y, x), abs=1e-12)

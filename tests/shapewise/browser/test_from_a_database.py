@@ -68,11 +68,10 @@ def test_from_a_query_to_what_its_newer_rows_change(chromium, tmp_path):
 
             press(page, "Train on this table")
             page.wait_for_url("**/train?*")
+            page.get_by_text("Fast", exact=True).click()
             settle(page)
             page.get_by_role("button", name="Train", exact=True).click()
-            press(page, "Read the curves")
-            page.wait_for_url("**/shapes?*")
-            settle(page)
+            page.get_by_role("button", name="Read the curves").wait_for()
 
             database.run(MORE)
             page.goto(f"/data?table={space.tables.listed()[0].id}")

@@ -16,7 +16,7 @@ import shutil
 import stat
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numba
 import platformdirs
@@ -27,10 +27,18 @@ from gamcore import mixing
 log = logging.getLogger(__name__)
 
 
+SETTINGS: Final = (
+    "BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML", "DEBUGINFO_DEFAULT",
+    "ENABLE_PROFILING", "DEBUG_NRT",
+)  # fmt: skip
+"""Settings of numba that change the code of a kernel, but not the key under which numba caches it."""
+
+
 def _fingerprint(way: str) -> str:
-    """Return a hash of all compiled sources and of what compiles them, of the way, and of numba's and Python's
-    versions."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version} {way}".encode())
+    """Return a hash of all compiled sources and of what compiles them, of the way, of numba's settings, and of numba's
+    and Python's versions."""
+    settings = [f"{name}={getattr(numba.config, name, None)}" for name in SETTINGS]
+    digest = hashlib.sha256(" ".join([numba.__version__, sys.version, way, *settings]).encode())
     for path in [*sorted(Path(__file__).parent.glob("*.py")), Path(mixing.__file__)]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

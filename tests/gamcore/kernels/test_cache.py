@@ -8,8 +8,10 @@ import stat
 import subprocess
 import sys
 
+import numba
 import pytest
 
+from gamcore.kernels import cache
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.slow
@@ -23,8 +25,8 @@ print(total.tolist(), sum(histogram.combine.stats.cache_hits.values()))
 """
 
 
-def run(folder, place=ROOT):
-    env = {**os.environ, "GAMCORE_CACHE_DIR": str(folder), "PYTHONPATH": str(place)}
+def run(folder, place=ROOT, **settings):
+    env = {**os.environ, "GAMCORE_CACHE_DIR": str(folder), "PYTHONPATH": str(place), **settings}
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=env, cwd=place, check=False)
     assert done.returncode == 0, done.stderr
     assert "[3.0, 3.0, 3.0, 3.0]" in done.stdout
@@ -53,6 +55,24 @@ def test_another_environment_finds_what_one_has_compiled(compiled, tmp_path):
     """An app that is installed anew, or run by a tool that makes an environment each time, compiles nothing."""
     shutil.copytree(ROOT / "gamcore", tmp_path / "elsewhere" / "gamcore", ignore=shutil.ignore_patterns("__pycache__"))
     assert run(compiled, place=tmp_path / "elsewhere")[0] == 1
+
+
+def test_kernels_that_check_their_indices_are_kept_apart(compiled, tmp_path):
+    folder = shutil.copytree(compiled, tmp_path / "shared")
+    assert run(folder, NUMBA_BOUNDSCHECK="1")[0] == 0
+    assert run(folder, NUMBA_BOUNDSCHECK="1")[0] == 1
+    assert run(folder)[0] == 1
+
+
+@pytest.mark.parametrize("setting", cache.SETTINGS)
+def test_each_setting_that_changes_the_code_has_a_folder_of_its_own(setting, tmp_path, monkeypatch):
+    monkeypatch.setenv("GAMCORE_CACHE_DIR", str(tmp_path))
+    before = cache.cache_folder("parts")
+    monkeypatch.setattr(numba.config, setting, 2)  # none has this by default
+    assert cache.cache_folder("parts") != before
+    monkeypatch.undo()
+    monkeypatch.setenv("GAMCORE_CACHE_DIR", str(tmp_path))
+    assert cache.cache_folder("parts") == before
 
 
 @pytest.mark.parametrize(

@@ -38,17 +38,20 @@ class Member:
 
 def told_by(claims: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the id and name of a person from their sign-in claims; None if these do not identify them."""
-    known = {name: str(claims[name]).strip(" \t\r\n") for name in (*CLAIMS, "iss") if claims.get(name)}
+    known = {name: str(claims[name]).strip(" \t\r\n") for name in CLAIMS if claims.get(name)}
     name = next((known[claim] for claim in CLAIMS if claim in known), "")
-    if not name or not all(text.isprintable() and len(text) <= MOST_ID for text in known.values()):
+    issuer, subject = (claims.get(claim) or "" for claim in ("iss", "sub"))
+    if not name or not all(str(text).isprintable() and len(str(text)) <= MOST_ID for text in (*known.values(), issuer)):
         return None
-    if "sub" not in known:  # from a proxy, which may name anyone except the local user
+    if "sub" not in claims and "iss" not in claims:  # from a proxy, which may name anyone except the local user
         return None if records.folded(name) == LOCAL.id else (records.folded(name), name)
+    if not isinstance(issuer, str) or not isinstance(subject, str) or not subject.strip() or not subject.isprintable():
+        return None  # nobody in particular, whatever they are called
     if "email" not in known or not _is_verified(claims):
         # People choose such names themselves: the suffix makes them unique.
-        name = f"{name[:MOST_NAME]} [{known['sub'][:40]}]"
-    # A name may be reassigned to somebody else; issuer and subject may not.
-    return f"{known.get('iss', '')}#{known['sub']}", name
+        name = f"{name[:MOST_NAME]} [{subject[:40]}]"
+    # A name may be reassigned to somebody else; issuer and subject may not. The first # is between the two.
+    return f"{issuer.replace('%', '%25').replace('#', '%23')}#{subject}", name
 
 
 def _is_verified(claims: Mapping[str, Any]) -> bool:

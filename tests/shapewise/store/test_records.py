@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gamcore.decide.strategies import StrategySet
 from gamcore.estimators.saved import from_saved
@@ -205,6 +207,22 @@ def test_people_are_known_by_what_does_not_change():
     assert people.told_by({"email": "A@x"}) == ("a@x", "A@x")
     assert people.told_by({"email": " ", "name": None}) is None
     assert people.told_by({"email": "a\x00b"}) is None
+
+
+PARTS = st.text("ix#%235 /", min_size=1, max_size=4).filter(str.strip)
+
+
+@given(st.tuples(PARTS, PARTS), st.tuples(PARTS, PARTS))
+def test_two_people_of_any_issuers_have_two_ids(one, other):
+    ids = {people.told_by({"iss": issuer, "sub": subject})[0] for issuer, subject in (one, other)}
+    assert len(ids) == len({one, other})
+
+
+@pytest.mark.parametrize("sub", ["", " ", None, 0, 1, True, ["x"], "a\x00b", "a\u202eb"])
+def test_who_signs_in_without_a_subject_is_nobody_whatever_they_are_called(sub):
+    """Else they would be whom a proxy calls by that name."""
+    assert people.told_by({"iss": "i", "sub": sub, "email": "kate@x.org", "email_verified": False}) is None
+    assert people.told_by({"iss": "i", "email": "kate@x.org"}) is None
 
 
 def test_only_a_verified_address_makes_an_administrator(space, monkeypatch):

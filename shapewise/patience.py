@@ -1,7 +1,7 @@
-"""How long a page computes for a person: until they leave, and what they have written for ten seconds at most.
+"""How long a page computes for a person: until they leave, and each of its computations for ten seconds at most.
 
-What may take long calls `look` between its steps. Nothing is stopped within a step, so that no lock stays held and
-nothing is half written.
+What may take long calls `look` between its steps, and the library does at each of its pauses: between two columns,
+rows or pieces of work. Nothing is stopped within a step, so that no lock stays held and nothing is half written.
 """
 
 from __future__ import annotations
@@ -10,17 +10,30 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Final
 
+from gamcore import pauses
 from gamcore.numbers import count
 from shapewise.errors import StoreError
 
 SECONDS: Final = 10.0
 """Processor time of the page's thread: other people's work does not use it up."""
 
+SMALLER: Final = "load fewer rows or columns as a table of its own, or train with fewer features."
+"""What to do where a table or a model is too large for a page."""
+
 
 class TooLongError(StoreError):
     """What a person asked for was ended, since it took too long."""
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """When a computation ends, in seconds of its thread, and what is said then."""
+
+    end: float = float("inf")
+    words: str = ""
 
 
 def _stay() -> None:
@@ -28,7 +41,8 @@ def _stay() -> None:
 
 
 _check_left: Callable[[], None] = _stay
-_end: ContextVar[float] = ContextVar("end", default=float("inf"))
+NEVER: Final = _Limit()
+_limit: ContextVar[_Limit] = ContextVar("limit", default=NEVER)
 
 
 def ask(check_left: Callable[[], None]) -> None:
@@ -38,20 +52,26 @@ def ask(check_left: Callable[[], None]) -> None:
 
 
 @contextmanager
-def at_most(seconds: float = SECONDS) -> Iterator[None]:
-    """Let looks inside the block raise TooLongError after some seconds of this thread's processor time."""
-    before = _end.set(min(_end.get(), time.thread_time() + seconds))
+def at_most(what: str = "This", instead: str = SMALLER, seconds: float = SECONDS) -> Iterator[None]:
+    """Let looks inside the block raise TooLongError after some seconds of this thread's processor time.
+
+    what : is computed. instead : what its reader can do.
+    """
+    said = f"{what} takes more than {count(seconds)} seconds to compute, so it was ended: {instead}"
+    mine = _Limit(time.thread_time() + seconds, said)
+    before = _limit.set(min(_limit.get(), mine, key=lambda limit: limit.end))
     try:
         yield
     finally:
-        _end.reset(before)
+        _limit.reset(before)
 
 
 def look() -> None:
     """Raise if nobody waits any longer, or if it took too long."""
     _check_left()
-    if time.thread_time() > _end.get():
-        raise TooLongError(
-            f"This takes more than {count(SECONDS)} seconds to compute, so it was ended: use fewer steps and fewer "
-            "comparisons of texts, or compute the column in the source."
-        )
+    limit = _limit.get()
+    if time.thread_time() > limit.end:
+        raise TooLongError(limit.words)
+
+
+pauses.call(look)

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Protocol, TypeVar
 
 from gamcore.boosting.progress import Loop, Progress
+from gamcore.pauses import pause
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -63,7 +64,7 @@ class Serial:
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Return the results in the order of the items."""
-        return [function(item) for item in items]
+        return [_apart(function, item) for item in items]
 
     def submit(self, task: Task[Made], tell: Tell) -> Future[Made]:
         """Run a refit to its end; what it raises is raised here."""
@@ -94,7 +95,7 @@ class Threads:
         def work() -> None:
             while (place := next(turn)) < len(todo):
                 try:
-                    done[place] = function(todo[place])
+                    done[place] = _apart(function, todo[place])
                 except BaseException:
                     for _ in todo:  # drop what has not begun
                         next(turn)
@@ -118,6 +119,12 @@ class Threads:
         self._pool.shutdown(cancel_futures=True)
 
 
+def _apart(function: Callable[[Item], Result], item: Item) -> Result:
+    """Do one piece of work, before which all may end."""
+    pause()
+    return function(item)
+
+
 def make_executor(n_workers: int, inside: int = 1) -> Executor:
     """Return a Serial executor for one worker, Threads for more.
 
@@ -133,6 +140,7 @@ def run_task(task: Task[Made], tell: Tell, n_threads: int = 1) -> Made:
         running, stop = task.run(within), None
         while True:
             try:
+                pause()
                 stop = tell(running.send(stop)) or None
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]

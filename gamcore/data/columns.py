@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from gamcore.data.dates import DAY, DAYS_AFTER, FIRST_DAY
+from gamcore.pauses import pause
 from gamcore.types import Ints
 
 Kind = Literal["number", "boolean", "date", "category"]
@@ -53,6 +54,7 @@ def _where(series: pd.Series) -> str:
 
 def kind_of(series: pd.Series) -> Kind:
     """Return the kind of a column by its type; objects are inspected, but numbers in text are not detected."""
+    pause()
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return "category"
@@ -112,6 +114,7 @@ def _kind_of_objects(series: pd.Series) -> Kind:
 
 def read_numbers(series: pd.Series) -> NDArray[np.float64]:
     """Return a number column as float64 with NaN for missing; infinite values are refused."""
+    pause()
     if isinstance(series.dtype, pd.SparseDtype):
         series = series.sparse.to_dense()
     try:
@@ -157,6 +160,7 @@ def read_dates(series: pd.Series) -> NDArray[np.float64]:
     Days from the year 1 to the end of 9999 are read. The last microseconds of 9999, which a double rounds up to the
     year 10000, stay inside.
     """
+    pause()
     stamps = _dates(series).to_numpy()
     seconds = stamps.astype("datetime64[s]")  # finer units would overflow
     inside = (seconds >= _BEGIN) & (seconds < _END)
@@ -172,6 +176,7 @@ def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
 
     A categorical type may list others, of rows that are gone; the order of its list is kept.
     """
+    pause()
     if isinstance(series.dtype, pd.SparseDtype):
         series = series.sparse.to_dense()
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -239,6 +244,7 @@ def read_booleans(series: pd.Series) -> NDArray[np.int32]:
 
 
 def read_calendar(series: pd.Series, part: DatePart) -> NDArray[np.int32]:
+    pause()
     days = _dates(series)
     numbers = (days.dt.month - 1) if part == "month" else days.dt.day_of_week
     return np.asarray(numbers.fillna(MISSING), np.int32)

@@ -25,6 +25,7 @@ from gamcore.explain.cell_support import supported
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.support import FEW_ROWS
 from gamcore.model.additive import AdditiveModel
+from gamcore.pauses import pause
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 from gamcore.types import Bools, Codes, Floats, Ints
 
@@ -317,6 +318,7 @@ class _Search:
     def first(self, options: list[_Options], n: int = 1, below: float = np.inf) -> list[Change]:
         """Return the most usual change of n features that crosses the line and passes fewer rows than `below`, or
         nothing."""
+        pause()
         needed = self.side * (self.line - float(self.model.score(self.codes[:, None])[0]))
         tried = sorted(self._combined(options, n, needed, below), key=lambda one: one[0])[:MOST_TRIED]
         if not tried:

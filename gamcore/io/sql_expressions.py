@@ -12,6 +12,7 @@ from gamcore.data.table import Feature
 from gamcore.decide.rules import numbers_of
 from gamcore.decide.rules_code import as_double, column_of, number_of, text_of
 from gamcore.io.formula import ScoringError, runs, stamp
+from gamcore.pauses import pause
 
 MOST_ADDED: Final = 50
 """Most summands in one bracket: databases bound the depth of an expression."""
@@ -32,6 +33,7 @@ def added(parts: Sequence[str]) -> str:
 
 def branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
     """Return an expression for the leaf that a row's value selects. leaves : one per code."""
+    pause()
     if len(set(leaves)) == 1:
         return leaves[0]
     feature, column = bins.feature, column_of(bins.feature.column)

@@ -73,17 +73,28 @@ class ColumnReport:
         return self.has("levels") or self.has("yes or no")
 
 
+MOST_CELLS: Final = 20_000_000
+"""Beyond them, a sample of the rows is looked at: these take three to six seconds."""
+
+FEWEST_ROWS: Final = 2_000
+
 ROLES_OF_CURES: Final[dict[Cure, str]] = {"leave out": "leave out", "group": "group"}
 
 
 def examine(of: pd.DataFrame | Table, rows: int | None = None) -> list[ColumnReport]:
-    """Return a report per column.
+    """Return a report per column; of a large table, on a random sample of its rows.
 
     rows : rows of the whole table, if the frame is a sample of it."""
     table = as_table(of)
-    reports = [_examine(table, name, rows or len(table)) for name in table.names]
+    rows, most = rows or len(table), max(FEWEST_ROWS, MOST_CELLS // max(len(table.names), 1))
+    if len(table) > most:
+        chosen = np.isin(np.arange(len(table)), np.random.default_rng(0).choice(len(table), most, replace=False))
+        for name in table.names:
+            table.usable_kind(name)  # of all its cells
+        table = table.take(chosen)
+    reports = [_examine(table, name, rows) for name in table.names]
     reports = _with_copies(table, reports)
-    if rows and rows > len(table):
+    if rows > len(table):
         reports = [replace(r, findings=tuple(replace(f, sampled=True) for f in r.findings)) for r in reports]
     task = find_task(table.frame, [r.name for r in reports if r.kind == "category" and r.role == "feature"])
     said = "decides which other columns are filled: rows of one value are a task of their own"
@@ -140,17 +151,18 @@ def _examine(table: Table, column: str, rows: int) -> ColumnReport:
     try:
         kind = table.kind(column)
         histogram = _histogram(series, kind)
-        distinct = int(present.nunique())
+        values = present.unique()
     except (TableError, TypeError) as error:  # cells that cannot be compared, such as lists
         why = str(error) if isinstance(error, TableError) else "its cells are not single values: flatten or drop it"
         return ColumnReport(
             name=str(series.name), kind=None, why="cannot be used", missing=missing, distinct=0, histogram=[],
             example=example, role="leave out", findings=(Finding("unusable", column, said=why),),
         )  # fmt: skip
+    distinct = len(values)
     findings = tuple(_findings(series, kind, distinct, rows))
     roles = [ROLES_OF_CURES[f.cure] for f in findings if f.cure in ROLES_OF_CURES and not _is_partly(f)]
     role = "id" if any(f.kind == "id" for f in findings) else next(iter(roles), "feature")
-    example = ", ".join(_shown(value) for value in present.unique()[:3])
+    example = ", ".join(_shown(value) for value in values[:3])
     return ColumnReport(
         name=str(series.name), kind=kind, why=_why(series, kind), missing=missing, distinct=distinct,
         histogram=histogram, example=example, role=role, findings=findings,

@@ -7,10 +7,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn import metrics
 
+from gamcore.data.binning import columns_of, encode_table
+from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
 from gamcore.model.classes import class_losses
 from gamcore.model.losses import Loss
-from gamcore.types import Floats
+from gamcore.pauses import pause
+from gamcore.types import Codes, Floats
 from shapewise.training import effects
 from shapewise.training.dataset import Data
 from shapewise.training.task_dataset import predicted
@@ -49,10 +52,45 @@ def evaluate(data: Data, model: Estimator) -> dict[str, float]:
 def row_losses(model: Estimator, X: pd.DataFrame, y: pd.Series, exposure: Floats | None = None) -> Floats:
     """Return the loss of each row (n,) by the loss that the model minimises."""
     if isinstance(model, GAMClassifier):
-        score, codes = model.decision_function(X), model.read_target(y)
+        return _losses(model, model.decision_function(X), y)
+    return _losses(model, model.loss.link(predicted(model, X)), y, exposure)
+
+
+def _losses(model: Estimator, score: Floats, y: pd.Series, exposure: Floats | None = None) -> Floats:
+    """Return the loss of each row (n,), given its score, or those of all classes (n, K)."""
+    if isinstance(model, GAMClassifier):
+        codes = model.read_target(y)
         return class_losses(codes.astype(np.int64), score) if score.ndim > 1 else model.loss.loss(codes, score)
-    score = model.loss.link(predicted(model, X))
     return model.loss.loss(y.to_numpy(np.float64), score if exposure is None else score + np.log(exposure))
+
+
+def shuffled(
+    model: AdditiveEstimator, X: pd.DataFrame, y: pd.Series, weight: Floats | None = None,
+    exposure: Floats | None = None, repeats: int = 5,
+) -> pd.Series:  # fmt: skip
+    """Return the mean rise of the loss when a column is shuffled, by column: the numbers of
+    `sklearn.inspection.permutation_importance`, which would read all columns anew for each of them."""
+    bins = model.model_.bins
+    codes = encode_table(X, bins)
+
+    def loss(codes: Codes) -> float:
+        return float(np.average(_losses(model, model.model_.score(codes), y, exposure), weights=weight))
+
+    # As scikit-learn draws them: alike for each column, which is shuffled again where it stands.
+    draws, places = np.random.RandomState(np.random.RandomState(0).randint(2**31)), np.arange(len(X))
+    orders = [places.copy()]
+    for _ in range(repeats):
+        draws.shuffle(places)
+        orders.append(orders[-1][places])
+    now, rises = loss(codes), dict.fromkeys(X.columns, 0.0)
+    for column in columns_of(bins):
+        pause()
+        features = [place for place, one in enumerate(bins) if one.feature.column == column]
+        for order in orders[1:]:
+            changed = codes.copy()
+            changed[features] = codes[features][:, order]
+            rises[column] += (loss(changed) - now) / repeats
+    return pd.Series(rises)
 
 
 def _of_classes(data: Data, chances: Floats) -> dict[str, float]:

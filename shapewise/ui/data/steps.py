@@ -23,6 +23,7 @@ from shapewise.ui.session import current, state
 from shapewise.ui.session.words import count, md, number
 
 MOST_SHOWN = 5
+FASTER = "use fewer steps and fewer comparisons of texts, or compute the column in the source."
 WAYS = ("A computed column", "Another type")
 
 
@@ -102,14 +103,13 @@ def _kept(table: TableAbout, draft: list[Step]) -> None:
         st.rerun()
 
 
-@state.kept(show_spinner=False, max_entries=4)
+@state.kept(instead=FASTER, show_spinner=False, max_entries=4)
 def _drafted(source: str, steps: str) -> tuple[pd.DataFrame, Kinds]:
     """Return a table with the steps of a draft, and the kinds of its columns."""
     rows = state.table(source)
     made = [from_dict(one) for one in json.loads(steps)]
     kinds = kinds_of_table(rows)
-    with patience.at_most():
-        return apply(made, rows.frame, kinds), replay(made, kinds).kinds
+    return apply(made, rows.frame, kinds), replay(made, kinds).kinds
 
 
 def _add(table: TableAbout, source: TableAbout, steps: list[Step]) -> None:
@@ -130,7 +130,7 @@ def _add(table: TableAbout, source: TableAbout, steps: list[Step]) -> None:
         return
     tally: dict[str, Tally] = {}
     try:
-        with patience.at_most():
+        with patience.at_most(instead=FASTER):
             kind = step.kind(kinds)
             with_it = apply([step], frame, kinds, tally)
     except (StepError, FormulaError, TableError, TooLongError) as error:

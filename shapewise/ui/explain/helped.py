@@ -12,7 +12,6 @@ from gamcore.data.column_names import Names
 from gamcore.estimators.recourse import recourse
 from gamcore.explain.recourse import Recourse
 from gamcore.numbers import percent
-from shapewise import patience
 from shapewise.scoring.reasons import Telling
 from shapewise.ui.explain import line as lines
 from shapewise.ui.explain.row_model import RowModel
@@ -20,7 +19,10 @@ from shapewise.ui.session import state
 from shapewise.ui.session.words import count
 from shapewise.ui.widgets.columns import PERCENT, hundredfold
 
+FEWEST_ROWS: Final = 100
 MOST_ROWS: Final = 2_000
+MOST_TERMS: Final = 1_000_000
+"""Terms that are added up in all, which bounds the rows: those of the model for each feature that may change."""
 
 
 @state.kept(show_spinner="Looking for a change of each row", max_entries=16)
@@ -30,8 +32,10 @@ def _recourse(identifier: str, bands: int, how: str, names: str) -> Recourse:
     assert data is not None
     telling = Telling(**kept)
     held = np.flatnonzero(data.held_out)
-    if held.size > MOST_ROWS:
-        held = np.sort(np.random.default_rng(0).choice(held, MOST_ROWS, replace=False))
+    terms = len(fitted.single.bins) * (len(fitted.single.terms) + len(fitted.single.pairs))
+    most = min(MOST_ROWS, max(FEWEST_ROWS, MOST_TERMS // max(terms, 1)))
+    if held.size > most:
+        held = np.sort(np.random.default_rng(0).choice(held, most, replace=False))
     border = float(fitted.loss.link(np.array([telling.line]))[0])
     columns = [bins.feature.column for bins in fitted.single.bins]
     return recourse(
@@ -40,7 +44,6 @@ def _recourse(identifier: str, bands: int, how: str, names: str) -> Recourse:
         border,
         telling.possible(columns, Names.from_dict(json.loads(names))),
         up=telling.helps == "yes",
-        step=lambda share: patience.look(),
     )
 
 

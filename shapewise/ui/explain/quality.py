@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
-from sklearn.inspection import permutation_importance
 
+from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.numbers import exact, fixed, percent
 from gamcore.stats import metrics as quality
 from gamcore.stats import plots
-from shapewise import patience
 from shapewise.scoring import held_out as held
 from shapewise.scoring.held_out import HeldOutPredictions
 from shapewise.store.workspace import ModelAbout
-from shapewise.training.evaluation import row_losses
+from shapewise.training.evaluation import shuffled
 from shapewise.training.task_dataset import predicted
 from shapewise.ui.explain import class_quality, rate_quality, uplift
 from shapewise.ui.session import state
@@ -204,12 +202,6 @@ def permutation(model: str) -> pd.Series:
     if places.size > most:
         places = np.sort(np.random.default_rng(0).choice(places, most, replace=False))
     weight, exposure = (None if of is None else of[places] for of in (data.weight, data.exposure))
-
-    def score(of: Any, X: pd.DataFrame, y: pd.Series) -> float:
-        patience.look()
-        return -float(np.average(row_losses(of, X, y, exposure), weights=weight))
-
-    importance = permutation_importance(
-        state.whole(model), data.X.iloc[places], data.y.iloc[places], scoring=score, n_repeats=5, random_state=0
-    )
-    return pd.Series(importance["importances_mean"], data.X.columns)
+    fitted = state.whole(model)
+    assert isinstance(fitted, AdditiveEstimator)  # Overview is of these
+    return shuffled(fitted, data.X.iloc[places], data.y.iloc[places], weight, exposure)

@@ -116,15 +116,21 @@ def forget() -> None:
         clear()
 
 
-def kept(copies: bool = False, **options: Any) -> Callable[[Callable[..., Made]], Kept[Made]]:
+def kept(
+    copies: bool = False, instead: str = patience.SMALLER, **options: Any
+) -> Callable[[Callable[..., Made]], Kept[Made]]:
     """Cache what a function computes from ids, separately per user: nobody sees what only another user may see.
 
-    Results also belong to the class in view, since a model of several classes is read one class at a time.
+    Results also belong to the class in view, since a model of several classes is read one class at a time. What takes
+    longer than a page may compute is ended, in words.
 
-    copies : give each caller its own copy. options : of Streamlit's caches.
+    copies : give each caller its own copy. instead : what the reader can do where it takes too long. options : of
+    Streamlit's caches.
     """
+    bounded = patience.at_most(options.get("show_spinner") or "This", instead)
 
     def keep(make: Callable[..., Made]) -> Kept[Made]:
+        @bounded
         def made(who: str, of_class: str, *of: Any) -> Made:
             return make(*of)
 
@@ -158,6 +164,7 @@ def mode() -> Mode:
 
 
 @st.cache_resource(show_spinner=False, max_entries=6)
+@patience.at_most("Reading the table")
 def _table(table: str, codes: str) -> Table:
     return as_table(workspace().tables.read(table, json.loads(codes)))
 
@@ -221,6 +228,7 @@ def columns(table: str) -> list[str]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
+@patience.at_most("Looking at each column")
 def _reports(table: str, codes: str) -> list[ColumnReport]:
     return examine(_table(table, codes), workspace().tables.about(table).rows)
 
@@ -232,6 +240,7 @@ def reports(table: str) -> list[ColumnReport]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
+@patience.at_most("Looking for what each column is")
 def _roles(table: str, codes: str, about: str) -> Roles:
     name, chosen, computed = json.loads(about)
     return roles_of(_table(table, codes), _reports(table, codes), chosen, name, computed)

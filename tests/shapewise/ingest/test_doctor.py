@@ -6,6 +6,7 @@ import pytest
 
 from gamcore.data.table import Table
 from shapewise.columns.roles import roles_of
+from shapewise.ingest import doctor
 from shapewise.ingest.doctor import HISTOGRAM_BARS, examine
 from shapewise.ingest.leaks import leaks
 
@@ -141,3 +142,18 @@ def test_things_are_ids_where_each_row_has_its_own(name):
     own = pd.DataFrame({name: rng.choice(90_000, 300, replace=False)})
     assert examine(own)[0].role == "id"
     assert examine(own.rename(columns={name: "income"}))[0].role == "feature"
+
+
+def test_of_a_large_table_a_sample_of_the_rows_is_looked_at(monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=8_000), "c": rng.choice(list("abc"), 8_000), "same": 1})
+    whole = {report.name: report for report in examine(frame)}
+    monkeypatch.setattr(doctor, "MOST_CELLS", 9_000)
+    part = {report.name: report for report in examine(frame.set_axis(rng.permutation(8_000)))}
+    assert part["x"].distinct == 3_000  # of 9,000 cells in three columns
+    assert [(r.kind, r.role) for r in part.values()] == [(r.kind, r.role) for r in whole.values()]
+    (finding,) = part["same"].findings
+    assert finding.sampled
+    assert not any(finding.sampled for report in whole.values() for finding in report.findings)
+    monkeypatch.setattr(doctor, "MOST_CELLS", 10)
+    assert {report.name: report for report in examine(frame)}["x"].distinct == doctor.FEWEST_ROWS

@@ -1,4 +1,4 @@
-"""What a page computes for a person ends when they leave, and what they wrote after ten seconds, in words."""
+"""What a page computes for a person ends when they leave, and each computation after ten seconds, in words."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 from streamlit.runtime.scriptrunner import StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 
+from gamcore.data.table import as_table
 from shapewise import patience
 from shapewise.columns.evaluate import evaluate
 from shapewise.columns.formula import parse
 from shapewise.store.batches import arrow_batches, beginning
-from shapewise.ui.session import leaving
+from shapewise.ui.session import leaving, state
 
 
 @pytest.fixture
@@ -50,14 +51,52 @@ def test_who_is_no_page_cannot_leave(monkeypatch):
     leaving.end_if_left()
 
 
-def test_what_was_written_ends_after_ten_seconds_of_its_own_thread(monkeypatch):
-    clock = [100.0]
-    monkeypatch.setattr(patience.time, "thread_time", lambda: clock[0])
+@pytest.fixture
+def clock(monkeypatch):
+    """The processor time of this thread, as the tests say."""
+    made = [100.0]
+    monkeypatch.setattr(patience.time, "thread_time", lambda: made[0])
+    return made
+
+
+def test_what_the_library_computes_ends_when_its_reader_leaves(requests):
+    table = as_table(FRAME)
+    table.kind("a")
+    requests.request_stop()
+    with pytest.raises(StopException):
+        table.kind("t")
+
+
+def test_what_was_written_ends_after_ten_seconds_of_its_own_thread(clock):
     with patience.at_most():
         clock[0] += patience.SECONDS
         patience.look()
-        with patience.at_most(100 * patience.SECONDS):  # an inner block grants no more
+        with patience.at_most(seconds=100 * patience.SECONDS):  # an inner block grants no more
             clock[0] += 0.1
             with pytest.raises(patience.TooLongError, match="more than 10 seconds"):
                 evaluate(parse("a + 1"), FRAME, {"a": "number"})
     patience.look()  # outside, nothing is counted
+
+
+def counted(clock, seconds):
+    """A function that takes so many seconds for each column."""
+
+    def work():
+        for column in FRAME:
+            clock[0] += seconds
+            as_table(FRAME).kind(column)
+        return "done"
+
+    return work
+
+
+def test_each_computation_of_a_page_ends_after_ten_seconds_in_words(clock, space):
+    slow = state.kept(show_spinner="Ranking all pairs")(counted(clock, 6.0))
+    with pytest.raises(patience.TooLongError) as ended:
+        slow()
+    said = "Ranking all pairs takes more than 10 seconds to compute, so it was ended: "
+    assert str(ended.value) == said + patience.SMALLER
+    with pytest.raises(patience.TooLongError, match=r"^This takes .* press less\.$"):
+        state.kept(show_spinner=False, instead="press less.")(counted(clock, 6.0))()
+    assert state.kept(show_spinner="Reading")(counted(clock, 4.0))() == "done"  # each has ten seconds of its own
+    assert counted(clock, 100.0)() == "done"  # no page

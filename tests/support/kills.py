@@ -23,6 +23,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+import psutil
 from streamlit.testing.v1 import AppTest
 
 from gamcore.estimators.saved import from_saved
@@ -43,6 +44,10 @@ ACTIONS: Final[dict[str, float]] = {"save": 0.4, "delete": 0.3, "load": 0.3, "tr
 """Actions of a victim, and the seconds within which it is killed."""
 
 WORKER_LEAVES: Final = 40.0
+STANDS_STILL: Final = 120.0
+"""Processor seconds within which a worker comes to its end, and seconds after which one that computes nothing is stuck:
+a machine that is busy makes no fault."""
+
 APP: Final = ROOT / "app.py"
 
 
@@ -126,18 +131,34 @@ def fork(work: Callable[[], None]) -> int:
 # After the kill
 
 
+def worker_of(space: Workspace, run: str) -> psutil.Process | None:
+    """Return the process that works on a run; None if there is none."""
+    return child.process_of(jobs.folder(space, "runs", run))
+
+
+def wait_for(space: Workspace, run: str, ended: Callable[[], bool]) -> bool:
+    """Return whether something ends before the run's worker has computed, or has stood still, for too long."""
+    spent, since = 0.0, time.monotonic()
+    while not ended():
+        time.sleep(0.1)
+        with contextlib.suppress(psutil.Error):
+            worker = worker_of(space, run)
+            now = sum(worker.cpu_times()[:2]) if worker is not None else 0.0
+            if now != spent:
+                spent, since = now, time.monotonic()
+        if spent > WORKER_LEAVES or time.monotonic() - since > STANDS_STILL:
+            return False
+    return True
+
+
 def problems(root: Path, template: Template, action: str) -> Iterator[str]:
     """Yield what is wrong with a workspace after a kill and the next start."""
     space = Workspace(root)
     sweep(space, timedelta(0), anyway=True)
-    until = time.monotonic() + WORKER_LEAVES
     for identifier in jobs.ids(space, "runs"):
-        while child.process_of(jobs.folder(space, "runs", identifier)) is not None and time.monotonic() < until:
-            time.sleep(0.1)
+        wait_for(space, identifier, lambda one=identifier: worker_of(space, one) is None)
         keeper.keeper(space).wake()
-        while (run := runs.read(space, identifier)).goes_on and time.monotonic() < until:
-            time.sleep(0.1)
-        if run.goes_on:
+        if not wait_for(space, identifier, lambda one=identifier: not runs.read(space, one).goes_on):
             yield f"run {identifier} still goes on"
     again = sweep(space, timedelta(0), anyway=True)
     damaged = list(backup.check(space))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import unquote
 
 
 class StoreError(ValueError):
@@ -37,6 +39,21 @@ GONE = (
     "The workspace's folder was removed or replaced while the app was running, so nothing was changed. Put it back and "
     "restart the app."
 )
+
+
+SHORTEST = 3
+"""Letters of a piece of a secret that is left out: shorter ones are in many words."""
+
+
+def without_secrets(words: str, url: str) -> str:
+    """Return words of an error without what a URL says of who asks: the user, the password, the options, and pieces of
+    these, since a driver divides a URL in its own way."""
+    rest = url.partition("://")[2] or url
+    parts = [text for part in (rest.rpartition("@")[0], rest.partition("?")[2]) for text in (part, unquote(part))]
+    pieces = {piece for part in parts for piece in (part, *re.split(r"[:@/?&=]", part)) if len(piece) >= SHORTEST}
+    for piece in sorted(pieces, key=len, reverse=True):
+        words = words.replace(piece, "…")
+    return words
 
 
 def in_words(error: BaseException) -> StoreError | None:

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from shapewise.errors import FULL, GONE, READ_ONLY, FullError, GoneError, StoreError
+from shapewise.errors import FULL, GONE, READ_ONLY, FullError, GoneError, StoreError, without_secrets
 from shapewise.store.atomic_files import size_of
 
 APPLICATION: Final = 0x53484150  # "SHAP", so that `file` and other tools recognize the database
@@ -99,12 +99,15 @@ class Meta:
     """A database of records."""
 
     def __init__(self, url: str) -> None:
-        self.url = sa.make_url(url)
+        self.url = _read(url)
         self.embedded = self.url.get_backend_name() == "sqlite"
         self.path = Path(self.url.database or FILE)  # of embedded records
         self._file: tuple[int, int] | None = None  # device and inode of what the connections have open
         creator = {"creator": partial(open_file, self.path)} if self.embedded else {}
-        self._engine = sa.create_engine(self.url, pool_pre_ping=not self.embedded, **creator)
+        try:
+            self._engine = sa.create_engine(self.url, pool_pre_ping=not self.embedded, **creator)
+        except (sa.exc.ArgumentError, ImportError) as error:
+            raise StoreError(NO_DATABASE.format(without_secrets(str(error), url)[:120])) from None
         if self.embedded:
             sa.event.listen(self._engine, "connect", _connected)
             sa.event.listen(self._engine, "begin", self._begun)
@@ -135,7 +138,7 @@ class Meta:
     def settle(self) -> None:
         """Checkpoint embedded records from the log to their file, so that a copy of the file alone has tables."""
         if self.embedded:
-            with _in_words(), closing(self._engine.raw_connection()) as connection:  # outside any transaction
+            with _in_words(self.url), closing(self._engine.raw_connection()) as connection:  # outside any transaction
                 connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _check_file(self) -> None:
@@ -165,14 +168,14 @@ class Meta:
     def reading(self) -> Iterator[sa.Connection]:
         """Open a transaction that reads one snapshot of the records."""
         self._check_file()
-        with _in_words(), self._engine.connect() as connection, connection.begin():
+        with _in_words(self.url), self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """Open a transaction that changes records; roll it back if the block fails."""
         self._check_file()
-        with _in_words(), self._engine.connect() as connection:
+        with _in_words(self.url), self._engine.connect() as connection:
             connection = connection.execution_options(writes=True)
             with connection.begin():
                 if not self.embedded:
@@ -186,7 +189,8 @@ class Meta:
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
+def _in_words(url: sa.URL) -> Iterator[None]:
+    """Raise the errors of a database as sentences, which nothing of its address is in that may be secret."""
     try:
         yield
     except sa.exc.OperationalError as error:
@@ -199,13 +203,31 @@ def _in_words() -> Iterator[None]:
             raise FullError(FULL) from error
         if "readonly" in message:
             raise StoreError(READ_ONLY) from error
-        raise StoreError(f"The workspace's records cannot be reached ({str(error.orig)[:120]}).") from error
+        why = without_secrets(str(error.orig), url.render_as_string(hide_password=False))
+        raise StoreError(f"The workspace's records cannot be reached ({why[:120]}).") from None
     except sa.exc.DatabaseError as error:
         if "malformed" in str(error.orig) or "not a database" in str(error.orig):
             raise StoreError(
                 "The workspace's records are damaged: restore them from a backup (see docs/deploy/deployment.md)."
             ) from error
         raise
+
+
+NO_DATABASE: Final = (
+    "GAMCORE_META_URL is not the address of a database that can be used here ({}): set it to one such as "
+    "postgresql+psycopg://user:password@host/name, with @, : and / in a password written as %40, %3A and %2F."
+)
+
+
+def _read(url: str) -> sa.URL:
+    """Return an address as its parts; StoreError where it has none, or a name of a host that is none."""
+    try:
+        parts = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        raise StoreError(NO_DATABASE.format("it cannot be read")) from None
+    if "@" in (parts.host or ""):
+        raise StoreError(NO_DATABASE.format("it has several @"))
+    return parts
 
 
 MOST_OPEN: Final = 8

@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
-from shapewise.errors import StoreError, room
+from shapewise.errors import StoreError, room, without_secrets
 from shapewise.store.atomic_files import is_alive, owner, sync_file, sync_folder, temporary, write_bytes
 
 IDENTITY: Final = "workspace"
@@ -263,10 +263,21 @@ class Remote:
     def __init__(self, url: str, cache: Path) -> None:
         import fsspec  # needed only with a URL
 
+        if "://" not in url:  # fsspec would take it for a folder beside the app
+            raise StoreError("GAMCORE_OBJECTS_URL is no URL: set it to one such as s3://bucket/folder.")
         options = {"auto_mkdir": True} if url.startswith("file:") else {}
-        self._system, root = fsspec.core.url_to_fs(url, **options)
+        try:
+            with room():
+                self._system, root = fsspec.core.url_to_fs(url, **options)
+                self._system.makedirs(root, exist_ok=True)
+        except StoreError:
+            raise
+        except (ImportError, ValueError, OSError) as error:
+            why = without_secrets(str(error), url)[:200] or type(error).__name__
+            raise StoreError(
+                f"{self.place[0].upper()}{self.place[1:]} cannot be reached ({why}): correct it."
+            ) from None
         self._root, self._cache = PurePosixPath(root), Folder(cache)
-        self._system.makedirs(root, exist_ok=True)
 
     def _place(self, digest: str) -> str:
         return str(self._root / digest[:2] / digest)

@@ -27,8 +27,8 @@ FORM: Final = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/:@]+:\d{1,5}")
 PLACE: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://(?:[^/]+/+|/+)|[A-Za-z]:/+|/+)[^/]")
 """A place of datasets is a folder: of a bucket or a host, or of this machine, whose root is none."""
 
-UNSAFE: Final = re.compile(r"[\s\\%?#@*]|(^|/)\.{1,2}(/|$)")
-"""What a path below an allowed one may not have: steps upwards, patterns, queries and credentials."""
+UNSAFE: Final = re.compile(r"[\s\\%?#@*]|::|(^|/)\.{1,2}(/|$)")
+"""What a path below an allowed one may not have: steps upwards, patterns, queries, credentials, one URL in another."""
 
 WAIT_SECONDS: Final = 5.0
 
@@ -158,7 +158,12 @@ def _wrong_with(place: str) -> str:
         )
     if not PLACE.match(place):
         return "it is no folder, so that anything could be read: name one, such as /srv/lake or s3://bucket/lake."
-    return "it has steps, spaces or patterns: name a plain folder." if UNSAFE.search(place.rstrip("/")) else ""
+    return "it has steps, spaces or patterns: name a plain folder." if _is_unsafe(place.rstrip("/")) else ""
+
+
+def _is_unsafe(plain: str) -> bool:
+    """Return whether a place has what none may have, also signs that are not seen as they are read."""
+    return UNSAFE.search(plain) is not None or not plain.isprintable()
 
 
 def allowed() -> list[str]:
@@ -169,7 +174,7 @@ def allowed() -> list[str]:
 def check_dataset(url: str) -> str:
     """Return the path or URL of a dataset; StoreError unless it is below an allowed one."""
     plain = url.strip().rstrip("/")
-    if not any(plain == place or plain.startswith(f"{place}/") for place in allowed()) or UNSAFE.search(plain):
+    if not any(plain == place or plain.startswith(f"{place}/") for place in allowed()) or _is_unsafe(plain):
         places = ", ".join(allowed()) or "none"
         raise StoreError(f"{plain[:200]!r} may not be loaded here: give a dataset below {places}.")
     return plain

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final
 
 SECRET: Final = 32
 OIDC: Final = ("client_id", "client_secret", "server_metadata_url", "redirect_uri")
 LIBRARIES: Final = ("authlib", "httpx")
+DATA_FOLDER: Final = "GAMCORE_DATA_FOLDER"
 LOCALS: Final = ("localhost", "127.0.0.1", "::1")
+
+
+def data_folder(workspace: Path) -> Path | None:
+    """Return the folder of the server whose files may be loaded; None where none is set, or `wrong_folder` refuses
+    it."""
+    said = os.environ.get(DATA_FOLDER, "").strip()
+    return Path(said).resolve() if said and not wrong_folder(workspace) else None
+
+
+def wrong_folder(workspace: Path) -> str:
+    """Return why the folder that is set may not be loaded from, as a sentence; empty if it may, or none is set."""
+    said, own = os.environ.get(DATA_FOLDER, "").strip(), workspace.resolve()
+    folder = Path(said).resolve()
+    if said and folder.parent == folder:
+        return f"{DATA_FOLDER} is {said!r}, so that anything could be read: name a folder of data, such as /srv/data."
+    if said and (own.is_relative_to(folder) or folder.is_relative_to(own)):
+        return (
+            f"{DATA_FOLDER} and the workspace are within each other, so that everybody could load what is private: "
+            "name a folder of data beside it."
+        )
+    return ""
 
 
 def missing(options: Mapping[str, Any], auth: Mapping[str, Any], secret_is_set: bool) -> list[str]:

@@ -12,12 +12,13 @@ from typing import IO
 import streamlit as st
 
 from shapewise.access import cluster
+from shapewise.access.deployment import data_folder
 from shapewise.errors import room
 from shapewise.ingest import supervisor as loader
 from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES
 from shapewise.ingest.dataset import load_dataset
 from shapewise.ingest.read import read_file
-from shapewise.places import SAMPLES, data_folder
+from shapewise.places import SAMPLES
 from shapewise.store.atomic_files import scratch_file, scratch_folder
 from shapewise.store.workspace import TableAbout
 from shapewise.training import carry_over as versions
@@ -134,7 +135,7 @@ def from_server(around: Around = plainly) -> None:
 
 def _from_folder(around: Around) -> None:
     """Show the files, and folders of Parquet files, in the folder GAMCORE_DATA_FOLDER; nothing if it is not set."""
-    folder = data_folder()
+    folder = data_folder(state.workspace().root)
     if folder is None:
         return
     st.subheader("Or a file on the server", anchor=False)

@@ -9,12 +9,12 @@ from typing import Final, TypeVar
 
 import streamlit as st
 
+from shapewise.access.deployment import data_folder
 from shapewise.databases import connections as databases
 from shapewise.databases import queries
 from shapewise.databases.connections import Connection
 from shapewise.databases.queries import LONGEST, PREVIEW_ROWS, SavedQuery, Tell
 from shapewise.ingest.common import ReaderError
-from shapewise.places import data_folder
 from shapewise.store.names import known
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training.carry_over import newest
@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 def _connections() -> list[Connection]:
     """Return the databases that this person may ask."""
-    folder = data_folder()
+    folder = data_folder(state.workspace().root)
     known_here = databases.declared(deployment.section(databases.SECTION)) + databases.in_folder(folder)
     return databases.usable(known_here, state.workspace().person)
 

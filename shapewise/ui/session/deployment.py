@@ -17,10 +17,11 @@ from streamlit import config
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from shapewise.access import cluster
-from shapewise.access.deployment import missing
+from shapewise.access.deployment import missing, wrong_folder
 from shapewise.access.quotas import is_shared
 from shapewise.databases import connections
 from shapewise.errors import StoreError
+from shapewise.store.workspace import default_root
 
 log = logging.getLogger(__name__)
 OPTIONS = (
@@ -43,7 +44,8 @@ def is_launched_bare() -> bool:
 def lacks() -> list[str]:
     """Return what the server lacks: of a cluster and databases that it is to use, and of what a shared deployment
     needs."""
-    wrong = cluster.misconfigured() + connections.misconfigured(section(connections.SECTION))
+    wrong = [*cluster.misconfigured(), *filter(None, [wrong_folder(default_root())])]
+    wrong += connections.misconfigured(section(connections.SECTION))
     if not is_shared():
         return wrong
     options = {name: config.get_option(name) for name in OPTIONS}

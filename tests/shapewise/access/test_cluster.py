@@ -28,6 +28,7 @@ def test_what_is_below_an_allowed_place_may_be_loaded(url, monkeypatch):
     f"{LAKE}/./x", f"{LAKE}/a/../../payroll", f"{LAKE}/%2e%2e/payroll", f"{LAKE}/x?endpoint_override=evil:80",
     f"{LAKE}/x#y", f"{LAKE}/*", f"{LAKE}\\..\\x", "s3://key:secret@bank/lake/x", "/etc/passwd", "/data/lake/../secret",
     "/data/lakes", "file:///data/lake/x", "http://bank/lake/x", f"{LAKE}/a\nb",
+    f"{LAKE}/a\0b", f"{LAKE}/\u202ea", f"{LAKE}/a\u200bb", f"{LAKE}/x::file:///etc", "/data/lake/x::s3://other/y",
 ])  # fmt: skip
 def test_nothing_else_may_be_loaded(url, monkeypatch):
     monkeypatch.setenv("SHAPEWISE_DATASETS", f"{LAKE}/, /data/lake")
@@ -54,7 +55,8 @@ WITH_SECRETS = ["s3://AKIAKEY:SECRETKEY@bank/lake", "s3://AKIAKEY@bank/lake", "/
                 "s3://bank/lake?endpoint_override=http://SECRETKEY", "https://u:SECRETKEY@host/lake/", "s3://bank/?SECRETKEY",
                 "s3://AKIAKEY:SECRET/KEY@bank/lake"]  # fmt: skip
 TOO_WIDE = ["/", "//", "///", ".", "*", "s3://", "s3:///", "s3://bank", "s3://bank/", "s3://bank//", "file:///", "file://",
-            "gs://bank", "C:/", "srv/lake", "~", "/srv/../etc", "/srv/lake/*", "/./", "/srv/a b", ".."]  # fmt: skip
+            "gs://bank", "C:/", "srv/lake", "~", "/srv/../etc", "/srv/lake/*", "/./", "/srv/a b", "..",
+            "/srv/a\u202eb", "/srv/a::b"]  # fmt: skip
 
 
 @pytest.mark.parametrize("place", WITH_SECRETS + TOO_WIDE)

@@ -8,7 +8,9 @@ import threading
 import pandas as pd
 import pytest
 
+from shapewise.access.deployment import data_folder
 from shapewise.ui.data import keeping
+from shapewise.ui.session import deployment
 from tests.support.pages import button, open_page
 
 
@@ -58,6 +60,24 @@ def test_a_link_out_of_a_folder_of_parts_is_refused(space, folder, tmp_path):
     app = load(open_page("data"), "sales")
     assert ["outside the folder" in error.value for error in app.error] == [True]
     assert space.tables.listed() == []
+
+
+@pytest.mark.parametrize("place", ["/", "//", "/.", "/tmp/..", "link", "workspace", "above", "below"])
+def test_a_folder_from_where_all_could_be_read_stops_the_start(space, tmp_path, place, monkeypatch):
+    """The root by any name; and what holds the workspace, or is in it, where the tables of others are."""
+    (tmp_path / "link").symlink_to("/")
+    (space.root / "below").mkdir()
+    known = {"link": tmp_path / "link", "workspace": space.root, "above": space.root.parent,
+             "below": space.root / "below"}  # fmt: skip
+    monkeypatch.setenv("GAMCORE_DATA_FOLDER", str(known.get(place, place)))
+    (said,) = deployment.lacks()
+    assert said.startswith("GAMCORE_DATA_FOLDER ")
+    assert data_folder(space.root) is None
+
+
+def test_a_folder_beside_the_workspace_may_be_loaded_from(space, folder):
+    assert deployment.lacks() == []
+    assert data_folder(space.root) == folder
 
 
 def test_without_an_allowed_folder_nothing_is_offered(space):

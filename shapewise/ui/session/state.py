@@ -87,7 +87,7 @@ def mine(kind: str, identifier: str, action: Action = "change") -> bool:
 @st.cache_resource(show_spinner=False)
 def warm_up() -> None:
     """Settle the server's memory, end what is computed for those who left, and start the engine, once per server."""
-    memory.settle()
+    memory.settle(forget_all)
     patience.ask(leaving.end_if_left)
     engine.start()
 
@@ -107,13 +107,36 @@ class Kept(Protocol[Made]):
         """Forget the result."""
 
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
 _KEPT: list[Callable[[], None]] = []
+_SHARED: list[Callable[[], None]] = []
 
 
 def forget() -> None:
     """Forget all that was computed from tables and models."""
     for clear in _KEPT:
         clear()
+
+
+def forget_all() -> None:
+    """Forget whatever can be computed again, also what all users share."""
+    for clear in (*_KEPT, *_SHARED):
+        clear()
+
+
+def shared(what: str = "This", **options: Any) -> Callable[[Function], Function]:
+    """Cache what a function computes for all users alike: whoever asks has to check first what its user may see.
+
+    what : is computed, for people who wait for it too long. options : of Streamlit's cache.
+    """
+
+    def keep(make: Function) -> Function:
+        cached = st.cache_resource(show_spinner=False, **options)(patience.at_most(what)(make))
+        _SHARED.append(cached.clear)
+        return cast(Function, cached)
+
+    return keep
 
 
 def kept(
@@ -163,8 +186,7 @@ def mode() -> Mode:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-@st.cache_resource(show_spinner=False, max_entries=6)
-@patience.at_most("Reading the table")
+@shared("Reading the table", max_entries=6)
 def _table(table: str, codes: str) -> Table:
     return as_table(workspace().tables.read(table, json.loads(codes)))
 
@@ -227,8 +249,7 @@ def columns(table: str) -> list[str]:
     return _columns(table)
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
-@patience.at_most("Looking at each column")
+@shared("Looking at each column", max_entries=32)
 def _reports(table: str, codes: str) -> list[ColumnReport]:
     return examine(_table(table, codes), workspace().tables.about(table).rows)
 
@@ -239,8 +260,7 @@ def reports(table: str) -> list[ColumnReport]:
     return _reports(table, json.dumps(names(table).codes(), sort_keys=True))
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-@patience.at_most("Looking for what each column is")
+@shared("Looking for what each column is", max_entries=64)
 def _roles(table: str, codes: str, about: str) -> Roles:
     name, chosen, computed = json.loads(about)
     return roles_of(_table(table, codes), _reports(table, codes), chosen, name, computed)

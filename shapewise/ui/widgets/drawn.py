@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import streamlit as st
 
 from gamcore.explain.curves import Curve
 from gamcore.explain.surfaces import Surface
@@ -85,7 +84,7 @@ def _feed(digest: hashlib.blake2b, value: object) -> None:
         raise TypeError(f"A figure has a part of type {type(value).__name__}, which has no plain value.")
 
 
-@st.cache_resource(show_spinner=False, max_entries=MOST_KEPT)
+@state.shared("Drawing", max_entries=MOST_KEPT)
 def _plain(key: str, _plot: Plot, _mode: Mode, _titled: bool, _on: Curve | Surface | None) -> dict[str, Any]:
     made = figures.draw(_plot, _mode, titled=_titled)
     if isinstance(_on, Surface):
@@ -96,6 +95,6 @@ def _plain(key: str, _plot: Plot, _mode: Mode, _titled: bool, _on: Curve | Surfa
     return plain
 
 
-@st.cache_resource(show_spinner=False, max_entries=MOST_KEPT)
+@state.shared("Drawing", max_entries=MOST_KEPT)
 def _small(key: str, _plot: Plot, _mode: Mode) -> str:
     return small_svg(_plot, _mode)

@@ -14,7 +14,7 @@ from shapewise import patience
 from shapewise.columns.evaluate import evaluate
 from shapewise.columns.formula import parse
 from shapewise.store.batches import arrow_batches, beginning
-from shapewise.ui.session import leaving, state
+from shapewise.ui.session import leaving, memory, state
 
 
 @pytest.fixture
@@ -100,3 +100,33 @@ def test_each_computation_of_a_page_ends_after_ten_seconds_in_words(clock, space
         state.kept(show_spinner=False, instead="press less.")(counted(clock, 6.0))()
     assert state.kept(show_spinner="Reading")(counted(clock, 4.0))() == "done"  # each has ten seconds of its own
     assert counted(clock, 100.0)() == "done"  # no page
+
+
+def test_what_was_computed_is_forgotten_once_nobody_has_been_there_for_five_minutes():
+    forgotten = []
+    idle = memory.Idle(lambda: forgotten.append(now))
+    for now, held in ((0, 0), (1_000, 0), (1_020, 2), (1_040, 0), (1_300, 1), (1_599, 0), (1_600, 0), (2_000, 0)):
+        idle.look(held, now)
+    assert forgotten == [1_600]  # nothing was computed before somebody came; once is enough
+    idle.look(1, 3_000)
+    for now in (3_299, 3_300, 3_320):
+        idle.look(0, now)
+    assert forgotten == [1_600, 3_300]
+
+
+def test_all_that_can_be_computed_again_is_forgotten(space):
+    made = []
+    own, common = (cache()(lambda key: made.append(key)) for cache in (state.kept, state.shared))
+    for _ in range(2):
+        own("own"), common("common")
+    state.forget()
+    own("own"), common("common")
+    assert made == ["own", "common", "own"]
+    state.forget_all()
+    own("own"), common("common")
+    assert made == ["own", "common", "own", "own", "common"]
+
+
+def test_where_sessions_cannot_be_counted_nothing_is_forgotten(monkeypatch):
+    monkeypatch.setattr(memory.runtime, "exists", lambda: False)
+    assert memory.sessions() == 1

@@ -38,15 +38,14 @@ from shapewise.training import runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from tests.support.places import ROOT
+from tests.support.stuck import Watch
 
 FEATURES: Final = ["a", "b", "c"]
 ACTIONS: Final[dict[str, float]] = {"save": 0.4, "delete": 0.3, "load": 0.3, "train": 9.0}
 """Actions of a victim, and the seconds within which it is killed."""
 
 WORKER_LEAVES: Final = 40.0
-STANDS_STILL: Final = 120.0
-"""Processor seconds within which a worker comes to its end, and seconds after which one that computes nothing is stuck:
-a machine that is busy makes no fault."""
+"""Seconds of a processor within which a worker comes to its end."""
 
 APP: Final = ROOT / "app.py"
 
@@ -138,15 +137,10 @@ def worker_of(space: Workspace, run: str) -> psutil.Process | None:
 
 def wait_for(space: Workspace, run: str, ended: Callable[[], bool]) -> bool:
     """Return whether something ends before the run's worker has computed, or has stood still, for too long."""
-    spent, since = 0.0, time.monotonic()
+    watch = Watch(lambda: worker_of(space, run), WORKER_LEAVES)
     while not ended():
         time.sleep(0.1)
-        with contextlib.suppress(psutil.Error):
-            worker = worker_of(space, run)
-            now = sum(worker.cpu_times()[:2]) if worker is not None else 0.0
-            if now != spent:
-                spent, since = now, time.monotonic()
-        if spent > WORKER_LEAVES or time.monotonic() - since > STANDS_STILL:
+        if watch.is_over():
             return False
     return True
 

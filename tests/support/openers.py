@@ -18,13 +18,16 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
+import psutil
+
 from tests.support.places import ROOT
+from tests.support.stuck import Watch
 
 FINE = ("refused", "opened")
-SECONDS = 30.0  # a kernel may be compiled for what is computed, with another process on the same core
+SECONDS = 30.0  # of a processor, as on the others: a kernel may be compiled for what is computed
 SECONDS_TO_BEGIN = 300.0
 MOST, TIMES = 64 * 2**20, 8
 LANES = 2
@@ -66,9 +69,11 @@ def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -
     """Yield a child's results, file by file, and last the file at which it ended or hung."""
     number, seconds = first, SECONDS_TO_BEGIN
     while True:
-        try:
-            line = coming.get(timeout=seconds)
-        except queue.Empty:
+        watch, line = Watch(lambda: psutil.Process(child.pid), seconds), None
+        while line is None and not watch.is_over():
+            with suppress(queue.Empty):
+                line = coming.get(timeout=0.5)
+        if line is None:
             yield {"number": number, "outcome": "stood still", "message": f"No answer within {seconds:g} s."}
             return
         seconds = SECONDS

@@ -10,6 +10,7 @@ import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from gamcore import ModelFileError
 from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import _check_extent, from_bytes, to_bytes
-from tests.support import golden, openers
+from tests.support import golden, openers, stuck
 from tests.support.mutants import LEVELS, RAW, at_place, change_numbers, mutant, pack, put_together, take_apart
 
 CLASSIFIER, TASKS = "1.3-classifier", "1.3-multitask-classifier"
@@ -213,6 +214,8 @@ for k in range(int(sys.argv[1]), 100, 2):
         os.abort()
     if k == 8:
         time.sleep(60)
+    while k == 10:
+        pass
     peak = 100_000_000 if k == 2 else 0
     print(json.dumps({"number": k, "level": "x", "outcome": "opened", "bytes": 7, "peak": peak}), flush=True)
 """
@@ -226,11 +229,30 @@ def test_crashes_stops_and_greed_are_findings(monkeypatch):
 
     monkeypatch.setattr(openers, "start", start)
     monkeypatch.setattr(openers, "SECONDS", 1.0)
-    told = openers.lane(0, 0, 12, (), "")
-    assert [one["number"] for one in told] == [0, 2, 4, 6, 8, 10]
+    monkeypatch.setattr(stuck, "STANDS_STILL", 8.0)
+    told = openers.lane(0, 0, 14, (), "")
+    assert [one["number"] for one in told] == [0, 2, 4, 6, 8, 10, 12]
     assert [one["outcome"] for one in told] == [
-        "opened", "too much memory", "crashed", "opened", "stood still", "opened",
+        "opened", "too much memory", "crashed", "opened", "stood still", "stood still", "opened",
     ]  # fmt: skip
+
+
+def test_a_process_is_stuck_by_its_own_time_not_by_that_of_a_busy_machine(monkeypatch):
+    clock, spent = [0.0], [0.0]
+    process = SimpleNamespace(cpu_times=lambda: SimpleNamespace(user=spent[0], system=0.0))
+    monkeypatch.setattr(stuck.time, "monotonic", lambda: clock[0])
+    slow, quick, gone = (
+        stuck.Watch(lambda: process, 30.0),
+        stuck.Watch(lambda: process, 1.0),
+        stuck.Watch(lambda: None, 1.0),
+    )
+    for _ in range(30):
+        clock[0], spent[0] = clock[0] + 100.0, spent[0] + 0.9
+        assert not slow.is_over()  # a hundredth of a processor
+    assert quick.is_over()
+    assert gone.is_over()
+    clock[0] += stuck.STANDS_STILL + 1.0
+    assert slow.is_over()  # no more is computed
 
 
 def test_a_column_is_read_in_one_way():

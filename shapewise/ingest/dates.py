@@ -32,7 +32,7 @@ LATEST_PLAIN: Final = 68
 WEEKDAY: Final = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]?\s+)?"
 BETWEEN: Final = r"[-/.]\s?|,?\s|"
 CLOCK: Final = (
-    r"(?:(?:t|,?\s+|:)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
+    r"(?:(?:t|,?\s+|:)(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
     r"\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>z|utc|gmt|[+-]\d{2}(?::?\d{2})?)?)?"
 )
 PATTERN: Final = (
@@ -60,7 +60,7 @@ class Parts:
     """The parts of cells that have the form of a date, read once and put together in any order."""
 
     def __init__(self, cells: pa.Array) -> None:
-        fields = pc.extract_regex(cells, PATTERN)
+        fields = pc.extract_regex(_with_marks(cells), PATTERN)
         text = {part: pc.struct_field(fields, part) for part in "asbtc"}
         self._a, a_named = _number_or_month(text["a"])
         self._b, b_named = _number_or_month(text["b"])
@@ -141,6 +141,12 @@ def _clock(text: dict[str, Any]) -> tuple[npt.NDArray[np.timedelta64], npt.NDArr
     micros = ((hour * 60 + minute - minutes) * 60 + second) * 1_000_000 + micro
     moments = np.where(valid, micros.astype("timedelta64[us]"), np.timedelta64("NaT"))
     return moments, _truth(pc.not_equal(text["zone"], ""))
+
+
+def _with_marks(cells: pa.Array) -> pa.Array:
+    """Return days of eight digits before a time, and times without colons, with marks: 20260131T120000."""
+    days = pc.replace_substring_regex(cells, r"^(\d{4})(\d{2})(\d{2})(T|\s+)(\d)", r"\1-\2-\3\4\5")
+    return pc.replace_substring_regex(days, r"^(\d{4}-\d{2}-\d{2}T\d{2})(\d{2})(\d{2})", r"\1:\2:\3")
 
 
 def compact(cells: pa.Array) -> Times:

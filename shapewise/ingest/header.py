@@ -53,7 +53,7 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
         if _are_names(row, typed, body, above=filled[:k]):
             bottom = k
     values = any(is_value(filled[0][k]) for k in typed)
-    if bottom < 0 and values and not _are_numbered(filled[0], typed, body):
+    if bottom < 0 and values and not _are_numbered(filled[0], typed, filled[1:]):
         first = _after_padding(filled)
         return Header(first, first, [""] * width)
     if bottom < 0:
@@ -74,6 +74,8 @@ def named(head: Header, notes: list[str]) -> list[str]:
         notes.append(f"The column names are in {height} rows, joined here.")
     if not any(name.strip() for name in names):
         raise ReaderError("The first line has no column names: give every column a name.")
+    if len(names) > 1 and all(map(WHOLE.fullmatch, map(str.strip, names))):
+        notes.append(f"The first line, {', '.join(names[:3])}{' ...' * (len(names) > 3)}, is read as column names.")
     return clean_names(names, notes)
 
 
@@ -107,8 +109,12 @@ def _are_names(row: list[str], typed: list[int], body: list[list[str]], above: l
     """Return whether a row has words where the columns have numbers, dates or truths.
 
     Below a complete row of names, one odd word is a mistake of a row and no name."""
+    truths = {k for k in typed if all(cells[k].lower() in ("true", "false", "") for cells in body)}
     known = [row[k] for k in typed if not _is_blank(row[k])]
-    words = sum(not is_value(cell) for cell in known)
+    words = sum(
+        not is_value(row[k]) or (k in truths and row[k].lower() not in ("true", "false"))
+        for k in typed if not _is_blank(row[k])
+    )  # fmt: skip
     complete = any(all(cells) for cells in above)
     if known and 2 * words >= len(known):
         return not complete or (words == len(known) and words > 1 and words == len(typed))
@@ -127,6 +133,8 @@ def _are_numbered(row: list[str], typed: list[int], body: list[list[str]]) -> bo
     cells = [row[k] for k in typed]
     if not all(map(WHOLE.fullmatch, cells)) or len(cells) < 2:
         return False
+    if any(row[k] == cell for row in body for k, cell in zip(typed, cells, strict=True)):
+        return False  # a row like those below it
     numbers = [int(float(cell)) for cell in cells]
     steps = {later - earlier for earlier, later in pairwise(numbers)}
     counts = len(steps) == 1 and steps != {0} and (len(cells) > 2 or numbers in ([0, 1], [1, 2]))

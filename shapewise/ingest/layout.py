@@ -28,6 +28,7 @@ SEPARATORS: Final = {
     "$": "dollar signs", "@": "at signs", "/": "slashes", "\\": "backslashes", "=": "equals signs",
 }  # fmt: skip
 USUAL: Final = ";\t|,"
+NULL: Final = r"\N"
 UNIT: Final = "\x1f"
 """The character between columns of files whose own separator the parser cannot take, and of files of one column."""
 
@@ -38,7 +39,8 @@ MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-GUESSES: Final = ["cp1252", "latin_1", "cp1250", "shift_jis", "gb18030", "cp1251"]
+GUESSES: Final = ["cp1252", "latin_1", "cp1250", "shift_jis", "gb18030", "cp1251", "cp1253"]
+WESTERN: Final = "cp1252"
 BEGINNINGS: Final = (
     (re.compile(rb"PK\x03\x04"), "a ZIP archive or workbook"),
     (re.compile(rb"PAR1"), "Parquet"),
@@ -65,6 +67,8 @@ class Dialect:
     own: str = ","
     quote: str = '"'
     escape: str = ""
+    spaced: bool = False  # blanks stand between separators and quotation marks
+    inner: bool = False  # quotation marks within quoted cells are neither doubled nor escaped
 
     @property
     def separator(self) -> str:
@@ -73,6 +77,13 @@ class Dialect:
 
     def plain(self, text: str) -> str:
         """Return whole lines with one separator of one character between columns, outside of quotes."""
+        if NULL in text:  # as databases write it; no other text stands for a cell so
+            text = re.sub(rf"(?m)(^|{re.escape(self.own or UNIT)}){re.escape(NULL)}(?={re.escape(self.own or UNIT)}|$)",
+                          r"\1", text)  # fmt: skip
+        if self.spaced:
+            text = re.sub(rf"(?m)(^|{re.escape(self.own)})[ \t]+(?={self.quote})", r"\1", text)
+        if self.inner:
+            text = self._with_doubled_quotes(text)
         if self.separator == self.own or not self.own:
             return text
         between = re.escape(self.own)
@@ -80,6 +91,16 @@ class Dialect:
             text, between = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text), "[ \t]+"
         quoted = rf"{self.quote}(?:[^{self.quote}\n]|{self.quote * 2})*{self.quote}"
         return re.sub(rf"({quoted})|{between}", lambda match: match[1] or UNIT, text)
+
+    def _with_doubled_quotes(self, text: str) -> str:
+        """Return whole lines with the marks within quoted cells doubled; those at the ends of cells are the quotes."""
+        after, quote = re.escape(self.own), self.quote
+        single = re.compile(rf"(?<!{quote}){quote}(?!{quote})")
+        return re.sub(
+            rf"(?m)(^|{after}){quote}(.*?){quote}(?={after}|$)",
+            lambda match: f"{match[1]}{quote}{single.sub(2 * quote, match[2])}{quote}",
+            text,
+        )
 
     def rows(self, lines: list[str]) -> list[TextRow]:
         """Return the rows of plain lines, without empty lines."""
@@ -156,24 +177,43 @@ def _unmarked_utf16(head: bytes) -> str:
 
 
 def _guess(head: bytes, notes: list[str]) -> str:
-    guess = from_bytes(head[:200_000], cp_isolation=GUESSES).best()
-    if guess is None:
-        raise ReaderError("The file is not text in a known encoding: save it as UTF-8 and load it again.") from None
-    # Similar encodings can read most files; the one that most programs write is the better guess.
-    encoding = "cp1252" if "cp1252" in guess.could_be_from_charset else guess.encoding
+    """Return the likeliest encoding of a text that is not UTF-8.
+
+    The guesser needs whole words: of a text with a few accents, it says Polish as often as French, or Japanese."""
+    encoding = WESTERN
+    if not _is_western(head[:200_000]):
+        guess = from_bytes(head[:200_000], cp_isolation=GUESSES, threshold=0.5).best()
+        if guess is None:
+            raise ReaderError("The file is not text in a known encoding: save it as UTF-8 and load it again.") from None
+        # Similar encodings can read most files; the one that most programs write is the better guess.
+        encoding = WESTERN if WESTERN in guess.could_be_from_charset else guess.encoding
     notes.append(f"Decoded from {encoding}: check a few accented names; if they look odd, save it as UTF-8.")
     return encoding
 
 
-def layout_of(text: str, notes: list[str], escape: str = "") -> Layout:
+def _is_western(head: bytes) -> bool:
+    """Return whether a text reads as one of Western Europe: accents stand alone between plain letters, and neither a
+    sign nor a capital stands within a word."""
+    try:
+        text = head.decode(WESTERN)
+    except UnicodeDecodeError:
+        return False
+    accents = re.findall(r"[^\W\d_\x00-\x7f]", text)
+    together = re.findall(r"[^\x00-\x7f]{2,}", text)
+    within = re.search(r"[a-zà-ÿ](?:[¹³¿¼¾½ƒ†‡ˆ‰‹›˜¨¸¯´]|[À-ÞŸŒŠŽ])[a-zà-ÿ]", text)
+    return not within and 5 * sum(map(len, together)) <= max(len(accents), 5)
+
+
+def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layout:
     """Return the layout of a text with line ends \\n, from its first lines.
 
-    escape : of quotation marks, where later lines show it."""
+    known : its dialect, where later lines show it."""
     said = re.match(r'"?sep=([^\w\s"]|\t)"?[;\t|,]*\n', text, re.IGNORECASE)
     start = said.end() if said else 0
     lines = text[start:].split("\n", SAMPLE_LINES)[:SAMPLE_LINES]
-    dialect = Dialect(said[1], escape=escape_of(lines, said[1])) if said else dialect_of(lines)
-    dialect = replace(dialect, escape=escape or dialect.escape)
+    dialect = known or (Dialect(said[1], escape=escape_of(lines, said[1])) if said else dialect_of(lines))
+    if known is None:
+        dialect = replace(dialect, spaced=_is_spaced(lines, dialect), inner=has_inner_quotes(text, dialect))
     rows = dialect.rows(dialect.plain("\n".join(lines)).split("\n"))
     if len(rows) > SAMPLE_LINES // 2 and len(lines) == SAMPLE_LINES:
         rows.pop()  # its quote may end below
@@ -183,6 +223,10 @@ def layout_of(text: str, notes: list[str], escape: str = "") -> Layout:
         notes.append(f"Columns are separated by {SEPARATORS.get(dialect.own, repr(dialect.own))}.")
     if dialect.escape:
         notes.append("Quotation marks within cells are written with a backslash.")
+    if dialect.inner:
+        notes.append("Quotation marks within quoted cells are not doubled: those next to separators are the quotes.")
+    if not dialect.own and _has_fixed_widths(lines):
+        notes.append("All in one column: columns of fixed width, with blanks between them, are not told apart.")
     before = rows[head.first].line
     if before:
         notes.append(skipped_note(before, head))
@@ -219,6 +263,39 @@ def escape_of(lines: list[str], own: str) -> str:
     return "\\" if any('\\"' in line and re.search(pattern, line) for line in lines) else ""
 
 
+def has_inner_quotes(text: str, dialect: Dialect) -> bool:
+    """Return whether a quoted cell has a mark that is neither doubled nor escaped: `"he said "no" to it"`."""
+    quote, own = dialect.quote, dialect.own
+    if not own or dialect.escape or len(own) > 1 or own == " ":
+        return False
+    ends = sum(map(text.count, (f"{own}{quote}", f"{quote}{own}", f"\n{quote}", f"{quote}\n")))
+    if text.count(quote) <= ends + text.startswith(quote):
+        return False
+    after = re.escape(own)
+    cell = (
+        rf"(?m)(?:^|{after}){quote}(?:[^{quote}\n]|{quote * 2})*{quote}[^{quote}{after}\n\s](?:.*{quote}(?:{after}|$))"
+    )
+    return re.search(cell, text) is not None
+
+
+def _is_spaced(lines: list[str], dialect: Dialect) -> bool:
+    """Return whether blanks stand between separators and quotation marks, wherever a cell has such marks."""
+    own, text = dialect.own, "\n".join(lines)
+    if not own or own.isspace():
+        return False
+    after = re.escape(own)
+    return not re.search(rf"{after}{dialect.quote}(?!{after})", text) and bool(
+        re.search(rf"{after}[ \t]+{dialect.quote}[^\n]*{dialect.quote}[ \t]*(?:{after}|\n|$)", text)
+    )
+
+
+def _has_fixed_widths(lines: list[str]) -> bool:
+    """Return whether most lines have several words or numbers apart from each other, as tables in plain text."""
+    filled = [line for line in lines if line.strip()]
+    apart = sum(len(re.findall(r"\S {2,}(?=\S)", line)) >= 2 for line in filled)
+    return len(filled) > 1 and 2 * apart >= len(filled)
+
+
 def _fitting(dialect: Dialect, lines: list[str]) -> Dialect | None:
     """Return a dialect, with its separator doubled if so it is; None if the separator belongs to the cells."""
     try:
@@ -238,8 +315,25 @@ def _fitting(dialect: Dialect, lines: list[str]) -> Dialect | None:
         return dialect
     if dialect.own in ":/" and all(map(is_value, lines)):
         return None  # times or dates
-    regular = times >= 0.95 * len(rows) and len(first) == width
-    return dialect if regular and any(is_value(cell.strip()) for row in table[1:] for cell in row) else None
+    if times < 0.95 * len(rows) or len(first) != width:
+        # Below a title, only numbers are a table.
+        below = rows[next(k for k, row in enumerate(rows) if len(row) == width) :]
+        numbers = all(len(row) == width and all(is_value(cell.strip()) for cell in row) for row in below[1:])
+        return dialect if len(below) > 2 and numbers else None
+    values = any(is_value(cell.strip()) for row in table[1:] for cell in row)
+    return dialect if values or _has_codes(table) else None
+
+
+def _has_codes(table: list[list[str]]) -> bool:
+    """Return whether a column holds digits in each row, under a name without any."""
+    columns = list(zip(*table, strict=True))
+    return (
+        len(columns) > 2
+        and len(table) > 3
+        and any(
+            not re.search(r"\d", column[0]) and all(re.search(r"\d", cell) for cell in column[1:]) for column in columns
+        )
+    )
 
 
 def _has_names(table: list[list[str]]) -> bool:

@@ -7,14 +7,15 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from gamcore.numbers import count
 from shapewise.ingest.common import ReaderError
-from shapewise.ingest.layout import Dialect, dialect_of, escape_of
+from shapewise.ingest.layout import Dialect, dialect_of, escape_of, has_inner_quotes
 
 PART: Final = 2**20
 HEAD: Final = 2**21
@@ -126,32 +127,48 @@ def _ragged(lines: list[str]) -> int:
 
 
 class Quotes:
-    """Counts the quotation marks of a text, and knows the line of the last one."""
+    """Counts the quotation marks of a text, and knows the dialect where later lines show another use of them."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self.count, self.late_escape = 0, False
-        self._lines = self._last = 1
+        self.count, self.late = 0, cast(Dialect | None, None)
 
     def look(self, text: str) -> None:
         """Count in the next lines."""
-        quote = self._dialect.quote
-        if quote in text:
-            if self._dialect.escape:
-                text = re.sub(r"\\[^\n]", "", text)
-            elif "\\" + quote in text:
-                self.late_escape |= bool(escape_of(text.split("\n"), self._dialect.separator))
-            self.count += text.count(quote)
-            self._last = self._lines + text.count("\n", 0, max(text.rfind(quote), 0))
-        self._lines += text.count("\n")
+        dialect, quote = self._dialect, self._dialect.quote
+        if quote not in text:
+            return
+        if dialect.escape:
+            text = re.sub(r"\\[^\n]", "", text)
+        elif self.late is None and "\\" + quote in text and escape_of(text.split("\n"), dialect.separator):
+            self.late = replace(dialect, escape="\\", inner=False)
+        elif self.late is None and not dialect.inner and has_inner_quotes(text, dialect):
+            self.late = replace(dialect, inner=True)
+        self.count += text.count(quote)
 
-    def check(self) -> None:
-        """Check at the end of the file: a quote that is never closed would swallow the rest of it."""
-        if self.count % 2:
-            # If the number of marks is odd, the last is the open one, or the one that was taken for its end.
-            raise ReaderError(
-                f"A quotation mark opened near line {count(self._last)} is never closed: close or remove it."
-            )
+
+def check_closed(texts: Iterable[str], dialect: Dialect) -> None:
+    """Refuse a text with a quotation mark that is never closed: it would swallow the rest. Marks within cells that do
+    not begin with one, as in 5" by 7", are part of them."""
+    quote, after = dialect.quote, re.escape(dialect.separator)
+    cell = re.compile(rf"(?:^|{after}){quote}(?:[^{quote}]|{quote * 2})*({quote}|$)")
+    end = re.compile(rf"(?:[^{quote}]|{quote * 2})*{quote}")
+    number = opened = 0
+    for part in texts:
+        for line in dialect.plain(part).removesuffix("\n").split("\n"):
+            number += 1
+            if quote not in line:
+                continue
+            line = re.sub(r"\\.", "", line) if dialect.escape else line
+            start = 0
+            if opened:
+                closing = end.match(line)
+                if closing is None:
+                    continue
+                opened, start = 0, closing.end()
+            opened = number if any(not match[1] for match in cell.finditer(line, start)) else 0
+    if opened:
+        raise ReaderError(f"A quotation mark opened near line {count(opened)} is never closed: close or remove it.")
 
 
 class _Watched(io.BufferedIOBase):

@@ -23,8 +23,8 @@ import pyarrow.csv
 
 from gamcore.numbers import count
 from shapewise.ingest.common import ReaderError, in_words
-from shapewise.ingest.layout import Layout, encoding_of, layout_of
-from shapewise.ingest.streams import HEAD, INNER, Feed, Quotes, Texts, place, unpacked
+from shapewise.ingest.layout import Dialect, Layout, encoding_of, layout_of
+from shapewise.ingest.streams import HEAD, INNER, Feed, Quotes, Texts, check_closed, place, unpacked
 from shapewise.ingest.types import (
     EXACT,
     MOSTLY,
@@ -222,23 +222,25 @@ class TextFile(Generic[Result]):
             tell(column.name, column.plan, column.tally, self._notes)
         return result
 
-    def _first_pass(self, escape: str = "") -> tuple[Layout, Kept]:
-        """Return the layout, and what is kept of the rows. escape : of quotation marks, if only later lines show it."""
+    def _first_pass(self, known: Dialect | None = None) -> tuple[Layout, Kept]:
+        """Return the layout, and what is kept of the rows. known : the dialect, if only later lines show it."""
         notes = list[str]()
         with unpacked(self._source, self._gz) as file:
             texts = Texts(file, self._encoding)
             parts = iter(texts)
             head = _head(parts)
-            layout = layout_of(head, notes, escape)
+            layout = layout_of(head, notes, known)
             kept, quotes = Kept(layout.names), Quotes(layout.dialect)
             quotes.look(head)
             for batch in self._parsed(head, _looked_at(parts, quotes), texts, layout, self._ragged):
                 kept.add(batch)
                 self._tell(0.4 * place(file) / self._size, f"{count(kept.rows)} rows looked at")
-        if quotes.late_escape and not escape:
+        if quotes.late is not None and known is None:
             self._ragged = Ragged()
-            return self._first_pass("\\")
-        quotes.check()
+            return self._first_pass(quotes.late)
+        if quotes.count % 2:
+            with unpacked(self._source, self._gz) as file:
+                check_closed(Texts(file, self._encoding), layout.dialect)
         if texts.nuls:
             notes.append(f"Removed {count(texts.nuls)} NUL characters.")
         if texts.inner:
@@ -288,6 +290,7 @@ class TextFile(Generic[Result]):
                     table = pa.Table.from_batches([batch])
                     table = _with_line_ends(table) if texts.inner else table
                     check_lengths(table)
+                    _check_swallowed(table, dialect.separator)
                     # A block of short rows may have a million of them, whose overhead exceeds their bytes.
                     yield from (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
         except pa.ArrowInvalid as error:
@@ -378,6 +381,22 @@ def _with_line_ends(batch: pa.Table) -> pa.Table:
     return pa.table([pc.replace_substring(cells, INNER, "\n") for cells in batch.columns], batch.schema.names)
 
 
+def _check_swallowed(table: pa.Table, separator: str) -> None:
+    """Refuse cells that hold rows, from a quotation mark that begins a cell to the next one in the same column."""
+    more = table.num_columns - 1
+    for name, cells in zip(table.column_names, table.columns, strict=True) if more > 2 else ():
+        some = cells.filter(pc.fill_null(pc.match_substring(cells, "\n"), False))
+        for cell in some.filter(pc.match_substring(some, separator)).to_pylist():
+            first, *between, _ = cell.split("\n")
+            marks, whole = cell.count(separator), sum(row.count(separator) == more for row in between)
+            rows = len(between) + 1
+            if 10 * whole >= 9 * len(between) and 10 * abs(marks - more * rows) <= rows:
+                raise ReaderError(
+                    f"A quotation mark before {first[:40]!r} in column {name!r} is closed {count(rows)} lines later, "
+                    "as if the rows between were one cell: close or remove it."
+                )
+
+
 def _unreadable(error: Exception, block: int) -> ReaderError:
     """Return the error for a text that the parser could not read. block : bytes that a row has to fit."""
     if "Empty CSV" in str(error):
@@ -397,15 +416,31 @@ def footer_rows(rows: Sequence[Sequence[str]], total: int, words: Container[str]
     below = 0
     while below < min(len(rows), total - 1) and len(rows[0]) > 1:
         row = rows[-below - 1]
-        if not any(row):
+        first = next((cell for cell in row if cell), "")
+        if not first or _is_footnote(row, rows[: -below - 1]):
             below += 1
-        elif TOTAL.fullmatch(row[0].rstrip(":").strip()):
-            if row[0] in words or any(above[0] == row[0] for above in rows[: -below - 1]):
+        elif TOTAL.fullmatch(first.rstrip(":").strip()):
+            if first in words or any(first in above for above in rows[: -below - 1]):
                 return 0
             below += 1
         else:
             break
     return below
+
+
+def _is_footnote(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
+    """Return whether a row is prose in its first cell alone, below rows that are filled: a source, or a note."""
+    alone, words = bool(row[0]) and not any(row[1:]), row[0].split()
+    if not alone or len(row) < 3 or not above:
+        return False
+    filled = [cells for cells in above if sum(map(bool, cells)) > 1]
+    longest = max((len(cells[0].split()) for cells in filled), default=0)
+    named = re.match(
+        r"(?:notes?|sources?|quellen?|anmerkung|fuente|nota|©|\(c\)|\*+)\b|[©*]|\(c\)", row[0], re.IGNORECASE
+    )
+    return 10 * len(filled) >= 9 * len(above) and (
+        (len(words) >= 8 and len(words) > longest) or (named is not None and len(words) > 1)
+    )
 
 
 def footer_note(rows: int, first: Sequence[str]) -> str:

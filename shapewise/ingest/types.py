@@ -25,8 +25,8 @@ MISSING: Final = frozenset({
     "#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!",
 })  # fmt: skip
 MISSING_WORDS: Final = pa.array(sorted(MISSING))
-CODE: Final = r"^[+-]?(?:0\d+|\d{19,})$"
-LEADING_ZERO: Final = r"^-?0\d+$"
+CODE: Final = r"^[+-]?(?:0\d+(?:[eE].*)?|\d{19,})$"
+LEADING_ZERO: Final = r"^-?0\d+(?:[eE]|$)"
 LONG_INTEGER: Final = r"^-?\d{16,}$"
 
 LOOKED_AT: Final = 100

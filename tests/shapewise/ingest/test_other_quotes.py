@@ -1,0 +1,131 @@
+"""Quotation marks, blanks, code pages, headers and ends of tables as other programs write them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shapewise.ingest.common import ReaderError
+from shapewise.ingest.read import read_file
+
+SAID = ['he said "no" to it', '"so" it began', 'it ended "so"', 'a 5" pipe', "plain", "a, b", 'two "big" "words"']
+
+
+def read(text, name="t.csv"):
+    return read_file(name, text.encode() if isinstance(text, str) else text)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("seed", range(5))
+def test_quotes_within_cells_need_not_be_doubled(seed, separator):
+    """Wherever the first such cell is: in the first lines, or behind what the layout is found in."""
+    rng = np.random.default_rng(seed)
+    texts = [*["plain"] * int(rng.integers(0, 400)), *rng.choice(SAID, 30), SAID[0]]
+    rows = [f'{k}{separator}"{text}"{separator}"x"' for k, text in enumerate(texts)]
+    table = read("\n".join([separator.join(["a", "b", "c"]), *rows]) + "\n")
+    assert table.frame["b"].tolist() == texts
+    assert table.frame["c"].eq("x").all()
+    assert any("not doubled" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "|"])
+def test_blanks_between_separators_and_quotes_are_no_part_of_cells(separator):
+    rows = [f'"{k}"{separator} "{k}.5"{separator}  "x{separator}y"' for k in range(5)]
+    table = read("\n".join([f'"a"{separator} "b"{separator} "c"', *rows]) + "\n").frame
+    assert list(table) == ["a", "b", "c"]
+    assert table["b"].tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
+    assert table["c"].eq(f"x{separator}y").all()
+
+
+def test_marks_of_inches_in_odd_number_are_part_of_cells():
+    table = read('id|size|n\n1|5" pipe|2\n2|7"|3\n3|a 3" nail|4\n').frame
+    assert table["size"].tolist() == ['5" pipe', '7"', 'a 3" nail']
+
+
+def test_rows_that_a_quote_swallows_are_refused():
+    rows = [f"{k};name {k};{k}.5;x" for k in range(30)]
+    rows[5], rows[20] = '5;"name 5;5.5;x', '20;name 20";20.5;x'
+    with pytest.raises(ReaderError, match="closed 15 lines later"):
+        read("\n".join(["id;name;v;w", *rows]) + "\n")
+
+
+def test_prose_over_several_lines_is_one_cell():
+    rows = [f'{k},"a, b\nand, so, on\nend",{k}.5,x' for k in range(5)]
+    assert len(read("\n".join(["id,text,v,w", *rows]) + "\n").frame) == 5
+
+
+@pytest.mark.parametrize("separator", ["\t", ",", ";"])
+def test_the_null_of_databases_is_a_missing_cell(separator):
+    rows = [separator.join(cells) for cells in (["1", "x", "2.5"], [r"\N", r"\N", r"\N"], ["3", "y", "4.5"])]
+    frame = read("\n".join([separator.join("abc"), *rows]) + "\n").frame
+    assert frame.isna().sum().tolist() == [1, 1, 1]
+    assert frame["a"].sum() == 4
+
+
+@pytest.mark.parametrize("sign", ["©", "®", "é", "ß", "€", "°", "ñ", "Å", "½ "])
+def test_one_accent_in_a_file_is_western(sign):
+    table = read(f"a,b\n1,x{sign}\n2,y\n".encode("cp1252"))
+    assert table.frame["b"].tolist() == [f"x{sign}".strip(), "y"]
+    assert any("cp1252" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [
+        ("cp1251", ["Москва", "Санкт", "Казань"]),
+        ("shift_jis", ["田中さくら", "鈴木一郎"]),
+        ("gb18030", ["王小明", "李四"]),
+    ],
+)
+def test_other_scripts_are_not_western(encoding, words):
+    text = "\n".join(
+        ["имя,v" if encoding == "cp1251" else "名,v", *[f"{word},{k}" for k, word in enumerate(words * 20)]]
+    )
+    assert read(text.encode(encoding)).frame.iloc[:, 0].tolist() == words * 20
+
+
+def test_codes_that_look_like_powers_of_ten_stay_text():
+    assert read("id,v\n020E33,1\n014E05,2\n").frame["id"].tolist() == ["020E33", "014E05"]
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["Source: the office", "Note: it may change", "(c) an office", "These figures may count persons in more states than one"],
+)
+def test_footnotes_below_a_table_are_no_rows(end):
+    table = read("\n".join(["state,n,m,k", *[f"s{k},{k},2,3" for k in range(12)], f"{end},,,", ",,,"]) + "\n")
+    assert len(table.frame) == 12
+    assert any("below the table" in note for note in table.notes)
+
+
+def test_a_last_row_with_blanks_is_a_row():
+    assert len(read("name,n,m\na,1,2\nb,3,4\nThis row has blanks,,\n").frame) == 3
+
+
+def test_totals_may_stand_in_any_column():
+    assert read("a,b,c\n1,x,2\n3,y,4\n,Total,6\n").frame["c"].tolist() == [2, 4]
+
+
+def test_words_between_blanks_are_a_table_where_a_column_has_codes():
+    frame = read("first last state phone\nJohn Smith WA 418-Y11\nMary Hart CA 319-Z19\nEvan Nolan IL 219-c30\n").frame
+    assert frame["state"].tolist() == ["WA", "CA", "IL"]
+    prose = "text\nit was a bright day\nthe sun was in clouds\nit rained all day long\n"
+    assert read(prose).frame.shape == (3, 1)
+
+
+def test_columns_of_fixed_width_are_told():
+    table = read("NAME         N     M\nAlpha Beta   1     2\nGamma Delta  3     4\n", "t.txt")
+    assert any("fixed width" in note for note in table.notes)
+
+
+def test_numbers_in_the_first_line_are_told_or_a_row():
+    assert read("1,2\n1,2\n1,3\n2,4\n").frame.shape == (4, 2)
+    assert any("is read as column names" in note for note in read("1,2,3\n4,5,6\n").notes)
+    assert list(read("id,100,200\na,TRUE,FALSE\nb,FALSE,FALSE\nc,TRUE,TRUE\n").frame) == ["id", "100", "200"]
+
+
+@pytest.mark.parametrize("text", ["20240131 12:30:05", "20240131T123005", "2024-01-31 12.30.05", "2024-01-31T123005"])
+def test_moments_without_marks_between_their_parts(text):
+    frame = read(f"t,v\n{text},1\n{text.replace('31', '30', 1)},2\n").frame
+    assert frame["t"][0] == pd.Timestamp("2024-01-31 12:30:05")

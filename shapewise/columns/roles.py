@@ -108,7 +108,7 @@ def roles_of(
     target = next(iter(known), targets[0].column if targets else None)
     if "arm" in given.values():
         for r in free:
-            if r.name != target and (given[r.name] == "feature" or _is_copy(r)) and is_outcome(r):
+            if r.name not in known and (given[r.name] == "feature" or _is_copy(r)) and is_outcome(r):
                 given[r.name], why[r.name] = "outcome", "a test is to move what is called so"
     features = [r for r in free if given[r.name] == "feature" and r.kind == "number" and r.name != target]
     settle("exposure", _exposures(table, features, target))

@@ -48,7 +48,7 @@ def cues(table: Table, reports: Sequence[ColumnReport], groups: Sequence[str]) -
     classes = [r.name for r in reports if not _has_many(r, FEW_NUMBERS)]
     whom = [codes[name] for name in groups if name in codes]
     whom += [pd.factorize(part.frame[name])[0] for name in groups if name not in codes]
-    found: dict[str, set[Cue]] = {}
+    by_column: dict[str, set[Cue]] = {}
     for r in reports:
         own = codes[r.name]
         holds: dict[Cue, bool] = {
@@ -60,8 +60,8 @@ def cues(table: Table, reports: Sequence[ColumnReport], groups: Sequence[str]) -
             "many values": _has_many(r, max(FEW_NUMBERS, MANY_VALUES * len(table))),
             "only class": classes == [r.name] and len(reports) > FEWEST_NUMBERS,
         }
-        found[r.name] = {cue for cue, is_so in holds.items() if is_so}
-    return found
+        by_column[r.name] = {cue for cue, is_so in holds.items() if is_so}
+    return by_column
 
 
 def groups_among(reports: Sequence[ColumnReport], rows: int) -> list[str]:

@@ -1,7 +1,8 @@
 """Which column people will want to predict: what its name says, where it stands, and what it holds.
 
-Each piece of evidence has a weight. The weights were set on half of the labelled tables of `benchmarks/wild/labels.csv`
-and measured on the other half (`python -m benchmarks.wild.guesses`).
+Each piece of evidence has a weight: those of a conditional logit (which column of a table is the target), rounded,
+on the tables of `benchmarks/wild/labels.csv` that were developed on; the others measure them
+(`python -m benchmarks.wild.guesses`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from shapewise.ingest.name_words import (
     LAGGED,
     MAYBE_ARMS,
     MEASURES,
+    SPLITS,
     by_lower_case,
     changed_from,
     earlier_of,
@@ -43,7 +45,7 @@ from shapewise.ingest.name_words import (
 MOST_LEVELS: Final = 50
 """Levels beyond which a category can hardly be predicted."""
 
-CLASSES: Final = frozenset({"class", "label", "labels", "mode", "plan"})
+CLASSES: Final = frozenset({"class", "label", "labels", "mode", "plan", "status"})
 """What is called so is the target, unless it is the class of something, or has as many values as a school has
 classes."""
 
@@ -54,14 +56,14 @@ AMOUNT_OF_FATE: Final = 0.5
 NOT_AIMED_AT: Final = EXPOSURES | ARMS | MAYBE_ARMS
 
 WEIGHTS: Final[dict[str, tuple[float, str]]] = {
-    "asked": (3.0, "it is called {word}"),
-    "fate": (3.5, "{word} is what happens in the end"),
+    "asked": (3.5, "it is called {word}"),
+    "fate": (3.75, "{word} is what happens in the end"),
     "amount": (2.75, "{word} is what is measured in the end"),
     "measure": (0.75, "{word} may be what is measured"),
     "ends": (1.5, "{word} is how it may end"),
     "latest": (1.0, "{word} is the latest year of it"),
-    "table": (1.5, "the table is called after it"),
-    "first": (1.75, "it comes first of those that may be"),
+    "table": (1.75, "the table is called after it"),
+    "first": (2.0, "it comes first of those that may be"),
     "last": (1.0, "it comes last of those that may be"),
     "end": (0.75, "it is the last column"),
     "yes or no": (-0.25, ""),
@@ -73,15 +75,16 @@ WEIGHTS: Final[dict[str, tuple[float, str]]] = {
     "dummy": (-1.5, ""),
     "copy": (-0.5, ""),
     "later": (-0.75, ""),
+    "split": (-3.0, ""),
     "levels": (-0.25, ""),
     "many levels": (-3.0, ""),
     "few numbers": (-1.25, ""),
     "kind": (1.5, "{word} is what the numbers tell apart"),
     "after": (1.25, "{word} is what comes last"),
-    "planned": (-1.5, ""),
-    "of a group": (-1.25, ""),
+    "planned": (-2.0, ""),
+    "of a group": (-1.5, ""),
     "one of several": (-1.0, ""),
-    "alike": (-1.0, ""),
+    "alike": (-1.25, ""),
     "count": (1.0, "it counts something"),
     "many values": (1.0, "it has many values"),
     "only class": (0.75, "it is the only one that is no number"),
@@ -91,8 +94,8 @@ WEIGHTS: Final[dict[str, tuple[float, str]]] = {
 AGAINST: Final = frozenset({"given", "earlier", "before", "square", "dummy"})
 """Evidence of columns that are passed over in looking for the first and the last."""
 
-SURE: Final = 1.0
-SURE_BY_PLACE: Final = 1.5
+SURE: Final = 1.25
+SURE_BY_PLACE: Final = 1.75
 """Least distance of the likeliest column from the next, for it to be taken without asking: by its name, or by its place
 alone."""
 
@@ -143,7 +146,7 @@ def evidence(
     words = Counter(word for column in names for word in set(words_in(column)))
     years = in_years(names)
     latest = {stem: max(year for other, (same, year) in years.items() if same == stem) for stem, _ in years.values()}
-    titled = set(words_in(name))
+    titled = {word.removesuffix("s") for word in words_in(name)}
     by_column: dict[str, dict[str, tuple[float, str]]] = {}
     for r in reports:
         of = _named(r, columns, words)
@@ -153,11 +156,12 @@ def evidence(
             of["latest" if year == latest[stem] else "earlier"] = (1.0, str(year))
         if "only class" in shown[r.name] and r.name == names[-1] and (word := shares_word(r.name, KINDS)):
             of = {kind: said for kind, said in of.items() if kind != "given"} | {"kind": (1.0, word)}
-        if titled & {word for word in words_in(r.name) if len(word) > 2 and word.isalpha()}:
+        if titled & {word.removesuffix("s") for word in words_in(r.name) if len(word) > 2 and word.isalpha()}:
             of["table"] = (1.0, "")
         said = {
             "dummy": dummy, "yes or no": r.distinct == 2, "copy": r.has("copy"),
             "later": r.has("later"),
+            "split": r.kind == "category" and {text.strip().lower() for text in r.example.split(",")} <= SPLITS,
             "levels": r.kind == "category" and 2 < r.distinct <= MOST_LEVELS,
             "many levels": r.kind == "category" and r.distinct > MOST_LEVELS,
             "few numbers": r.kind == "number" and 2 < r.distinct <= FEW_NUMBERS and not NAMED & of.keys(),
@@ -175,17 +179,17 @@ def _named(report: ColumnReport, columns: Mapping[str, str], words: Counter[str]
     """Return what the name of a column says. columns : all, `by_lower_case`. words : how many columns have each word:
     what many share says less."""
     of: dict[str, tuple[float, str]] = {}
+    is_amount = report.kind == "number" and report.distinct > 2
     for kind, known in (("asked", ASKED), ("fate", FATES), ("amount", AMOUNTS), ("given", GIVEN | NOT_AIMED_AT),
                         ("measure", MEASURES)):  # fmt: skip
         word = shares_word(report.name, known)
         is_kind = word in CLASSES and (report.distinct > MOST_LEVELS or len(words_in(report.name)) > 1)
         if word and not is_kind and (report.kind == "number" or kind not in ("amount", "measure")):
             share = 1 / max(words[word], 1) ** 0.5 if kind != "given" else 1.0
-            is_amount = kind == "fate" and report.kind == "number" and report.distinct > 2
-            of[kind] = (share * (AMOUNT_OF_FATE if is_amount else 1.0), word)
+            of[kind] = (share * (AMOUNT_OF_FATE if kind == "fate" and is_amount else 1.0), word)
             break
-    if report.kind == "category" and (ends := sorted(set(words_in(report.example)) & FATE_LEVELS)):
-        of["ends"] = (1.0, ends[0])
+    if report.kind == "category" and (levels := sorted(set(words_in(report.example)) & FATE_LEVELS)):
+        of["ends"] = (1.0, levels[0])
     if report.has("levels"):
         of["given"] = (1.0, "")
     if words_of(report.name) & BEFORE or LAGGED.fullmatch(report.name) or earlier_of(report.name, columns):

@@ -21,7 +21,7 @@ ASKED: Final = _words(
 """What modellers call the column to predict."""
 
 FATES: Final = _words(
-    "churn churned attrition default defaulted dlq dlqin delinquent delinquency fraud fraudulent converted "
+    "sold churn churned attrition default defaulted dlq dlqin delinquent delinquency fraud fraudulent converted "
     "conversion renew renewed renewal survived survive survival survives died death dead mortality alive "
     "recurrence relapse remission readmitted readmission cancelled canceled lapsed lapse purchased bought clicked "
     "responded respond subscribed accept accepted admit admitted admission approve approved convicted arrested "
@@ -40,7 +40,7 @@ FATES: Final = _words(
     "abgeschlossen überlebt gestorben verstorben krank betrug decede décédé fraude fallecido murio enfermo muerte "
     "morte malato óbito overleden correct volunteer volunteered donate donated donor relapsed exacerbation "
     "readmit noshow signedup unsubscribed upsell lead reordered toxic toxicity mutagenic spoiled rejected "
-    "resigned fired"
+    "resigned fired status"
 )
 """What happened in the end, or was chosen."""
 
@@ -64,7 +64,7 @@ AMOUNTS: Final = _words(
     "errors mistakes rt reaction accuracy absorbance solubility logp efficiency conductivity thickness roughness "
     "rul downtime scrap leads signups registrations orders ltv clv nps csat tickets absenteeism overtime "
     "valuation rainfall volatility lesions relapses exacerbations qol pain wellbeing stress anxiety milk "
-    "mortality generation"
+    "mortality generation perf performance"
 )
 """What is measured or counted in the end."""
 
@@ -113,6 +113,9 @@ FATE_LEVELS: Final = _words(
     "benign converted bought"
 )
 """What happened in the end, as a level of a column."""
+
+SPLITS: Final = _words("train training test testing valid validation val dev holdout")
+"""What the parts of a table are called that somebody dealt for learning."""
 
 LAGGED: Final = re.compile(r"(?:lag|prev)[_.]?\w+|\w+[_.]?lag\d*", re.I)
 """Names of earlier values of a column."""
@@ -267,7 +270,7 @@ def _ending(word: str) -> str:
 def is_id(name: str) -> bool:
     """Return whether a column is called like an ID, of rows or of something else."""
     words = words_in(name)
-    return bool(words) and (is_id_of_several(name) or bool({words[-1], "".join(words)} & (NUMBERED | THINGS)))
+    return bool(words) and (is_id_of_several(name) or bool({words[-1], "".join(words)} & (NUMBERED | THINGS | CODES)))
 
 
 def is_id_of_several(name: str) -> bool:

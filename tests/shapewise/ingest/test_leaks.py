@@ -133,7 +133,9 @@ def test_what_is_said_of_each_animal_is_no_number_of_it_in_classes():
 
 def test_another_form_of_the_target_reveals_it():
     wage = np.random.default_rng(0).lognormal(2, 1, 600).round(2)
-    frame = pd.DataFrame({"wage": wage, "lwage": np.log(wage), "tenth": wage + np.random.default_rng(1).gamma(1, 9, 600)})
+    frame = pd.DataFrame(
+        {"wage": wage, "lwage": np.log(wage), "tenth": wage + np.random.default_rng(1).gamma(1, 9, 600)}
+    )
     found = leaks(frame, "wage", None, ["lwage", "tenth"])
     assert found["lwage"].sure
     assert "tenth" not in found

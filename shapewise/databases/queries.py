@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from gamcore.numbers import count
 from shapewise.access.quotas import is_shared
 from shapewise.databases.connections import ROWS, SECONDS, Connection, most
 from shapewise.errors import StoreError
@@ -77,7 +78,7 @@ class Asking(TableInChild):
 
 def _check(text: str) -> str:
     if len(text) > LONGEST:
-        raise StoreError("The query has more than 20,000 characters: make a view of it in the database.")
+        raise StoreError(f"The query has more than {count(LONGEST)} characters: make a view of it in the database.")
     return text
 
 

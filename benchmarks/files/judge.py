@@ -46,6 +46,8 @@ def verdict(reading: Reading, right: Expected, text: str) -> Verdict:
     if reading.frame is None:
         return Verdict(RIGHT if right.why else REFUSED, reading.refusal)
     if right.why:
+        if reading.frame.empty:
+            return Verdict(RIGHT, "a table without rows says as much")
         return Verdict(WORDS if reading.words else SILENT, f"read, but {right.why}")
     frame = _without_empty_ends(reading.frame, right)
     faults = [*_names(frame, right.names), *_rows(frame, right.rows)]

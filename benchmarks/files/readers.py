@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import io
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -70,7 +70,7 @@ def _duckdb(path: Path) -> tuple[pd.DataFrame, list[str]]:
     import duckdb
 
     how = "read_parquet" if path.suffix == ".parquet" else "read_csv_auto"
-    with duckdb.connect() as connection:
+    with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
         frame = connection.execute(f"from {how}(?)", [str(path)]).df()
     return frame, []
 
@@ -78,10 +78,10 @@ def _duckdb(path: Path) -> tuple[pd.DataFrame, list[str]]:
 def _clevercsv(path: Path) -> tuple[pd.DataFrame, list[str]]:
     if path.suffix != ".gz":
         return clevercsv.read_dataframe(str(path)), []
-    data = gzip.decompress(path.read_bytes())
-    text = data.decode()
-    dialect = clevercsv.Sniffer().sniff(text[:100_000])
-    return pd.read_csv(io.StringIO(text), dialect=dialect.to_csv_dialect()), []
+    with tempfile.TemporaryDirectory() as folder:  # it reads no packed files
+        plain = Path(folder) / path.stem
+        plain.write_bytes(gzip.decompress(path.read_bytes()))
+        return clevercsv.read_dataframe(str(plain)), []
 
 
 READERS: Final[dict[str, Callable[[Path], tuple[pd.DataFrame, list[str]]]]] = {

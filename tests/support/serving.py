@@ -138,24 +138,37 @@ def settle(page: Any) -> None:
 
 @contextmanager
 def visiting(chromium: Any, server: Server, **options: Any) -> Iterator[Any]:
-    """A visitor of a server, for one page after another: a browser loads and compiles the scripts of the app anew for
-    each visitor, which doubles the processor seconds of its first page."""
+    """A visitor of a server with one tab, for one test after another: in each new tab a browser loads and compiles the
+    scripts of the app anew."""
     context = window(chromium, base_url=server.ready(), **CALM, **options)
+    context.new_page()
     yield context
     context.close()
 
 
 @contextmanager
 def opened(visitor: Any) -> Iterator[Any]:
-    """A page of a visitor, in a session of its own; it fails its test where the browser's console shows an error, but
-    for the health probes of deep links. What it keeps in the browser is gone with it."""
-    page, errors = visitor.new_page(), []
-    page.on("console", lambda m: errors.append(f"{m.text} {m.location.get('url')}") if m.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    """The tab of a visitor, for sessions of its own; it fails its test where the browser's console shows an error, but
+    for the health probes of deep links. What it keeps in the browser is gone afterwards, and so is its session."""
+    errors: list[str] = []
+
+    def logged(message: Any) -> None:
+        if message.type == "error":
+            errors.append(f"{message.text} {message.location.get('url')}")
+
+    def thrown(error: Any) -> None:
+        errors.append(str(error))
+
+    page, *_ = visitor.pages
+    page.on("console", logged)
+    page.on("pageerror", thrown)
     yield page
     if page.url.startswith("http"):
-        page.evaluate("localStorage.clear()")
+        page.evaluate("localStorage.clear(), sessionStorage.clear()")
+    page.goto("about:blank")
     visitor.clear_cookies()
-    for one in visitor.pages:
+    for one in visitor.pages[1:]:
         one.close()
+    page.remove_listener("console", logged)
+    page.remove_listener("pageerror", thrown)
     assert [error for error in errors if not PROBES.search(error)] == []

@@ -9,7 +9,7 @@ import pytest
 from shapewise.store.workspace import Workspace
 from shapewise.training import runs
 from tests.support.postgres import postgres
-from tests.support.serving import Server, opened, settle, sound
+from tests.support.serving import Server, opened, settle, sound, visiting
 from tests.support.spaces import until
 from tests.support.steps import press
 
@@ -42,9 +42,11 @@ def test_from_a_query_to_what_its_newer_rows_change(chromium, tmp_path):
         database.run(TABLE)
         secrets = tmp_path / "secrets.toml"
         secrets.write_text(f'[databases]\nwarehouse = "{database.url()}"\n')
-        with sound(Server(space.root, {"STREAMLIT_SECRETS_FILES": str(secrets)})) as server, opened(
-            chromium, server, viewport={"width": 1440, "height": 900}
-        ) as page:  # fmt: skip
+        with (
+            sound(Server(space.root, {"STREAMLIT_SECRETS_FILES": str(secrets)})) as server,
+            visiting(chromium, server, viewport={"width": 1440, "height": 900}) as visitor,
+            opened(visitor) as page,
+        ):
             page.goto("/data")
             settle(page)
             write(page, "Query", "SELECT age, balnce FROM customers")

@@ -103,7 +103,6 @@ SOURCES: Final = (
     Source("pandas", "PyPI, Python 3.5", "0.19.2", "BSD-3-Clause"),
     Source("pyarrow", "PyPI", "26.0.1", "Apache-2.0"),
     Source("statsmodels", "PyPI", "0.15.0", "BSD-3-Clause"),
-    Source("palmerpenguins", "PyPI", "0.1.6", "MIT"),
     Source("csv-spectrum", "npm", "2.0.0", "BSD-2-Clause"),
     Source("papaparse", "npm", "5.7.1", "MIT"),
     Source("vega-datasets", "npm", "3.2.1", "BSD-3-Clause"),

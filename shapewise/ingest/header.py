@@ -133,7 +133,7 @@ def _are_numbered(row: list[str], typed: list[int], body: list[list[str]]) -> bo
     cells = [row[k] for k in typed]
     if not all(map(WHOLE.fullmatch, cells)) or len(cells) < 2:
         return False
-    if any(row[k] == cell for row in body for k, cell in zip(typed, cells, strict=True)):
+    if any([row[k] for k in typed] == cells for row in body):
         return False  # a row like those below it
     numbers = [int(float(cell)) for cell in cells]
     steps = {later - earlier for earlier, later in pairwise(numbers)}

@@ -91,7 +91,12 @@ def test_codes_that_look_like_powers_of_ten_stay_text():
 
 @pytest.mark.parametrize(
     "end",
-    ["Source: the office", "Note: it may change", "(c) an office", "The figures may count some people twice"],
+    [
+        "Source: the office",
+        "Note: it may change",
+        "(c) an office",
+        "These figures may count persons in more states than one",
+    ],
 )
 def test_footnotes_below_a_table_are_no_rows(end):
     table = read("\n".join(["state,n,m,k", *[f"s{k},{k},2,3" for k in range(12)], f"{end},,,", ",,,"]) + "\n")

@@ -109,7 +109,9 @@ n_dates = sum(is_datetime64_any_dtype(dtype) for dtype in data.X.dtypes) if chan
 n_features = len(chosen) + 2 * n_dates
 if data.task is None:
     n_scores = max(len(data.classes), 1)
-    cost = estimate(rows, n_features, spec.parameters() | {"bands": spec.bands}, state.n_jobs(), spec.loss, n_scores)
+    cost = estimate(
+        rows, n_features, spec.parameters() | {"bands": spec.bands}, state.n_jobs(), loss=spec.loss, n_scores=n_scores
+    )
 else:
     n_tasks = len(set(data.task.tolist()))
     cost = estimate_tasks(
@@ -153,7 +155,7 @@ with look:
     elif run is not None and run.tuned:
         tuning.result(run)
     elif data.task is None:
-        if (draft := live.preview(table.id, spec, rows, n_features, n_scores)) is not None:
+        if (draft := live.preview(table.id, spec, rows, n_features, n_scores=n_scores)) is not None:
             if not table.sampled and changes.get("max_bins") != AUTO:
                 cost = cost.after(draft.seconds, spec.parameters(), state.n_jobs())
             fewer.of_draft(table, target, spec, draft)

@@ -65,7 +65,9 @@ class Packed:
 
 def seconds_of(rows: int, features: int, spec: Spec, n_scores: int = 1) -> float:
     """Return the estimated seconds of one refit on `rows` training rows."""
-    return estimate(rows, features, {**spec.parameters(), "outer_bags": 1}, 1, spec.loss, n_scores).seconds
+    return estimate(
+        rows, features, {**spec.parameters(), "outer_bags": 1}, 1, loss=spec.loss, n_scores=n_scores
+    ).seconds
 
 
 def draft(data: Data, spec: Spec) -> Draft:

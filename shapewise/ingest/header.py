@@ -129,7 +129,10 @@ def _years(cells: list[str], typed: list[int], body: list[list[str]]) -> bool:
 
 
 def _are_numbered(row: list[str], typed: list[int], body: list[list[str]]) -> bool:
-    """Return whether the first row counts the columns, or names them by years, and so is no row of values."""
+    """Return whether the first row counts the columns, or names them by years, and so is no row of values.
+
+    A word above numbers is a name among them, such as that of the column of rows."""
+    typed = [k for k in typed if is_value(row[k])]
     cells = [row[k] for k in typed]
     if not all(map(WHOLE.fullmatch, cells)) or len(cells) < 2:
         return False

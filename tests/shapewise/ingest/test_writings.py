@@ -247,6 +247,16 @@ def test_no_row_is_taken_for_names_and_no_name_for_a_row(beginning, separator):
     assert ("joined here" in said) == (beginning in ("units below", "groups above"))
 
 
+@pytest.mark.parametrize("names", [["1850", "1880", "2016"], ["0", "1", "2"], ["1990", "1995", "1996"]])
+def test_a_word_beside_years_or_places_is_a_name(names):
+    body = [[str(k), str(7 * k), f"{k / 7:.4f}", str(900 - k)] for k in range(12)]
+    frame, _ = read([["rownames", *names], *body], Dialect(";"))
+    assert list(frame.columns) == ["rownames", *names]
+    assert frame["rownames"].tolist() == list(range(12))
+    frame, _ = read([["n/k", "1850", "3", "2016"], *body], Dialect(";"))
+    assert len(frame) == 13  # an odd cell of a row: the others are no years
+
+
 @pytest.mark.parametrize("text", ["name\nDoe, John\nRoe, Jane\n", "x\n1,5\n2,25\n", "note\nwell, yes, ok\nno, no\nhm\n",
                                   "who\nJohn Smith\nJane Roe\n", "at\n12:30\n13:45\n"])  # fmt: skip
 def test_one_column_stays_one_whatever_marks_its_cells_hold(text):

@@ -91,9 +91,13 @@ def _by_scale(model: AdditiveModel, manifest: dict[str, Any], arrays: Arrays) ->
     require(all(_is_within(own[name]) for name in ("scores", "intercepts")), "a score is out of range")
     scale = replace(build_model({**entry, "pairs": []}, own, model.bins), base=read_base(entry))
     require(scale.loss.has_log_link, "the scale of its intervals may be negative")
-    require(_is_within(arrays["calibration"][0]), "calibration rows do not ascend")
-    spread = Spread(scale, _support(entry))
-    return Intervals(spread, *_parts(entry, arrays["calibration"]))
+    rows = arrays["calibration"]
+    require(_is_within(rows[0]), "calibration rows do not ascend")
+    if rows.shape[0] == 2:  # from before there were parts, and what there can be
+        rows = np.concatenate([rows, np.zeros((1, rows.shape[1]))])
+        support = Support(0.0 if model.loss.has_log_link else -math.inf)
+        return Intervals(Spread(scale, support), *_parts({"cuts": []}, rows))
+    return Intervals(Spread(scale, _support(entry)), *_parts(entry, rows))
 
 
 def _support(entry: dict[str, Any]) -> Support:

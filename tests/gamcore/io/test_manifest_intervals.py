@@ -27,6 +27,17 @@ def test_the_same_model_gives_the_same_bytes(data):
     assert from_bytes(rewrite(data)).model.intervals.scale.halves is None
 
 
+def test_intervals_from_before_there_were_parts_are_read(data):
+    def older(manifest):
+        del manifest["intervals"]["support"], manifest["intervals"]["cuts"]
+
+    rows = array_of(data, "calibration")
+    old, new = (from_bytes(of).model for of in (rewrite(data, older, arrays={"calibration": rows[:2]}), data))
+    codes = np.ones((len(new.bins), 1), np.uint8)
+    ends = [of.intervals.around(Rows(of.predict(codes), codes), 0.8) for of in (old, new)]
+    np.testing.assert_array_equal(*ends)
+
+
 def test_a_model_without_intervals_is_written_as_before():
     X, y = friendly(300, binary=False)
     manifest = {}

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gamcore.data.binning import bin_table, encode_table
@@ -27,6 +27,8 @@ from tests.support.read_rules import rows_of_name, rows_of_words
 
 finite = st.floats(-1e307, 1e307)
 UNITS = ["", "€", "%", "km", "CHF"]
+few_tables = settings(max_examples=settings.default.max_examples // 5)
+"""An example is a table of sixteen columns, each of up to 256 bins that are read back one by one."""
 
 
 def columns(rng):
@@ -68,6 +70,7 @@ def test_a_rule_of_bins_has_their_training_rows_as_it_is_printed(seed, max_bins)
         assert is_two_valued(bins) == (frame[bins.feature.name].nunique() == 2 and bins.feature.kind == "number")
 
 
+@few_tables
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_group_of_rows_is_printed_as_a_range_that_has_them_alone(seed):
     frame = columns(np.random.default_rng(seed)).dropna(axis=1, how="all")
@@ -129,6 +132,7 @@ def test_a_column_of_two_values_is_said_by_them():
     assert range_of(size, 0, 2) == Not(Missing("size"))
 
 
+@few_tables
 @given(seed=st.integers(0, 2**32 - 1), max_bins=st.sampled_from([4, 7, 20, 256]))
 def test_a_bin_is_named_by_a_range_that_has_its_training_rows(seed, max_bins):
     rng = np.random.default_rng(seed)
@@ -145,6 +149,7 @@ def test_a_bin_is_named_by_a_range_that_has_its_training_rows(seed, max_bins):
             assert (inside == (codes == k + 1)).all(), (name, bins.feature.name)
 
 
+@few_tables
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_bar_is_named_by_a_range_that_has_its_rows(seed):
     """Of profiles and of two versions, whatever the unit and form that the column is then shown in."""

@@ -180,6 +180,7 @@ def test_levels_beyond_the_sample_are_no_negatives(space, tmp_path):
     rows.to_parquet(tmp_path / "rows.parquet", index=False)
     table = space.tables.add_file(tmp_path / "rows.parquet", "rows", 1_000, 2, sample=(some, 400))
     app = open_page("train", table=table.id)
+    next(control for control in app.selectbox if control.label == "Predict").set_value("y").run()
     button(app, "Train").click().run()
     assert not app.exception
     (run,) = runs.listing(space)

@@ -46,9 +46,7 @@ def render(
     """
     place = Path(path)
     if not isinstance(explanation, Described | Plot):
-        raise ExportError(
-            f"{type(explanation).__name__} has no plot: pass an explanation, or describe one with gamcore's `plots`."
-        )
+        raise ExportError(f"{type(explanation).__name__} has no plot of its own: pass an explanation or a plot.")
     plot = explanation if isinstance(explanation, Plot) else explanation.describe(**words)
     made = to_bytes(plot, fmt, about, mode)
     half = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")

@@ -44,6 +44,9 @@ CARDS = {
     "choice.csv": ("Choice", "smartphone", "9,000 telephone customers who choose one of four plans: which, and why?"),
     "winback.csv": ("Win back", "mail", "A test that has run, 18,000 customers: whom does an email move, or a letter?"),
 }  # fmt: skip
+ASKED_OF = {"renewal.parquet": "step"}
+"""What is predicted of a sample, where its columns leave that open."""
+
 PER_ROW = 3
 KINDS = [*(suffix[1:] for suffix in SUFFIXES), "gz"]
 """Endings of the files that can be read."""
@@ -98,8 +101,11 @@ def _card(file: str, title: str, icon: str, text: str) -> None:
 
 def _sample(file: str) -> TableAbout:
     """Store a sample: our own file, so it needs no child process."""
-    loaded = read_file(file, (SAMPLES / file).read_bytes())
-    return state.workspace().tables.add(loaded.frame, Path(file).stem, loaded.notes)
+    loaded, tables = read_file(file, (SAMPLES / file).read_bytes()), state.workspace().tables
+    table = tables.add(loaded.frame, Path(file).stem, loaded.notes)
+    if file in ASKED_OF and not table.roles:
+        tables.change_roles(table.id, {ASKED_OF[file]: "target"})
+    return tables.about(table.id)
 
 
 def upload(heading: str = "Or bring your own", around: Around = plainly) -> None:

@@ -145,9 +145,11 @@ def test_a_database_that_is_declared_no_more_is_said(space, shop, monkeypatch):
 
 
 def test_a_file_of_the_allowed_folder_needs_no_declaration(space, tmp_path, monkeypatch):
-    with duckdb.connect(str(tmp_path / "mine.duckdb")) as opened:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with duckdb.connect(str(folder / "mine.duckdb")) as opened:
         opened.execute("CREATE TABLE t AS SELECT 1 AS a, 2 AS b")
-    monkeypatch.setenv("GAMCORE_DATA_FOLDER", str(tmp_path))
+    monkeypatch.setenv("GAMCORE_DATA_FOLDER", str(folder))
     app = open_page("data")
     assert next(one for one in app.selectbox if one.label == "Database").options == ["mine.duckdb"]
     asked(app, "SELECT * FROM t", "Load the rows")

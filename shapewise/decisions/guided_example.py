@@ -25,7 +25,8 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
 
 FUNNEL, OUTCOME = "renewal.parquet", "renewal_experiment.parquet"
-UNUSED: Final = ("customer_id", "confirm_page_seconds", "step")
+TARGET: Final = "step"
+UNUSED: Final = ("customer_id", "confirm_page_seconds", TARGET)
 SIZES: Final = {FUNNEL: (30_000, 15), OUTCOME: (75_093, 14)}
 NAME: Final = "Renewal: three messages"
 
@@ -62,9 +63,12 @@ A_WEEK: Final = 65_000
 
 
 def load(workspace: Workspace, name: str) -> TableAbout:
-    """Return a sample table; store it on first use."""
+    """Return a sample table; store it on first use. The funnel has its target, which its columns leave open."""
     loaded = read_file(name, (SAMPLES / name).read_bytes())
-    return workspace.tables.add(loaded.frame, Path(name).stem, loaded.notes)
+    table = workspace.tables.add(loaded.frame, Path(name).stem, loaded.notes)
+    if name == FUNNEL and not table.roles:
+        workspace.tables.change_roles(table.id, {TARGET: "target"})
+    return workspace.tables.about(table.id)
 
 
 def find(workspace: Workspace, name: str) -> TableAbout | None:
@@ -76,7 +80,7 @@ def find(workspace: Workspace, name: str) -> TableAbout | None:
 def spec(table: TableAbout, columns: list[str], part: ExamplePart) -> Spec:
     """Return the specification of a scenario's model."""
     features = [name for name in columns if name not in UNUSED]
-    return Spec(table.id, "step", part.scenario, features, positive=[part.goal], negative=["drop"])
+    return Spec(table.id, TARGET, part.scenario, features, positive=[part.goal], negative=["drop"])
 
 
 def model(workspace: Workspace, table: str, part: ExamplePart) -> ModelAbout | None:
@@ -146,7 +150,7 @@ def _the_one(candidates: list[Segment], column: str, part: ExamplePart) -> Rule:
 
 def make_board(workspace: Workspace, table: TableAbout) -> Board:
     """Store the three strategies in the order A, C, B, for those who left, and return their board."""
-    made = StrategySet(NAME, tuple(read_off(workspace, table)), Levels("step", ("drop",)))
+    made = StrategySet(NAME, tuple(read_off(workspace, table)), Levels(TARGET, ("drop",)))
     stored = board.add_board(workspace, made, table.id)
     return board.change(workspace, stored.id, money={"currency": CURRENCY})
 

@@ -13,12 +13,11 @@ import streamlit as st
 
 from shapewise.access import cluster
 from shapewise.access.deployment import data_folder
+from shapewise.decisions import guided_example
 from shapewise.errors import room
 from shapewise.ingest import supervisor as loader
 from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES
 from shapewise.ingest.dataset import load_dataset
-from shapewise.ingest.read import read_file
-from shapewise.places import SAMPLES
 from shapewise.store.atomic_files import scratch_file, scratch_folder
 from shapewise.store.workspace import TableAbout
 from shapewise.training import carry_over as versions
@@ -44,9 +43,6 @@ CARDS = {
     "choice.csv": ("Choice", "smartphone", "9,000 telephone customers who choose one of four plans: which, and why?"),
     "winback.csv": ("Win back", "mail", "A test that has run, 18,000 customers: whom does an email move, or a letter?"),
 }  # fmt: skip
-ASKED_OF = {"renewal.parquet": "step"}
-"""What is predicted of a sample, where its columns leave that open."""
-
 PER_ROW = 3
 KINDS = [*(suffix[1:] for suffix in SUFFIXES), "gz"]
 """Endings of the files that can be read."""
@@ -101,11 +97,7 @@ def _card(file: str, title: str, icon: str, text: str) -> None:
 
 def _sample(file: str) -> TableAbout:
     """Store a sample: our own file, so it needs no child process."""
-    loaded, tables = read_file(file, (SAMPLES / file).read_bytes()), state.workspace().tables
-    table = tables.add(loaded.frame, Path(file).stem, loaded.notes)
-    if file in ASKED_OF and not table.roles:
-        tables.change_roles(table.id, {ASKED_OF[file]: "target"})
-    return tables.about(table.id)
+    return guided_example.load(state.workspace(), file)
 
 
 def upload(heading: str = "Or bring your own", around: Around = plainly) -> None:

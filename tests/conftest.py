@@ -19,6 +19,7 @@ from streamlit.components.v2 import manifest_scanner
 
 from shapewise.store.database import forget
 from shapewise.store.workspace import Workspace
+from shapewise.ui.session import deployment
 from shapewise.ui.train import refits
 from tests.support import prepared
 from tests.support.prepared import Made
@@ -90,6 +91,7 @@ def pytest_terminal_summary(terminalreporter, config):
 def space(tmp_path, monkeypatch):
     monkeypatch.setenv("GAMCORE_WORKSPACE", str(tmp_path / "space"))
     monkeypatch.setenv("GAMCORE_WARM_UP", "0")  # a page would leave out what waits for a compilation
+    monkeypatch.setattr(deployment, "stop_server", lambda: None)  # it would end the process of all tests
     monkeypatch.setattr(refits, "PATIENCE", 60.0)  # AppTest runs no fragment that would look again
     refits.all_refits.clear()
     # AppTest keeps the page's own callables in the session; the browser tests run with this check on.

@@ -88,8 +88,13 @@ def refuse() -> None:
         return
     log.critical("The server is not ready: %s", " ".join(lacking))
     st.error("This server is not ready to serve, so it stops. The log says what is missing.", icon=":material/lock:")
-    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()  # after this page has been sent
+    stop_server()
     st.stop()
+
+
+def stop_server() -> None:
+    """Stop this process, after the page that says why has been sent."""
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()
 
 
 def answer_soon() -> None:

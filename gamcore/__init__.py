@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gamcore.additions.why.reading import why_moved
     from gamcore.boosting.progress import Progress
     from gamcore.data.columns import TableError
     from gamcore.estimators.effect import EffectGAM
@@ -47,6 +48,7 @@ __all__ = [
     "scorecard",
     "suggest_segments",
     "warmup",
+    "why_moved",
 ]
 
 _HOME = {
@@ -68,6 +70,7 @@ _HOME = {
     "scorecard": "estimators.scorecard",
     "suggest_segments": "estimators.gam",
     "warmup": "kernels.warmup",
+    "why_moved": "additions.why.reading",
 }
 
 

@@ -1,0 +1,252 @@
+"""The arithmetic: how much of the difference of two groups' rates each term has, by who came and by what changed.
+
+Rows of A and B; models F_A and F_B, whose terms are centred over the rows of both together; g turns scores into
+predictions. Where the score of a row goes from s0 to s1, the change of its prediction is shared among terms by their
+parts of s1 - s0: each part times the mean slope of g along the straight path (the integrated gradient). This adds up
+for every link.
+
+- behaviour of a term: the path from F_A to F_B, averaged over the rows of B and over those of A; the mean of both. That
+  of the intercepts is the level.
+- composition of a term: the path from the average parts to a row's own, averaged over B less over A; under F_A and
+  under F_B; the mean of both.
+- residual: outcome less prediction by the group's own model, in B less in A.
+
+All of these are means over rows, so their errors from sampling rows are too; those of the models come from half-sample
+refits. What a model gets wrong at a value does not depend on how often the value is drawn, so the two are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from gamcore.additions.why.curves import Curves, Learned, Link
+from gamcore.stats.bands import LEVEL
+from gamcore.types import Codes, Floats, Ints
+
+AT_ONCE: Final = 20_000
+"""Rows that are computed together."""
+
+MOST_ROWS: Final = 20_000
+"""Rows of each group over which the half-sample refits are compared: their spread needs no more."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one group.
+
+    outcome : (n,), per unit of exposure. weight : (n,) weights times exposure. codes : (p, n) by the bins of either
+    model. given : scores (n, K) beside the models', or None. clusters : (n,) or None, numbered over
+    both groups together. size : rows, or their exposure.
+    """
+
+    outcome: Floats
+    weight: Floats
+    codes: tuple[Codes, Codes]
+    given: Floats | None
+    clusters: Ints | None
+    size: float
+
+    @property
+    def share(self) -> Floats:
+        """The weights (n,), which add up to 1."""
+        return np.asarray(self.weight / self.weight.sum(), np.float64)
+
+    def take(self, rows: Ints | slice) -> Rows:
+        """Return some of the rows."""
+        return replace(
+            self, outcome=self.outcome[rows], weight=self.weight[rows],
+            codes=(self.codes[0][:, rows], self.codes[1][:, rows]),
+            given=None if self.given is None else self.given[rows],
+            clusters=None if self.clusters is None else self.clusters[rows],
+        )  # fmt: skip
+
+    def some(self) -> Rows:
+        """Return the rows, or a fixed draw of them where they are many."""
+        n = self.weight.size
+        return self if n <= MOST_ROWS else self.take(np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS]))
+
+    def blocks(self) -> Iterator[tuple[slice, Rows]]:
+        """Yield the rows in blocks."""
+        for start in range(0, self.weight.size, AT_ONCE):
+            block = slice(start, start + AT_ONCE)
+            yield block, self.take(block)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95% interval, and the chance p of one as far from 0 by rows alone; NaN where not known."""
+
+    value: float
+    lower: float
+    upper: float
+    p: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.lower, self.upper
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The parts of a difference, which add up to it: the composition of T terms, their behaviour, level, residual.
+
+    values : (2 T + 2,). refits : (R, 2 T + 2) the parts by half-sample refits; R is 0 where there are none. rows : (2 T
+    + 2, 2 T + 2) the covariance of the parts from sampling rows. n_clusters : how many were drawn, rows or clusters.
+    """
+
+    values: Floats
+    refits: Floats
+    rows: Floats
+    n_clusters: int
+
+    @property
+    def n_terms(self) -> int:
+        return self.values.size // 2 - 1
+
+    def estimate(self, parts: Floats, curves: bool = True) -> Estimate:
+        """Return a sum of parts with its interval. parts : (2 T + 2,) how often each is in it; curves : whether errors
+        of the models count."""
+        value, of_rows = float(parts @ self.values), float(parts @ self.rows @ parts)
+        refits = self.refits @ parts
+        of_curves = float(refits.var(ddof=1)) if curves and refits.size > 1 else 0.0
+        if self.n_clusters < 2 or not np.isfinite(of_rows):
+            return Estimate(value, np.nan, np.nan, np.nan)
+        total = max(of_rows, 0.0) + of_curves
+        if total <= np.square(np.abs(parts) @ np.abs(self.values) * 1e-12):  # no more than rounding
+            return Estimate(value, value, value, 1.0 if abs(value) <= 1e-12 else 0.0)
+        freedom = total**2 / (of_rows**2 / (self.n_clusters - 1) + of_curves**2 / max(refits.size - 1, 1))
+        error = float(np.sqrt(total))
+        reach = error * float(stdtrit(freedom, 0.5 + LEVEL / 2))
+        return Estimate(value, value - reach, value + reach, 2 * float(stdtr(freedom, -abs(value) / error)))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models on two groups of rows, A first; in `curves`, the terms of both are in one order."""
+
+    groups: tuple[Rows, Rows]
+    curves: tuple[Curves, Curves]
+    link: Link
+
+    @property
+    def is_one_model(self) -> bool:
+        return self.curves[0] is self.curves[1]
+
+    def _parts(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Return the parts (n, T, K) of rows under either model."""
+        first, second = self.curves
+        parts = first.parts(rows.codes[0], rows.given)
+        return parts, parts if self.is_one_model else second.parts(rows.codes[1], rows.given)
+
+    def means(self) -> tuple[Floats, Floats]:
+        """Return the means (T, K) of the parts over the rows of both groups together, under either model."""
+        sums: list[Floats] = []
+        for group in self.groups:
+            for _, rows in group.blocks():
+                for k, parts in enumerate(self._parts(rows)):
+                    block = np.tensordot(rows.weight, parts, 1)
+                    if k < len(sums):
+                        sums[k] += block
+                    else:
+                        sums.append(block)
+        total = sum(float(group.weight.sum()) for group in self.groups)
+        return sums[0] / total, sums[1] / total
+
+    def of_rows(self, rows: Rows, means: tuple[Floats, Floats], sign: int) -> Floats:
+        """Return what each row says of the parts (n, 2 T + 2); their weighted means over A (sign -1) and over B (sign 1)
+        add up to the parts."""
+        parts = self._parts(rows)
+        bases = [curves.intercept + mean.sum(axis=0) for curves, mean in zip(self.curves, means, strict=True)]
+        centred = [part - mean for part, mean in zip(parts, means, strict=True)]
+        scores = [base + part.sum(axis=1) for base, part in zip(bases, centred, strict=True)]
+        n, n_terms = parts[0].shape[:2]
+        lines = np.zeros((n, 2 * n_terms + 2))
+        for part, base, score in zip(centred, bases, scores, strict=True):
+            slopes = self.link.slopes(np.broadcast_to(base, score.shape), score)
+            lines[:, :n_terms] += sign * _along(slopes, part) / 2
+        if not self.is_one_model:
+            slopes = self.link.slopes(scores[0], scores[1])
+            lines[:, n_terms:-2] = _along(slopes, centred[1] - centred[0]) / 2
+            lines[:, -2] = slopes @ (bases[1] - bases[0]) / 2
+        lines[:, -1] = sign * (rows.outcome - self.link.predict(scores[sign > 0]))
+        return lines
+
+    def values(self) -> Floats:
+        """Return the parts (2 T + 2,)."""
+        means = self.means()
+        return np.asarray(sum(
+            rows.weight @ self.of_rows(rows, means, sign) / group.weight.sum()
+            for sign, group in zip((-1, 1), self.groups, strict=True) for _, rows in group.blocks()
+        ), np.float64)  # fmt: skip
+
+    def some(self) -> Pair:
+        """Return the two models on rows enough for the spread of refits."""
+        return replace(self, groups=(self.groups[0].some(), self.groups[1].some()))
+
+
+def _along(slopes: Floats, parts: Floats) -> Floats:
+    """Return the parts (n, T, K) of a step, each times the slopes (n, K), as changes of the prediction (n, T)."""
+    if parts.shape[2] == 1:
+        return np.asarray(slopes * parts[:, :, 0])
+    return np.asarray(np.einsum("nk,ntk->nt", slopes, parts))
+
+
+def shares(pair: Pair, learned: tuple[Learned, Learned], order: list[str]) -> Shares:
+    """Return the parts of the difference between two groups, with what their errors are made of."""
+    means = pair.means()
+    values, covariance, n_clusters = _over_rows(pair, means)
+    n_refits = min(model.n_halves for model in learned)
+    few, refits = pair.some(), np.empty((n_refits, values.size))
+    for k in range(n_refits):
+        first = learned[0].refit(k, order)
+        second = first if learned[0] is learned[1] else learned[1].refit(k, order)
+        refits[k] = replace(few, curves=(first, second)).values()
+    return Shares(values, refits, covariance, n_clusters)
+
+
+def _over_rows(pair: Pair, means: tuple[Floats, Floats]) -> tuple[Floats, Floats, int]:
+    """Return the parts (P,), their covariance (P, P) from sampling rows, and the number of rows or clusters."""
+    n_parts = 2 * means[0].shape[0] + 2
+    if pair.groups[0].clusters is not None:
+        return _over_clusters(pair, means, n_parts)
+    values, covariance = np.zeros(n_parts), np.zeros((n_parts, n_parts))
+    for sign, group in zip((-1, 1), pair.groups, strict=True):
+        share = group.share
+        mean, square = np.zeros(n_parts), np.zeros((n_parts, n_parts))
+        shift, doubled = np.zeros(n_parts), np.zeros(n_parts)  # squares about the first block's mean lose no digits
+        for block, rows in group.blocks():
+            lines, part = pair.of_rows(rows, means, sign), share[block]
+            if block.start == 0:
+                shift = part @ lines / (part.sum() or 1.0)
+            mean += part @ lines
+            weighed = part[:, None] * (lines - shift)
+            square += weighed.T @ weighed
+            doubled += part @ weighed
+        off, squares = mean - shift, float(np.square(share).sum())
+        cross = np.outer(off, doubled)
+        n = share.size
+        values += mean
+        covariance += (square - cross - cross.T + squares * np.outer(off, off)) * (n / (n - 1) if n > 1 else np.nan)
+    return values, covariance, min(group.weight.size for group in pair.groups)
+
+
+def _over_clusters(pair: Pair, means: tuple[Floats, Floats], n_parts: int) -> tuple[Floats, Floats, int]:
+    """As `_over_rows`, where rows were drawn by whole clusters; one that is in both groups was drawn once."""
+    labels = [group.clusters for group in pair.groups if group.clusters is not None]
+    n_clusters = 1 + max(int(label.max()) for label in labels)
+    values, sums = np.zeros(n_parts), np.zeros((n_clusters, n_parts))
+    for sign, group, clusters in zip((-1, 1), pair.groups, labels, strict=True):
+        share, mean = group.share, np.zeros(n_parts)
+        for block, rows in group.blocks():
+            lines, part = pair.of_rows(rows, means, sign), share[block]
+            mean += part @ lines
+            np.add.at(sums, clusters[block], part[:, None] * lines)
+        sums -= np.outer(np.bincount(clusters, share, n_clusters), mean)
+        values += mean
+    n = min(np.unique(label).size for label in labels)
+    return values, sums.T @ sums * (n / (n - 1) if n > 1 else np.nan), n

@@ -1,0 +1,217 @@
+"""Why a rate moved: parts add up to the difference, are what a loop over rows gives, and find what was planted."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore import GAMClassifier, GAMRegressor, TableError, why_moved
+
+SETTINGS = {"outer_bags": 2, "max_rounds": 40, "random_state": 0}
+
+
+def rows(n, seed, shift=0.0, slope=1.0, level=0.0):
+    """Rows with two features and levels; their score rises by `slope` along x."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": rng.normal(shift, 1.0, n), "z": rng.normal(size=n), "k": rng.choice(["a", "b", "c"], n)})
+    score = level + slope * X["x"] + 0.5 * X["z"] + (X["k"] == "a") * 0.7
+    X.loc[rng.random(n) < 0.05, "z"] = np.nan
+    return X, score.fillna(level).to_numpy(), rng
+
+
+def outcome(kind, score, rng):
+    if kind in ("binary", "first"):
+        return np.where(rng.random(score.size) < 1 / (1 + np.exp(-score)), "yes", "no")
+    if kind == "classes":
+        return np.array(["u", "v", "w"])[np.digitize(score + rng.logistic(size=score.size), [-0.5, 1.0])]
+    if kind in ("poisson", "tweedie", "exposure"):
+        return rng.poisson(np.exp(0.4 * score)).astype(float)
+    if kind == "gamma":
+        return rng.gamma(2.0, np.exp(0.3 * score) / 2.0) + 1e-3
+    return score + rng.normal(size=score.size)
+
+
+KINDS = ["squared", "binary", "first", "classes", "poisson", "tweedie", "gamma", "quantile", "exposure"]
+
+
+@cache
+def case(kind, one_model=False, bands=0):
+    """An explanation, with the arguments that it is of."""
+    sides, models, given = [], [], {}
+    for letter, shift, slope, seed in (("a", 0.0, 1.0, 1), ("b", 0.5, 0.6, 2)):
+        X, score, rng = rows(300, seed, shift, slope)
+        y = outcome(kind, score, rng)
+        fit = {"sample_weight": rng.integers(1, 4, len(X)).astype(float)}
+        if kind == "exposure":
+            fit["exposure"] = rng.uniform(0.5, 2.0, len(X))
+        pairs = 0 if kind == "classes" else [("x", "k")]
+        objective = {"exposure": "poisson"}.get(kind, kind)
+        settings = {**SETTINGS, "interactions": pairs, "bands": bands}
+        model = (
+            GAMClassifier(**settings) if kind in ("binary", "first", "classes")
+            else GAMRegressor(objective=objective, **settings)
+        )  # fmt: skip
+        models.append(model.fit(X, y, **fit))
+        sides.append((X, y, fit))
+        given |= {f"{name}_{letter}": values for name, values in fit.items()}
+    of_class = {"first": "no", "classes": "v"}.get(kind)
+    (X_a, y_a, _), (X_b, y_b, _) = sides
+    second = None if one_model else models[1]
+    moved = why_moved(models[0], X_a, y_a, second, X_b, y_b, of_class=of_class, worth=2.0, **given)
+    return moved, models[0], second or models[0], sides, of_class
+
+
+@pytest.mark.parametrize("one_model", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_add_up_to_the_observed_difference(kind, one_model):
+    moved, _, _, sides, of_class = case(kind, one_model)
+    means = []
+    for _, y, fit in sides:
+        outcomes = y.astype(float) if of_class is None and y.dtype != object and y.dtype.kind == "f" else (
+            y == (of_class or "yes")).astype(float)  # fmt: skip
+        weight = fit["sample_weight"]
+        means.append((weight @ outcomes) / (weight @ fit.get("exposure", np.ones(len(y)))))
+    gap = means[1] - means[0]
+    assert moved.means == pytest.approx(means, abs=1e-12)
+    for by in ("term", "feature", "family"):
+        assert sum(one.value for one in moved.estimates(by).values()) == pytest.approx(gap, abs=1e-9)
+        assert moved.frame(by)["total"].sum() == pytest.approx(gap, abs=1e-9)
+    assert moved.gap.value == pytest.approx(gap, abs=1e-9)
+    total = moved.composition.value + moved.behaviour.value + moved.residual.value
+    assert total == pytest.approx(gap, abs=1e-9)
+    assert not one_model or moved.behaviour.value == 0
+
+
+def by_loop(moved, first, second, sides, predict):
+    """The parts of a model of one score, row by row, from the breakdowns of the models."""
+    names, weights = moved.terms, [fit["sample_weight"] * fit.get("exposure", 1.0) for _, _, fit in sides]
+    told = [[model.explain_rows(X) for model in (first, second)] for X, _, _ in sides]
+    total = sum(weight.sum() for weight in weights)
+    means = [
+        {name: sum(weights[g][i] * told[g][m].contributions[i][names.index(name)]
+                   for g in (0, 1) for i in range(len(weights[g]))) / total for name in names}
+        for m in (0, 1)
+    ]  # fmt: skip
+    base = [told[0][m].intercept + sum(means[m].values()) for m in (0, 1)]
+    parts = {}
+
+    def slope(start, end):
+        return (predict(end) - predict(start)) / (end - start)
+
+    for g, sign in ((0, -1), (1, 1)):
+        _, y, fit = sides[g]
+        for i, weight in enumerate(weights[g] / weights[g].sum()):
+            own = [{name: told[g][m].contributions[i][j] - means[m][name] for j, name in enumerate(names)}
+                   for m in (0, 1)]  # fmt: skip
+            score = [base[m] + sum(own[m].values()) for m in (0, 1)]
+            for name in names:
+                for m in (0, 1):
+                    key = "composition", name
+                    part = sign * slope(base[m], score[m]) * own[m][name] / 2
+                    parts[key] = parts.get(key, 0.0) + weight * part
+                step = slope(score[0], score[1]) * (own[1][name] - own[0][name]) / 2
+                parts["behaviour", name] = parts.get(("behaviour", name), 0.0) + weight * step
+            level = slope(score[0], score[1]) * (base[1] - base[0]) / 2
+            parts["level", ""] = parts.get(("level", ""), 0.0) + weight * level
+            seen = (y[i] == "yes") if isinstance(y[i], str) else y[i] / fit.get("exposure", np.ones(len(y)))[i]
+            parts["residual", ""] = parts.get(("residual", ""), 0.0) + sign * weight * (seen - predict(score[g]))
+    return parts
+
+
+@pytest.mark.parametrize("kind", ["squared", "binary", "poisson", "exposure"])
+def test_parts_are_those_of_a_loop_over_rows_and_bear_out_the_claims(kind):
+    moved, first, second, sides, _ = case(kind, bands=10)
+    predict = {"squared": lambda s: s, "binary": lambda s: 1 / (1 + np.exp(-s))}.get(kind, np.exp)
+    slow = by_loop(moved, first, second, sides, predict)
+    fast = moved.estimates()
+    assert slow.keys() == fast.keys()
+    for key, value in slow.items():
+        assert fast[key].value == pytest.approx(value, abs=1e-9), key
+    assert all(claim.holds(slow) for claim in moved.claims())
+    wrong = {**slow, ("residual", ""): slow["residual", ""] + 0.1}
+    assert not all(claim.holds(wrong) for claim in moved.claims())
+    assert "because" not in moved.words() + moved.describe().detail
+
+
+def fitted(n, seed, **planted):
+    X, score, rng = rows(n, seed, **planted)
+    y = outcome("squared", score, rng)
+    return GAMRegressor(outer_bags=2, bands=10, random_state=seed).fit(X, y), X, y
+
+
+@pytest.mark.parametrize(("shift", "level"), [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, -1.0)])
+def test_what_was_planted_is_recovered(shift, level):
+    moved = why_moved(*fitted(3000, 1), *fitted(3000, 2, shift=shift, level=level))
+    assert moved.estimates()["composition", "x"].value == pytest.approx(shift, abs=0.15)
+    assert moved.level.value == pytest.approx(level, abs=0.15)
+    assert bool(moved.clear()["composition", "x"]) == (shift != 0)
+    assert bool(moved.clear()["level", ""]) == (level != 0)
+
+
+def test_identical_groups_do_not_differ():
+    model, X, y = fitted(300, 1)
+    moved = why_moved(model, X, y, X_b=X, y_b=y)
+    assert moved.gap.value == pytest.approx(0, abs=1e-12)
+    assert "no clear difference" in moved.words()
+    assert not any(moved.clear().values())
+
+
+def test_one_row_and_a_constant_outcome_have_true_sentences():
+    model, X, y = fitted(300, 1)
+    one = why_moved(model, X, y, X_b=X.head(1), y_b=y[:1])
+    assert "without an interval" in one.words()
+    assert "nan" not in one.words()
+    one.describe()
+    constant = np.zeros(len(X))
+    assert why_moved(model, X, constant, X_b=X, y_b=constant).gap.value == 0
+
+
+def test_without_bands_behaviour_has_no_interval_and_says_so():
+    moved, *_ = case("binary")
+    assert np.isnan(moved.behaviour.lower)
+    assert np.isfinite(moved.composition.lower)
+    assert "no bands" in moved.notes
+
+
+def test_a_feature_of_one_model_is_0_in_the_other_and_unseen_levels_are_read():
+    X, score, rng = rows(300, 1)
+    y = outcome("squared", score, rng)
+    models = [GAMRegressor(**SETTINGS).fit(X[columns], y) for columns in (["x", "k"], ["x", "z"])]
+    moved = why_moved(models[0], X, y, models[1], X.assign(k="new"), y + 1)
+    assert set(moved.terms) == {"x", "z", "k"}
+    assert sum(one.value for one in moved.estimates().values()) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_cluster_in_both_groups_is_drawn_once():
+    model, X, y = fitted(300, 1)
+    labels = np.arange(len(X))
+    same = why_moved(model, X, y, X_b=X, y_b=y + 1, groups_a=labels, groups_b=labels)
+    apart = why_moved(model, X, y, X_b=X, y_b=y + 1, groups_a=labels, groups_b=labels + 1000)
+    assert same.gap.upper - same.gap.lower < 1e-6 < apart.gap.upper - apart.gap.lower
+    alone = why_moved(model, X, y, X_b=X, y_b=y + 1)
+    assert apart.gap.upper == pytest.approx(alone.gap.upper, rel=1e-2)
+
+
+def test_money_is_for_the_rows_of_the_later_group():
+    moved, *_ = case("squared")
+    assert moved.frame()["money"].sum() == pytest.approx(2.0 * 300 * moved.gap.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"X_b": None}, "X_b is missing"), ({"y_b": None}, "y_b is missing"),
+        ({"exposure_a": np.ones(300)}, "exposure_b is missing"),
+        ({"names": ("A", "A")}, "two different names"), ({"worth": float("nan")}, "worth"),
+        ({"families": {"no": "such"}}, "no feature"), ({"of_class": "yes"}, "predicts a number"),
+        ({"model_a": object()}, "has no terms"), ({"X_b": pd.DataFrame({"x": [1.0] * 300})}, "Group B.*no column 'z'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_refused_in_a_sentence(change, words):
+    model, X, y = fitted(300, 1)
+    given = {"model_a": model, "X_a": X, "y_a": y, "X_b": X, "y_b": y, **change}
+    with pytest.raises(TableError, match=words):
+        why_moved(**given)

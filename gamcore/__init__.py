@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gamcore.additions.why.reading import why_moved
     from gamcore.boosting.progress import Progress
     from gamcore.data.columns import TableError
     from gamcore.estimators.effect import EffectGAM

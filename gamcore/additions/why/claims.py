@@ -94,7 +94,8 @@ class MoveClaim:
         if not self.is_clear:
             between = f" ({interval})" if interval else ""
             return f"{means}: {'no clear difference' if interval else 'a difference without an interval'}{between}"
-        size = Estimate(*(abs(self.estimate.value), *sorted(map(abs, self.estimate.interval))), p=self.estimate.p)
+        low, high = sorted(map(abs, self.estimate.interval))
+        size = Estimate(abs(self.estimate.value), low, high, self.estimate.p)
         way = "more" if self.estimate.value > 0 else "less"
         return f"{means}: {self.sizes.change(size, signed=False)} {way} ({self.sizes.interval(size)})"
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import softmax
 
 from gamcore.explain.importance import term_names
-from gamcore.model.additive import AdditiveModel, PairTerm, Term
+from gamcore.model.additive import AdditiveModel
 from gamcore.model.loss import Loss
 from gamcore.stats.bands import half_scale
 from gamcore.types import Codes, Floats
@@ -122,22 +122,21 @@ class Learned:
         """Return the model's curves, in an order of terms."""
         return self._in_order(
             np.array([model.intercept for model in self.models]),
-            [[term.scores for term in (*model.terms, *model.pairs)] for model in self.models],
+            [[*(term.scores for term in model.terms), *(pair.scores for pair in model.pairs)] for model in self.models],
             order,
         )
 
     def refit(self, k: int, order: Sequence[str]) -> Curves:
         """Return the curves of a half-sample refit, as far from the mean of all as a fit to other rows would be."""
-        intercepts, tables = [], []
-        for model, scale in zip(self.models, self._scales, strict=True):
+        intercepts: list[float] = []
+        tables: list[list[Floats]] = []
+        for model, scale, means in zip(self.models, self._scales, self._means, strict=True):
             assert model.halves is not None
-            halves, means = model.halves, self._means[len(tables)]
-            mean = halves.intercept
-            intercepts.append(mean + scale * (halves.refit_intercepts[k] - mean))
-            tables.append([
-                mean + scale * (_refit(term, k) - mean)
-                for term, mean in zip((*halves.terms, *halves.pairs), means, strict=True)
-            ])  # fmt: skip
+            halves = model.halves
+            refits = [*(term.refits[k] for term in halves.terms), *(pair.refit(k) for pair in halves.pairs)]
+            tables.append([mean + scale * (refit - mean) for refit, mean in zip(refits, means, strict=True)])
+            middle = halves.intercept
+            intercepts.append(middle + scale * (float(halves.refit_intercepts[k]) - middle))
         return self._in_order(np.array(intercepts), tables, order)
 
     @cached_property
@@ -164,8 +163,3 @@ class Learned:
             tuple(stacked[places[name]] if name in places else None for name in order),
             tuple(features[places[name]] if name in places else () for name in order),
         )
-
-
-def _refit(term: Term | PairTerm, k: int) -> Floats:
-    """Return the scores of one refit of a term."""
-    return term.refit(k) if isinstance(term, PairTerm) else term.refits[k]

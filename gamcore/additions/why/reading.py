@@ -202,7 +202,8 @@ def _in_group(name: str) -> Iterator[None]:
 
 def _table(learned: Learned, X: Any) -> Table:
     """Return the columns of a table that a model reads."""
-    estimator, framed = learned.estimator, frame_of(X)
+    estimator: GAMRegressor | GAMClassifier = learned.estimator
+    framed = frame_of(X)
     if not isinstance(framed, pd.DataFrame) or not hasattr(estimator, "feature_names_in_"):
         return estimator.read_table(framed, reset=False)
     columns = [str(name) for name in framed.columns]

@@ -158,8 +158,10 @@ class Pair:
         return sums[0] / total, sums[1] / total
 
     def of_rows(self, rows: Rows, means: tuple[Floats, Floats], sign: int) -> Floats:
-        """Return what each row says of the parts (n, 2 T + 2); their weighted means over A (sign -1) and over B (sign 1)
-        add up to the parts."""
+        """Return what each row says of the parts (n, 2 T + 2).
+
+        Their weighted means over A (sign -1) and over B (sign 1) add up to the parts.
+        """
         parts = self._parts(rows)
         bases = [curves.intercept + mean.sum(axis=0) for curves, mean in zip(self.curves, means, strict=True)]
         centred = [part - mean for part, mean in zip(parts, means, strict=True)]

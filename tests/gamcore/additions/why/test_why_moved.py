@@ -87,15 +87,16 @@ def test_parts_add_up_to_the_observed_difference(kind, one_model):
 
 def by_loop(moved, first, second, sides, predict):
     """The parts of a model of one score, row by row, from the breakdowns of the models."""
-    names, weights = moved.terms, [fit["sample_weight"] * fit.get("exposure", 1.0) for _, _, fit in sides]
-    told = [[model.explain_rows(X) for model in (first, second)] for X, _, _ in sides]
+    names = moved.terms
+    weights = [fit["sample_weight"] / fit["sample_weight"].mean() * fit.get("exposure", 1.0) for _, _, fit in sides]
+    broken = [[model.explain_rows(X) for model in (first, second)] for X, _, _ in sides]
     total = sum(weight.sum() for weight in weights)
     means = [
-        {name: sum(weights[g][i] * told[g][m].contributions[i][names.index(name)]
+        {name: sum(weights[g][i] * broken[g][m].contributions[i][names.index(name)]
                    for g in (0, 1) for i in range(len(weights[g]))) / total for name in names}
         for m in (0, 1)
     ]  # fmt: skip
-    base = [told[0][m].intercept + sum(means[m].values()) for m in (0, 1)]
+    base = [broken[0][m].intercept + sum(means[m].values()) for m in (0, 1)]
     parts = {}
 
     def slope(start, end):
@@ -104,7 +105,7 @@ def by_loop(moved, first, second, sides, predict):
     for g, sign in ((0, -1), (1, 1)):
         _, y, fit = sides[g]
         for i, weight in enumerate(weights[g] / weights[g].sum()):
-            own = [{name: told[g][m].contributions[i][j] - means[m][name] for j, name in enumerate(names)}
+            own = [{name: broken[g][m].contributions[i][j] - means[m][name] for j, name in enumerate(names)}
                    for m in (0, 1)]  # fmt: skip
             score = [base[m] + sum(own[m].values()) for m in (0, 1)]
             for name in names:

@@ -43,9 +43,7 @@ class Sizes:
         if not math.isfinite(estimate.upper - estimate.lower):
             return ""
         factor = 100.0 if self.share else 1.0
-        width = factor * (estimate.upper - estimate.lower)
-        decimals = max(self.decimals, -math.floor(math.log10(width / 5))) if width > 0 else self.decimals
-        low, high = (fixed(factor * end, min(decimals, self.decimals + 2)) for end in estimate.interval)
+        low, high = (fixed(factor * end, self.decimals) for end in estimate.interval)
         return f"{low} to {high}"
 
     def mean(self, value: float) -> str:

@@ -37,15 +37,12 @@ class WhyMoved(Explanation):
     families: dict[str, str]
     names: tuple[str, str]
     means: tuple[float, float]
-    n_rows: tuple[int, int]
     size: float
     worth: float | None
     is_share: bool
-    is_rate: bool
     is_one_model: bool
     is_of_mean: bool
     held_out: bool
-    outcome: str = ""
 
     @property
     def rate_a(self) -> float:

@@ -25,29 +25,18 @@ from gamcore.model.classes import ClassesModel
 GIVEN_SCORE: Final = "(given score)"
 """The term of scores that were given beside the models'."""
 
+SIDE: Final = ("X", "y", "sample_weight", "exposure", "init_score", "groups")
+"""What is given of each group."""
+
 
 def why_moved(
-    model_a: GAMRegressor | GAMClassifier,
-    X_a: Any,
-    y_a: Any,
-    model_b: GAMRegressor | GAMClassifier | None = None,
-    X_b: Any = None,
-    y_b: Any = None,
-    *,
-    sample_weight_a: Any = None,
-    sample_weight_b: Any = None,
-    exposure_a: Any = None,
-    exposure_b: Any = None,
-    init_score_a: Any = None,
-    init_score_b: Any = None,
-    groups_a: Any = None,
-    groups_b: Any = None,
-    families: Mapping[str, str] | None = None,
-    of_class: Any = None,
-    worth: float | None = None,
-    names: tuple[str, str] = ("A", "B"),
-    held_out: bool = False,
-) -> WhyMoved:
+    model_a: GAMRegressor | GAMClassifier, X_a: Any, y_a: Any,
+    model_b: GAMRegressor | GAMClassifier | None = None, X_b: Any = None, y_b: Any = None, *,
+    sample_weight_a: Any = None, sample_weight_b: Any = None, exposure_a: Any = None, exposure_b: Any = None,
+    init_score_a: Any = None, init_score_b: Any = None, groups_a: Any = None, groups_b: Any = None,
+    families: Mapping[str, str] | None = None, of_class: Any = None, worth: float | None = None,
+    names: tuple[str, str] = ("A", "B"), held_out: bool = False,
+) -> WhyMoved:  # fmt: skip
     """Return why the mean outcome of rows B differs from that of rows A: who came, what changed, what is left.
 
     *Composition* (who came) is what the values of the rows account for, *behaviour* (what changed) what the curves do,
@@ -90,36 +79,22 @@ def why_moved(
     second = first if model_b is None or model_b is model_a else _learned(model_b, of_class)
     _check_alike(first, second)
     order, features = _terms(first, second)
-    sides = (
-        {"X": X_a, "y": y_a, "sample_weight": sample_weight_a, "exposure": exposure_a, "init_score": init_score_a,
-         "groups": groups_a},
-        {"X": X_b, "y": y_b, "sample_weight": sample_weight_b, "exposure": exposure_b, "init_score": init_score_b,
-         "groups": groups_b},
-    )  # fmt: skip
+    each = ((X_a, y_a, sample_weight_a, exposure_a, init_score_a, groups_a),
+            (X_b, y_b, sample_weight_b, exposure_b, init_score_b, groups_b))  # fmt: skip
+    sides = [dict(zip(SIDE, side, strict=True)) for side in each]
     _check_sides(sides, first, second)
-    read = [_rows((first, second), sign, name, side) for sign, name, side in zip((0, 1), names, sides, strict=True)]
+    read = [_rows((first, second), place, name, side) for place, name, side in zip((0, 1), names, sides, strict=True)]
     groups = _numbered(read)
     curves = first.curves(order)
     pair = Pair(groups, (curves, curves if second is first else second.curves(order)), first.link)
-    made = shares(pair, (first, second), order)
     given = (GIVEN_SCORE,) if groups[0].given is not None else ()
     return WhyMoved(
-        made,
-        terms=(*order, *given),
-        features=(*features, *((name,) for name in given)),
-        families=_families(families, features),
-        names=names,
-        means=(_mean(groups[0]), _mean(groups[1])),
-        n_rows=(groups[0].weight.size, groups[1].weight.size),
-        size=groups[1].size,
-        worth=worth,
-        is_share=first.link.loss.is_binary,
-        is_rate=exposure_a is not None,
-        is_one_model=second is first,
-        is_of_mean=first.link.loss.is_of_mean,
+        shares(pair, (first, second), order), terms=(*order, *given),
+        features=(*features, *((name,) for name in given)), families=_families(families, features), names=names,
+        means=(_mean(groups[0]), _mean(groups[1])), size=groups[1].size, worth=worth,
+        is_share=first.link.loss.is_binary, is_one_model=second is first, is_of_mean=first.link.loss.is_of_mean,
         held_out=held_out,
-        outcome="" if of_class is None else str(of_class),
-    )
+    )  # fmt: skip
 
 
 def _check(names: tuple[str, str], worth: float | None) -> None:
@@ -179,7 +154,7 @@ def _families(families: Mapping[str, str] | None, features: Sequence[tuple[str, 
     return {**known, **{name: str(family) for name, family in (families or {}).items()}}
 
 
-def _check_sides(sides: tuple[dict[str, Any], dict[str, Any]], first: Learned, second: Learned) -> None:
+def _check_sides(sides: Sequence[dict[str, Any]], first: Learned, second: Learned) -> None:
     """Raise TableError where something is given for one group only, or lacks that the models were fitted with."""
     for name in sides[0]:
         lacking = [letter for letter, side in zip("ab", sides, strict=True) if side[name] is None]

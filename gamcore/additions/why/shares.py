@@ -28,10 +28,10 @@ from gamcore.additions.why.curves import Curves, Learned, Link
 from gamcore.stats.bands import LEVEL
 from gamcore.types import Codes, Floats, Ints
 
-AT_ONCE: Final = 20_000
+AT_ONCE: Final = 4_000
 """Rows that are computed together."""
 
-MOST_ROWS: Final = 20_000
+MOST_ROWS: Final = 10_000
 """Rows of each group over which the half-sample refits are compared: their spread needs no more."""
 
 

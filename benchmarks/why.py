@@ -1,4 +1,4 @@
-"""Why it moved, on known truths: how often intervals cover the truth, what is called clear where nothing moved, seconds.
+"""Why it moved, on known truths: how often intervals cover the truth, and what is called clear where nothing moved.
 
 `python -m benchmarks.why --runs 40`
 """
@@ -23,7 +23,7 @@ def parts_of(X: np.ndarray, slope: float) -> np.ndarray:
 
 
 def drawn(n: int, shift: float, rng: np.random.Generator) -> np.ndarray:
-    return rng.normal(size=(n, 2)) + [shift, 0.0]
+    return rng.normal(size=(n, 2)) + np.array([shift, 0.0])
 
 
 def truth(binary: bool, shift: float, slope: float, level: float, n: int = 400_000) -> np.ndarray:
@@ -55,7 +55,7 @@ def truth(binary: bool, shift: float, slope: float, level: float, n: int = 400_0
 
 
 def run(binary: bool, planted: str, n: int, seed: int, right: np.ndarray) -> tuple[list[bool], bool, int]:
-    """Return whether each part covers the truth, whether composition and behaviour do in all, and the clear features."""
+    """Return whether each part covers the truth, whether both totals do, and the number of clear features."""
     rng, (shift, slope, level) = np.random.default_rng(seed), PLANTED[planted]
     given: list[object] = []
     for s, f, up in ((0.0, 1.0, 0.0), (shift, slope, level)):

@@ -201,22 +201,44 @@ def _along(slopes: Floats, parts: Floats) -> Floats:
 def shares(pair: Pair, learned: tuple[Learned, Learned], order: list[str]) -> Shares:
     """Return the parts of the difference between two groups, with what their errors are made of."""
     means = pair.means()
-    values, covariance, n_clusters = _over_rows(pair, means)
+    values, covariance, of_left, n_clusters = _over_rows(pair, means)
     n_refits = min(model.n_halves for model in learned)
     few, refits = pair.some(), np.empty((n_refits, values.size))
     for k in range(n_refits):
         first = learned[0].refit(k, order)
         second = first if learned[0] is learned[1] else learned[1].refit(k, order)
         refits[k] = replace(few, curves=(first, second)).values()
+    if n_refits and not pair.is_one_model and pair.link.loss.is_of_mean:
+        refits, covariance = _with_level(pair, learned, refits, covariance + 0.0, of_left)
     return Shares(values, refits, covariance, n_clusters)
 
 
-def _over_rows(pair: Pair, means: tuple[Floats, Floats]) -> tuple[Floats, Floats, int]:
-    """Return the parts (P,), their covariance (P, P) from sampling rows, and the number of rows or clusters."""
+def _with_level(
+    pair: Pair, learned: tuple[Learned, Learned], refits: Floats, covariance: Floats, of_left: Floats
+) -> tuple[Floats, Floats]:
+    """Return refits and covariance in which the level errs as the mean outcome of the rows that were learned from.
+
+    Halves have the same share of each class, so their spread lacks that of the mean. A model's mean prediction is the
+    mean outcome of its rows; what it misses is on average level, and is left over with the opposite sign. of_left :
+    (2,) the variance of the mean residual of either group.
+    """
+    refits = refits.copy()
+    refits[:, -2] += refits[:, -1] - refits[:, -1].mean()
+    refits[:, -1] = refits[:, -1].mean()
+    for group, model, variance in zip(pair.groups, learned, of_left, strict=True):
+        counts = [term.counts.sum() for term in model.models[0].terms]
+        n_learned = float(max(counts, default=0.0)) or group.weight.size
+        covariance[-2:, -2:] += variance * group.weight.size / n_learned * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return refits, covariance
+
+
+def _over_rows(pair: Pair, means: tuple[Floats, Floats]) -> tuple[Floats, Floats, Floats, int]:
+    """Return the parts (P,), their covariance (P, P) from sampling rows, the variance of the mean residual of either
+    group (2,), and the number of rows or clusters."""
     n_parts = 2 * means[0].shape[0] + 2
     if pair.groups[0].clusters is not None:
         return _over_clusters(pair, means, n_parts)
-    values, covariance = np.zeros(n_parts), np.zeros((n_parts, n_parts))
+    values, covariance, of_left = np.zeros(n_parts), np.zeros((n_parts, n_parts)), []
     for sign, group in zip((-1, 1), pair.groups, strict=True):
         share = group.share
         mean, square = np.zeros(n_parts), np.zeros((n_parts, n_parts))
@@ -233,22 +255,25 @@ def _over_rows(pair: Pair, means: tuple[Floats, Floats]) -> tuple[Floats, Floats
         cross = np.outer(off, doubled)
         n = share.size
         values += mean
-        covariance += (square - cross - cross.T + squares * np.outer(off, off)) * (n / (n - 1) if n > 1 else np.nan)
-    return values, covariance, min(group.weight.size for group in pair.groups)
+        mine = (square - cross - cross.T + squares * np.outer(off, off)) * (n / (n - 1) if n > 1 else np.nan)
+        covariance += mine
+        of_left.append(mine[-1, -1])
+    return values, covariance, np.array(of_left), min(group.weight.size for group in pair.groups)
 
 
-def _over_clusters(pair: Pair, means: tuple[Floats, Floats], n_parts: int) -> tuple[Floats, Floats, int]:
+def _over_clusters(pair: Pair, means: tuple[Floats, Floats], n_parts: int) -> tuple[Floats, Floats, Floats, int]:
     """As `_over_rows`, where rows were drawn by whole clusters; one that is in both groups was drawn once."""
     labels = [group.clusters for group in pair.groups if group.clusters is not None]
     n_clusters = 1 + max(int(label.max()) for label in labels)
-    values, sums = np.zeros(n_parts), np.zeros((n_clusters, n_parts))
+    values, sums, of_left = np.zeros(n_parts), np.zeros((n_clusters, n_parts)), []
     for sign, group, clusters in zip((-1, 1), pair.groups, labels, strict=True):
-        share, mean = group.share, np.zeros(n_parts)
+        share, mean, before = group.share, np.zeros(n_parts), sums[:, -1].copy()
         for block, rows in group.blocks():
             lines, part = pair.of_rows(rows, means, sign), share[block]
             mean += part @ lines
             np.add.at(sums, clusters[block], part[:, None] * lines)
         sums -= np.outer(np.bincount(clusters, share, n_clusters), mean)
+        of_left.append(float(np.square(sums[:, -1] - before).sum()))
         values += mean
     n = min(np.unique(label).size for label in labels)
-    return values, sums.T @ sums * (n / (n - 1) if n > 1 else np.nan), n
+    return values, sums.T @ sums * (n / (n - 1) if n > 1 else np.nan), np.array(of_left), n

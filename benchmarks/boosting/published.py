@@ -2,15 +2,19 @@
 
 Coefficients of the tutorial of mboost (Hofner et al. 2014, section 3.1), from the rows of R's `TH.data::bodyfat` as a
 CSV file; and errors on the four-term example of Gu and Wahba (1991), which mgcv has as `gamSim(1)`, beside mgcv itself
-where `Rscript` is installed (Debian: r-cran-mgcv, r-cran-th.data).
+where `Rscript` is installed (Debian: r-cran-mgcv, r-cran-th.data), and beside gamfit and mgcv-rust where these are
+(from the package index).
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import shutil
 import subprocess
 import tempfile
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,15 +78,41 @@ def gu_and_wahba(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray, np.n
     return pd.DataFrame(x, columns=["x0", "x1", "x2", "x3"]), truth + NOISE * rng.normal(size=n_rows), truth
 
 
+def by_gamfit(X: pd.DataFrame, y: np.ndarray) -> np.ndarray:
+    """Return the means of rows by gamfit."""
+    import gamfit
+
+    with warnings.catch_warnings(action="ignore"):  # it tells at length which refinements it gave up
+        made = gamfit.fit(X.assign(y=y), "y ~ s(x0) + s(x1) + s(x2) + s(x3)").predict(X)
+    return np.ravel(made["posterior_mean"] if isinstance(made, pd.DataFrame) else made)
+
+
+def by_mgcv_rust(X: pd.DataFrame, y: np.ndarray) -> np.ndarray:
+    """Return the means of rows by mgcv-rust."""
+    from mgcv_rust import Gam
+
+    return np.ravel(Gam(family="gaussian").fit(X, y).predict(X))
+
+
+PEERS: Final[dict[str, Callable[[pd.DataFrame, np.ndarray], np.ndarray]]] = {
+    "gamfit": by_gamfit,
+    "mgcv_rust": by_mgcv_rust,
+}
+"""What else predicts the rows it was fitted on, by module."""
+
+
 def errors(n_rows: int, folder: Path) -> dict[str, float]:
     """Return the mean squared error of each way of fitting, at the rows."""
-    by_way: dict[str, list[float]] = {name: [] for name in OURS}
+    peers = {name: fit for name, fit in PEERS.items() if importlib.util.find_spec(name)}
+    by_way: dict[str, list[float]] = {name: [] for name in (*OURS, *peers)}
     for seed in range(RUNS):
         X, y, truth = gu_and_wahba(n_rows, seed)
         X.assign(y=y, truth=truth).to_csv(folder / f"{seed}.csv", index=False)
         for name, settings in OURS.items():
             model = GAMRegressor(random_state=0, **settings).fit(X, y)
             by_way[name].append(float(np.mean((model.predict(X) - truth) ** 2)))
+        for name, predicted in peers.items():
+            by_way[name].append(float(np.mean((predicted(X, y) - truth) ** 2)))
     if shutil.which("Rscript"):
         subprocess.run(["Rscript", "-e", MGCV, str(folder)], check=True, capture_output=True)
         by_way = {"mgcv, REML": [float(path.read_text()) for path in folder.glob("*.error")]} | by_way

@@ -15,6 +15,7 @@ from gamcore.boosting.class_turns import ClassesState, one_class
 from gamcore.boosting.problem import Parameters, rows_of
 from gamcore.boosting.refit import RefitState
 from gamcore.data.sampling import splits
+from gamcore.kernels.layout import make_fit
 from gamcore.model.losses import LOSSES
 from tests.support.fits import problem
 
@@ -131,3 +132,36 @@ def test_curves_that_may_only_rise_still_do(monkeypatch):
     monkeypatch.setattr(extrapolation, "FIRST", 20)
     model = GAMRegressor(random_state=0, outer_bags=1, monotone={"a": 1, "c": 1}, max_rounds=200).fit(X, score)
     assert np.diff(model.model_.terms[0].scores[1:-1]).min() >= 0  # the fit itself proves it for all rows
+
+
+class Course:
+    """A refit of one curve whose tries all lower the validation loss, or none does."""
+
+    is_movable = True
+
+    def __init__(self, helps):
+        self.fit, self.done, self.tries, self._sign = make_fit(1, 1.0, np.float64, 4), 0, [], -1 if helps else 1
+
+    def newton(self, moves):
+        self.tries.append(self.done)
+        return np.ones(len(moves)), np.eye(len(moves))
+
+    def refresh(self):
+        pass
+
+    def valid_loss(self):
+        return self._sign * float(self.fit.curves.sum())
+
+
+@pytest.mark.parametrize(("helps", "expected"), [(True, [100, 105, 110, 115, 120]), (False, [100, 110, 130, 170, 250])])
+def test_tries_that_fail_are_further_and_further_apart(helps, expected):
+    course = Course(helps)
+    further = extrapolation.Extrapolation(course)
+    while len(course.tries) < len(expected):
+        ran = further.rounds_left()
+        assert ran > 0
+        course.fit.curves[:] += ran
+        course.done += ran
+        further()
+    assert course.tries == expected
+    assert course.fit.curves.sum() > 4 * course.done if helps else course.fit.curves.sum() == 4 * course.done

@@ -1,4 +1,4 @@
-"""Where one starts: what is in view and what to do next, what is being trained, recent work, new projects."""
+"""Where one starts: what this is, or what is in view and what to do next, recent work, new projects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shapewise.places import PAGES
 from shapewise.reports import recipes
 from shapewise.store.projects import Project
 from shapewise.training.naming import labels
-from shapewise.ui.data import keeping, loading
+from shapewise.ui.data import first_screen, keeping, loading
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, date, md, metric
@@ -63,19 +63,24 @@ def recent(projects: list[Project]) -> None:
                              query_params=carried)  # fmt: skip
 
 
-begin("Home")
+begin()
 if st.session_state.pop(keeping.LOADED, False):
     st.switch_page(PAGES / "data.py")
 state.warn_of_sweep()
 now = current.in_view()
 if now.missing is not None:
     cards.missing(now)
+if not now.listed:
+    first_screen.show()
+    st.stop()
+st.title("Home", anchor=False)
 if now.project is not None:
     in_view(now.project, now)
-    others = [project for project in now.projects if project.id != now.project.id]
+    others = [project for project in now.listed if project.id != now.project.id]
     if others:
         recent(others)
-    guide.show(False)
-loading.samples("Start a new project" if now.projects else "Start with a sample")
-loading.upload()
+loading.upload("Start a new project")
 loading.from_server()
+loading.samples()
+if not st.session_state.get(guide.TOUR):
+    guide.offer()

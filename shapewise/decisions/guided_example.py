@@ -6,6 +6,7 @@ come from the models."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from shapewise.decisions import boards as board
 from shapewise.decisions.boards import Board
 from shapewise.ingest.read import read_file
 from shapewise.places import SAMPLES
+from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
 from shapewise.training.dataset import read_data
 from shapewise.training.spec import Spec
@@ -29,6 +31,8 @@ TARGET: Final = "step"
 UNUSED: Final = ("customer_id", "confirm_page_seconds", TARGET)
 SIZES: Final = {FUNNEL: (30_000, 15), OUTCOME: (75_093, 14)}
 NAME: Final = "Renewal: three messages"
+FIRST_FEATURES: Final = ("position_clicks", "age", "balance")
+"""Features whose curves a first visitor sees."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,46 @@ def train_next(workspace: Workspace, table: TableAbout, columns: list[str], n_jo
             add_bands(workspace, about.id, n_jobs)
             return part
     return None
+
+
+def first_spec(table: TableAbout) -> Spec:
+    """Return the specification of the model behind the curves that a first visitor sees: small, and of three
+    features."""
+    part = PARTS[0]
+    return Spec(table.id, TARGET, part.scenario, list(FIRST_FEATURES), positive=[part.goal], negative=["drop"],
+                changes={"max_bins": 64})  # fmt: skip
+
+
+def is_helper(project: Project) -> bool:
+    """Return whether a project is only the example's table of outcomes, which nobody brought and its read-out reads."""
+    sizes = [(table.rows, table.columns) for table in project.tables]
+    return not project.models and sizes == [SIZES[OUTCOME]]
+
+
+def remove(workspace: Workspace) -> None:
+    """Delete what the example made, and its tables unless somebody made something else of them."""
+    funnel, outcome = find(workspace, FUNNEL), find(workspace, OUTCOME)
+    if funnel is not None:
+        ours = {about.id for part in PARTS if (about := model(workspace, funnel.id, part)) is not None}
+        for made in board.boards(workspace, funnel.id):
+            if made.name == NAME:
+                workspace.delete("boards", made.id)
+        for segment in board.segments(workspace, funnel.id):
+            if segment.model in ours and segment.name.startswith(tuple(f"{part.strategy}: " for part in PARTS)):
+                workspace.delete("segments", segment.id)
+        for identifier in ours:
+            workspace.models.delete(identifier)
+    _remove_unused(workspace, [table for table in (funnel, outcome) if table is not None])
+
+
+def _remove_unused(workspace: Workspace, tables: Sequence[TableAbout]) -> None:
+    """Delete tables that no model, board or segment is of."""
+    of_models = {about.table for about in workspace.models.listed()}
+    for table in tables:
+        if table.id not in of_models and not board.boards(workspace, table.id) and not board.segments(
+            workspace, table.id
+        ):  # fmt: skip
+            workspace.delete("tables", table.id)
 
 
 def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:

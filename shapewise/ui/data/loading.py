@@ -43,7 +43,6 @@ CARDS = {
     "choice.csv": ("Choice", "smartphone", "9,000 telephone customers who choose one of four plans: which, and why?"),
     "winback.csv": ("Win back", "mail", "A test that has run, 18,000 customers: whom does an email move, or a letter?"),
 }  # fmt: skip
-PER_ROW = 3
 KINDS = [*(suffix[1:] for suffix in SUFFIXES), "gz"]
 """Endings of the files that can be read."""
 
@@ -77,22 +76,15 @@ def read(source: Path, name: str, dropped_on: str = "") -> TableAbout:
         )  # fmt: skip
 
 
-def samples(heading: str = "Start with a sample") -> None:
-    """Show a card per sample table; one click loads it."""
+def samples(heading: str = "Or try a sample") -> None:
+    """Show the sample tables as a row of buttons; one click loads one."""
     st.subheader(heading, anchor=False)
-    cards = list(CARDS.items())
-    for first in range(0, len(cards), PER_ROW):
-        for column, (file, words) in zip(st.columns(PER_ROW), cards[first : first + PER_ROW], strict=False):
-            with column.container(border=True, height="stretch"):
-                _card(file, *words)
-
-
-def _card(file: str, title: str, icon: str, text: str) -> None:
-    st.markdown(f":material/{icon}: **{title}**")
-    st.caption(text)
-    if st.button(f"Load {title.lower()}", key=f"sample-{file}", width="stretch"):
-        with st.spinner(f"Reading {title.lower()}"):
-            keep(partial(_sample, file))
+    with st.container(horizontal=True, gap="xsmall"):
+        for file, (title, icon, text) in CARDS.items():
+            label = f"Load {title.lower()}"
+            if st.button(label, key=f"sample-{file}", icon=f":material/{icon}:", help=text):
+                with st.spinner(f"Reading {title.lower()}"):
+                    keep(partial(_sample, file))
 
 
 def _sample(file: str) -> TableAbout:
@@ -100,7 +92,7 @@ def _sample(file: str) -> TableAbout:
     return guided_example.load(state.workspace(), file)
 
 
-def upload(heading: str = "Or bring your own", around: Around = plainly) -> None:
+def upload(heading: str = "Upload a table", around: Around = plainly) -> None:
     """Show an uploader; the file is parsed, stored and dropped from memory."""
     if heading:
         st.subheader(heading, anchor=False)
@@ -182,8 +174,8 @@ def _offered(folder: Path) -> list[str]:
 @st.dialog("Load another table", width="large")
 def dialog() -> None:
     """Show all ways to load a table in a dialog."""
-    samples()
     upload()
+    samples()
     from_server()
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from shapewise.decisions import guided_example
 from shapewise.store.departed import Departed, departed
 from shapewise.store.projects import Project, projects
 from shapewise.store.workspace import ModelAbout, TableAbout
@@ -33,6 +34,11 @@ class InView:
     table: TableAbout | None = None
     model: ModelAbout | None = None
     missing: Departed | None = None
+
+    @property
+    def listed(self) -> list[Project]:
+        """The projects that lists offer: all but the guided example's helper."""
+        return [one for one in self.projects if one is self.project or not guided_example.is_helper(one)]
 
     @property
     def label(self) -> str:
@@ -93,10 +99,10 @@ def _kept(every: list[Project], table: str | None, model: str | None) -> InView:
 
 
 def _newest(every: list[Project]) -> InView:
-    if not every:
+    begun = InView(every).listed
+    if not begun:
         return InView(every)
-    model = _last_model(every[0])
-    return _shown(every, every[0], None, model)
+    return _shown(every, begun[0], None, _last_model(begun[0]))
 
 
 def _shown(every: list[Project], project: Project, table: str | None, model: str | None) -> InView:

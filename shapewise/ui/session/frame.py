@@ -15,6 +15,7 @@ import streamlit as st
 from shapewise.access.quotas import is_shared
 from shapewise.places import PAGES
 from shapewise.ui.session import deployment, errors, sidebar, signin, slow_disk, state
+from shapewise.ui.widgets import guide
 
 ASSETS = Path(__file__).parents[1] / "assets"
 RUNS_UNDER_APP = "_menu_is_set"
@@ -95,13 +96,15 @@ def _menu() -> dict[str, list[Any]]:
     }
 
 
-def begin(title: str, caption: str = "") -> None:
-    """Draw a page's heading; on a cold deep link, first do the set-up of `app.py`."""
+def begin(title: str = "", caption: str = "") -> None:
+    """Draw a page's heading, if it does not draw its own; on a cold deep link, first do the set-up of `app.py`."""
     if RUNS_UNDER_APP not in st.session_state:
         configure()
         navigation()
         st.rerun()  # continue under app.py: widgets drawn by this first run would lose their first click
     st.html(STYLE)
-    st.title(title, anchor=False)
+    guide.on_tour()
+    if title:
+        st.title(title, anchor=False)
     if caption:
         st.caption(caption)

@@ -55,13 +55,13 @@ def head(now: InView, home: Any) -> None:
 def _project_name(now: InView) -> str:
     if now.project is not None:
         return now.project.name
-    return "Choose a project" if now.projects else "No project yet"
+    return "Choose a project" if now.listed else "No project yet"
 
 
 def _projects(now: InView, home: Any) -> None:
     """List the projects, the one worked on last first."""
-    asked = st.text_input("Find a project", key="find-project") if len(now.projects) > MOST_LISTED else ""
-    chosen = [one for one in now.projects if asked.lower() in one.name.lower()][:MOST_LISTED]
+    asked = st.text_input("Find a project", key="find-project") if len(now.listed) > MOST_LISTED else ""
+    chosen = [one for one in now.listed if asked.lower() in one.name.lower()][:MOST_LISTED]
     for project in chosen:
         tables, models = project.tables, project.models
         rows = f"{count(tables[0].rows)} rows" if tables else "no table"

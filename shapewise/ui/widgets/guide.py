@@ -1,4 +1,4 @@
-"""The guided example: from a sample table to a measured lift, one step per click."""
+"""The guided example: from a sample table to a measured lift, one step per click; as a tour, on the real pages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from gamcore.data.columns import TableError
 from shapewise.decisions import boards as stored
 from shapewise.decisions import guided_example as example
 from shapewise.decisions.boards import Board
+from shapewise.places import PAGES
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.ui.session import current, state
 from shapewise.ui.session.words import md
@@ -26,6 +27,11 @@ STEPS = (
     ("Plan the A/B test: two strategies, two metrics each, one expected null", "Open the plan"),
     ("Read the simulated experiment and see what each message achieved", "Read the experiment"),
 )
+
+SEEN_ON = ("data", "shapes", "strategies")
+"""The page on which the tour shows what each of the first steps has made."""
+
+TOUR = "on_tour"
 
 
 def table() -> TableAbout | None:
@@ -53,8 +59,53 @@ def done() -> int:
     return 3 + bool(board.plan) + bool(board.plan and board.outcome)
 
 
+def offer() -> None:
+    """Show the button that begins the tour, or goes on with it."""
+    begun = 0 < done() < len(STEPS)
+    words = "Go on with the tour" if begun else "Take the three-minute tour"
+    if st.button(words, key="tour", icon=":material/explore:", help="On the real pages, with a sample of customers."):
+        st.session_state[TOUR] = True
+        _go(0)
+
+
+def on_tour() -> None:
+    """Show, on every page, where the tour is and its next step, for those who take it."""
+    if not st.session_state.get(TOUR):
+        return
+    at, last = done(), len(STEPS)
+    with st.container(key="tour-bar", border=True, horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f"**Tour, step {at + 1} of {last}.** {STEPS[at][0]}." if at < last else
+            "**The tour is done.** Below is what each message achieved; the page Report makes slides of it.",
+            width="stretch",
+        )  # fmt: skip
+        if at < last and st.button(STEPS[at][1], key="tour-next", icon=":material/arrow_forward:"):
+            _go(at)
+        with st.popover("Leave", type="tertiary"):
+            st.caption("The project *renewal* can stay, to go on with, or go with all that the tour made.")
+            if st.button("Keep the project", key="tour-keep"):
+                del st.session_state[TOUR]
+                st.rerun()
+            if st.button("Remove it", key="tour-remove", icon=":material/delete:"):
+                _remove()
+
+
+def _remove() -> None:
+    """End the tour, and delete what it made."""
+    del st.session_state[TOUR]
+    try:
+        example.remove(state.workspace())
+    except StoreError as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    current.leave()
+    st.switch_page(PAGES / "home.py")
+
+
 def show(expanded: bool) -> None:
-    """Show the steps, and the button of the next one."""
+    """Show the steps, and the button of the next one; on tour, they stand above the page."""
+    if st.session_state.get(TOUR):
+        return
     box = st.expander(
         "Guided example: from three curves to three messages to a measured lift", expanded, icon=":material/explore:",
         key=f"guide-{expanded}", on_change="rerun",
@@ -80,7 +131,7 @@ def _go(step: int) -> None:
         if step == 0:
             with st.spinner("Reading the table"):
                 current.open_table(example.load(space, example.FUNNEL).id)
-            st.rerun()
+            _seen(step)
         table_now = table()
         if table_now is None:
             raise StoreError("The example's table was deleted: load it again.")
@@ -96,7 +147,17 @@ def _go(step: int) -> None:
     except (StoreError, TableError, OSError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    st.rerun()
+    _seen(step)
+
+
+def _seen(step: int) -> None:
+    """Draw the page anew after a step, on tour the one that shows what it made."""
+    if not st.session_state.get(TOUR) or step >= len(SEEN_ON):
+        st.rerun()
+    table_now = table()
+    first = example.model(state.workspace(), table_now.id, example.PARTS[0]) if table_now else None
+    asked = {"model": first.id} if first else {"table": table_now.id} if table_now else None
+    st.switch_page(PAGES / f"{SEEN_ON[step]}.py", query_params=asked)
 
 
 def _train(table_now: TableAbout) -> None:

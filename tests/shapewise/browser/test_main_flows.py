@@ -287,7 +287,7 @@ def test_a_model_file_comes_back_and_what_is_ticked_is_deleted(page, space, tmp_
     settle(page)
     press(page, "Delete")
     page.get_by_role("button", name="Delete table").click()
-    page.get_by_text("Start with a sample").wait_for()
+    page.get_by_text("Or try a sample").wait_for()
     assert space.tables.listed() == []
 
 

@@ -96,7 +96,7 @@ def test_somebody_signs_in_stays_and_signs_out(page, server):
     assert "sample" not in page.inner_text("body")
     sign_in(page, ANN["sub"])
     here_as(page, "ann@x.org · editor")
-    page.get_by_text("Start with a sample").wait_for()
+    page.get_by_text("Or try a sample").wait_for()
     page.goto("/models")  # a session of its own: the cookie tells who it is
     here_as(page, "ann@x.org · editor")
     space = Workspace(server.space)

@@ -59,7 +59,7 @@ def test_neither_sees_what_is_the_others(chromium, server):
     """By lists, by addresses with ids, by a run's id, by a cache that is warm, or by a table of the same content."""
     space = Workspace(server.space)
     with person(chromium, server, "ann@x.org") as ann, person(chromium, server, "bob@x.org") as bob:
-        assert "Start with a sample" in ann("/data").inner_text("body")
+        assert "Or try a sample" in ann("/data").inner_text("body")
         hers = space.seen_by(people.now(space, "ann@x.org"))
         table = hers.tables.add(frame().rename(columns={"a": "secret column"}), NAME)
         spec = spec_of(table.id, name=NAME, features=["secret column", "b", "c"])
@@ -134,7 +134,7 @@ def test_roles_are_given_on_the_page_people(chromium, server):
     with person(chromium, server, "boss@x.org") as boss, person(chromium, server, "carl@x.org") as carl:
         assert "Team" not in carl("/data").inner_text("[data-testid=stSidebar]")
         page = carl("/people")
-        page.get_by_text("Start with a sample").wait_for()  # for him there is no such page
+        page.get_by_text("Or try a sample").wait_for()  # for him there is no such page
         assert "Who is here" not in page.inner_text("body")
         page = boss("/people")
         page.get_by_role("combobox", name="Person").click()

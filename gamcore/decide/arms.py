@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, chisquare, dunnett, norm
 
-from gamcore.data.column_names import Measure
+from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.clusters import by_clusters, interval_of_level, read_assigned
@@ -32,6 +32,7 @@ from gamcore.decide.experiment_effects import (
 from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
 from gamcore.decide.experiment_readout import outcome_of, whenever
 from gamcore.decide.fairness import groups_of
+from gamcore.decide.results import Result
 from gamcore.explanation import Explanation
 from gamcore.stats.intervals import UNKNOWN, Interval, student, wilson
 from gamcore.types import Floats, Ints
@@ -98,6 +99,12 @@ class ArmsReadOut(Explanation):
     def stopped(self) -> bool:
         """Whether a sample-ratio mismatch forbids a verdict."""
         return any(size.alarm for size in self.sizes.values())
+
+    def level(self, arm: str, metric: str) -> Result:
+        """Return the rate or mean of an arm."""
+        value, interval = self.levels[arm, metric]
+        return Result(value, interval, n=self.sizes[metric].counts[arm], is_rate=metric in self.rates,
+                      measure=self.measures.get(metric, PLAIN))  # fmt: skip
 
     def as_read_out(self) -> ReadOut:
         """Return the effects as they are drawn and worded."""

@@ -16,8 +16,8 @@ from scipy.stats import chisquare, norm
 
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide.experiment_plan import FEWEST, MISMATCH, Metric, MetricRole, smallest_lift
+from gamcore.decide.results import Result
 from gamcore.explanation import Explanation
-from gamcore.numbers import number
 from gamcore.stats.intervals import (
     ALPHA,
     UNKNOWN,
@@ -111,9 +111,26 @@ class Effect:
         """Whether the metric is a rate: single values are kept of a mean only."""
         return self.control.values is None
 
-    def gap(self, value: float) -> str:
-        """Return a difference to the control, or an end of its interval, in words."""
-        return (PLAIN if self.is_rate else self.measure).gap(value, number(value, signed=True))
+    @property
+    def n(self) -> int:
+        """Customers of both arms."""
+        return self.treated.n + self.control.n
+
+    @property
+    def gap(self) -> Result:
+        """The measured difference to the control."""
+        return Result(self.difference, self.difference_interval, "measured", "difference", self.n,
+                      is_rate=self.is_rate, measure=self.measure)  # fmt: skip
+
+    @property
+    def change(self) -> Result:
+        """The measured change, relative to the control."""
+        return Result(self.lift, self.lift_interval, "measured", "relative", self.n)
+
+    @property
+    def clearest(self) -> Result:
+        """The relative change where it is known; else the difference."""
+        return self.change if self.change.is_known and self.change.has_interval else self.gap
 
     @property
     def lift(self) -> float:

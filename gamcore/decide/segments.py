@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -17,20 +17,33 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, encode_table
+from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.cuts import cut_of, is_two_valued
 from gamcore.data.table import Table, as_table
 from gamcore.decide.clusters import interval_by_clusters
+from gamcore.decide.results import Result, Source
 from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, both
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.piecewise import LEAST_SHARE, simplify
 from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis, explain_pair
 from gamcore.model.additive import AdditiveModel
-from gamcore.stats.intervals import Interval, difference_by_ends, difference_of_means, newcombe, student, wilson
+from gamcore.stats.intervals import (
+    UNKNOWN,
+    Interval,
+    difference_by_ends,
+    difference_of_means,
+    newcombe,
+    student,
+    wilson,
+)
 from gamcore.stats.rates import rate
 from gamcore.types import Bools, Codes, Floats
 
 SAME: Final = 0.9
 """Overlap (rows in both over rows in either) above which two segments count as one."""
+
+POINTS: Final = 100.0
+"""Effects on a rate are in percentage points."""
 
 RECTANGLES: Final = 2
 """Most rectangles per pair and direction."""
@@ -72,6 +85,36 @@ class Evidence:
     def size(self) -> float:
         """Opportunity times reach, by which segments are ranked."""
         return abs(self.opportunity) * self.share if math.isfinite(self.opportunity) else 0.0
+
+    def inside_result(self, measure: Measure = PLAIN) -> Result:
+        """Return the mean inside: of an experiment's effect, the effect that it measured. measure : of the target."""
+        if self.effect is None:
+            return Result(self.mean, self.interval, n=self.inside, is_rate=self.binary, measure=measure)
+        return self._gap(self.mean, self.interval, "measured", measure)
+
+    def outside_result(self, measure: Measure = PLAIN) -> Result:
+        """Return the mean outside, likewise, without an interval."""
+        return replace(self.inside_result(measure), value=self.rest / self._scale, interval=UNKNOWN,
+                       n=self.rows - self.inside)  # fmt: skip
+
+    def opportunity_result(self, measure: Measure = PLAIN) -> Result:
+        """Return by how much the mean inside is above that outside."""
+        source: Source = "observed" if self.effect is None else "measured"
+        return self._gap(self.opportunity, self.opportunity_interval, source, measure)
+
+    def contrast_result(self, measure: Measure = PLAIN) -> Result:
+        """Return what the model says of the rows inside."""
+        return self._gap(self.contrast, UNKNOWN, "model", measure)
+
+    @property
+    def _scale(self) -> float:
+        return POINTS if self.effect == "points" else 1.0
+
+    def _gap(self, value: float, interval: Interval, source: Source, measure: Measure) -> Result:
+        low, high = interval
+        return Result(value / self._scale, (low / self._scale, high / self._scale), source, "difference", self.inside,
+                      is_rate=self.binary or self.effect == "points",
+                      measure=Measure(self.effect) if self.effect and self.effect != "points" else measure)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.table import as_table
+from gamcore.decide.results import Result, Source, money
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.rules_code import Cascade
 from gamcore.decide.rules_json import from_dict, plain_text
@@ -31,8 +32,10 @@ class Strategy:
     """An action for a segment.
 
     rule : the segment. action : in words. metric : what it should improve. base : today's rate of that metric. lift :
-    assumed relative lifts: low, mid and high. value : of a conversion. cost : of reaching a customer. scenario : the
-    model that suggested the segment, in words; model : its id.
+    relative lifts: low, mid and high. value : of a conversion. cost : of reaching a customer. scenario : the
+    model that suggested the segment, in words; model : its id. tested : customers of the test that measured the lifts,
+    whose ends are then those of its 95% interval; 0 where they are assumed. is_rate : False where the
+    base is known to be a mean.
     """
 
     name: str
@@ -45,9 +48,35 @@ class Strategy:
     cost: float = 0.0
     scenario: str = ""
     model: str = ""
+    tested: int = 0
+    is_rate: bool = True
+
+    @property
+    def source(self) -> Source:
+        """Whether its lifts were measured or are assumed."""
+        return "measured" if self.tested else "assumed"
+
+    @property
+    def lifted(self) -> Result:
+        """Its relative lift."""
+        low, mid, high = self.lift
+        return Result(mid, (low, high), self.source, "relative", self.tested or None)
+
+    @property
+    def gap(self) -> Result:
+        """Outcomes more per customer, from today's rate and the lift."""
+        low, mid, high = (self.base * lift for lift in self.lift)
+        return Result(
+            mid, (low, high), self.source, "difference", self.tested or None, is_rate=self.is_rate and self.base < 1
+        )
+
+    def worth_of(self, reached: int, currency: str = "") -> Result:
+        """Return the value of reaching this many customers, less what that costs."""
+        low, mid, high = self.worth(reached)
+        return money(mid, (low, high), currency, self.source, self.tested or None)
 
     def worth(self, reached: int) -> tuple[float, float, float]:
-        """Return the value of reaching this many customers under the assumed lifts: arithmetic, not a measurement."""
+        """Return the value of reaching this many customers under its lifts: low, mid and high."""
         gains, cost = [reached * self.base * lift * self.value for lift in self.lift], reached * self.cost
         low, mid, high = (0.0 if math.isclose(gain, cost, rel_tol=1e-12) else gain - cost for gain in gains)
         return low, mid, high
@@ -67,13 +96,16 @@ class Strategy:
             raise RuleError(f"{place} ({plain['name']}): {error}") from error
         texts = {name: plain.get(name, "") for name in ("action", "scenario", "model")}
         texts["metric"] = plain.get("metric", "conversion")
-        numbers = {name: plain.get(name, default) for name, default in (("base", 0.1), ("value", 0.0), ("cost", 0.0))}
+        numbers = {
+            name: plain.get(name, default)
+            for name, default in (("base", 0.1), ("value", 0.0), ("cost", 0.0), ("tested", 0))
+        }
         lift = plain.get("lift", [0.05, 0.1, 0.2])
         if not isinstance(lift, list) or len(lift) != 3:
             raise RuleError(f"{place} has a lift that is not three numbers: low, mid and high.")
         for name, number in (*numbers.items(), *(("lift", one) for one in lift)):
             known = isinstance(number, int | float) and not isinstance(number, bool)
-            if not known or not abs(number) <= MOST or (name in ("base", "cost") and number < 0):
+            if not known or not abs(number) <= MOST or (name in ("base", "cost", "tested") and number < 0):
                 raise RuleError(f"{place} has {str(number)[:40]!r} as {name}, which is not a valid number for it.")
         if sorted(lift) != lift:
             raise RuleError(f"{place} has lifts that do not increase from low to high.")
@@ -81,8 +113,10 @@ class Strategy:
             if not plain_text(text):
                 raise RuleError(f"{place} has {str(text)[:40]!a} as {name}, which is not text.")
         low, mid, high = (float(one) for one in lift)
+        tested = int(numbers.pop("tested"))
         floats = {name: float(number) for name, number in numbers.items()}
-        return cls(name=plain["name"], rule=rule, lift=(low, mid, high), **texts, **floats)  # type: ignore[arg-type]
+        known = {"tested": tested, "is_rate": bool(plain.get("is_rate", True)), **texts, **floats}
+        return cls(name=plain["name"], rule=rule, lift=(low, mid, high), **known)
 
 
 @dataclass(frozen=True)

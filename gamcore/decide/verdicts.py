@@ -10,30 +10,18 @@ from gamcore import numbers
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.experiment_plan import MISMATCH, level_words
 from gamcore.numbers import count, exact, p_value
-from gamcore.stats.intervals import Interval
 
 Tone = Literal["good", "bad", "open", "stop"]
 
 WORDS: Final[dict[Tone, str]] = {"good": "As hoped", "bad": "Attention", "open": "Open", "stop": "Stopped"}
 
 
-def percent(value: float) -> str:
-    """Return a relative lift in words."""
-    return numbers.percent(value, signed=True)
-
-
-def span(interval: Interval) -> str:
-    """Return an interval of relative lifts in words."""
-    return f"{percent(interval[0])} to {percent(interval[1])}" if all(map(math.isfinite, interval)) else "not known"
-
-
 def moved(effect: Effect) -> str:
     """Return the measurement in words: a relative lift, or the difference where the ratio is not known."""
-    if math.isfinite(effect.lift) and all(map(math.isfinite, effect.lift_interval)):
-        return f"{percent(effect.lift)} (95% {span(effect.lift_interval)})"
-    low, high = effect.difference_interval
-    ends = f"{effect.gap(low)} to {effect.gap(high)}" if math.isfinite(low) else "interval not known"
-    return f"a difference of {effect.gap(effect.difference)} (95% {ends})"
+    moved_by = effect.clearest
+    if not moved_by.has_interval:
+        return f"a difference of {moved_by.text} (interval not known)"
+    return moved_by.words() if moved_by.scale == "relative" else f"a difference of {moved_by.words()}"
 
 
 def sides(effect: Effect) -> tuple[str, str]:
@@ -117,15 +105,11 @@ def of_strategy(outcome: ReadOut, strategy: str) -> tuple[Tone, str]:
         return "open", "No primary metric: nothing here decides."
     if not rose:
         return "open", "No lift was found: leave it, or plan a larger test."
-    lifts = listed([f"{effect.what} {_short(effect)}" for effect in rose])
+    lifts = listed([f"{effect.what} {effect.clearest.text}" for effect in rose])
     if unsettled:
         return "open", f"A lift ({lifts}), but {listed(unsettled)} could have fallen: settle that first."
     rest = "" if len(rose) == len(primary) else f"; no lift was found on the other {len(primary) - len(rose)}"
     return "good", f"Roll out: {lifts}{rest}."
-
-
-def _short(effect: Effect) -> str:
-    return percent(effect.lift) if math.isfinite(effect.lift) else effect.gap(effect.difference)
 
 
 def overall(outcome: ReadOut) -> tuple[Tone, str]:

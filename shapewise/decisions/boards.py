@@ -5,6 +5,7 @@ table, with its plan and the source of its experiment's results."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -35,15 +36,11 @@ class SavedSegment:
         return from_dict(self.rule)
 
     def told(self) -> Evidence | None:
-        """Return the evidence, if there was any; NaN is stored as null."""
+        """Return the evidence, if there was any."""
         if not self.evidence:
             return None
-        nan = float("nan")
-        known: dict[str, Any] = {name: nan if value is None else value for name, value in self.evidence.items()}
-        for name in ("interval", "opportunity_interval"):
-            low, high = (nan if end is None else end for end in self.evidence[name])
-            known[name] = low, high
-        return Evidence(**known)
+        known = {name: _unknown(value) for name, value in self.evidence.items()}
+        return Evidence(**known | {"effect": self.evidence.get("effect")})  # which is absent where it is null
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,13 @@ class Board:
     def read(self) -> StrategySet:
         """Return the strategies."""
         return StrategySet.from_dict(self.strategies)
+
+
+def _unknown(value: Any) -> Any:
+    """Return a stored number, or the ends of an interval, with NaN for null, as `_plain` stores it."""
+    if isinstance(value, list):
+        return tuple(map(_unknown, value))
+    return math.nan if value is None else value
 
 
 def _plain(value: Any) -> Any:

@@ -11,10 +11,12 @@ from gamcore.data.column_names import Names
 from gamcore.data.table import Table
 from gamcore.decide.arms import ArmsTest
 from gamcore.decide.experiment_readout import outcome_of
+from gamcore.decide.results import Result
+from gamcore.decide.results import money as in_money
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import Evidence
 from gamcore.decide.strategies import Strategy
-from gamcore.decide.worth import Contribution, Estimate, total
+from gamcore.decide.worth import Contribution, total
 from gamcore.estimators.additive_parameters import GREEDY
 from shapewise.columns.roles import sounds_like_outcome
 from shapewise.store.workspace import ModelAbout, Workspace, clean_name
@@ -84,12 +86,13 @@ def _scale(model: ModelAbout) -> float:
     return POINTS if model.spec["treatment"]["percent"] else 1.0
 
 
-def worth(evidence: Evidence, customers: int, money: Money, model: ModelAbout) -> Estimate:
+def worth(evidence: Evidence, customers: int, money: Money, model: ModelAbout) -> Result:
     """Return what it is worth to treat these customers, as the test measured their effect, with a 95% interval."""
     scale = _scale(model)
     low, high = (end / scale for end in evidence.interval)
     spent = customers * money.cost
-    return total([Contribution(customers * money.value, evidence.mean / scale, (low, high), spent)])
+    sum_of = total([Contribution(customers * money.value, evidence.mean / scale, (low, high), spent)])
+    return in_money(sum_of.value, (sum_of.low, sum_of.high), money.currency, "measured", evidence.inside)
 
 
 def control_mean(table: Table, asked: Asked, rule: Rule) -> float:
@@ -111,5 +114,5 @@ def strategy(
     return Strategy(
         name=name, rule=rule, action=action, metric=model.target, base=control,
         lift=(low, evidence.mean / scale / control, high), value=money.value, cost=money.cost, scenario=model.name,
-        model=model.id,
+        model=model.id, tested=evidence.inside, is_rate=bool(model.spec["treatment"]["percent"]),
     )  # fmt: skip

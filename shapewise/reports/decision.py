@@ -12,15 +12,16 @@ from gamcore.decide import verdicts
 from gamcore.decide.arms_plan import plan
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.decide.results import Result, Source, money
 from gamcore.decide.strategies import Strategy
 from gamcore.decide.verdicts import listed
 from gamcore.decide.worth import Contribution, Estimate, total
-from gamcore.numbers import count, estimate, percent
+from gamcore.numbers import count, percent
 from gamcore.viz.files.parts import KeyFigure, ReportPart
 from shapewise.decisions.plans import metrics_of
 from shapewise.reports.risks import risks_of
 from shapewise.reports.sources import Review
-from shapewise.reports.words import day, in_order, interval, money
+from shapewise.reports.words import day, figure, in_order
 from shapewise.store.workspace import StoreError
 
 CONTROL: Final = 0.1
@@ -38,7 +39,7 @@ def decision(review: Review) -> ReportPart:
     if outcome is not None:
         lines += [*_left_out(review, outcome, chosen), ("Measured", _measured(review, outcome, chosen))]
     else:
-        lines.append(("Assumed", _assumed_words(chosen)))
+        lines += _grounds(review, chosen)
     risks = risks_of(review, outcome, chosen)
     lines += [("Risk", " ".join(risks[:2]) or "None that the data show."), ("Next", _next(review, outcome, chosen))]
     return ReportPart(_title(review, outcome, chosen), figures=_figures(review, outcome, chosen), lines=lines)
@@ -85,7 +86,7 @@ def _title(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> s
     whom = f"{count(sum(reach[one.name] for one in chosen))} of {count(eligible)} customers"
     names = in_order([one.name for one in chosen])
     if outcome is None:
-        return f"Test {names}: {whom}"
+        return f"{'Roll out' if are_tested(chosen) else 'Test'} {names}: {whom}"
     if outcome.stopped:
         return "Do not decide on this test: its arms do not have the planned sizes"
     if not chosen:
@@ -136,9 +137,20 @@ def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tupl
     return total(outcomes, tested), total(amounts, tested) if all(worth) else None
 
 
-def assumed(review: Review, chosen: Sequence[Strategy]) -> tuple[Estimate, Estimate | None]:
-    """Return the same from the lifts that are assumed: low, mid and high of all strategies at once."""
+def are_tested(chosen: Sequence[Strategy]) -> bool:
+    """Return whether a test has measured the lifts of all these strategies."""
+    return bool(chosen) and all(one.tested for one in chosen)
+
+
+def expected(review: Review, chosen: Sequence[Strategy]) -> tuple[Estimate, Estimate | None]:
+    """Return the same from the lifts on the board: where a test measured all of them, with the interval of their sum;
+    else low, mid and high of all strategies at once."""
     reach, worth = reach_of(review), values_of(review, chosen)
+    if are_tested(chosen):
+        parts = [(reach[one.name] * review.times, one, value) for one, value in zip(chosen, worth, strict=True)]
+        gain = total([Contribution(n, one.gap.value, one.gap.interval) for n, one, _ in parts])
+        net = total([Contribution(n * value, one.gap.value, one.gap.interval, n * one.cost) for n, one, value in parts])
+        return gain, net if all(worth) else None
     sums, amounts = [0.0] * 3, [0.0] * 3
     for one, value in zip(chosen, worth, strict=True):
         n = reach[one.name] * review.times
@@ -155,28 +167,24 @@ def _figures(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) ->
         return []
     per = "per month" if review.times != 1 else "among these customers"
     currency = str(review.board.money.get("currency", ""))
+    source: Source = "measured" if outcome is not None or are_tested(chosen) else "assumed"
+    lead = "" if source == "measured" else "assumed: "
     if outcome is None:
-        gain, worth = assumed(review, chosen)
-        metric, counted = review.names_of_outcomes.column(chosen[0].metric), "customers with"
-        lead = "assumed: "
+        gain, worth = expected(review, chosen)
+        metric = review.names_of_outcomes.column(chosen[0].metric)
+        counted = "customers with" if chosen[0].gap.is_rate else "of"
     else:
         gain, worth = gained(review, outcome, chosen)
         metric = deciding(review, outcome)
         effect = effect_on(outcome, chosen[0].name, metric)
         counted = "customers with" if effect is not None and effect.is_rate else "of"
-        lead = ""
-    figures = [KeyFigure(estimate(gain.value, True), _ends(gain, outcome), f"{lead}more {counted} {metric} {per}")]
+    shown = Result(gain.value, (gain.low, gain.high), source, "sum")
+    figures = [figure(shown, f"{lead}more {counted} {metric} {per}")]
     if worth is not None:
         costs = ", costs deducted" if any(one.cost for one in chosen) else ""
-        unit = currency or "(no currency given)"
-        figures.append(KeyFigure(money(worth.value, unit), _ends(worth, outcome, unit), f"{lead}worth {per}{costs}"))
+        shown = money(worth.value, (worth.low, worth.high), currency, source)
+        figures.append(figure(shown, f"{lead}worth {per}{costs}"))
     return figures
-
-
-def _ends(of: Estimate, outcome: ReadOut | None, unit: str = "") -> str:
-    if outcome is None:
-        return f"{estimate(of.low)} to {estimate(of.high)} {unit}".strip() + " if the assumed lifts hold"
-    return interval(of, unit)
 
 
 def _measured(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> str:
@@ -199,10 +207,21 @@ def _measured(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> str:
     return f"{made}: {metric} went {', '.join(moved)}." if moved and not outcome.stopped else f"{made}."
 
 
+def _grounds(review: Review, chosen: list[Strategy]) -> list[tuple[str, str]]:
+    """Return what is known of the lifts of a board whose own test has not been read: those that the test behind an
+    effect model measured, and those that are assumed."""
+    tested = [one for one in chosen if one.tested]
+    moved = [f"{one.name} moves {review.names_of_outcomes.column(one.metric)} by {one.gap.sentence()}"
+             for one in tested[:MOST_NAMED]]  # fmt: skip
+    lines = [("Measured", f"{'; '.join(moved)}.")] if moved else []
+    rest = [one for one in chosen if not one.tested]
+    return lines + ([("Assumed", _assumed_words(rest))] if rest else [])
+
+
 def _assumed_words(chosen: list[Strategy]) -> str:
     lifts = sorted({one.lift for one in chosen})
     said = ["{}, {} or {}".format(*(percent(lift, 0) for lift in of)) for of in lifts[:MOST_NAMED]]
-    return f"No lift has been measured. The figures assume relative lifts of {listed(said)}."
+    return f"No lift of {listed([one.name for one in chosen])} has been measured: lifts of {listed(said)} are assumed."
 
 
 def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> str:
@@ -211,7 +230,7 @@ def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> st
         return review.recipe.next_step
     start = date.fromisoformat(review.recipe.start) if review.recipe.start else None
     names = listed([one.name for one in chosen])
-    if outcome is None:
+    if outcome is None and not are_tested(chosen):
         days = review.plan.days if review.board.plan else 0
         if not days:
             return "Plan the test on the page Experiment: nothing has been measured yet."
@@ -222,7 +241,7 @@ def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> st
         if start is None:
             return f"Test {names} for {count(days)} days ({treated}), then read it once. {SET_DATE}"
         return f"Test {names} from {day(start)} ({treated}); read it once on {day(start + timedelta(days))}."
-    if outcome.stopped:
+    if outcome is not None and outcome.stopped:
         return "Find out what chose who was treated, mend it, and run the test again."
     if not chosen:
         return "Look into what fell or moved, or plan a larger test, before anything is rolled out."

@@ -7,11 +7,12 @@ from datetime import date
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect
+from gamcore.decide.results import Result, money
 from gamcore.decide.worth import Contribution, total
-from gamcore.numbers import count, estimate
+from gamcore.numbers import count
 from gamcore.viz.files.parts import KeyFigure, ReportPart
 from shapewise.reports.sources import Review
-from shapewise.reports.words import day, gap, interval, money
+from shapewise.reports.words import day, figure
 
 PER = 1_000
 """Customers per which gains are given: a test alone does not say how many there will be."""
@@ -23,8 +24,7 @@ def decision(review: Review) -> ReportPart:
     best, outcome = best_of(made), made.as_read_out()
     lines = [("Measured", _measured(review, made))]
     if best is not None:
-        said = gap(best)
-        lines.insert(0, (best.strategy, f"{_moved(best)}: {said}"))
+        lines.insert(0, (best.strategy, f"{_moved(best)}: {best.gap.words()}"))
     if not made.stopped:
         for arm in made.arms[1:]:
             tone, words = verdicts.of_strategy(outcome, arm)
@@ -73,13 +73,15 @@ def _figures(review: Review, made: ArmsReadOut, best: Effect) -> list[KeyFigure]
     tested = 1 if made.test.adjustment == "Dunnett" else len(made.arms) - 1
     gain = total([Contribution(PER, best.difference, best.difference_interval)], tested)
     more = f"more {'customers with' if best.is_rate else 'of'} {best.metric} per {count(PER)} customers"
-    figures = [KeyFigure(estimate(gain.value, True), interval(gain), more)]
-    amount, currency = float(review.test.money.get("amount") or 0.0), str(review.test.money.get("currency", ""))
+    figures = [figure(Result(gain.value, (gain.low, gain.high), "measured", "sum", best.n), more)]
+    kept = review.test.money
+    amount, cost, currency = (kept.get(name) for name in ("amount", "cost", "currency"))
     if amount:
-        worth = total([Contribution(PER * amount, best.difference, best.difference_interval)], tested)
-        figures.append(
-            KeyFigure(money(worth.value, currency), interval(worth, currency), f"worth per {count(PER)} customers")
-        )
+        part = Contribution(PER * amount, best.difference, best.difference_interval, PER * float(cost or 0.0))
+        worth = total([part], tested)
+        costs = ", costs deducted" if cost else ""
+        shown = money(worth.value, (worth.low, worth.high), str(currency or ""), "measured", best.n)
+        figures.append(figure(shown, f"worth per {count(PER)} customers{costs}"))
     return figures
 
 

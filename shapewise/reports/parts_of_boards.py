@@ -13,14 +13,12 @@ from gamcore.data.table import as_table
 from gamcore.decide import plots, verdicts
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, parity, sensitive
-from gamcore.decide.strategies import Strategy
-from gamcore.numbers import count, estimate, fixed, p_value, percent
+from gamcore.numbers import count, fixed, p_value, percent
 from gamcore.viz.files.parts import ReportPart
 from shapewise.decisions import boards as stored
 from shapewise.decisions.proof import ProofError, prove
 from shapewise.reports import decision as of_board
 from shapewise.reports import decision_of_arms as of_arms
-from shapewise.reports import words
 from shapewise.reports.card import names_of_table
 from shapewise.reports.decision import named
 from shapewise.reports.recipes import ReportItem
@@ -46,7 +44,7 @@ def who(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     metric = of_board.deciding(review, outcome) if outcome is not None else ""
     measured = ["Customers", f"{metric}: control to treated", "Difference (95% interval)"]
     head = ["", "Strategy", "Who", "What is done"]
-    head += measured if outcome else ["Customers", "Assumed lift", "Assumed worth"]
+    head += measured if outcome else ["Customers", "Lift", "Worth"]
     rows = []
     for k, one in enumerate(review.made.strategies):
         n = reach[one.name]
@@ -60,25 +58,18 @@ def who(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         if outcome is not None:
             row += _measured(of_board.effect_on(outcome, one.name, metric))
         else:
-            low, mid, high = one.worth(n)
-            worth = f"{words.money(mid, currency)} ({estimate(low)} to {estimate(high)})" if one.value else "-"
-            row += [_lifts_of(one), worth]
+            row += [one.lifted.sentence(), one.worth_of(n, currency).words() if one.value else "-"]
         rows.append(row)
     share = 1 - review.ledger.remainder / eligible
     title = f"{percent(share, 0)} of {count(review.ledger.eligible)} customers get a strategy: the first one that fits"
     yield ReportPart(title, table=[head, *rows])
 
 
-def _lifts_of(one: Strategy) -> str:
-    low, mid, high = (percent(lift, 0, signed=True) for lift in one.lift)
-    return f"{mid} ({low} to {high})"
-
-
 def _measured(effect: Effect | None) -> list[str]:
     if effect is None:
         return ["-", "-"]
     before, after = verdicts.sides(effect)
-    return [f"{before} to {after}", words.gap(effect)]
+    return [f"{before} to {after}", effect.gap.words()]
 
 
 def reach(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -95,19 +86,21 @@ def segments(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the segments of the table, each with the model that it was read off."""
     table = review.main.about.table if review.main is not None else review.board.table
     kept = stored.segments(review.space, table)
-    head = ["Segment", "Who", "Read off", "Held-out rows inside", "Opportunity (95% interval)"]
+    head = ["Segment", "Who", "Read off", "Held-out rows inside", "Inside (95% interval)",
+            "Difference to the rest (95% interval)"]  # fmt: skip
     rows = []
     for one in kept:
         facts = one.told()
-        said = ["-", "-"]
+        said = ["-", "-", "-"]
         if facts is not None:
-            opportunity = words.difference(facts.opportunity, facts.opportunity_interval, facts.binary)
-            said = [f"{count(facts.inside)} of {count(facts.rows)}", opportunity]
+            said = [f"{count(facts.inside)} of {count(facts.rows)}", facts.inside_result().words(),
+                    facts.opportunity_result().words()]  # fmt: skip
         rows.append([one.name, one.read().words(review.names), one.scenario or "-", *said])
     if not rows:
         raise StoreError("No segment of this table has been saved yet.")
     text = [
-        "Opportunity: what held-out rows inside do more than the rest. An association, not the effect of an action."
+        "What held-out rows inside do, and by how much more than the rest: an association, not the effect of an "
+        "action, except where the segment was found on a measured effect."
     ]
     yield ReportPart("Segments", text, table=[head, *rows])
 
@@ -140,7 +133,7 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         return
     metric = of_board.deciding(review, outcome)
     kept = tuple(effect for effect in outcome.effects if effect.metric == metric)
-    moved = verdicts.listed([f"{verdicts.percent(one.lift)} with {named(one)}" for one in kept])
+    moved = verdicts.listed([f"{one.clearest.text} with {named(one)}" for one in kept])
     others = len({effect.metric for effect in outcome.effects}) - 1
     text = [verdicts.overall(outcome)[1]]
     text += [f"{others} more metrics were measured: see the analyst's report."] if others else []
@@ -153,7 +146,7 @@ def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:
             "Difference (95% interval)", "p, adjusted"]  # fmt: skip
     outcome = _read(review)
     rows = [[one.strategy, one.what, one.role, count(one.treated.n + one.control.n), *verdicts.sides(one),
-             words.gap(one),
+             one.gap.words(),
              p_value(one.holm).removeprefix("p = ").removeprefix("p ")]
             for one in outcome.effects]  # fmt: skip
     if outcome.stopped:

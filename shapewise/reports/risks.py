@@ -27,7 +27,12 @@ def risks_of(review: Review, outcome: ReadOut | None, chosen: Sequence[Strategy]
 
 def _of_test(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
     if outcome is None:
-        return ["Nothing has been measured: what the strategies change is assumed."]
+        assumed = [one.name for one in chosen if not one.tested]
+        if not assumed:
+            return ["Whom to treat was found in the test that measured the lifts: keep a control and read it again."]
+        if len(assumed) == len(chosen):
+            return ["Nothing has been measured: what the strategies change is assumed."]
+        return [f"What {listed(assumed)} would change is assumed: no test has measured it."]
     if outcome.stopped:
         return [verdicts.overall(outcome)[1]]
     names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))

@@ -5,42 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from gamcore.decide.experiment_effects import Effect
-from gamcore.decide.worth import Estimate
-from gamcore.numbers import estimate, fixed, number, points
-from gamcore.stats.intervals import Interval
+from gamcore.decide.results import Result
+from gamcore.viz.files.parts import KeyFigure
 
 
-def money(value: float, currency: str) -> str:
-    """Return an amount with its currency."""
-    return f"{estimate(value)} {currency}".strip()
-
-
-def interval(of: Estimate, unit: str = "") -> str:
-    """Return an interval in words."""
-    return f"95% interval {estimate(of.low)} to {estimate(of.high)} {unit}".strip()
-
-
-def gap(effect: Effect) -> str:
-    """Return a measured difference with its interval: in points for a rate, else in the unit of its metric."""
-    if effect.is_rate:
-        return points_between(effect.difference, effect.difference_interval)
-    middle, low, high = map(effect.gap, (effect.difference, *effect.difference_interval))
-    return f"{middle} ({low} to {high})"
-
-
-def difference(value: float, ends: Interval, is_rate: bool) -> str:
-    """Return a difference with its interval: in points for a rate."""
-    if is_rate:
-        return points_between(value, ends)
-    middle, low, high = (number(one, signed=True) for one in (value, *ends))
-    return f"{middle} ({low} to {high})"
-
-
-def points_between(value: float, ends: Interval) -> str:
-    """Return a difference of rates with its interval, in points."""
-    low, high = (fixed(100 * end, 1, signed=True) for end in ends)
-    return f"{points(100 * value)} ({low} to {high})"
+def figure(result: Result, label: str) -> KeyFigure:
+    """Return a number in large print, with its interval below: of 95%, or of what is assumed."""
+    ends = f"{result.ends} if the assumed lifts hold" if result.source == "assumed" else f"95% interval {result.ends}"
+    return KeyFigure(result.text, ends, label)
 
 
 def in_order(names: Sequence[str]) -> str:

@@ -151,6 +151,5 @@ def _intervals(some: list[tuple[int, Effect]], name: str, role: ColorRole) -> li
     at = np.array([k for k, _ in some], np.float64)
     lift = np.array([effect.lift for _, effect in some])
     low, high = np.array([effect.lift_interval for _, effect in some]).T
-    ends = [[percent(value, signed=True) for value in triple] for triple in zip(lift, low, high, strict=True)]
-    hover = [f"{value} ({a} to {b})\n{levels(effect)}" for (value, a, b), (_, effect) in zip(ends, some, strict=True)]
+    hover = [f"{effect.change.words()}\n{levels(effect)}" for _, effect in some]
     return [Whiskers(at, low, high, role, lying=True), Points(lift, at, role, 9, name=name, hover=hover)]

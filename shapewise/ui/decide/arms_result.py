@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
-from gamcore.numbers import fixed, number, p_value, percent
+from gamcore.numbers import p_value, percent
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards
@@ -66,41 +65,21 @@ def looking_words(customers: float) -> str:
 
 def _table(made: ArmsReadOut, metric: str) -> pd.DataFrame:
     """Return the arms of a metric as they are shown."""
-    is_rate, measure = metric in made.rates, made.measures.get(metric, PLAIN)
-
-    def value(of: float) -> str:
-        return NOTHING if not np.isfinite(of) else percent(of) if is_rate else measure.say(of, number(of))
-
+    is_rate = metric in made.rates
+    effects = {effect.strategy: effect for effect in made.effects if effect.metric == metric}
     rows = []
-    for row in made.frame().query("metric == @metric").to_dict("records"):
+    for arm in made.arms:
+        level, effect = made.level(arm, metric), effects.get(arm)
+        known = effect is not None and np.isfinite(effect.holm)
         rows.append({
-            "Arm": row["arm"], "Clusters" if made.test.cluster else "Customers": count(row["customers"]),
-            "Rate" if is_rate else "Mean": value(row["value"]),
-            "95% interval": f"{value(row['lower'])} to {value(row['upper'])}",
-            "Against control": _gap(row, is_rate, measure), "Relative": _relative(row),
-            "p, adjusted": p_value(row["p, adjusted"]).removeprefix("p ").removeprefix("= ")
-            if np.isfinite(row.get("p, adjusted", np.nan)) else NOTHING,
+            "Arm": arm, "Clusters" if made.test.cluster else "Customers": count(made.sizes[metric].counts[arm]),
+            "Rate" if is_rate else "Mean": level.text if level.is_known else NOTHING,
+            "95% interval": level.ends or NOTHING,
+            "Against control": effect.gap.words() if effect is not None and effect.gap.has_interval else NOTHING,
+            "Relative": effect.change.words() if effect is not None and effect.change.has_interval else NOTHING,
+            "p, adjusted": p_value(effect.holm).removeprefix("p ").removeprefix("= ") if effect and known else NOTHING,
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _gap(row: dict[str, Any], is_rate: bool, measure: Measure) -> str:
-    """Return the difference to the control with its interval; points for a rate."""
-    ends = [row.get(name, np.nan) for name in ("difference", "difference, lower", "difference, upper")]
-    if not np.isfinite(ends).all():
-        return NOTHING
-    gap, low, high = (
-        fixed(100 * end, 1, signed=True) if is_rate else measure.gap(end, number(end, signed=True)) for end in ends
-    )
-    return f"{gap}{' points' * is_rate} ({low} to {high})"
-
-
-def _relative(row: dict[str, Any]) -> str:
-    ends = [row.get(name, np.nan) for name in ("lift", "lift, lower", "lift, upper")]
-    if not np.isfinite(ends).all():
-        return NOTHING
-    lift, low, high = (percent(end, 0, signed=True) for end in ends)
-    return f"{lift} ({low} to {high})"
 
 
 def overall(made: ArmsReadOut) -> tuple[Tone, str]:

@@ -16,11 +16,11 @@ from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
 from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md, number
+from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, evidence, reach
 from shapewise.ui.widgets import rule_builder as builder
 from shapewise.ui.widgets.columns import EXACT, WHOLE_PERCENT
-from shapewise.ui.widgets.tiles import tile
+from shapewise.ui.widgets.tiles import result, tile
 
 NEXT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 OWN = "A rule of your own"
@@ -153,16 +153,13 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
     lost = [f"{count(ledger.lost_to[place, j])} to {md(names[j])}" for j in range(place) if ledger.lost_to[place, j]]
     tile(row, "Taken by higher", count(ledger.lost[place]), ", ".join(lost) or "none", border=False)
     _opportunity(row, strategy)
-    low, mid, high = strategy.worth(int(ledger.exclusive[place]))
     if strategy.value:
-        tile(
-            row,
-            "Scenario value", number(mid), f"{number(low)} to {number(high)}", border=False,
-            hint=f"Exclusive reach × ({percent(strategy.base)} today × an assumed lift of "
-            f"{percent(strategy.lift[1], 0, signed=True)} "
-            f"({percent(strategy.lift[0], 0, signed=True)} to {percent(strategy.lift[2], 0, signed=True)}) × "
-            f"{exact(strategy.value)} per conversion - "
-            f"{exact(strategy.cost)} per customer). This is arithmetic on assumptions, not a measurement.",
+        worth = strategy.worth_of(int(ledger.exclusive[place]), str(board.money.get("currency", "")))
+        meant = "" if strategy.tested else " This is arithmetic on assumptions, not a measurement."
+        result(
+            row, "Worth" if strategy.tested else "Scenario value", worth, border=False,
+            hint=f"Exclusive reach × ({percent(strategy.base)} today × a lift of {strategy.lifted.words()} × "
+            f"{exact(strategy.value)} per conversion - {exact(strategy.cost)} per customer).{meant}",
         )  # fmt: skip
 
 
@@ -177,21 +174,13 @@ def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy) -> 
         tile(row, "Opportunity", "not known", "its model is not here", hint=evidence.OPPORTUNITY, border=False)
         return
     if measured.effect is not None:
-        effect = evidence.effect(measured.mean, md(measured.effect))
-        tile(row, "Measured effect", effect, evidence.ends(measured.interval),
-             hint=f"{evidence.EFFECT} Before gate and priority.", border=False)  # fmt: skip
+        result(row, "Measured effect", measured.inside_result(), border=False,
+               hint=f"{evidence.EFFECT} Before gate and priority.")  # fmt: skip
         return
-    tile(
-            row,
-        "Opportunity", evidence.points(measured.opportunity, measured.binary),
-        evidence.between(measured.opportunity_interval, measured.binary, signed=True), border=False,
-        hint=f"{evidence.OPPORTUNITY} Over all held-out rows of its model, before gate and priority.",
-    )  # fmt: skip
-    tile(
-            row,
-        "Model contrast", evidence.points(measured.contrast, measured.binary), evidence.agreeing(measured),
-        hint=evidence.CONTRAST, border=False,
-    )  # fmt: skip
+    result(row, "Opportunity", measured.opportunity_result(), border=False,
+           hint=f"{evidence.OPPORTUNITY} Over all held-out rows of its model, before gate and priority.")  # fmt: skip
+    tile(row, "Model contrast", measured.contrast_result().text, evidence.agreeing(measured), hint=evidence.CONTRAST,
+         border=False)  # fmt: skip
 
 
 @st.dialog("Change a strategy", width="large")
@@ -247,7 +236,10 @@ def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
     )
     value = c.number_input("Value per conversion", value=strategy.value, key=f"{key}-value", format=EXACT)
     cost = d.number_input("Cost per customer", value=strategy.cost, key=f"{key}-cost", format=EXACT)
-    st.caption("Relative lifts are your assumptions: no model knows them, only an experiment measures them.")
+    if strategy.tested:
+        st.caption(f"The lifts were {strategy.lifted.grounds}. If you change them, they are assumed.")
+    else:
+        st.caption("Relative lifts are your assumptions: no model knows them, only an experiment measures them.")
     row = st.columns(3)
     lifts = [
         _lift(column, label, lift, f"{key}-{label}")
@@ -259,8 +251,10 @@ def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
     if rule is None:
         st.caption("Complete the rule first.")
         return None
+    same = (metric.strip(), base, lifts) == (strategy.metric, strategy.base, list(strategy.lift))
     return replace(
-        strategy, name=" ".join(name.split()), action=action.strip(), rule=rule, metric=metric.strip() or "conversion",
+        strategy, name=" ".join(name.split()), action=action.strip(), rule=rule,
+        tested=strategy.tested if same else 0, metric=metric.strip() or "conversion",
         base=base, value=value, cost=cost, lift=(lifts[0], lifts[1], lifts[2]),
     )  # fmt: skip
 

@@ -13,7 +13,6 @@ from gamcore.decide.rules import EVERYBODY, Rule, either
 from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence
 from gamcore.decide.strategies import StrategySet
-from gamcore.numbers import number
 from shapewise.decisions import arm_tests
 from shapewise.decisions import boards as stored
 from shapewise.decisions import effect_models as effects
@@ -23,7 +22,7 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.ui.decide import board as deck
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, told_apart
-from shapewise.ui.widgets import boards, evidence, reach, settled
+from shapewise.ui.widgets import boards, reach, settled
 
 
 def show(model: ModelAbout, asked: Asked) -> None:
@@ -79,12 +78,9 @@ def _table(model: ModelAbout, listed: dict[str, tuple[Rule, Evidence]], money: M
     rows = []
     for name, (rule, measured) in listed.items():
         reached = int(reach.holds(model.table, rule).sum())
-        effect, ends = evidence.effect(measured.mean, measured.effect or ""), evidence.ends(measured.interval)
-        row = {"Who": name, "Customers": count(reached), "Effect": f"{effect} ({ends})"}
+        row = {"Who": name, "Customers": count(reached), "Effect": measured.inside_result().sentence()}
         if money.value:
-            worth = effects.worth(measured, reached, money, model)
-            value, low, high = (number(end) for end in (worth.value, worth.low, worth.high))
-            row[f"Worth{f', {money.currency}' if money.currency else ''}"] = f"{value} ({low} to {high})"
+            row["Worth"] = effects.worth(measured, reached, money, model).words()
         rows.append(row)
     st.dataframe(pd.DataFrame(rows), hide_index=True, alt="Reach, measured effect and worth of treating them.")
     worth_of = "Say what an outcome is worth to see what each adds up to."

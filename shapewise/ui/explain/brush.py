@@ -248,6 +248,5 @@ def label(model: ModelAbout, rule: Rule) -> str:
     evidence_now = reach.evidence(model, rule)
     if evidence_now is None:
         return ""
-    unit, mean = evidence_now.effect, evidence_now.mean
-    said = evidence.level(mean, evidence_now.binary) if unit is None else f"effect {evidence.effect(mean, unit)}"
-    return f"{count(evidence_now.inside)} held-out rows, {said}"
+    effect = "" if evidence_now.effect is None else "effect "
+    return f"{count(evidence_now.inside)} held-out rows, {effect}{evidence_now.inside_result().text}"

@@ -303,7 +303,7 @@ def test_arms_without_customers_have_no_verdict():
     zero = effect_of_rates("A", "m", "primary", Arm(50, 0.1), Arm(50, 0.0))
     assert math.isnan(zero.ratio)
     assert np.isfinite(zero.difference_interval).all()
-    assert "a difference of +0.1" in verdicts.verdict(zero)[1]
+    assert "a difference of +10.0 points" in verdicts.verdict(zero)[1]
 
 
 def one(role, treated, control, planned=math.nan, binary=True):

@@ -25,7 +25,7 @@ from shapewise.store import database as meta
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.spec import Spec
 from shapewise.training.train import read_all
-from shapewise.ui.widgets import selection
+from shapewise.ui.widgets import evidence, selection
 from tests.support.hostile import EVIL
 
 
@@ -134,6 +134,9 @@ def test_evidence_that_is_not_known_is_kept(acted):
     again = board.segment(space, kept.id).told()
     assert np.isnan([again.mean, again.contrast, *again.interval]).all()
     assert again.inside == 0
+    assert again.effect is None  # it is a rate that was observed, not a measured effect
+    assert "nan" not in evidence.said(again)
+    assert "measured" not in evidence.said(again)
     assert board.segment(space, kept.id).read() == Range("age", 500.0)
 
 

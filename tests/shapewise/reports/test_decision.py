@@ -171,3 +171,30 @@ NUMBERS = {1_243.0: "1,240", 0.12345: "0.123", 8.755: "8.76", 99.96: "100", -15.
 @pytest.mark.parametrize(("value", "said"), NUMBERS.items())
 def test_numbers_have_three_digits_and_no_exponent(value, said):
     assert estimate(value) == said
+
+
+@pytest.mark.slow
+def test_lifts_that_a_test_measured_are_never_called_assumed(acted):
+    space, _, board = acted
+
+    def with_tested(n_measured):
+        def changed(made):
+            listed = [replace(one, tested=4_635 if k < n_measured else 0) for k, one in enumerate(made.strategies)]
+            return replace(made, strategies=tuple(listed))
+
+        return boards.change(space, board.id, strategies=changed)
+
+    recipe, model = usual(space, with_tested(3))
+    first = review_of(space, recipe, model).parts[0]
+    assert first.title.startswith("Roll out A, then C, then B")
+    assert not any(
+        word in text_of(first).lower() for word in ("assumed", "nothing has been", "no lift", "plan the test")
+    )
+    assert "measured among 4,635 customers of a test" in dict(first.lines)["Measured"]
+    assert all("95% interval" in one.interval for one in first.figures)
+    recipe, _ = usual(space, with_tested(1))
+    mixed = review_of(space, recipe, model).parts[0]
+    lines = dict(mixed.lines)
+    assert lines["Measured"].startswith("A moves ")
+    assert lines["Assumed"].startswith("No lift of C and B has been measured")
+    assert all(one.label.startswith("assumed") for one in mixed.figures)

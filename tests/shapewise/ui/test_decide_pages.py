@@ -264,7 +264,7 @@ def test_a_marked_range_is_told_in_words_and_kept(acted):
     suggestion.click().run()
     assert not app.exception
     assert "fund\\_visits at least 4" in " ".join(m.value for m in app.markdown)
-    assert metrics(app)["Opportunity"].startswith("+2")
+    assert metrics(app)["Opportunity"].startswith("\\+2")
     found = charts(app)[0]
     areas = [shape for shape in found["layout"]["shapes"] if shape["type"] == "rect"]
     assert len(areas) == 1

@@ -1,0 +1,134 @@
+"""One number of a decision as it is shown everywhere: its value, interval, size, unit, source and scale.
+
+A number keeps these together from the computation to the page, the table and the slide, so that it reads the same at
+each. What is *measured* comes from a comparison of arms; what is *observed* is a mean of rows, or a gap between them;
+what the *model* says is read off its curves; what is *assumed* was typed in.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from gamcore.data.column_names import PLAIN, SYMBOLS, Measure
+from gamcore.numbers import count, decimals_of, estimate, fixed, percent
+from gamcore.stats.intervals import UNKNOWN, Interval
+
+Source = Literal["measured", "observed", "model", "assumed"]
+Scale = Literal["level", "difference", "relative", "sum"]
+
+ABSENT: Final = "not known"
+MOST_DECIMALS: Final = 8
+
+
+@dataclass(frozen=True)
+class Result:
+    """A number of a decision.
+
+    value : a share (0.58) where `is_rate` or `scale` is relative, else in the unit of `measure`; NaN where it is not
+    known. interval : of 95%, or from the lowest to the highest that is assumed; NaN where it is not known. n : rows or
+    customers that it rests on; None where it rests on none. scale : a "level" (a rate or a mean), a "difference" of
+    two, a "relative" change, or a "sum" over customers.
+    """
+
+    value: float
+    interval: Interval = UNKNOWN
+    source: Source = "observed"
+    scale: Scale = "level"
+    n: int | None = None
+    is_rate: bool = False
+    measure: Measure = PLAIN
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a number."""
+        return math.isfinite(self.value)
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether both ends are known."""
+        return all(map(math.isfinite, self.interval))
+
+    @property
+    def text(self) -> str:
+        """The number with its unit, to the digits that its interval leaves."""
+        return self._with_unit(self._number(self.value)) if self.is_known else ABSENT
+
+    @property
+    def ends(self) -> str:
+        """The interval with its unit; empty where it is not known."""
+        if not self.has_interval:
+            return ""
+        low, high = map(self._number, self.interval)
+        if self._in_percent and self.scale == "level":
+            low = low.removesuffix("%")
+        return self._with_unit(f"{low} to {high}")
+
+    @property
+    def grounds(self) -> str:
+        """Where the number comes from, in words."""
+        rows = "" if self.n is None else count(self.n)
+        match self.source:
+            case "measured":
+                return f"measured among {rows} customers of a test" if rows else "measured in a test"
+            case "observed":
+                return f"observed in {rows} rows" if rows else "observed"
+            case "model":
+                return "by the model"
+        return "assumed"
+
+    def words(self) -> str:
+        """Return the number and its interval: +4.5 points (+3.9 to +5.2)."""
+        if not self.is_known or not self.has_interval:
+            return self.text
+        low, high = map(self._number, self.interval)
+        between = f"{low} to {high}"
+        return f"{self.text} ({between if self._signed else self.ends})"
+
+    def sentence(self) -> str:
+        """Return the number, its interval and where it comes from."""
+        return f"{self.words()}, {self.grounds}" if self.is_known else ABSENT
+
+    @property
+    def _signed(self) -> bool:
+        return self.scale in ("difference", "relative")
+
+    @property
+    def _in_percent(self) -> bool:
+        return self.scale == "relative" or (self.is_rate and self.scale == "level")
+
+    @property
+    def _in_points(self) -> bool:
+        return self.is_rate and self.scale == "difference"
+
+    def _decimals(self, factor: float, least: int) -> int:
+        """Return the decimals of a fifth of the interval's width; at least `least`."""
+        low, high = self.interval
+        if not self.has_interval or not high > low:
+            return least
+        return min(max(least, -math.floor(math.log10(factor * (high - low) / 5))), MOST_DECIMALS)
+
+    def _number(self, value: float) -> str:
+        """Return a number, or an end of its interval, without the unit of points or of a column."""
+        if self._in_percent:
+            return percent(value, self._decimals(100, 1), signed=self._signed)
+        if self._in_points:
+            return fixed(100 * value, self._decimals(100, 1), signed=True)
+        if self.scale == "sum":
+            return estimate(value)
+        known = [one for one in (self.value, *self.interval) if math.isfinite(one)]
+        text = fixed(value, self._decimals(1, decimals_of(known)), signed=self._signed)
+        plain = self.measure.number(float(value), text)
+        return f"+{plain}" if self._signed and value > 0 and not plain.startswith("+") else plain
+
+    def _with_unit(self, text: str) -> str:
+        if self._in_percent:
+            return text
+        return f"{text} points" if self._in_points else self.measure.dress(text)
+
+
+def money(value: float, interval: Interval, currency: str, source: Source, n: int | None = None) -> Result:
+    """Return a sum of money. currency : "" where none is known; a symbol stands before the number."""
+    measure = Measure(currency, "money") if currency in SYMBOLS else Measure(currency)
+    return Result(value, interval, source, "sum", n, measure=measure)

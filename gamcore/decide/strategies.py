@@ -115,8 +115,8 @@ class Strategy:
         low, mid, high = (float(one) for one in lift)
         tested = int(numbers.pop("tested"))
         floats = {name: float(number) for name, number in numbers.items()}
-        known = {"tested": tested, "is_rate": bool(plain.get("is_rate", True)), **texts, **floats}
-        return cls(name=plain["name"], rule=rule, lift=(low, mid, high), **known)
+        others: dict[str, Any] = {"tested": tested, "is_rate": bool(plain.get("is_rate", True)), **texts, **floats}
+        return cls(name=plain["name"], rule=rule, lift=(low, mid, high), **others)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ KIND: Final = "tests"
 @dataclass(frozen=True)
 class StoredTest:
     """A test as it is stored: its table, how it was set up, and its planned shares ({} for equal ones). money : what
-    one more of its first outcome is worth (`amount`), and the `currency`."""
+    what one more of its first outcome is worth (`amount`), the `cost` of reaching a customer, and the `currency`."""
 
     id: str
     name: str
@@ -121,7 +121,7 @@ def by_strategy(rows: pd.DataFrame, test: ArmsTest, metric: str, made: StrategyS
 
 
 def set_money(workspace: Workspace, identifier: str, money: dict[str, Any]) -> None:
-    """Store what one more outcome of a test is worth."""
+    """Store what one more outcome of a test is worth, and what it costs to reach a customer."""
     workspace.edit(KIND, identifier, lambda about: about | {"money": money})
 
 

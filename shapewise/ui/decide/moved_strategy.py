@@ -64,11 +64,13 @@ def _money(model: ModelAbout) -> Money:
             key=settled.begin(f"moved-value-{model.id}", kept.get("amount")) if first else f"moved-worth-{model.id}",
             value=None,
         )  # fmt: skip
-        cost = st.number_input("Cost per customer reached", 0.0, 1e9, 0.0, key=f"moved-cost-{model.id}")
+        cost = st.number_input("Cost per customer reached", 0.0, 1e9, float(kept.get("cost") or 0.0),
+                               key=f"moved-cost-{model.id}")  # fmt: skip
         key = settled.begin(f"moved-currency-{model.id}", kept.get("currency", ""))
         currency = st.text_input("Currency", max_chars=12, placeholder="EUR", width=120, key=key).strip()
-    given = {"amount": value or None, "currency": currency}
-    if test and first and given != {"amount": None, "currency": ""} | kept and state.mine(arm_tests.KIND, test.id):
+    given = {"amount": value or None, "cost": cost, "currency": currency}
+    changed = given != {"amount": None, "cost": 0.0, "currency": ""} | kept
+    if test and first and changed and state.mine(arm_tests.KIND, test.id):
         arm_tests.set_money(state.workspace(), test.id, given)
     return Money(value or 0.0, cost, currency)
 

@@ -48,7 +48,7 @@ def _worth(board: Board | None, test: StoredTest | None) -> None:
         "Currency", thing.money.get("currency", ""), max_chars=12, key=f"currency-{thing.id}", placeholder="EUR",
         disabled=not mine, width=120,
     )  # fmt: skip
-    given = {"amount": amount or None, "currency": currency.strip()}
+    given = thing.money | {"amount": amount or None, "currency": currency.strip()}
     if not mine or given == {"amount": None, "currency": ""} | thing.money:
         return
     if board is not None:

@@ -162,6 +162,11 @@ def test_the_best_of_several_arms_is_told_with_a_wider_interval(space):
     assert low < plain[0]
     assert high > plain[1]
     assert "The best of several arms" in dict(first.lines)["Risk"]
+    arm_tests.set_money(space, test.id, {"amount": 12.0, "cost": 0.25, "currency": "$"})
+    gained, net = review_of(space, recipes.usual(None, [], None, test, "analyst")).parts[0].figures
+    assert net.value.startswith("$")
+    assert float(net.value[1:]) == pytest.approx(12 * float(gained.value) - 250, rel=0.01)
+    assert net.label == "worth per 1,000 customers, costs deducted"
 
 
 NUMBERS = {1_243.0: "1,240", 0.12345: "0.123", 8.755: "8.76", 99.96: "100", -15.27: "-15.3", 0.0: "0", 1e6: "1,000,000",

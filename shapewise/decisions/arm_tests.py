@@ -29,7 +29,7 @@ KIND: Final = "tests"
 @dataclass(frozen=True)
 class StoredTest:
     """A test as it is stored: its table, how it was set up, and its planned shares ({} for equal ones). money : what
-    what one more of its first outcome is worth (`amount`), the `cost` of reaching a customer, and the `currency`."""
+    one more of its first outcome is worth (`amount`), the `cost` of reaching a customer, and the `currency`."""
 
     id: str
     name: str

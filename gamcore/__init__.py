@@ -4,7 +4,8 @@
 >>> model = GAMClassifier(random_state=0).fit(X, y)  # doctest: +SKIP
 >>> model.explain_shape("age").frame()  # doctest: +SKIP
 
-Names are imported on first use, so importing one part of the library does not load the others.
+Names are imported on first use, so importing one part of the library does not load the others. Those of the additions
+that are there come with them, such as `from gamcore import edit`; `dir(gamcore)` has all.
 """
 
 from importlib import import_module
@@ -74,12 +75,20 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name in _HOME:
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    elif not name.startswith("_") and name in _additions().public_names():
+        value = _additions().public(name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_additions().public_names()})
+
+
+def _additions() -> Any:
+    """Return the module that knows what stands beside the core."""
+    return import_module(f"{__name__}.seam")

@@ -1,4 +1,5 @@
-"""What stands beside the core, each addition in a folder of its own that can be deleted.
+"""What stands beside the core: each folder takes fitted models or tables and gives something, and can be deleted.
 
-An addition takes fitted models or tables and gives something; the core does not know that it exists.
+A folder's `addition.py` says all that it adds to the core; its `__init__.py` lists in `__all__` the names that then are
+`gamcore`'s, too. The core finds both by looking here (`gamcore/seam.py`), and additions do not know each other.
 """

@@ -24,7 +24,7 @@ PACKAGE: Final = "gamcore.additions"
 @cache
 def additions() -> tuple[str, ...]:
     """Return the names of the additions that are there, in order."""
-    return tuple(sorted(found.name for found in pkgutil.iter_modules([str(FOLDER)]) if found.ispkg))
+    return tuple(sorted(module.name for module in pkgutil.iter_modules([str(FOLDER)]) if module.ispkg))
 
 
 @cache

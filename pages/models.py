@@ -12,8 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from gamcore import ModelFileError
+from gamcore.additions.editing.edits import edit_of
 from gamcore.data.column_names import Names
-from gamcore.model.edits import edit_of
 from gamcore.viz import files as export
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, Workspace

@@ -19,9 +19,10 @@ from benchmarks.boosting.peers import split
 from benchmarks.harness.machine import describe
 from benchmarks.harness.page import markdown, put_between
 from gamcore import GAMClassifier, GAMRegressor
+from gamcore.additions.editing import edit, edit_price, refit_others, with_edits
+from gamcore.additions.editing.edits import IN_ORDER, OPERATIONS, WITH_VALUE, Edit, Where
 from gamcore.data.binning import Bins
 from gamcore.explain.room import room_of
-from gamcore.model.edits import IN_ORDER, OPERATIONS, WITH_VALUE, Edit, Where
 from tests.support.real_tables import BINARY, REGRESSION, read
 
 MARKS = ("<!-- editing -->", "<!-- /editing -->")
@@ -48,7 +49,7 @@ def edited(model: Any, rng: np.random.Generator) -> Any:
     possible = [name for name in OPERATIONS if name != "centre" and not (bins.feature.is_category and name in IN_ORDER)]
     operation = possible[rng.integers(len(possible))]
     value = float(rng.normal() * term.scores.std()) if operation in WITH_VALUE else None
-    return model.edit(bins.feature.name, operation, where(bins, rng), value)
+    return edit(model, bins.feature.name, operation, where(bins, rng), value)
 
 
 def prices(data: Path, name: str, n_edits: int) -> list[dict[str, Any]]:
@@ -57,19 +58,19 @@ def prices(data: Path, name: str, n_edits: int) -> list[dict[str, Any]]:
     X, X_test, y, y_test = split(table, 0)
     kind: Any = GAMClassifier if table.classifier else GAMRegressor
     model = kind(random_state=0, n_jobs=2).fit(X, y)
-    quick = model.refit_others(X, y, quick=True)
+    quick = refit_others(model, X, y, quick=True)
 
     def loss(of: Any) -> float:
-        return float(of.edit_price(X_test, y_test, before=model).loss_after)
+        return float(edit_price(of, X_test, y_test, before=model).loss_after)
 
     before, rng, lines = loss(model), np.random.default_rng(0), []
     for _ in range(n_edits):
         one = edited(model, rng)
         began = time.perf_counter()
-        priced = before + loss(one.refit_others(X, y, quick=True)) - loss(quick)
+        priced = before + loss(refit_others(one, X, y, quick=True)) - loss(quick)
         seconds = time.perf_counter() - began
         lines.append({"table": name, "before": before, "alone": loss(one), "told": priced,
-                      "true": loss(one.refit_others(X, y)), "seconds": seconds})  # fmt: skip
+                      "true": loss(refit_others(one, X, y)), "seconds": seconds})  # fmt: skip
     return lines
 
 
@@ -83,15 +84,15 @@ def region(data: Path, name: str) -> dict[str, Any]:
     began = time.perf_counter()
     room = room_of(model.model_, model._read_known(X, y, {}, in_training=True))
     seconds, rng, rises = time.perf_counter() - began, np.random.default_rng(0), []
-    before = model.edit_price(X_test, y_test).loss_before
+    before = edit_price(model, X_test, y_test).loss_before
     unit = np.sqrt(SHARE * before)
     while len(rises) < REDRAWN:
         j = int(rng.integers(len(model.model_.bins)))
         seen = np.flatnonzero(model.model_.terms[j].counts[1:-1] > 0) + 1
         move = unit * room.redrawing(j, int(rng.choice(seen))) if seen.size else np.zeros(1)
         if move.any():
-            around = redrawn(model, j, move).refit_others(X, y)
-            rises.append(around.edit_price(X_test, y_test, before=model).loss_after / before - 1)
+            around = refit_others(redrawn(model, j, move), X, y)
+            rises.append(edit_price(around, X_test, y_test, before=model).loss_after / before - 1)
     inside = []
     for seed in range(1, 4):
         other = kind(random_state=seed, n_jobs=2).fit(X, y)
@@ -113,7 +114,7 @@ def redrawn(model: Any, j: int, move: np.ndarray) -> Any:
     for k in range(1, bins.n_values + 1):
         part = Where(levels=bins.members[k - 1]) if bins.feature.is_category else Where(ends[k - 1], ends[k])
         edits.append(Edit((bins.feature.name,), "set", (part,), float(scores[k] + move[k])))
-    return model.with_edits(edits)
+    return with_edits(model, edits)
 
 
 def summary(all_prices: pd.DataFrame) -> pd.DataFrame:

@@ -26,7 +26,6 @@ from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Encoded, Source, with_features
 from gamcore.boosting.table_counts import HALF_GROUPS
 from gamcore.data.binning import Binned, bin_table, encode_table, most_levels
-from gamcore.data.columns import TableError
 from gamcore.data.own_bins import own_bins
 from gamcore.data.rows import read_init_score
 from gamcore.data.table import learn_features
@@ -39,9 +38,8 @@ from gamcore.explain.surfaces import pair_worth
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.kernels import N_CODES
-from gamcore.model.additive import AdditiveModel
+from gamcore.model.additive import AdditiveModel, carried, check_relearnt
 from gamcore.model.classes import ClassesModel
-from gamcore.model.edited import edited_again, fitted_part
 from gamcore.model.monotone import check_monotone, signs_of
 from gamcore.numbers import count
 from gamcore.types import Floats, Ints
@@ -175,11 +173,13 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         if hasattr(self, "entries_"):
             data = with_features(data, entered(self.entries_, [bins.feature.name for bins in data.bins]))
         model = self.model_
-        if isinstance(model, AdditiveModel) and model.around:
-            raise TableError("All else was learnt around edits by hand, which half-sample refits cannot do: no bands.")
-        fitted = fitted_part(model) if isinstance(model, AdditiveModel) else model
+        if isinstance(model, AdditiveModel):
+            check_relearnt(model)
+        fitted = model.fitted if isinstance(model, AdditiveModel) else model
         made = with_halves(data, fitted, recipe=recipe, n_refits=n_refits, seeds=seeds, watcher=watcher)
-        self.model_ = edited_again(made, model) if isinstance(made, AdditiveModel) else made
+        if isinstance(made, AdditiveModel) and isinstance(model, AdditiveModel):
+            made = replace(carried(made, model), intervals=model.intervals)
+        self.model_ = made
 
     def _add_group_halves(
         self, source: Source, counted: Problem, n_refits: int, seeds: Seeds, watcher: Watcher

@@ -19,9 +19,9 @@ from gamcore.data.columns import TableError
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.distributed.pieces import is_in_pieces
+from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters
 from gamcore.estimators.base import check_parameters, column
-from gamcore.estimators.editing import EditableEstimator
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.estimators.pieces import check_alone, fit_pieces, roles_of
 from gamcore.estimators.scores import GIVEN, share_explained, share_right, warn_of_missing
@@ -159,7 +159,7 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         return tags
 
 
-class GAMClassifier(ClassifierMixin, ClassifierParameters, EditableEstimator):  # type: ignore[misc]
+class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  # type: ignore[misc]
     """A generalized additive model for two or more classes.
 
     For two, the log-odds are intercept + f1(x1) + f2(x2) + ... For more, up to 20, every class has such a score, and

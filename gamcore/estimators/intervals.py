@@ -17,8 +17,8 @@ from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Encoded
 from gamcore.data.binning import Binned, encode_table
 from gamcore.data.columns import TableError
+from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.base import check_parameters
-from gamcore.estimators.editing import EditableEstimator
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.intervals import (
     ROUNDING,
@@ -42,7 +42,7 @@ LEAST_ERROR: Final = 1e-3
 """Share of the mean error that an error counts as at least: the log of the scale would follow errors of nearly 0."""
 
 
-class IntervalEstimator(EditableEstimator):
+class IntervalEstimator(AdditiveEstimator):
     """An additive estimator of a number, with intervals around its predictions."""
 
     predict: Callable[..., Floats]

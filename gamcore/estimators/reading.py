@@ -121,8 +121,8 @@ def _summary(model: AdditiveModel) -> str:
     middle = "mean" if model.loss.is_of_mean else model.loss.name
     rate = f"base rate {percent(base)}" if model.loss.is_binary else f"{middle} {number(base, 4)}"
     bands = f"bands from {count(model.halves.n_refits)} half-sample refits" if model.halves else "no bands yet"
-    edits = f"; {count(len(model.edits))} edit{'s' * (len(model.edits) != 1)} by hand" if model.edits else ""
-    return f"{' and '.join(parts) or 'No curve'} from {count(rows)} rows; {rate}; {bands}{edits}."
+    more = "".join(f"; {attached.summary}" for attached in model.attachments.values() if attached.summary)
+    return f"{' and '.join(parts) or 'No curve'} from {count(rows)} rows; {rate}; {bands}{more}."
 
 
 def _of_tasks(estimator: Any, most: int | None) -> Reading:

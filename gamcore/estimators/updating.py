@@ -27,8 +27,7 @@ from gamcore.estimators.base import TrainingRows, check_parameters, n_threads
 from gamcore.estimators.intervals import IntervalEstimator
 from gamcore.estimators.progress_bar import listening
 from gamcore.kernels import CODE, N_CODES
-from gamcore.model.additive import AdditiveModel
-from gamcore.model.edited import edited
+from gamcore.model.additive import AdditiveModel, carried, check_relearnt
 from gamcore.types import Floats, Ints
 
 COARSE: Final = 10
@@ -71,9 +70,10 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
 
     def _add(self, more: KeptTables, reuse: bool) -> Self:
         tables = self._tables()
-        moved, edits = drift(tables, more), self.edits_
+        check_relearnt(self._additive)
+        moved, before = drift(tables, more), self._additive
         self._fit_tables(tables.add(more, reuse))
-        self.model_ = edited(self._additive, edits)
+        self.model_ = carried(self._additive, before)
         self.update_drift_ = moved
         return self
 
@@ -92,8 +92,8 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
         The copy has no bands.
         """
         tables, (place, values) = self._tables(), self._edit(feature, scores)
-        if self.edits_:
-            raise TableError("The model has edits by hand: undo them with with_edits([]), or use refit_others.")
+        if self._additive.fitted is not self._additive:
+            raise TableError("The model has edits by hand: undo them with with_edits(model, []), or use refit_others.")
         made: Self = clone(self).set_params(bands=0)
         made.__dict__.update(self.__dict__ | made.get_params(deep=False))
         made._fit_source(without(tables, place, values), Seeds.of(tables.origin.seed), Watcher(None))

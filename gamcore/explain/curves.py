@@ -23,7 +23,6 @@ from gamcore.explain.places import typical_of
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, Given
-from gamcore.model.edited import by_hand
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say
 from gamcore.model.shapes import Shape
@@ -393,7 +392,7 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
         given=model.given,
         shape=model.shapes[feature] if model.shapes else "steps",
     )
-    marks = by_hand(model, feature)[1:-1]
+    marks = model.by_hand(feature)[1:-1]
     is_counted = model.halves is None or model.halves.evenness == 1  # else counts are sums of weights
     return replace(made, by_hand=marks if marks.any() else made.by_hand, is_counted=is_counted)
 

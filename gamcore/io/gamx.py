@@ -45,7 +45,8 @@ times with a time zone are its `zoned`, which such a file requires, too.
 A model of several classes has the arrays of an additive model, with the refits of each class below those of the one
 before, and `bases`, a base score per class, which such a file requires.
 
-The arrays are those of the fitted model; `edits` are done to it after reading, and such a file requires them.
+Cells of pairs whose scores were drawn, not learnt, are `drawn`, places and scores (2, m), which such a file requires.
+What additions keep with a model is in the manifest's `additions` and in optional members (`attached`).
 
 A file of a later minor schema is read if possible: unknown fields are ignored, and so are unknown members that
 `optional` lists. Everything that `required` lists has to be known, else the file is rejected and its schema named.
@@ -67,6 +68,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.io.attached import attached_names, attached_parts, earlier_fields, with_attached, with_earlier
 from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest import (
     HALF_MEMBERS,
@@ -88,6 +90,7 @@ from gamcore.io.manifest_intervals import (
     interval_manifest,
     with_intervals,
 )
+from gamcore.io.manifest_pairs import DRAWN
 from gamcore.io.manifest_tasks import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest
 from gamcore.io.whole_files import written_whole
 from gamcore.model.classes import ClassesModel
@@ -126,8 +129,8 @@ CONTENTS: Final = (
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
-    "intervals", "law", "evenness", "signs", "shapes", "merged_levels", "zoned", "sentinels", "edits", "around",
-    "required", "optional", *[f"arrays/{name}.npy" for content in CONTENTS for name in (*content, BESIDE)],
+    "intervals", "law", "evenness", "signs", "shapes", "merged_levels", "zoned", "sentinels", "ordered",
+    "required", "optional", *[f"arrays/{name}.npy" for content in CONTENTS for name in (*content, BESIDE, DRAWN)],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""
 
@@ -174,11 +177,13 @@ def _parts(saved: Saved) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if isinstance(model, ClassesModel):
         return class_arrays(model), class_manifest(saved, model)
     arrays, entries = arrays_of(model), manifest_of(saved, model)
-    if model.intervals is None:
-        return arrays, entries
-    of_intervals = interval_manifest(model.intervals)
-    optional = [*entries.get("optional", []), *of_intervals["optional"]]
-    return arrays | interval_arrays(model.intervals), entries | of_intervals | {"optional": optional}
+    more = [attached_parts(model)]
+    if model.intervals is not None:
+        more.insert(0, (interval_manifest(model.intervals), interval_arrays(model.intervals)))
+    for of_more, more_arrays in more:
+        optional = [*entries.get("optional", []), *of_more.get("optional", [])]
+        arrays, entries = arrays | more_arrays, entries | of_more | ({"optional": optional} if optional else {})
+    return arrays, entries
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -242,7 +247,8 @@ def _build(manifest: dict[str, Any], names: tuple[str, ...], arrays: dict[str, N
         if set(TASK_MEMBERS) <= set(names):
             return build_tasks(manifest, arrays)
         saved = (build_classes if "bases" in manifest else build)(manifest, arrays)
-        return with_intervals(saved, manifest, arrays)
+        saved = with_intervals(with_earlier(saved, manifest), manifest, arrays)
+        return with_attached(saved, manifest, arrays)
     except Exception as error:
         if manifest["schema"] <= list(SCHEMA):
             raise
@@ -251,6 +257,11 @@ def _build(manifest: dict[str, Any], names: tuple[str, ...], arrays: dict[str, N
 
 def _newer(manifest: dict[str, Any], what: str) -> ModelFileError:
     major, minor = manifest["schema"]
+    if manifest["schema"] <= list(SCHEMA):
+        return ModelFileError(
+            f"The model file has schema {major}.{minor} with {what}, and this installation of gamcore lacks what reads "
+            f"it: open it with a gamcore that reads {major}.{minor} and has all additions."
+        )
     return ModelFileError(
         f"The model file has schema {major}.{minor} with {what}, and this version reads {SCHEMA[0]}.{SCHEMA[1]}: "
         f"open it with a gamcore that reads {major}.{minor}."
@@ -304,13 +315,15 @@ def _contents(manifest: dict[str, Any], members: set[str]) -> tuple[str, ...]:
     lists = all(isinstance(listed, list) and all(isinstance(n, str) for n in listed) for listed in (required, optional))
     require(lists, "its requirements are not a list of names")
     unknown = [name for name in required if name not in UNDERSTOOD]
-    if unknown:
+    if set(unknown) - set(earlier_fields() if unknown else ()):
         raise _newer(manifest, f"{unknown[0][:80]!r}, which has to be read")
+    attached = attached_names(manifest)
     kept = {name for name in members if name in UNDERSTOOD or name not in optional or name == "manifest.json"}
-    beside = (BESIDE,) if _files((BESIDE,)) <= kept else ()
+    more = (*[name for name in (BESIDE, DRAWN) if _files((name,)) <= kept], *attached)
     for names in CONTENTS:
-        if _files((*names, *beside)) == kept:
-            return (*names, *beside)
+        if _files((*names, *more)) == kept | _files(attached):
+            require(_files(attached) <= members, "it lacks an array of an addition")
+            return (*names, *more)
     if manifest["schema"] > list(SCHEMA):
         raise _newer(manifest, "other members")
     raise ModelFileError("The model file is damaged: its members are not those of a model.")
@@ -389,7 +402,7 @@ def _read_array(archive: zipfile.ZipFile, manifest: dict[str, Any], name: str, s
     if not data.startswith(MAGIC) or header is None:
         raise ModelFileError(f"The model file is damaged: {member} is not a plain array.")
     shape = tuple(int(side) for side in header.groups()[1:] if side is not None)
-    n_dims, expected = 2 if name in WIDE else 1, _type(name)
-    require(header[1].decode() == expected.str and len(shape) == n_dims, f"{member} has the wrong type or shape")
+    n_dims, expected = (1, 2) if "." in name else (2 if name in WIDE else 1,), _type(name)  # of additions: either
+    require(header[1].decode() == expected.str and len(shape) in n_dims, f"{member} has the wrong type or shape")
     require(math.prod(shape) * expected.itemsize == len(data) - end, f"{member} has the wrong size")
     return np.frombuffer(data, expected, offset=end).reshape(shape).copy()

@@ -17,11 +17,9 @@ from gamcore.data.binning import Bins
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.io.checks import ModelFileError, require, with_required
 from gamcore.io.manifest_bins import Arrays, beside_arrays, beside_entry, bins_entry, describe, edge_arrays, read_bins
-from gamcore.io.manifest_edits import edits_entry, with_edits
-from gamcore.io.manifest_pairs import MAX_CELLS, MAX_PAIRS, build_pairs
+from gamcore.io.manifest_pairs import DRAWN, MAX_CELLS, MAX_PAIRS, build_pairs, drawn_cells, pairs_entry
 from gamcore.model.additive import GIVEN, AdditiveModel, Given, Term
 from gamcore.model.classes import ClassesModel
-from gamcore.model.edited import fitted_part
 from gamcore.model.losses import LOSSES, Loss
 from gamcore.model.monotone import is_monotone
 from gamcore.model.shapes import SHAPES, Shape
@@ -37,6 +35,7 @@ HALF_PAIR_MEMBERS: Final = tuple(HALF + name for name in ("surfaces", "merges", 
 WIDE: Final = (
     "scores", "surfaces", "merges", "effects", "cells", "rows", "nodes", "left", "refits",
     "half_scores", "half_surfaces", "half_merges", "half_effects", "scale_scores", "calibration", "levels", "beside",
+    DRAWN,
 )  # fmt: skip
 """Two-dimensional members, such as those with a row per refit."""
 
@@ -58,8 +57,7 @@ class Saved:
 
 
 def arrays_of(model: AdditiveModel) -> Arrays:
-    """Return the arrays of a model as it was fitted; raise ModelFileError if a file cannot hold them."""
-    model = fitted_part(model)
+    """Return the arrays of a model; raise ModelFileError if a file cannot hold them."""
     if len(model.pairs) > MAX_PAIRS or sum(pair.counts.size for pair in model.pairs) > MAX_CELLS:
         raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
     arrays: Arrays = {
@@ -72,6 +70,7 @@ def arrays_of(model: AdditiveModel) -> Arrays:
         counts = np.concatenate([pair.counts.ravel() for pair in model.pairs])
         filled = np.flatnonzero(counts)
         arrays["cells"] = np.stack([filled, counts[filled]]).astype(np.float64)
+        arrays |= drawn_cells(model.pairs)
     if model.halves is not None:
         arrays |= {HALF + name: array for name, array in refit_arrays(model.halves).items()}
     return arrays
@@ -115,8 +114,7 @@ def read_loss(manifest: dict[str, Any]) -> Loss:
 
 
 def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
-    """Return the manifest's entries for a model: as it was fitted, and its edits."""
-    edits, model = edits_entry(model), fitted_part(model)
+    """Return the manifest's entries for a model."""
     return {
         "kind": saved.kind,
         "loss": model.loss.name,
@@ -129,7 +127,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         "about": saved.about,
         **({"given": list(model.given)} if model.given else {}),
         **({"evenness": model.halves.evenness} if model.halves and model.halves.evenness < 1 else {}),
-        **with_required(bins_entry(model.bins), signs_entry(model), edits),
+        **with_required(bins_entry(model.bins), signs_entry(model), pairs_entry(model)),
         **({"shapes": list(model.shapes)} if model.shapes else {}),
         **beside_entry(model.bins),
     }
@@ -182,7 +180,7 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     require(not loss.is_partial, "it is one of several classes")
     model = build_model(manifest, arrays, bins)
     model = replace(model, base=read_base(manifest), given=read_given(manifest))
-    return Saved(kind, with_edits(model, manifest), classes, read_about(manifest))
+    return Saved(kind, model, classes, read_about(manifest))
 
 
 def check_arrays(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...]) -> Loss:
@@ -210,7 +208,7 @@ def build_model(
         return model
     own = {name.removeprefix(HALF): array for name, array in arrays.items() if name.startswith(HALF)}
     require(own["intercepts"].size > 1, "a single half-sample refit gives no spread")
-    shared = {name: arrays[name] for name in ("counts", "cells") if name in arrays}
+    shared = {name: arrays[name] for name in ("counts", "cells", DRAWN) if name in arrays}
     evenness = manifest.get("evenness", 1.0)
     require(type(evenness) is float and 0 < evenness <= 1, "the evenness of its weights is out of range")
     return replace(model, halves=replace(_build_refits(manifest, own | shared, bins), evenness=evenness))
@@ -243,8 +241,8 @@ def _build_refits(
     counts = np.split(arrays["counts"], ends[:-1])
     made = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
     intercepts = arrays["intercepts"]
-    signs = _read_signs(manifest, len(bins))
-    pairs = build_pairs(manifest.get("pairs", []), arrays, bins, n_refits, signs)
+    signs = read_signs(manifest, len(bins))
+    pairs = build_pairs(manifest, arrays, bins, n_refits, signs)
     return AdditiveModel(
         bins,
         made,
@@ -264,7 +262,7 @@ def _read_shapes(manifest: dict[str, Any], n_features: int) -> tuple[Shape, ...]
     return tuple(shapes)
 
 
-def _read_signs(manifest: dict[str, Any], n_features: int) -> tuple[int, ...]:
+def read_signs(manifest: dict[str, Any], n_features: int) -> tuple[int, ...]:
     """Return the signs of the features along which the score is monotone."""
     signs = manifest.get("signs", [])
     fine = isinstance(signs, list) and len(signs) in (0, n_features)

@@ -26,7 +26,7 @@ from gamcore.io.manifest import (
     read_given,
 )
 from gamcore.io.manifest_bins import BESIDE, Arrays, read_bins
-from gamcore.io.manifest_pairs import MAX_PAIRS
+from gamcore.io.manifest_pairs import DRAWN, MAX_PAIRS
 from gamcore.model.classes import ClassesModel
 
 SHARED = ("edges", "display", BESIDE, "counts", "cells")
@@ -58,7 +58,7 @@ def build_classes(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> 
     """Return the checked model of a file."""
     bins = read_bins(manifest, arrays)
     loss = check_arrays(manifest, arrays, bins)
-    require(loss.is_partial and "edits" not in manifest, "kind and loss do not match")
+    require(loss.is_partial and DRAWN not in arrays, "kind and loss do not match")
     classes, bases = read_classes(manifest["classes"], manifest["kind"], several=True), manifest["bases"]
     require(isinstance(bases, list) and len(bases) == len(classes), "its base scores do not match its classes")
     require(all(type(base) in (int, float) and abs(base) <= MAX_SCORE for base in bases), "a base score is invalid")

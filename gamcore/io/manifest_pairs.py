@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,23 +11,58 @@ from numpy.typing import NDArray
 from gamcore.data.binning import Bins
 from gamcore.io.checks import require
 from gamcore.kernels.pair_grid import SIDE
-from gamcore.model.additive import PairTerm
+from gamcore.model.additive import AdditiveModel, PairTerm
 
 MAX_PAIRS: Final = 2_000
 MAX_CELLS: Final = 2**26
+MAX_DRAWN: Final = 1e200
+
+DRAWN: Final = "drawn"
+"""Array of the scores that stand in cells instead of those of the surfaces, (2, m): places and scores."""
+
+
+def drawn_cells(pairs: Sequence[PairTerm]) -> dict[str, NDArray[np.float64]]:
+    """Return the array of the drawn scores of pairs, if any are drawn; their half-sample refits have the same."""
+    if all(pair.drawn is None for pair in pairs):
+        return {}
+    scores = [np.full(pair.counts.size, np.nan) if pair.drawn is None else pair.drawn.ravel() for pair in pairs]
+    whole = np.concatenate(scores)
+    places = np.flatnonzero(~np.isnan(whole))
+    return {DRAWN: np.stack([places, whole[places]]).astype(np.float64)}
+
+
+def pairs_entry(model: AdditiveModel) -> dict[str, Any]:
+    """Return the manifest's entries for what pairs have beyond their surfaces, which readers have to know.
+
+    ordered : the places of pairs that are so although no feature of theirs has a sign, as its promise was broken.
+    """
+    ordered = [k for k, pair in enumerate(model.pairs) if pair.ordered != _is_ordered(pair.features, model.signs)]
+    required = [f"arrays/{DRAWN}.npy"] if any(pair.drawn is not None for pair in model.pairs) else []
+    if not ordered:
+        return {"required": required} if required else {}
+    return {"ordered": ordered, "required": [*required, "ordered"]}
+
+
+def _is_ordered(place: tuple[int, int], signs: tuple[int, ...]) -> bool:
+    """Return whether a pair is ordered by the signs of its features."""
+    return any(signs[place[0] : place[0] + 1] + signs[place[1] : place[1] + 1])
 
 
 def build_pairs(
-    entries: Any,
+    manifest: dict[str, Any],
     arrays: dict[str, NDArray[np.float64]],
     bins: tuple[Bins, ...],
     n_refits: int,
     signs: tuple[int, ...] = (),
 ) -> tuple[PairTerm, ...]:
     """Return the checked pairs of a file: no code indexes beyond a surface. signs : as in `AdditiveModel`."""
+    entries, ordered = manifest.get("pairs", []), manifest.get("ordered", [])
     require(isinstance(entries, list) and len(entries) <= MAX_PAIRS, "its pairs are not a list, or too many")
     require(bool(entries) == ("surfaces" in arrays), "its pairs have no surfaces")
+    fine = isinstance(ordered, list) and all(type(place) is int and 0 <= place < len(entries) for place in ordered)
+    require(fine, "its ordered pairs are not places of them")
     if not entries:
+        require(DRAWN not in arrays, "scores of pairs are drawn, and it has none")
         return ()
     places = [_read_pair(pair, len(bins)) for pair in entries]
     require(len(set(places)) == len(places), "a pair occurs twice")
@@ -42,7 +78,9 @@ def build_pairs(
     for name, each in widths.items():
         require(arrays[name].shape == (n_refits, sum(each)), f"{name} do not match pairs")
         parts[name] = np.split(arrays[name], np.cumsum(each)[:-1], axis=1)
-    cells = np.split(_spread(arrays["cells"], sum(n_cells)), np.cumsum(n_cells)[:-1])
+    cells = np.split(_spread(arrays["cells"], sum(n_cells), 0.0), np.cumsum(n_cells)[:-1])
+    drawn = np.split(_spread(arrays.get(DRAWN, np.empty((2, 0))), sum(n_cells), np.nan), np.cumsum(n_cells)[:-1])
+    require(not any(np.any(np.abs(scores) > MAX_DRAWN) for scores in drawn), "a drawn score is out of range")
     merges = arrays["merges"]
     require(
         bool(np.all((merges >= 0) & (merges < SIDE) & (merges == np.floor(merges)))), "a merged bin is out of range"
@@ -63,20 +101,21 @@ def build_pairs(
                 columns=columns,
                 counts=counts,
                 pure=pure,
-                ordered=any(signs[place[0] : place[0] + 1] + signs[place[1] : place[1] + 1]),
+                ordered=_is_ordered(place, signs) or k in ordered,
+                drawn=None if np.isnan(drawn[k]).all() else drawn[k].reshape(a, b),
             )
         )
     return tuple(made)
 
 
-def _spread(cells: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
-    """Return the row counts of all cells of all pairs (n_cells,)."""
+def _spread(cells: NDArray[np.float64], n_cells: int, empty: float) -> NDArray[np.float64]:
+    """Return the numbers of all cells of all pairs (n_cells,), given those that are not empty with their places."""
     require(cells.shape[0] == 2, "cells are not two rows")
-    places, rows = cells
+    places, numbers = cells
     require(bool(np.all(places == np.floor(places)) and np.all(np.diff(places) > 0)), "cells do not ascend")
     require(not places.size or 0 <= places[0] <= places[-1] < n_cells, "cells do not match pairs")
-    spread = np.zeros(n_cells)
-    spread[places.astype(np.int64)] = rows
+    spread = np.full(n_cells, empty)
+    spread[places.astype(np.int64)] = numbers
     return spread
 
 

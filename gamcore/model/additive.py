@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, Literal, get_args
+from typing import Final, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, merge_bins
-from gamcore.model.edits import Edit
+from gamcore.data.columns import TableError
 from gamcore.model.intervals import Intervals
 from gamcore.model.losses import Loss
 from gamcore.model.purification import CellWeights, two_way
 from gamcore.model.shapes import LINES, Shape
 from gamcore.stats.bands import deviation, simultaneous
 from gamcore.stats.exact import counted, whole_weights
-from gamcore.types import Codes, Floats, Ints
+from gamcore.types import Bools, Codes, Floats, Ints
 
 Given = Literal["exposure", "init_score"]
 GIVEN: Final[tuple[Given, ...]] = get_args(Given)
@@ -142,6 +142,32 @@ class PairTerm:
         return float(np.average(np.abs(self.scores), weights=self.counts)) if self.counts.sum() > 0 else 0.0
 
 
+class Attachment:
+    """What an addition keeps with a model. The core carries it, and asks it only this."""
+
+    summary: str = ""
+    """What a reader of the model is told of it, in a few words; empty for nothing."""
+
+    refusal: str = ""
+    """Why the model cannot be learnt anew with it, as a sentence; empty where it can."""
+
+    def fitted_part(self, model: AdditiveModel) -> AdditiveModel:
+        """Return its model as it was fitted."""
+        return model
+
+    def onto(self, model: AdditiveModel) -> AdditiveModel:
+        """Return a model that was learnt anew with this attached; without, where it says nothing of another model."""
+        return model
+
+    def by_hand(self, model: AdditiveModel, feature: int) -> Bools:
+        """Return which codes (size,) of a feature's curve were not learnt, but set."""
+        return np.zeros(model.bins[feature].size, bool)
+
+    def with_bins(self, bins: tuple[Bins, ...]) -> Self:
+        """Return the same for a model with other bins of the same sizes."""
+        return self
+
+
 @dataclass(frozen=True)
 class AdditiveModel:
     """intercept + sum of terms = score; the loss's inverse link turns the score into a prediction.
@@ -156,8 +182,7 @@ class AdditiveModel:
         all are free (`model.monotone`).
     shapes : how the curve of each feature was learnt; empty if all are steps.
     intervals : what intervals around predictions are made of; None where they have not been calibrated.
-    edits : made by hand, the first one first. fitted : the model without them; None where there are none. around : how
-        many of them, the first ones, all else was learnt around, so that they stay.
+    attachments : what additions keep with the model, by the addition's name. The model predicts the same without.
     """
 
     bins: tuple[Bins, ...]
@@ -172,9 +197,7 @@ class AdditiveModel:
     signs: tuple[int, ...] = ()
     shapes: tuple[Shape, ...] = ()
     intervals: Intervals | None = None
-    edits: tuple[Edit, ...] = ()
-    fitted: AdditiveModel | None = None
-    around: int = 0
+    attachments: Mapping[str, Attachment] = field(default_factory=dict)
 
     @cached_property
     def intercept(self) -> float:
@@ -198,7 +221,7 @@ class AdditiveModel:
         The errors are the spread of half-sample refits; 0 where there are none. Rows of unequal weights count as the
         fewer that they are worth.
         """
-        if self.fitted is not None:  # what is set by hand tells nothing of errors
+        if self.fitted is not self:  # what was not learnt tells nothing of errors
             return self.fitted.clarity
         if self.halves is None:
             return 0.0
@@ -214,8 +237,23 @@ class AdditiveModel:
 
     def with_bins(self, bins: tuple[Bins, ...]) -> AdditiveModel:
         """Return the model with other bins of the same sizes, such as those that know codes for missing."""
-        fitted = self.fitted and self.fitted.with_bins(bins)
-        return replace(self, bins=bins, fitted=fitted)
+        attachments = {name: attachment.with_bins(bins) for name, attachment in self.attachments.items()}
+        return replace(self, bins=bins, attachments=attachments)
+
+    @property
+    def fitted(self) -> AdditiveModel:
+        """The model as it was fitted: without what its attachments changed; itself where they changed nothing."""
+        model = self
+        for attachment in self.attachments.values():
+            model = attachment.fitted_part(model)
+        return model
+
+    def by_hand(self, feature: int) -> Bools:
+        """Return which codes (size,) of a feature's curve were not learnt, but set."""
+        mask = np.zeros(self.bins[feature].size, bool)
+        for attachment in self.attachments.values():
+            mask |= attachment.by_hand(self, feature)
+        return mask
 
     def score(self, codes: Codes) -> Floats:
         """Return the score (n,) of rows given as codes (p, n)."""
@@ -235,6 +273,20 @@ class AdditiveModel:
     def predict(self, codes: Codes) -> Floats:
         """Return the predictions (n,) in the target's units, or probabilities of the positive class."""
         return self.loss.inverse_link(self.score(codes))
+
+
+def carried(model: AdditiveModel, before: AdditiveModel) -> AdditiveModel:
+    """Return a model that was learnt anew with the attachments of the one before."""
+    for attachment in before.attachments.values():
+        model = attachment.onto(model)
+    return model
+
+
+def check_relearnt(model: AdditiveModel) -> None:
+    """Raise TableError where an attachment refuses that its model is learnt anew."""
+    for attachment in model.attachments.values():
+        if attachment.refusal:
+            raise TableError(attachment.refusal)
 
 
 def count_bins(codes: Codes, bins: Sequence[Bins], weight: Floats | None) -> list[Floats]:

@@ -13,12 +13,12 @@ import pandas as pd
 from scipy.stats import norm
 
 from gamcore import __version__
+from gamcore.additions.editing.edits import edit_of
 from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import AS_THEY_ARE, Measure, Names
 from gamcore.decide.rules import All
 from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.explain.curves import Curve
-from gamcore.model.edits import edit_of
 from gamcore.numbers import alike, count, fixed, number, percent
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, student, wilson

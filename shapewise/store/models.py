@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gamcore.additions.editing.edited import edits_in
 from gamcore.boosting.kept_tables import KeptTables
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
@@ -52,7 +53,7 @@ class ModelAbout:
     steps: list[dict[str, Any]] = field(default_factory=list)  # those of its table: what its columns are computed from
     counted: bool = False  # whether counts of its rows are kept beside it, so that rows can be added
     drift: list[dict[str, Any]] = field(default_factory=list)  # of the rows added last: `gamcore.estimators.updating`
-    edits: list[dict[str, Any]] = field(default_factory=list)  # by hand: `gamcore.model.edits`
+    edits: list[dict[str, Any]] = field(default_factory=list)  # by hand: `gamcore.additions.editing`
     edited_from: str = ""  # id of the model that it is an edited copy of
     edited_from_name: str = ""
     learnt_around: bool = False  # whether what was not edited was learnt anew around the edits
@@ -217,6 +218,6 @@ class Models:
         if not isinstance(saved.model, TaskModel):
             about = replace(about, n_pairs=len(saved.model.pairs), bands=saved.model.n_halves)
         if isinstance(saved.model, AdditiveModel):
-            edits = [edit.to_dict() for edit in saved.model.edits]
-            about = replace(about, edits=edits, learnt_around=saved.model.around > 0)
+            own = edits_in(saved.model)
+            about = replace(about, edits=[edit.to_dict() for edit in own.edits], learnt_around=own.around > 0)
         return self.add(saved, about)

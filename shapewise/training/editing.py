@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from gamcore.additions.editing import edits_of, refit_others, with_edits
 from gamcore.boosting.progress import Progress
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from shapewise.store.workspace import ModelAbout, Workspace, clean_name, new_id, now
@@ -23,8 +24,8 @@ def learnt_around(
 ) -> Additive:  # fmt: skip
     """Return an edited model in which all that was not edited is learnt anew from the training rows."""
     fitted = ~data.held_out
-    ready: Additive = model.with_edits(model.edits_).set_params(n_jobs=n_jobs)
-    return ready.refit_others(data.X[fitted], data.y[fitted], **data.of_rows(fitted), quick=quick, callback=callback)
+    ready: Additive = with_edits(model, edits_of(model)).set_params(n_jobs=n_jobs)
+    return refit_others(ready, data.X[fitted], data.y[fitted], **data.of_rows(fitted), quick=quick, callback=callback)
 
 
 def store_edited(
@@ -45,7 +46,7 @@ def store_edited(
         headlines={},
         notes={},
         counted=False,
-        edits=[edit.to_dict() for edit in model.edits_],
+        edits=[edit.to_dict() for edit in edits_of(model)],
         edited_from=parent.id,
         edited_from_name=parent.name,
         learnt_around=around,

@@ -23,6 +23,7 @@ from gamcore import (
     scorecard,
     suggest_segments,
 )
+from gamcore.additions.editing import edit, edit_price, refit_others, room_to_move
 from gamcore.data.table import Table
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range
@@ -182,11 +183,11 @@ CALLS = {
     "GAMRegressor.predict_interval": lambda m, X: m["intervals"].predict_interval(X),
     "GAMRegressor.count": lambda m, X: learnt(copied(m["counted"]).merge(m["counted"].count(X, Y))),
     "GAMRegressor.update": lambda m, X: learnt(copied(m["counted"]).update(X, Y)),
-    "GAMRegressor.edit_price": lambda m, X: m["regressor"].edit_price(X, Y),
+    "GAMRegressor.edit_price": lambda m, X: edit_price(m["regressor"], X, Y),
     "GAMRegressor.refit_others": lambda m, X: learnt(
-        copied(m["regressor"]).edit("x1", "rising", reason="known").refit_others(X, Y)
+        refit_others(edit(copied(m["regressor"]), "x1", "rising", reason="known"), X, Y)
     ),
-    "GAMRegressor.room_to_move": lambda m, X: m["regressor"].room_to_move(X, Y),
+    "GAMRegressor.room_to_move": lambda m, X: room_to_move(m["regressor"], X, Y),
     "arms_apart": lambda m, X: arms_apart(X, np.arange(N) % 2, random_state=0),
     "expected_outcomes": lambda m, X: expected_outcomes(X, Y, random_state=0),
     "rank_pairs": lambda m, X: rank_pairs(X, Y, random_state=0),

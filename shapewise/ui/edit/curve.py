@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+from gamcore.additions.editing.edits import EditError, Where
 from gamcore.data.binning import Bins
 from gamcore.explain.curves import Curve
-from gamcore.model.edits import EditError, Where
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
 from shapewise.store.workspace import ModelAbout

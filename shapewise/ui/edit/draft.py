@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from gamcore.model.edits import Edit, EditError, edit_of
+from gamcore.additions.editing import edits_of
+from gamcore.additions.editing.edits import Edit, EditError, edit_of
 from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.training.editing import Additive
 from shapewise.ui.session import state
@@ -44,7 +45,7 @@ def left(model: ModelAbout) -> tuple[Edit, ...] | None:
 
 def of(model: ModelAbout, estimator: Additive) -> Draft:
     """Return the draft of a model: what this person left, in whatever tab, else its own edits."""
-    own, edits = estimator.edits_, left(model)
+    own, edits = edits_of(estimator), left(model)
     edits = own if edits is None else edits
     kept: Draft | None = st.session_state.get(_key(model))
     if kept is not None and kept.edits == edits:

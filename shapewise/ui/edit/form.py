@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from gamcore.model.edits import (
+from gamcore.additions.editing.edits import (
     FREEDOM,
     IN_ORDER,
     LEAST_FREEDOM,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from gamcore.additions.editing.edits import Where
 from gamcore.data.binning import Bins
 from gamcore.decide.rules import Levels, Range
 from gamcore.decide.segments import axis_rule
 from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis
-from gamcore.model.edits import Where
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
 from shapewise.store.workspace import ModelAbout

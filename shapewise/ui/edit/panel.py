@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import streamlit as st
 
+from gamcore.additions.editing import edit as edit_model
+from gamcore.additions.editing import edits_of, edits_that_stay, replay, with_edits
+from gamcore.additions.editing.edits import Edit, EditError
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.explain.curves import Curve
-from gamcore.model.edits import Edit, EditError
 from gamcore.types import Floats
 from shapewise.places import PAGES
 from shapewise.store.names import MAX_NAME
@@ -29,9 +31,9 @@ def edited_so_far(model: ModelAbout, estimator: Additive) -> tuple[Draft, Additi
     """Return the draft of a model, and the model after its edits; those that do not fit any more are dropped."""
     draft = drafts.of(model, estimator)
     try:
-        return draft, estimator.with_edits(draft.edits)
+        return draft, with_edits(estimator, draft.edits)
     except EditError:  # of a model that was replaced meanwhile
-        return draft, estimator.replay(draft.edits)[0]
+        return draft, replay(estimator, draft.edits)[0]
 
 
 def not_saved(model: ModelAbout) -> str:
@@ -48,11 +50,11 @@ def tried(model: ModelAbout, draft: Draft, now: Additive, target: form.Target) -
         edit = form.choose(target)
         if edit is None:
             return now
-        made = now.edit(edit.on, edit.operation, edit.where, edit.value)
+        made = edit_model(now, edit.on, edit.operation, edit.where, edit.value)
     except EditError as error:
         form.refused(error)
         return now
-    form.keep_button(target, made.edits_[-1], form.reason(target), lambda one: drafts.add(model, draft, one))
+    form.keep_button(target, edits_of(made)[-1], form.reason(target), lambda one: drafts.add(model, draft, one))
     return made
 
 
@@ -87,7 +89,7 @@ def editing(model: ModelAbout, estimator: Additive, target: form.Target, data: D
 
 def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> None:
     """Show the edits so far, with undo and redo, and what can be made of them."""
-    stay = estimator.single.around
+    stay = len(edits_that_stay(estimator))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Undo", icon=":material/undo:", disabled=len(draft.edits) <= stay, key=f"undo-{model.id}",
                   on_click=drafts.undo, args=(model, draft))  # fmt: skip
@@ -125,8 +127,8 @@ def _replay(model: ModelAbout, draft: Draft, estimator: Additive) -> None:
 
         def bring() -> None:
             theirs = state.whole(chosen.id)
-            made, left = estimator.with_edits(draft.edits).replay((*draft.edits, *theirs.edits_))
-            drafts.replace_all(model, draft, made.edits_)
+            made, left = replay(with_edits(estimator, draft.edits), (*draft.edits, *edits_of(theirs)))
+            drafts.replace_all(model, draft, edits_of(made))
             st.session_state[note] = [f"{edit.name}: {why}" for edit, why in left]
 
         st.button("Bring them in", on_click=bring, key=f"bring-{model.id}")
@@ -146,7 +148,7 @@ def _store(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> 
         if st.button("Save", type="primary", disabled=not name.strip(), key=f"save-{model.id}"):
             try:
                 with st.spinner("Learning the others anew" if around else "Measuring the edited model"):
-                    made = estimator.with_edits(draft.edits)
+                    made = with_edits(estimator, draft.edits)
                     made = learnt_around(made, data, state.n_jobs()) if around else made
                     kept = store_edited(state.workspace(), model, made, data, name, around=around)
             except TableError as error:
@@ -165,7 +167,7 @@ def _store(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> 
 
 def priced(model: ModelAbout, made: Additive, estimator: Additive, data: Data) -> None:
     """Show the price of the edits, with the one that is being made."""
-    if made.edits_ == estimator.edits_:
+    if edits_of(made) == edits_of(estimator):
         return
     try:
         price.show(model, made, estimator, data)

@@ -10,7 +10,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from gamcore.estimators.editing import EditPrice
+from gamcore.additions.editing import edit_price, edits_of
+from gamcore.additions.editing.editable import EditPrice
 from gamcore.numbers import count, number, percent
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import live
@@ -38,7 +39,7 @@ def price(estimator: Additive, before: Additive, data: Data) -> EditPrice:
     """Return what edits do on held-out rows."""
     held = data.held_out
     given = {name: values for name, values in data.of_rows(held).items() if name != "groups"}
-    return estimator.edit_price(data.X[held], data.y[held], **given, before=before)
+    return edit_price(estimator, data.X[held], data.y[held], **given, before=before)
 
 
 def show(model: ModelAbout, estimator: Additive, before: Additive, data: Data) -> None:
@@ -60,7 +61,7 @@ def show(model: ModelAbout, estimator: Additive, before: Additive, data: Data) -
             f"{'' if before.loss.is_binary else ', the mean prediction'}: about {count(one.crossed * one.rows)} of "
             f"{count(one.rows)}.",
         )  # fmt: skip
-        if estimator.edits_ != before.edits_:
+        if edits_of(estimator) != edits_of(before):
             _with_others(model, estimator, before, data)
 
 
@@ -105,7 +106,7 @@ def _with_others(model: ModelAbout, estimator: Additive, before: Additive, data:
         return
     person = state.workspace().person.id
     ask = refits.all_refits().ask
-    edits = json.dumps([replace(edit, reason="").to_dict() for edit in estimator.edits_])
+    edits = json.dumps([replace(edit, reason="").to_dict() for edit in edits_of(estimator)])
     futures = [
         ask((person, f"edit-{model.id}-{key}", json.dumps(about.held_out_by)), lambda of=of: _refitted(of, data))  # type: ignore[misc]
         for key, of in (("stored", before), (edits, estimator))

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import streamlit as st
 
+from gamcore.additions.editing import room_to_move
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Curve
 from gamcore.numbers import percent
@@ -35,7 +36,7 @@ def _widths(identifier: str) -> dict[str, Floats]:
     fitted = ~data.held_out
     given = {name: values for name, values in data.of_rows(fitted).items() if name != "groups"}
     loss = price.price(estimator, estimator, data).loss_before
-    return estimator.room_to_move(data.X[fitted], data.y[fitted], share=1.0, loss=loss, **given)
+    return room_to_move(estimator, data.X[fitted], data.y[fitted], share=1.0, loss=loss, **given)
 
 
 def choose(model: ModelAbout, curve: Curve, data: Data) -> tuple[Floats, str]:

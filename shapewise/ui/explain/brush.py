@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gamcore.additions.editing.edits import Where
 from gamcore.data.binning import Bins
 from gamcore.data.cuts import cut_of
 from gamcore.data.dates import as_date, day_number
@@ -18,7 +19,6 @@ from gamcore.decide.segments import level_names
 from gamcore.explain.curves import Curve
 from gamcore.explain.piecewise import knee
 from gamcore.explain.plots.curves import level_order
-from gamcore.model.edits import Where
 from gamcore.types import Ints
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state

@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from gamcore.additions.editing import edits_of
 from gamcore.data.column_names import PAIR
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import HeldOutRows, rectangle_rule
@@ -79,7 +80,7 @@ def show(
         with editor:
             editing = edit_pair.show(about, estimator, plain, chosen, scale=scale, data=data)
     drawn = surface
-    if editing and editing.made.edits_ != now.edits_:
+    if editing and edits_of(editing.made) != edits_of(now):
         drawn = editing.made.explain_pair(*known[picked]).on(scale)
     named = state.names_of(about).term(picked)
     read = read_surface(state.seen(about, surface), gains.get(known[picked], False))

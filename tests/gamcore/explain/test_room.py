@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
+from gamcore.additions.editing import edit_price, refit_others, room_to_move, with_edits
+from gamcore.additions.editing.edits import Edit, Where
 from gamcore.explain import room as of
 from gamcore.explain.room import room_of
-from gamcore.model.edits import Edit, Where
 from gamcore.viz.spec import Ribbon, Whiskers
 
 
@@ -71,7 +72,7 @@ def test_what_another_feature_can_take_over_may_move_far(fitted):
     assert room.width(3)[0] > 0
     assert not room.width(0)[0]
     X, y = rows()
-    half, whole = (model.room_to_move(X, y, share) for share in (0.01, 0.04))
+    half, whole = (room_to_move(model, X, y, share) for share in (0.01, 0.04))
     for name in X:
         np.testing.assert_allclose(2 * half[name], whole[name])
     loss = np.mean((y - model.predict(X)) ** 2)
@@ -85,7 +86,7 @@ def test_the_true_loss_after_a_refit_is_about_what_was_asked_for(kind):
     y = y > y.mean() if kind is GAMClassifier else y
     model = kind(random_state=0, outer_bags=3).fit(X, y)
     room = room_of(model.model_, model._read_known(X, y, {}, in_training=True))
-    before = model.edit_price(X, y).loss_before
+    before = edit_price(model, X, y).loss_before
     rises = []
     for feature, name in ((0, "age"), (1, "use")):
         bins, term = model.model_.bins[feature], model.model_.terms[feature]
@@ -94,7 +95,7 @@ def test_the_true_loss_after_a_refit_is_about_what_was_asked_for(kind):
             ends = [*bins.display.tolist(), None]
             redrawn = [Edit((name,), "set", (Where(ends[k - 1], ends[k]),), float(made[k]))
                        for k in range(1, bins.n_values + 1)]  # fmt: skip
-            after = model.with_edits(redrawn).refit_others(X, y).edit_price(X, y, before=model).loss_after
+            after = edit_price(refit_others(with_edits(model, redrawn), X, y), X, y, before=model).loss_after
             rises.append(after / before - 1)
     assert np.median(rises) == pytest.approx(0.02, rel=0.5)
     assert max(rises) < 0.05

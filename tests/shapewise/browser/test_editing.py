@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gamcore import load_model
+from gamcore.additions.editing import edit, edits_of
 from tests.support.serving import settle
 from tests.support.steps import drag_along, press, small_model
 
@@ -76,14 +77,18 @@ def test_a_curve_is_edited_with_mouse_and_keyboard_and_stored(page, space):
     (child, _) = space.models.listed()
     assert child.name == "by hand"
     made, parent = (load_model(space.models.path(one)) for one in (child.id, model.id))
-    first, second = made.edits_
-    assert [(edit.operation, edit.reason) for edit in made.edits_] == [
+    first, second = edits_of(made)
+    assert [(edit.operation, edit.reason) for edit in edits_of(made)] == [
         ("equal", "few new houses"), ("falling", "newer is worth less"),
     ]  # fmt: skip
     assert first.where[0].low > 0
     place = [bins.feature.name for bins in parent.model_.bins].index("year_built")
     assert (np.diff(made.model_.terms[place].scores[1:-1]) <= 1e-12).all()
-    again = parent.edit("year_built", "equal", first.where[0], reason="few new houses").edit(
-        "year_built", "falling", second.where[0], reason="newer is worth less"
+    again = edit(
+        edit(parent, "year_built", "equal", first.where[0], reason="few new houses"),
+        "year_built",
+        "falling",
+        second.where[0],
+        reason="newer is worth less",
     )
     np.testing.assert_array_equal(again.model_.terms[place].scores, made.model_.terms[place].scores)

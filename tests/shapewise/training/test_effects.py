@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from gamcore import EffectGAM, TableError
+from gamcore.additions.editing import edit
 from gamcore.decide.rules import Levels, Range
 from gamcore.decide.segments import Evidence, HeldOutRows
 from gamcore.estimators.saved import from_saved
@@ -87,7 +88,7 @@ def test_bands_edits_and_parts_learn_from_the_same_signals(trained):
     fitted = from_saved(space.models.load(about.id))
     assert fitted.explain_shape("days_away").has_whole
     data = read_all(space, Spec.from_dict(about.spec))
-    edited = fitted.edit("days_away", "falling", reason="later is never better")
+    edited = edit(fitted, "days_away", "falling", reason="later is never better")
     child = store_edited(space, banded, edited, data, "child")
     assert child.metrics["effect"] == about.metrics["effect"]
     space.delete("models", about.id)

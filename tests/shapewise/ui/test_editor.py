@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from gamcore import load_model
+from gamcore.additions.editing import edit, edits_of
+from gamcore.additions.editing.edits import edit_of
 from gamcore.io.gamx import to_bytes
-from gamcore.model.edits import edit_of
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from tests.support.pages import button, captions, open_page
@@ -136,15 +137,15 @@ def test_the_stored_model_is_that_of_the_library(space, claims):
     assert child.metrics["rmse"] > model.metrics["rmse"]
     assert not space.models.about(model.id).drafts
     library = load_model(space.models.path(model.id))
-    library = library.edit("age", "set", {"at_least": 60}, 0.25, "few rows")
-    library = library.edit("age", "rising", reason="risk rises with age")
-    library = library.edit("area", "equal", {"is": ["b", "c"]}, reason="same tariff")
+    library = edit(library, "age", "set", {"at_least": 60}, 0.25, "few rows")
+    library = edit(library, "age", "rising", reason="risk rises with age")
+    library = edit(library, "area", "equal", {"is": ["b", "c"]}, reason="same tariff")
     stored = space.models.load(child.id)
     own = library.to_saved(**{name: stored.about[name] for name in ("target", "table", "held_out", "created")})
     own = type(own)(own.kind, stored.model.__class__(**{**vars_of(own.model), "intervals": stored.model.intervals}),
                     own.classes, own.about)  # fmt: skip
     assert to_bytes(own) == to_bytes(stored)
-    assert [edit_of(plain) for plain in child.edits] == list(library.edits_)
+    assert [edit_of(plain) for plain in child.edits] == list(edits_of(library))
 
 
 def vars_of(model):
@@ -212,7 +213,7 @@ def test_a_rectangle_of_a_pair_is_edited(space, claims):
     button(app, "Save").click().run()
     child = space.models.listed()[0]
     made = load_model(space.models.path(child.id))
-    assert made.edits_[0].on == ("use", "area")
+    assert edits_of(made)[0].on == ("use", "area")
     low = made.explain_pair("use", "area").scores[:4]
     np.testing.assert_allclose(low, 0.0, atol=1e-12)
 

@@ -1,27 +1,87 @@
 """Models after edits by hand.
 
-An edited model keeps the fitted one beside its edits, so that an undone edit leaves no trace, and a file holds both. A
+What is attached to an edited model has the fitted one beside the edits, so that an undone edit leaves no trace. A
 score set by hand is the same in all refits, as it has no uncertainty that they could tell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 import numpy as np
 
-from gamcore.model.additive import AdditiveModel, PairTerm, Term
-from gamcore.model.classes import ClassesModel
-from gamcore.model.edits import MOST_EDITS, Edit, EditError
+from gamcore.additions.editing.edits import MOST_EDITS, Edit, EditError
+from gamcore.additions.editing.operations import changed, edited_curve
+from gamcore.data.binning import Bins
+from gamcore.model.additive import AdditiveModel, Attachment, PairTerm, Term
 from gamcore.model.monotone import keeping
-from gamcore.model.operations import changed, edited_curve
+from gamcore.numbers import count
 from gamcore.types import Bools, Floats, Ints
+
+NAME: Final = "editing"
+"""Under which edits are attached to a model."""
+
+
+@dataclass(frozen=True)
+class Edits(Attachment):
+    """The edits of a model, attached to it.
+
+    edits : the first one first.
+    fitted : the model without them.
+    around : how many of them, the first ones, all else was learnt around, so that they stay.
+    """
+
+    edits: tuple[Edit, ...]
+    fitted: AdditiveModel
+    around: int = 0
+
+    @property
+    def summary(self) -> str:  # type: ignore[override]
+        """How many edits there are."""
+        return f"{count(len(self.edits))} edit{'s' * (len(self.edits) != 1)} by hand"
+
+    @property
+    def refusal(self) -> str:  # type: ignore[override]
+        """Why a model cannot be learnt anew, where all else was learnt around edits."""
+        stay = "All else was learnt around edits by hand, which half-sample refits and updates cannot do: no bands."
+        return stay if self.around else ""
+
+    def fitted_part(self, model: AdditiveModel) -> AdditiveModel:
+        """Return the model without its edits."""
+        others = {name: one for name, one in model.attachments.items() if name != NAME}
+        return replace(self.fitted, attachments=others) if others else self.fitted
+
+    def onto(self, model: AdditiveModel) -> AdditiveModel:
+        """Return a model that was learnt anew with these edits."""
+        return edited(model, self.edits)
+
+    def by_hand(self, model: AdditiveModel, feature: int) -> Bools:
+        """Return which codes (size,) of a feature's curve were edited."""
+        name, mask = model.bins[feature].feature.name, np.zeros(model.bins[feature].size, bool)
+        term = self.fitted.terms[feature]
+        for edit in self.edits:
+            if edit.on == (name,):
+                scores, codes = edited_curve(edit, model.bins[feature], term.scores, term.counts)
+                mask[codes] = True
+                term = replace(term, scores=scores)
+        return mask
+
+    def with_bins(self, bins: tuple[Bins, ...]) -> Self:
+        """Return the same for other bins of the same sizes."""
+        return replace(self, fitted=self.fitted.with_bins(bins))
+
+
+def edits_in(model: AdditiveModel) -> Edits:
+    """Return what is attached to a model of edits: none, where it has none."""
+    attached = model.attachments.get(NAME)
+    return attached if isinstance(attached, Edits) else Edits((), model)
 
 
 def fitted_part(model: AdditiveModel) -> AdditiveModel:
     """Return a model without its edits."""
-    return model.fitted or model
+    return edits_in(model).fitted_part(model)
 
 
 def edited(model: AdditiveModel, edits: Iterable[Edit], around: int | None = None) -> AdditiveModel:
@@ -32,10 +92,10 @@ def edited(model: AdditiveModel, edits: Iterable[Edit], around: int | None = Non
     Promises to rise or fall that the edits break are no longer made, and prediction intervals have to be calibrated
     anew.
     """
-    fitted, edits = fitted_part(model), tuple(edits)
+    own, fitted, edits = edits_in(model), fitted_part(model), tuple(edits)
     if around is None:
-        around = model.around
-        if edits[:around] != model.edits[:around]:
+        around = own.around
+        if edits[:around] != own.edits[:around]:
             raise EditError(
                 "All else was learnt anew around the first edits, so they stay: undo them in the model before."
             )
@@ -46,24 +106,24 @@ def edited(model: AdditiveModel, edits: Iterable[Edit], around: int | None = Non
     made = fitted
     for edit in edits:
         made = _after(made, edit)
-    return replace(keeping(made), edits=edits, fitted=fitted, intervals=None, around=around)
+    return attached(replace(keeping(made), intervals=None), Edits(edits, fitted, around))
+
+
+def attached(model: AdditiveModel, edits: Edits) -> AdditiveModel:
+    """Return a model with edits attached, which its scores show already."""
+    return replace(model, attachments={**model.attachments, NAME: edits})
 
 
 def before_edits(model: AdditiveModel) -> AdditiveModel:
     """Return a model without the edits that can be undone."""
-    return edited(model, model.edits[: model.around])
-
-
-def edited_again(fitted: AdditiveModel, model: AdditiveModel | ClassesModel) -> AdditiveModel:
-    """Return a newly fitted model with the edits and the intervals of the one before."""
-    if not isinstance(model, AdditiveModel) or not model.edits:
-        return fitted
-    return replace(edited(fitted, model.edits), intervals=model.intervals)
+    own = edits_in(model)
+    return edited(model, own.edits[: own.around])
 
 
 def replayed(model: AdditiveModel, edits: Sequence[Edit]) -> tuple[AdditiveModel, list[tuple[Edit, str]]]:
     """Return a model after those edits that fit it, such as of an older model; and the others, each with the reason."""
-    fitting = list(model.edits[: model.around])
+    own = edits_in(model)
+    fitting = list(own.edits[: own.around])
     others: list[tuple[Edit, str]] = []
     made = before_edits(model)
     stay = len(fitting) if list(edits[: len(fitting)]) == fitting else 0
@@ -74,18 +134,6 @@ def replayed(model: AdditiveModel, edits: Sequence[Edit]) -> tuple[AdditiveModel
         except EditError as error:
             others.append((edit, str(error)))
     return edited(model, fitting), others
-
-
-def by_hand(model: AdditiveModel, feature: int) -> Bools:
-    """Return which codes (size,) of a feature's curve were edited."""
-    name, mask = model.bins[feature].feature.name, np.zeros(model.bins[feature].size, bool)
-    term = fitted_part(model).terms[feature]
-    for edit in model.edits:
-        if edit.on == (name,):
-            scores, codes = edited_curve(edit, model.bins[feature], term.scores, term.counts)
-            mask[codes] = True
-            term = replace(term, scores=scores)
-    return mask
 
 
 def place_of_pair(model: AdditiveModel, on: tuple[str, ...]) -> tuple[int, bool]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gamcore.additions.editing.edits import FREEDOM, IN_ORDER, Edit, EditError
 from gamcore.data.binning import Bins
-from gamcore.model.edits import FREEDOM, IN_ORDER, Edit, EditError
 from gamcore.stats.splines import smoothed
 from gamcore.types import Floats, Ints
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,14 +13,31 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
 import gamcore
-from gamcore import GAMClassifier, GAMRegressor, ModelFileError, TableError
+from gamcore import GAMClassifier, GAMRegressor, ModelFileError, TableError, seam
+from gamcore.additions.editing import (
+    edit,
+    edit_price,
+    edits_of,
+    edits_that_stay,
+    refit_others,
+    replay,
+    room_to_move,
+    with_edits,
+)
+from gamcore.additions.editing.edited import edited
+from gamcore.additions.editing.edits import IN_ORDER, OF_CURVES, OPERATIONS, WITH_VALUE, Edit, EditError, Where, edit_of
+from gamcore.additions.editing.file import read_earlier, read_edits
+from gamcore.estimators.saved import from_saved
 from gamcore.explain.sentences import read_curve, read_surface
 from gamcore.io import gamx
-from gamcore.model.edited import by_hand, edited
-from gamcore.model.edits import IN_ORDER, OF_CURVES, OPERATIONS, WITH_VALUE, Edit, EditError, Where, edit_of
+from gamcore.io.checks import ModelFileWarning
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import SCALES
 from gamcore.stats.splines import smoothed
+from tests.support.mutants import put_together, take_apart
+
+EARLIER = Path(__file__).parent / "earlier"
+"""A file from before additions, of fitted curves and a list of edits, and what it predicted."""
 
 
 def rows(n=1500, seed=0):
@@ -93,7 +111,7 @@ def test_operations_are_those_of_a_loop(model, operation):
                 low, high = np.sort(rng.choice(bins.display, 2, replace=False))
                 where = Where(low, high, (), bool(missing), bool(unseen), date=bins.feature.kind == "date")
             value = float(rng.normal()) if operation in WITH_VALUE else None
-            made = model.edit(name, operation, where, value)
+            made = edit(model, name, operation, where, value)
             expected = by_loop(operation, value, bins, term, where.codes(bins).tolist())
             np.testing.assert_allclose(term_of(made, name).scores, expected, atol=1e-9)
 
@@ -133,7 +151,7 @@ def random_edits(rng, model, n):
         value = float(rng.normal()) if operation in WITH_VALUE else None
         try:
             edit = Edit(on, operation, tuple(where), value, "because")
-            model.with_edits([edit])
+            with_edits(model, [edit])
         except EditError:
             continue
         edits.append(edit)
@@ -144,20 +162,20 @@ def random_edits(rng, model, n):
 def test_edits_are_undone_to_the_bit_and_files_hold_them(model, seed, tmp_path):
     X, _ = rows(300, 1)
     edits = random_edits(np.random.default_rng(seed), model, 8)
-    made = model.with_edits(edits)
+    made = with_edits(model, edits)
     one_by_one = model
-    for edit in edits:
-        one_by_one = one_by_one.edit(edit.on if len(edit.on) == 2 else edit.on[0], edit.operation, edit.where,
-                                     edit.value, edit.reason)  # fmt: skip
+    for each in edits:
+        on = each.on if len(each.on) == 2 else each.on[0]
+        one_by_one = edit(one_by_one, on, each.operation, each.where, each.value, each.reason)
     np.testing.assert_array_equal(one_by_one.predict(X), made.predict(X))
     for k in range(8):
-        np.testing.assert_array_equal(made.with_edits(edits[:k]).predict(X), model.with_edits(edits[:k]).predict(X))
-    assert made.with_edits([]).model_ is model.model_
+        np.testing.assert_array_equal(with_edits(made, edits[:k]).predict(X), with_edits(model, edits[:k]).predict(X))
+    assert with_edits(made, []).model_ is model.model_
     made.save(tmp_path / "made.gamx")
     read = gamcore.load_model(tmp_path / "made.gamx")
     np.testing.assert_array_equal(read.predict(X), made.predict(X))
-    assert read.edits_ == tuple(edits)
-    np.testing.assert_array_equal(read.with_edits([]).predict(X), model.predict(X))
+    assert edits_of(read) == tuple(edits)
+    np.testing.assert_array_equal(with_edits(read, []).predict(X), model.predict(X))
     again = gamx.to_bytes(read.to_saved())
     assert gamx.to_bytes(gamx.from_bytes(again)) == again
     assert [edit_of(json.loads(json.dumps(edit.to_dict()))) for edit in edits] == edits
@@ -165,7 +183,7 @@ def test_edits_are_undone_to_the_bit_and_files_hold_them(model, seed, tmp_path):
 
 def test_all_that_is_said_of_a_model_follows_its_edits(model):
     X, _ = rows(300, 1)
-    made = model.edit("age", "set", {"at_least": 60}, 2.0).edit(("use", "area"), "set", ({}, {"is": ["p"]}), 0.7)
+    made = edit(edit(model, "age", "set", {"at_least": 60}, 2.0), ("use", "area"), "set", ({}, {"is": ["p"]}), 0.7)
     parts = made.explain_rows(X)
     old = (X["age"] >= bins_of(model, "age").cuts[bins_of(model, "age").display[:-1].searchsorted(60) - 1]).to_numpy()
     np.testing.assert_allclose(parts.contributions[(X["age"] > 62).to_numpy(), 0], 2.0)
@@ -184,102 +202,102 @@ def test_all_that_is_said_of_a_model_follows_its_edits(model):
     assert surface.n_by_hand == surface.scores.shape[0]
     assert not model.explain_pair("use", "area").n_by_hand
     assert read_curve(curve) == "Effect of age, partly set by hand"
-    assert read_curve(made.edit("age", "smooth").explain_shape("age")) == "Effect of age, set by hand"
+    assert read_curve(edit(made, "age", "smooth").explain_shape("age")) == "Effect of age, set by hand"
     assert read_surface(surface) == "use and area together, partly set by hand"
 
 
 def test_the_mean_prediction_is_kept_by_a_mean_of_0(model):
     X, _ = rows()
-    made = model.edit("age", "set", {"at_least": 60}, 2.0)
+    made = edit(model, "age", "set", {"at_least": 60}, 2.0)
     shift = made.predict(X).mean() - model.predict(X).mean()
     assert shift > 0.1
-    kept = made.edit("age", "centre")
+    kept = edit(made, "age", "centre")
     np.testing.assert_allclose(kept.predict(X).mean(), model.predict(X).mean(), atol=1e-9)
-    assert not by_hand(kept.model_, 0).all()
+    assert not kept.model_.by_hand(0).all()
 
 
 def test_bands_come_to_an_edited_model_and_stay_those_of_the_fit():
     X, y = rows(800)
     plain = GAMRegressor(random_state=0, outer_bags=3).fit(X, y)
-    first = plain.edit("age", "rising").add_bands(X, y, n_refits=10)
-    other = GAMRegressor(random_state=0, outer_bags=3, bands=10).fit(X, y).edit("age", "rising")
+    first = edit(plain, "age", "rising").add_bands(X, y, n_refits=10)
+    other = edit(GAMRegressor(random_state=0, outer_bags=3, bands=10).fit(X, y), "age", "rising")
     for name in ("age", "depth"):
         np.testing.assert_array_equal(first.explain_shape(name).upper, other.explain_shape(name).upper)
-    assert first.edits_ == other.edits_
+    assert edits_of(first) == edits_of(other)
 
 
 def test_a_promise_that_an_edit_breaks_is_no_longer_made():
     X, y = rows(800)
     plain = GAMRegressor(random_state=0, outer_bags=2, monotone={"depth": 1}).fit(X, y)
     assert plain.model_.signs == (0, 0, 0, 1, 0)
-    assert plain.edit("depth", "set", {"at_least": 3}, -2.0).model_.signs == ()
-    assert plain.edit("depth", "add", None, 1.0).model_.signs == (0, 0, 0, 1, 0)
-    assert plain.edit("depth", "set", {"at_least": 3}, -2.0).with_edits([]).model_.signs == (0, 0, 0, 1, 0)
+    assert edit(plain, "depth", "set", {"at_least": 3}, -2.0).model_.signs == ()
+    assert edit(plain, "depth", "add", None, 1.0).model_.signs == (0, 0, 0, 1, 0)
+    assert with_edits(edit(plain, "depth", "set", {"at_least": 3}, -2.0), []).model_.signs == (0, 0, 0, 1, 0)
 
 
 def test_the_price_is_that_of_predictions(model):
     X, y = rows(500, 2)
-    made = model.edit("age", "at_most", None, 0.2)
-    price = made.edit_price(X, y, line=0.4)
+    made = edit(model, "age", "at_most", None, 0.2)
+    price = edit_price(made, X, y, line=0.4)
     before, after = model.predict(X), made.predict(X)
     assert price.loss_before == pytest.approx(np.mean((y - before) ** 2))
     assert price.loss_after == pytest.approx(np.mean((y - after) ** 2))
     assert price.crossed == pytest.approx(np.mean((before >= 0.4) != (after >= 0.4)))
     assert price.moved == pytest.approx(np.mean(np.abs(after - before)))
-    assert made.edit_price(X, y, before=made).moved == 0.0
+    assert edit_price(made, X, y, before=made).moved == 0.0
     chances = GAMClassifier(random_state=0, outer_bags=2).fit(X, y > 0)
-    hand = chances.edit("age", "remove")
+    hand = edit(chances, "age", "remove")
     sides = [of.predict_proba(X)[:, 1] >= 0.5 for of in (chances, hand)]
-    assert hand.edit_price(X, y > 0).crossed == pytest.approx(np.mean(sides[0] != sides[1]))
+    assert edit_price(hand, X, y > 0).crossed == pytest.approx(np.mean(sides[0] != sides[1]))
 
 
 def test_others_adapt_around_an_edit():
     X, y = rows(3000)
     X["age again"] = X["age"] + np.random.default_rng(0).normal(size=3000)
     plain = GAMRegressor(random_state=0, outer_bags=3, interactions=[("use", "area")]).fit(X, y)
-    made = plain.edit("age", "remove").edit(("use", "area"), "add", None, 0.1)
-    around = made.refit_others(X, y)
-    losses = [of.edit_price(X, y).loss_after for of in (plain, made, around)]
+    made = edit(edit(plain, "age", "remove"), ("use", "area"), "add", None, 0.1)
+    around = refit_others(made, X, y)
+    losses = [edit_price(of, X, y).loss_after for of in (plain, made, around)]
     assert losses[2] < losses[1]
     assert losses[2] == pytest.approx(losses[0], rel=0.02)
     assert not around.model_.terms[0].scores.any()
-    assert around.edits_ == made.edits_
+    assert edits_of(around) == edits_of(made)
     np.testing.assert_array_equal(around.model_.pairs[0].scores, made.model_.pairs[0].scores)
-    quick = made.refit_others(X, y, quick=True)
+    quick = refit_others(made, X, y, quick=True)
     np.testing.assert_array_equal(np.ptp(quick.model_.terms[1].refits, axis=0), 0.0)
     np.testing.assert_array_equal(quick.model_.pairs[0].scores, made.model_.pairs[0].scores)
-    assert quick.edit_price(X, y).loss_after == pytest.approx(losses[2], rel=0.05)
-    everything = plain.with_edits([Edit((bins.feature.name,), "remove", (Where(),)) for bins in plain.model_.bins])
+    assert edit_price(quick, X, y).loss_after == pytest.approx(losses[2], rel=0.05)
+    everything = with_edits(plain, [Edit((bins.feature.name,), "remove", (Where(),)) for bins in plain.model_.bins])
     with pytest.raises(TableError, match="none is left"):
-        everything.refit_others(X, y)
+        refit_others(everything, X, y)
 
 
 def test_what_was_learnt_around_edits_keeps_them(tmp_path):
     X, y = rows(1500)
     X["age again"] = X["age"] + np.random.default_rng(0).normal(size=1500)
     plain = GAMRegressor(random_state=0, outer_bags=2, keep_tables=True).fit(X, y)
-    made = plain.edit("age", "remove")
-    around = made.refit_others(X, y)
-    more = around.edit("use", "rising")
+    made = edit(plain, "age", "remove")
+    around = refit_others(made, X, y)
+    more = edit(around, "use", "rising")
     with pytest.raises(EditError, match="in the model before"):
-        around.with_edits([])
-    np.testing.assert_array_equal(more.with_edits(around.edits_).predict(X), around.predict(X))
-    assert around.edit_price(X, y).moved == 0.0
-    assert more.edit_price(X, y).loss_before == around.edit_price(X, y).loss_after
-    one, other = (of.room_to_move(X, y)["use"] for of in (around, plain))
+        with_edits(around, [])
+    np.testing.assert_array_equal(with_edits(more, edits_of(around)).predict(X), around.predict(X))
+    assert edit_price(around, X, y).moved == 0.0
+    assert edit_price(more, X, y).loss_before == edit_price(around, X, y).loss_after
+    one, other = (room_to_move(of, X, y)["use"] for of in (around, plain))
     errors = [np.mean((y - of.predict(X)) ** 2) for of in (around, plain)]
     np.testing.assert_allclose(one, np.sqrt(errors[0] / errors[1]) * other)
-    np.testing.assert_allclose(around.room_to_move(X, y, loss=errors[0])["use"], one)
-    assert around.edit_price(X, y, before=plain).loss_before == plain.edit_price(X, y).loss_after
+    np.testing.assert_allclose(room_to_move(around, X, y, loss=errors[0])["use"], one)
+    assert edit_price(around, X, y, before=plain).loss_before == edit_price(plain, X, y).loss_after
     with pytest.raises(TableError, match="no bands"):
         around.add_bands(X, y, n_refits=10)
-    with pytest.raises(TableError, match="keeps no counts"):
+    with pytest.raises(TableError, match="learnt around edits"):
         around.update(X, y)
     more.save(tmp_path / "more.gamx")
     read = gamcore.load_model(tmp_path / "more.gamx")
     np.testing.assert_array_equal(read.predict(X), more.predict(X))
-    assert read.model_.around == 1
-    again, others = around.replay(more.edits_)
+    assert len(edits_that_stay(read)) == 1
+    again, others = replay(around, edits_of(more))
     assert not others
     np.testing.assert_array_equal(again.predict(X), more.predict(X))
 
@@ -290,10 +308,10 @@ def test_files_hold_what_was_learnt_around_edits(quick, promise, tmp_path):
     X, y = rows(900)
     pairs = [("use", "area"), ("age", "depth")]
     plain = GAMRegressor(random_state=0, outer_bags=3, interactions=pairs, monotone=promise).fit(X, y)
-    for edited_model in (plain.edit("use", "equal"), plain.edit(("depth", "age"), "add", None, 0.1)):
-        made = edited_model.refit_others(X, y, quick=quick)
+    for edited_model in (edit(plain, "use", "equal"), edit(plain, ("depth", "age"), "add", None, 0.1)):
+        made = refit_others(edited_model, X, y, quick=quick)
         for one, other in zip(made.model_.pairs, edited_model.model_.pairs, strict=True):
-            was_held = one.features == (1, 2) if edited_model.edits_[0].on == ("use",) else one.features == (0, 3)
+            was_held = one.features == (1, 2) if edits_of(edited_model)[0].on == ("use",) else one.features == (0, 3)
             assert np.array_equal(one.scores, other.scores) == was_held
         made.save(tmp_path / "made.gamx")
         np.testing.assert_array_equal(gamcore.load_model(tmp_path / "made.gamx").predict(X), made.predict(X))
@@ -303,16 +321,16 @@ def test_a_price_is_that_of_models_with_other_bins_and_columns():
     X, y = rows(900)
     first = GAMRegressor(random_state=0, outer_bags=2).fit(X, y)
     other = GAMRegressor(random_state=0, outer_bags=2, max_bins=16).fit(X, y)
-    made = other.edit("age", "rising")
-    price = made.edit_price(X, y, before=first)
+    made = edit(other, "age", "rising")
+    price = edit_price(made, X, y, before=first)
     assert price.loss_before == pytest.approx(np.mean((y - first.predict(X)) ** 2))
     assert price.loss_after == pytest.approx(np.mean((y - made.predict(X)) ** 2))
 
 
 def test_a_pair_is_known_by_its_names_in_either_order(model):
     X, _ = rows(300, 1)
-    one = model.edit(("use", "area"), "set", ({"at_least": 0}, {"is": ["p"]}), 1.0)
-    other = model.edit(("area", "use"), "set", ({"is": ["p"]}, {"at_least": 0}), 1.0)
+    one = edit(model, ("use", "area"), "set", ({"at_least": 0}, {"is": ["p"]}), 1.0)
+    other = edit(model, ("area", "use"), "set", ({"is": ["p"]}, {"at_least": 0}), 1.0)
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
@@ -321,7 +339,7 @@ def test_levels_that_share_a_bin_are_edited_and_named_together():
     area = np.where(rng.random(900) < 0.95, rng.choice(list("pq"), 900), rng.choice(list("tuvw"), 900))
     X = pd.DataFrame({"area": area, "use": rng.normal(size=900)})
     merged = GAMRegressor(random_state=0, outer_bags=2, bins={"area": [["p", "q"]]}).fit(X, X["use"])
-    assert merged.edit("area", "add", {"is": ["q"]}, 1.0).edits_[0].where[0].levels == ("p", "q")
+    assert edits_of(edit(merged, "area", "add", {"is": ["q"]}, 1.0))[0].where[0].levels == ("p", "q")
     one = Where(levels=tuple("abcdefgh"))
     assert one.words(feature="area") == "a, b, c, d, e, f and 2 more levels"
 
@@ -329,14 +347,14 @@ def test_levels_that_share_a_bin_are_edited_and_named_together():
 def test_a_mean_of_0_moves_bins_without_rows_along():
     X = pd.DataFrame({"a": np.repeat([1.0, 2.0, 8.0, 9.0], 100)})
     plain = GAMRegressor(random_state=0, outer_bags=2, bins={"a": [1.5, 3, 5, 8.5]}, monotone={"a": 1}).fit(X, X["a"])
-    made = plain.edit("a", "add", None, 2.0).edit("a", "centre")
+    made = edit(edit(plain, "a", "add", None, 2.0), "a", "centre")
     np.testing.assert_allclose(made.model_.terms[0].scores[1:-1], plain.model_.terms[0].scores[1:-1], atol=1e-12)
     assert made.model_.signs == (1,)
 
 
 def test_what_is_set_by_hand_makes_no_band_and_no_segment(model):
     X, y = rows()
-    made = model.edit("age", "add", {"at_least": 30}, 0.0)
+    made = edit(model, "age", "add", {"at_least": 30}, 0.0)
     first, second = (of.explain_shape("age") for of in (made, model))
     early = ~first.by_hand
     np.testing.assert_allclose(first.upper[early], second.upper[early])
@@ -348,9 +366,9 @@ def test_what_is_set_by_hand_makes_no_band_and_no_segment(model):
 def test_an_update_keeps_the_edits():
     X, y = rows(1200)
     kept = GAMRegressor(random_state=0, outer_bags=2, keep_tables=True, max_rounds=30).fit(X[:1000], y[:1000])
-    made = kept.edit("age", "rising", reason="it does")
+    made = edit(kept, "age", "rising", reason="it does")
     made.update(X[1000:], y[1000:])
-    assert made.edits_[0].reason == "it does"
+    assert edits_of(made)[0].reason == "it does"
     assert (np.diff(made.model_.terms[0].scores[1:-1]) >= 0).all()
     with pytest.raises(TableError, match="edits by hand"):
         made.refit_by_counts("age", np.zeros(made.model_.terms[0].scores.size))
@@ -359,17 +377,17 @@ def test_an_update_keeps_the_edits():
 def test_edits_of_an_older_model_are_replayed_where_they_fit(model):
     X, y = rows(700, 5)
     newer = GAMRegressor(random_state=1, outer_bags=2).fit(X[X["area"] != "q"].drop(columns="use"), y[X["area"] != "q"])
-    older = model.edit("age", "rising").edit("area", "add", {"is": ["q"]}, 1.0).edit("use", "remove")
-    made, others = newer.replay(older.edits_)
-    assert [edit.on for edit in made.edits_] == [("age",)]
-    assert [(edit.on, why) for edit, why in others] == [
+    older = edit(edit(edit(model, "age", "rising"), "area", "add", {"is": ["q"]}, 1.0), "use", "remove")
+    made, others = replay(newer, edits_of(older))
+    assert [one.on for one in edits_of(made)] == [("age",)]
+    assert [(one.on, why) for one, why in others] == [
         (("area",), "area has no level 'q': leave it out."),
         (("use",), "The model has no feature use: leave the edit out."),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("edit", "message"),
+    ("asked", "message"),
     [
         (("age", "set"), "needs a value"),
         (("age", "set", None, np.nan), "give one from"),
@@ -387,24 +405,24 @@ def test_edits_of_an_older_model_are_replayed_where_they_fit(model):
         (("age", "equal", None, None, "x" * 501), "shorten it"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_words(model, edit, message):
+def test_what_does_not_fit_is_refused_in_words(model, asked, message):
     with pytest.raises(EditError, match=message):
-        model.edit(*edit)
+        edit(model, *asked)
 
 
 def test_several_classes_are_refused():
     X, _ = rows(400)
     several = GAMClassifier(random_state=0, max_rounds=5, outer_bags=2).fit(X, np.arange(400) % 3)
     with pytest.raises(TableError, match="classes"):
-        several.edit("age", "remove")
+        edit(several, "age", "remove")
 
 
 def test_dates_are_given_as_text(model):
-    made = model.edit("day", "equal", {"at_least": "2024-05-01", "below": "2024-07-01"})
-    assert made.edits_[0].to_dict()["where"] == [{"at_least": "2024-05-01 00:00:00", "below": "2024-07-01 00:00:00"}]
+    made = edit(model, "day", "equal", {"at_least": "2024-05-01", "below": "2024-07-01"})
+    assert edits_of(made)[0].to_dict()["where"] == [{"at_least": "2024-05-01 00:00:00", "below": "2024-07-01 00:00:00"}]
     with pytest.raises(EditError, match="a date such as"):
-        model.edit("day", "equal", {"at_least": 20_000})
-    assert made.edits_[0].words() == "day from 2024-05-01 below 2024-07-01: made equal"
+        edit(model, "day", "equal", {"at_least": 20_000})
+    assert edits_of(made)[0].words() == "day from 2024-05-01 below 2024-07-01: made equal"
 
 
 @pytest.mark.parametrize(
@@ -425,20 +443,60 @@ def test_dates_are_given_as_text(model):
     ],
 )
 def test_files_with_other_edits_are_refused(model, plain):
-    from gamcore.io.manifest_edits import with_edits
+    for read in (read_earlier, lambda of, entry: read_edits(of, entry, {"refits": of.terms[0].refits})):
+        with pytest.raises(ModelFileError, match="damaged"):
+            read(model.model_, {"edits": [plain]})
+        with pytest.raises(ModelFileError, match="not a list"):
+            read(model.model_, {"edits": plain})
 
-    with pytest.raises(ModelFileError, match="damaged"):
-        with_edits(model.model_, {"edits": [plain]})
-    with pytest.raises(ModelFileError, match="not a list"):
-        with_edits(model.model_, {"edits": plain})
+
+def test_a_file_from_before_additions_opens_with_its_edits():
+    probe = pd.read_csv(EARLIER / "edited.csv")
+    X = probe[["age", "use", "area"]]
+    read = gamcore.load_model(EARLIER / "edited.gamx")
+    np.testing.assert_array_equal(read.predict(X), probe["edited"])
+    np.testing.assert_array_equal(with_edits(read, []).predict(X), probe["fitted"])
+    assert [one.words() for one in edits_of(read)] == [
+        "age from 40: only rising", "use from 0 × area p: set to 0.7", "use from 1: set to -0.5",
+    ]  # fmt: skip
+    assert edits_of(read)[0].reason == "it does"
+    again = from_saved(gamx.from_bytes(gamx.to_bytes(read.to_saved())))
+    np.testing.assert_array_equal(again.predict(X), probe["edited"])
+    np.testing.assert_array_equal(with_edits(again, []).predict(X), probe["fitted"])
+    assert edits_of(again) == edits_of(read)
+    assert with_edits(again, []).model_.signs == with_edits(read, []).model_.signs != ()
 
 
-def test_a_reader_without_edits_has_to_refuse_the_file(model):
-    from gamcore.io.manifest import manifest_of
+def test_a_reader_without_the_addition_predicts_the_same_and_says_what_it_left_out(model, monkeypatch):
+    X, _ = rows(300, 1)
+    made = edit(edit(model, "age", "rising"), ("use", "area"), "add", None, 0.1)
+    data = gamx.to_bytes(made.to_saved())
+    monkeypatch.setattr(seam, "additions", lambda: ())
+    with pytest.warns(ModelFileWarning, match="'editing'.* predicts the same") as warned:
+        read = from_saved(gamx.from_bytes(data))
+    assert len(warned) == 1
+    np.testing.assert_array_equal(read.predict(X), made.predict(X))
+    assert not read.model_.attachments
+    with pytest.raises(ModelFileError, match=r"'edits'.* this installation of gamcore lacks what reads it"):
+        gamx.load(EARLIER / "edited.gamx")
 
-    saved = model.edit("age", "rising").to_saved()
-    assert "edits" in manifest_of(saved, saved.model)["required"]
-    assert "edits" not in manifest_of(model.to_saved(), model.model_).get("required", [])
+
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("entry", 3, "not complete"),
+        ("arrays", ["refits"] * 9, "not complete"),
+        ("arrays", ["other"], "lacks an array"),
+        ("entry", {"edits": [], "around": 1}, "that stay"),
+        ("entry", {"edits": [{"on": ["area"], "operation": "remove", "where": [{}]}]}, "do not match its edits"),
+        ("entry", {"edits": [{"on": ["age"], "operation": "remove", "where": [{}]}], "signs": [1] * 5}, "monotone"),
+    ],
+)
+def test_parts_of_additions_are_checked(model, part, value, message):
+    manifest, arrays = take_apart(gamx.to_bytes(edit(model, "age", "rising").to_saved()))
+    manifest["additions"]["editing"][part] = value
+    with pytest.raises(ModelFileError, match=message):
+        gamx.from_bytes(put_together(manifest, arrays))
 
 
 @pytest.mark.parametrize("name", ["squared", "logistic", "poisson", "gamma"])
@@ -459,6 +517,7 @@ def test_too_many_edits_are_refused(model):
 
 
 def test_columns_keep_their_codes_for_missing_after_edits(model):
-    made = model.edit("age", "rising").model_
+    made = edit(model, "age", "rising").model_
     other = made.with_bins(tuple(replace(bins) for bins in made.bins))
     assert other.fitted.bins is other.bins
+    assert other.fitted is not other

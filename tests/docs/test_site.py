@@ -12,6 +12,7 @@ import sys
 import pytest
 
 import gamcore
+from gamcore.seam import public_names
 from tests.support.pages_of_docs import DOCS, name
 from tests.support.places import ROOT
 
@@ -47,6 +48,8 @@ def test_every_public_name_has_its_place(site):
     api = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
     for public in gamcore.__all__:
         assert f'id="gamcore.{public}"' in api, public
+    for public, addition in public_names().items():
+        assert f'id="gamcore.additions.{addition}.{public}"' in api, public
 
 
 def test_every_method_of_an_estimator_has_its_place(site):

@@ -1,0 +1,52 @@
+"""Any folder of an addition, or all, can be deleted: everything else imports, fits, saves, loads, draws, explains."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from gamcore import seam
+from tests.support.places import ROOT
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = """
+import pkgutil, sys
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+
+import gamcore
+
+assert gamcore.__path__[0].startswith(sys.argv[1])
+for module in pkgutil.walk_packages(gamcore.__path__, "gamcore."):
+    if not module.name.endswith("__main__"):
+        import_module(module.name)
+gone = set(sys.argv[2].split(","))
+assert not gone & set(gamcore.seam.additions()) and not gone & set(gamcore.seam.public_names().values())
+rng = np.random.default_rng(0)
+X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.choice(list("pq"), 300)})
+model = gamcore.GAMRegressor(outer_bags=2, max_rounds=20, interactions=1, bands=10, random_state=0).fit(X, X["a"])
+model.save(sys.argv[1] + "/model.gamx")
+read = gamcore.load_model(sys.argv[1] + "/model.gamx")
+np.testing.assert_array_equal(read.predict(X), model.predict(X))
+assert read.explain_shape("a").plot() is not None and read.explain_pair("a", "b") is not None
+assert "</svg>" in read.explain_shape("a")._repr_html_() and read.importance() is not None
+assert np.allclose(read.explain_rows(X).scores, read.predict(X))
+"""
+
+
+@pytest.mark.parametrize("gone", [*seam.additions(), "all"])
+def test_a_folder_can_be_deleted(gone, tmp_path):
+    shutil.copytree(ROOT / "gamcore", tmp_path / "gamcore", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(tmp_path / "gamcore" / "additions" / ("" if gone == "all" else gone))
+    names = ",".join(seam.additions()) if gone == "all" else gone
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path), names]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr

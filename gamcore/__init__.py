@@ -48,7 +48,6 @@ __all__ = [
     "scorecard",
     "suggest_segments",
     "warmup",
-    "why_moved",
 ]
 
 _HOME = {
@@ -70,7 +69,6 @@ _HOME = {
     "scorecard": "estimators.scorecard",
     "suggest_segments": "estimators.gam",
     "warmup": "kernels.warmup",
-    "why_moved": "additions.why.reading",
 }
 
 

@@ -1,8 +1,9 @@
 """Where the core looks for what stands beside it, without importing it: the only place that does so by name.
 
 An addition is a folder in `gamcore/additions`. It gives the core instances of classes that the core defines, as
-constants of its `addition.py`; which class it is says what they are for. Its public names are the `__all__` of its
-`__init__.py`, which is read and not run, so that listing names loads nothing.
+constants of its `addition.py`; which class it is says what they are for. One without that file gives the core nothing:
+it only takes fitted models. Its public names are the `__all__` of its `__init__.py`, which is read and not run, so that
+listing names loads nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def declared(kind: type[Declared]) -> dict[str, Declared]:
 
 def declared_by(addition: str, kind: type[Declared]) -> Declared | None:
     """Return what one addition declares of a kind; None where it declares nothing, or is not there."""
-    if addition not in additions():
+    if addition not in additions() or not (FOLDER / addition / "addition.py").is_file():
         return None
     variables = vars(_declaration(addition)).items()
     return next((value for name, value in variables if isinstance(value, kind) and name.isupper()), None)

@@ -36,8 +36,8 @@ def to_onnx(model: Any, exposure: str = "", init_score: str = "", unit: str = ""
     exposure, init_score : inputs, doubles, of a model that was trained with them; with an exposure there is also
     "expected", the rate times the exposure. unit : that of the target, for names.
 
-    It uses operator sets 17 and `ai.onnx.ml` 3, which `onnxruntime` has had since 1.12. Numbers that the model refuses
-    (infinite ones, dates beyond the years 1 to 9999) are not refused: they get the bin at that end.
+    It uses operator sets 17 and `ai.onnx.ml` 3, those of ONNX 1.12. Numbers that the model refuses (infinite
+    ones, dates beyond the years 1 to 9999) are not refused: they get the bin at that end.
 
     Raises ScoringError for trees of several tasks, a level without a name, and a model without a term; ImportError
     without `pip install "shapewise[onnx]"`.

@@ -75,8 +75,11 @@ def _add(key: str, rows: Table, columns: Mapping[str, str], save: Callable[[Form
     """Offer a column of the table as a metric, with its rate or its mean as it is today. columns : with their names."""
 
     def add() -> None:
+        chosen = st.session_state[f"add-{key}"]
+        if chosen not in columns:  # a browser may send again what was added before
+            return
         try:
-            row = plans.metric_of(rows, st.session_state[f"add-{key}"])
+            row = plans.metric_of(rows, chosen)
         except (ExperimentError, TableError) as error:
             st.toast(md(error), icon=":material/error:")
             return

@@ -18,6 +18,8 @@ from tests.support.hostile import EVIL
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
+pytestmark = pytest.mark.slow  # where both are: they come with `dev`, not with `test`
+
 SETTINGS = {"outer_bags": 2, "max_rounds": 30, "date_parts": True, "random_state": 0,
             "bins": {"whole": [5, 10, 20.5], "level": [["d", "rare 3"]]},
             "interactions": [(NAME, "level"), ("whole", "when"), (NAME, "tail"), ("flag", "level")]}  # fmt: skip
@@ -58,7 +60,6 @@ def trained(loss):
     return GAMClassifier(**SETTINGS).fit(X, rng.random(len(X)) < 1 / (1 + np.exp(1.5 - score)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared", "quantile", "poisson", "gamma", "tweedie", "logistic"])
 def test_every_link_predicts_as_the_model(loss):
     model = trained(loss)
@@ -83,7 +84,6 @@ def test_a_cut_is_a_double():
     assert (run(to_onnx(model), rows)["prediction"] == model.predict(rows)).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("labels", [["it's", "b", "c\n--"], [3, 1, 2]])
 def test_each_of_several_classes_has_its_score_and_chance(labels):
     X, rng = table(3000, 0), np.random.default_rng(1)
@@ -98,7 +98,6 @@ def test_each_of_several_classes_has_its_score_and_chance(labels):
     assert (made["prediction"] == model.predict(rows)).all()
 
 
-@pytest.mark.slow
 def test_days_of_all_years_have_their_month_and_weekday():
     days = pd.Series(np.arange("0001-01-01", "9999-12-31", 97, np.datetime64(0, "D").dtype).astype("datetime64[us]"))
     X = pd.DataFrame({"when": pd.concat([days, days + pd.Timedelta(1, "D") - pd.Timedelta(1, "us")])})
@@ -112,7 +111,6 @@ def test_days_of_all_years_have_their_month_and_weekday():
     assert model.predict(X).std() > 10  # there is something to get wrong
 
 
-@pytest.mark.slow
 def test_an_exposure_multiplies_and_a_given_score_is_added():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.normal(size=2000), "years": rng.uniform(0.1, 3, 2000)})
@@ -130,7 +128,6 @@ def test_an_exposure_multiplies_and_a_given_score_is_added():
         to_onnx(other, exposure="years")
 
 
-@pytest.mark.slow
 def test_points_of_a_scorecard():
     X = table(3000, 0)[[NAME, "whole", "level"]]
     rng = np.random.default_rng(0)
@@ -161,7 +158,6 @@ def test_a_table_s_own_prediction_is_not_taken_for_the_model_s():
     np.testing.assert_allclose(made["prediction_"], model.predict(X), rtol=0, atol=1e-9)
 
 
-@pytest.mark.slow
 def test_what_cannot_be_written_is_said():
     X = pd.DataFrame({"level": ["", "a"] * 100, "task": ["t", "u"] * 100, "x": np.arange(200.0)})
     y = np.arange(200.0) % 2
@@ -175,7 +171,6 @@ def test_what_cannot_be_written_is_said():
         to_onnx(GAMRegressor(max_rounds=9, random_state=0).fit(X[["x"]].rename(columns={"x": ""}), y))
 
 
-@pytest.mark.slow
 def test_many_random_models_predict_the_same():
     """Few rows, odd columns: constants, all missing, two values, one level, huge and tiny numbers."""
     rng = np.random.default_rng(3)

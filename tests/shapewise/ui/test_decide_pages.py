@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from gamcore.data.table import as_table
@@ -366,7 +367,7 @@ def test_a_test_is_planned_without_a_board(space):
     rng = np.random.default_rng(0)
     visit = rng.integers(0, 5, 4000) == 0
     frame = pd.DataFrame({"recency": rng.integers(1, 13, 4000), "visit": visit.astype(int),
-                          "spend": visit * rng.gamma(2, 30, 4000)})  # fmt: skip
+                          "spend": visit * rng.gamma(2, 30, 4000), "age": rng.integers(18, 80, 4000)})  # fmt: skip
     table = space.tables.add(frame, "customers")
     app = choose(open_page("experiment", table=table.id), "Begin with", "plan")
     assert not app.exception
@@ -388,6 +389,17 @@ def test_a_test_is_planned_without_a_board(space):
     assert row["deviation"] == pytest.approx(frame["recency"].std())
     again = choose(open_page("experiment", table=table.id), "Begin with", "plan")
     assert needed(again).equals(needed(app))
+    sent_again(app, keyed(app.selectbox, f"add-plan-{table.id}"), "recency")
+    assert needed(app)["metric"].tolist() == ["visit", "spend", "recency"]
+
+
+def sent_again(app, box, value):
+    """Run a page as a browser does that still holds what was chosen before."""
+    states = app._tree.get_widget_states()
+    kept = [state for state in states.widgets if state.id != box.id]
+    del states.widgets[:]
+    states.widgets.extend([*kept, WidgetState(id=box.id, string_value=value)])
+    app._run(states)
 
 
 @pytest.mark.parametrize(

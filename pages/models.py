@@ -21,6 +21,7 @@ from shapewise.training import runs
 from shapewise.training.naming import labels
 from shapewise.training.spec import Spec
 from shapewise.ui.data import retrained as renewed
+from shapewise.ui.edit import retrain_button
 from shapewise.ui.explain import card_monitor, elsewhere, score, scorecard
 from shapewise.ui.session import current, sidebar, state
 from shapewise.ui.session.words import count, date, duration, md, metric
@@ -162,15 +163,19 @@ with st.container(horizontal=True):
     tables = set(model.spec.get("tables", {}).values()) or {model.table}
     there = tables <= {t.id for t in state.workspace().tables.listed()}
     why = "Train again with the same settings." if there else "Its table has been deleted."
-    if model.edits:
-        why += " Edits by hand are not carried over: bring them in on Shapes."
-    if st.button("Retrain", icon=":material/refresh:", disabled=not there, help=why):
-        run = sidebar.follow(runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs()))
+    if asked := retrain_button.button(
+        model, "Retrain", f"retrain-{model.id}", ":material/refresh:", help=why, disabled=not there
+    ):
+        edited = model.id if asked == "with edits" else ""
+        run = sidebar.follow(runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs(), edits=edited))
         st.switch_page("pages/train.py", query_params={"table": model.table, "run": run})
     renewed.retrain(model)
     if state.mine("models", model.id, "delete") and st.button("Delete", icon=":material/delete:"):
         confirm_delete(model)
 sharing.of_whom("models", model.id)
+if model.edits_left:
+    left = md("; ".join(model.edits_left))
+    st.caption(f":material/help: Edits of the earlier model that do not fit this one: {left}.")
 if model.spec.get("conditions"):
     st.caption("Only rows where " + md(state.row_filter(model)) + ".")
 if not model.of_tasks:

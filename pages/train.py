@@ -25,6 +25,7 @@ from shapewise.training.task_dataset import read_rows
 from shapewise.training.train import train
 from shapewise.ui.session import current, sidebar, state
 from shapewise.ui.session.words import count, duration, md, size
+from shapewise.ui.train import begun as beginning
 from shapewise.ui.train import bin_fields, direction_fields, fewer, live, settings, shape_fields, tuning, where
 from shapewise.ui.train import features as inputs
 from shapewise.ui.train import progress as running
@@ -37,12 +38,13 @@ AT_ONCE_SECONDS = 0.5
 begin("Train")
 table = cards.table_in_view()
 loaded = state.table(table.id)
+begun = beginning.form(table, current.in_view().model)
 form, look = st.columns([6, 7])
 with form:
     target = goals.choose(table, loaded)
     if target is None:
         st.stop()
-    chosen = inputs.choose(table, target)
+    chosen = inputs.choose(table, target, begun)
     tasks, compare, codes, measured, kept = target.tasks, True, [], 0, False
     if tasks.several:
         preset, changes, compare = tasking.settings(table)
@@ -53,7 +55,7 @@ with form:
             parameters = {**PRESETS[preset], **changes}
             measured = settings.bands(table, parameters)
             kept = settings.counts(table, target.goal, parameters)
-            codes = inputs.categories(table, chosen)
+            codes = inputs.categories(table, chosen, begun)
             changes |= settings.more(table, preset, target.goal in ("binary", "classes"))
             if target.goal != "classes":
                 ordered = [one.name for one in chosen if one.kind in ("number", "date") and one.name not in codes]

@@ -56,6 +56,7 @@ class ModelAbout:
     edits: list[dict[str, Any]] = field(default_factory=list)  # by hand: `gamcore.additions.editing`
     edited_from: str = ""  # id of the model that it is an edited copy of
     edited_from_name: str = ""
+    edits_left: list[str] = field(default_factory=list)  # of an earlier model, in words, that did not fit this one
     learnt_around: bool = False  # whether what was not edited was learnt anew around the edits
     on_cluster: bool = False  # whether the workers of a cluster trained it
     apart: list[dict[str, Any]] = field(default_factory=list)  # features that tell the arms apart (`training.effects`)

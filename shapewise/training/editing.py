@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gamcore.additions.editing import edits_of, refit_others, with_edits
+from gamcore.additions.editing import edits_of, refit_others, replay, with_edits
+from gamcore.additions.editing.edits import edit_of
 from gamcore.boosting.progress import Progress
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.estimators.saved import from_saved
 from shapewise.store.workspace import ModelAbout, Workspace, clean_name, new_id, now
 from shapewise.training.dataset import Data
 from shapewise.training.evaluation import evaluate
 from shapewise.training.intervals import calibrate
 from shapewise.training.spec import Spec
-from shapewise.training.train import store
+from shapewise.training.train import read_all, store
 
 Additive = GAMRegressor | GAMClassifier
 
@@ -28,11 +30,29 @@ def learnt_around(
     return refit_others(ready, data.X[fitted], data.y[fitted], **data.of_rows(fitted), quick=quick, callback=callback)
 
 
+def edited_again(workspace: Workspace, identifier: str, edited: str) -> ModelAbout:
+    """Store a model after the edits of another that fit it, and return it; itself, where none does.
+
+    identifier : of the trained model. edited : of the model whose edits are meant. Edits that do not fit are named in
+    `edits_left` of the new model, each with the reason.
+    """
+    parent, theirs = workspace.models.about(identifier), workspace.models.about(edited)
+    trained = from_saved(workspace.models.load(identifier))
+    assert isinstance(trained, GAMRegressor | GAMClassifier)
+    after, others = replay(trained, [edit_of(plain) for plain in theirs.edits])
+    if not edits_of(after):
+        return parent
+    data = read_all(workspace, Spec.from_dict(parent.spec))
+    left = [f"{edit.words()}: {why}" for edit, why in others]
+    return store_edited(workspace, parent, after, data, theirs.name, left=left)
+
+
 def store_edited(
-    workspace: Workspace, parent: ModelAbout, model: Additive, data: Data, name: str, around: bool = False
-) -> ModelAbout:
+    workspace: Workspace, parent: ModelAbout, model: Additive, data: Data, name: str, around: bool = False,
+    left: Sequence[str] = (),
+) -> ModelAbout:  # fmt: skip
     """Store an edited model as a new one. model : of the parent, after edits. around : whether what was not edited has
-    been learnt anew."""
+    been refitted. left : edits that did not fit, in words."""
     calibrate(model, data, Spec.from_dict(parent.spec))
     metrics = evaluate(data, model) if data.measurable else {}
     about = replace(
@@ -50,6 +70,7 @@ def store_edited(
         edited_from=parent.id,
         edited_from_name=parent.name,
         learnt_around=around,
+        edits_left=list(left),
         drafts={},
     )
     return store(workspace, about, model, data.expected)

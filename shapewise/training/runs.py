@@ -88,12 +88,14 @@ def start(
     cost: Estimate | None = None,
     adds: str = "",
     cluster_threads: int = 0,
+    edits: str = "",
 ) -> str:
     """Queue a training and return the run's id.
 
     model : a trained model that is to get bands, or, with `column`, to be refitted to the parts of its table. adds :
-    a model that the rows are to be added to. budget : fields of `tuning.Budget`, for a search for better settings
-    instead. cost : estimated if None. cluster_threads : those of the cluster that is to train, 0 for this machine.
+    a model that the rows are to be added to. edits : a model whose edits are made on the trained one, too. budget :
+    fields of `tuning.Budget`, for a search for better settings instead. cost : estimated if None. cluster_threads :
+    those of the cluster that is to train, 0 for this machine.
     StoreError if the cost exceeds what a job may use, or what this person may store.
     """
     table = workspace.tables.about(spec.table)
@@ -101,12 +103,14 @@ def start(
         workspace.thing("models", model, "change")
     if adds:
         workspace.thing("models", adds, "view")
+    if edits:
+        workspace.thing("models", edits, "view")
     cost = cost or _cost(table, spec, n_jobs)
     here = 0 if cluster_threads else cost.memory
     memory = 0 if table.sampled else table.bytes + here  # a sampled table uses the memory that is free
     about = {
         "spec": spec.to_dict(), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget, "adds": adds,
-        "cluster_threads": cluster_threads,
+        "cluster_threads": cluster_threads, "edits": edits,
     }  # fmt: skip
     return jobs.submit(
         workspace, KIND, about=about, memory=memory, seconds=cost.seconds, disk=cost.disk, what=spec.name
@@ -135,6 +139,7 @@ def again(workspace: Workspace, identifier: str) -> str:
         budget=about["budget"],
         adds=about.get("adds", ""),
         cluster_threads=about.get("cluster_threads", 0),
+        edits=about.get("edits", ""),
     )
 
 

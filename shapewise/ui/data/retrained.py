@@ -15,6 +15,7 @@ from shapewise.training import runs
 from shapewise.training.carry_over import Carried, alike, carried, counterpart, newest
 from shapewise.training.runs import Run
 from shapewise.training.spec import Spec
+from shapewise.ui.edit import retrain_button
 from shapewise.ui.session import sidebar, state
 from shapewise.ui.session.words import count, date, md, metric, told_apart
 from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
@@ -82,8 +83,9 @@ def _line(model: ModelAbout, carried: Carried, twin: ModelAbout | None, run: Run
 
 def _begin(model: ModelAbout, carried: Carried, spec: Spec) -> None:
     """Show the buttons that retrain a model on the newer version, or add its rows to those that it knows."""
-    if st.button("Retrain on the newer version", key=f"again-{model.id}", icon=":material/refresh:"):
-        begin(spec, model.id)
+    label = "Retrain on the newer version"
+    if asked := retrain_button.button(model, label, f"again-{model.id}", ":material/refresh:"):
+        begin(spec, model.id, edits=model.id if asked == "with edits" else "")
     if _adds(model, carried, "Add its rows"):
         begin(spec, model.id, adds=model.id)
 
@@ -110,10 +112,11 @@ def _told(carried: Carried) -> list[str]:
     return lines
 
 
-def begin(spec: Spec, model: str, adds: str = "") -> None:
-    """Queue a training and rerun the page; an error is shown beside the model. adds : one that rows are added to."""
+def begin(spec: Spec, model: str, adds: str = "", edits: str = "") -> None:
+    """Queue a training and rerun the page; an error is shown beside the model. adds : one that rows are added to.
+    edits : one whose edits are made again."""
     try:
-        runs.start(state.workspace(), spec, state.n_jobs(), adds=adds)
+        runs.start(state.workspace(), spec, state.n_jobs(), adds=adds, edits=edits)
     except StoreError as error:
         st.session_state[f"again-failed-{model}"] = str(error)
     st.rerun()
@@ -204,7 +207,8 @@ def retrain(model: ModelAbout) -> None:
     if latest is None:
         return
     label = "Retrain on the newest"
-    again = st.button(label, icon=":material/update:", help=f"Version of {date(latest.created)}, same settings.")
+    why = f"Version of {date(latest.created)}, same settings."
+    again = retrain_button.button(model, label, f"newest-{model.id}", ":material/update:", why)
     if not (again or model.counted):
         return
     then = state.frame(model.table) if model.table in {table.id for table in tables} else None
@@ -215,6 +219,7 @@ def retrain(model: ModelAbout) -> None:
     for sentence in _told(made):
         st.toast(md(sentence), icon=":material/info:")
     if made.spec:
-        begun = runs.start(state.workspace(), made.spec, state.n_jobs(), adds=model.id if adds else "")
+        edited = model.id if again == "with edits" else ""
+        begun = runs.start(state.workspace(), made.spec, state.n_jobs(), adds=model.id if adds else "", edits=edited)
         run = sidebar.follow(begun)
         st.switch_page(PAGES / "train.py", query_params={"table": latest.id, "run": run})

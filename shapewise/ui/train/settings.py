@@ -114,10 +114,14 @@ def take(spec: Spec, changes: dict[str, Any]) -> None:
     bin_fields.take(spec.table, changes)
     st.session_state[f"few-{spec.table}"] = changes.get("order") == GREEDY
     st.session_state[f"finer-{spec.table}"] = changes.get("max_bins") == AUTO
-    pairs = changes.get("interactions")
-    if isinstance(pairs, int):
-        st.session_state[f"pairs-{spec.table}"] = "number" if pairs else "none"
-        st.session_state[f"n-pairs-{spec.table}"] = max(pairs, 1)
+    st.session_state[f"mart-{spec.table}"] = changes.get("boosting") == "mart"
+    st.session_state[f"dates-{spec.table}"] = bool(changes.get("date_parts"))
+    st.session_state[f"joint-{spec.table}"] = bool(changes.get("joint"))
+    pairs = changes.get("interactions", 0)
+    number = pairs if isinstance(pairs, int) else 0 if pairs == "auto" else len(pairs)
+    st.session_state[f"pairs-{spec.table}"] = "auto" if pairs == "auto" else "number" if number else "none"
+    if number:
+        st.session_state[f"n-pairs-{spec.table}"] = number
     st.query_params.pop("run", None)
 
 

@@ -69,6 +69,8 @@ def test_one_click_loads_a_sample(sample, space):
 def test_a_small_table_is_trained_at_once(full):
     space = full[0]
     app = open_page("train", table=full[1].id)
+    predict = next(box for box in app.selectbox if box.label == "Predict")
+    predict.set_value(next(name for name in predict.options if "price" in name)).run()
     next(control for control in app.get("button_group") if control.label == "Preset").set_value("fast").run()
     button(app, "Train").click().run()
     assert not app.exception

@@ -279,7 +279,7 @@ def test_models_are_trained_again_and_compared(months, monkeypatch):
     space, _, new, model, _ = months
     began = []
     with monkeypatch.context() as patched:
-        patched.setattr(runs, "start", lambda space, spec, n_jobs, adds: began.append(spec))
+        patched.setattr(runs, "start", lambda space, spec, n_jobs, adds, edits: began.append(spec))
         app = opened("renewed", new)
         button(app, "Retrain on the newer version").click().run()
     assert not app.exception
@@ -355,7 +355,7 @@ def test_compare_takes_the_other_model_from_the_url(months):
 def test_models_offers_the_newest_version(months, monkeypatch):
     space, old, new, model, _ = months
     began = []
-    monkeypatch.setattr(runs, "start", lambda space, spec, n_jobs, adds: began.append(spec) or "0" * 16)
+    monkeypatch.setattr(runs, "start", lambda space, spec, n_jobs, adds, edits: began.append(spec) or "0" * 16)
     monkeypatch.setattr(st, "switch_page", lambda *_, **__: None)  # AppTest knows of one page only
     label = "Retrain on the newest"
     app = open_page("models", model=model.id)

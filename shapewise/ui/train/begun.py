@@ -1,0 +1,104 @@
+"""What the form of Train begins with: what was last set for the table in this session, or else the model in view."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from gamcore.decide.rules import Levels, Range, Rule
+from shapewise.store.workspace import ModelAbout, TableAbout
+from shapewise.training.spec import Spec
+from shapewise.ui.session import state
+from shapewise.ui.train import direction_fields, settings, shape_fields
+from shapewise.ui.train.task_settings import INPUTS as OF_TASKS
+
+KEPT: Final = "train-forms"
+FIELDS: Final = frozenset({
+    "target", "task", "classes", "quantile", "exposure", "positive", "negative", "filter", "out", "categories",
+    "preset", "pairs", "n-pairs", "joint", "few", "bands", "counts", "mart", "finer", "dates", "where",
+    *settings.INPUTS, "tasks", "task-column", "task-tables", "against", "outcomes", "task-preset", "task-additive",
+    "task-compare", "task-criterion", "task-features", "task-id", "task-quit", "task-dates",
+    *(f"task-{name}" for name in OF_TASKS),
+})  # fmt: skip
+"""Beginnings of the fields' keys, each before the id of the table."""
+
+
+def form(table: TableAbout, model: ModelAbout | None) -> Spec | None:
+    """Put back what a page change or a reload has taken from the form; return the model's specification that it began
+    with, None where it began with first guesses. Call it before the fields are drawn."""
+    forms = st.session_state.setdefault(KEPT, {})
+    kept = forms.get(table.id)
+    columns = _columns(table)
+    spec = _spec(table, model)
+    name = model.id if model is not None and spec is not None else ""
+    if kept is not None and kept["columns"] == columns and f"target-{table.id}" in st.session_state:
+        kept |= {"fields": _fields(table.id), "model": name or kept["model"]}
+    elif kept is not None and kept["columns"] == columns and name in ("", kept["model"]):
+        for key, value in kept["fields"].items():
+            st.session_state.setdefault(key, value)
+    else:
+        if spec is not None:
+            _begin(spec)
+        kept = {"columns": columns, "model": name, "spec": spec.to_dict() if spec is not None else None, "fields": {}}
+    st.session_state[KEPT] = forms | {table.id: kept}
+    return None if kept["spec"] is None else Spec.from_dict(kept["spec"])
+
+
+def _spec(table: TableAbout, model: ModelAbout | None) -> Spec | None:
+    """Return how a model was trained, where the form can show that."""
+    if model is None or model.table != table.id or model.of_tasks or not model.spec:
+        return None
+    spec = Spec.from_dict(model.spec)
+    is_known = spec.treatment is None and {spec.target, *spec.features} <= set(state.columns(table.id))
+    return spec if is_known else None
+
+
+def _columns(table: TableAbout) -> str:
+    """Return what the options of the fields follow from: where it has changed, what was set may not be one of them."""
+    return repr((list(state.columns(table.id)), sorted(table.roles.items()), sorted(table.as_levels.items())))
+
+
+def _fields(table: str) -> dict[str, Any]:
+    """Return the fields of a table's form, by key."""
+    own = {*direction_fields.keys(table).values(), *shape_fields.keys(table).values()}
+    return {
+        str(key): value
+        for key, value in st.session_state.items()
+        if key in own or (f"-{table}" in str(key) and str(key).partition(f"-{table}")[0] in FIELDS)
+    }
+
+
+def _begin(spec: Spec) -> None:
+    """Put a specification into the form. Left-out columns and categories start from it where they are drawn."""
+
+    def put(value: Any, name: str, *rest: str) -> None:
+        st.session_state["-".join([name, spec.table, *rest])] = value
+
+    put(spec.target, "target")
+    put(spec.kind_of_target, "task", spec.target)
+    put(spec.exposure, "exposure", spec.target)
+    put(round(100 * spec.quantile), "quantile", spec.target)
+    if spec.positive:
+        put(spec.positive, "positive", spec.target)
+    if spec.positive and spec.negative:
+        put(spec.negative, "negative", spec.target, "|".join(spec.positive))
+    if spec.classes:
+        put(spec.classes, "classes", spec.target)
+    put([rule.column for rule in spec.conditions if isinstance(rule, Range | Levels) and _is_field(rule)], "filter")
+    for rule in spec.conditions:
+        if isinstance(rule, Range) and _is_field(rule):
+            put(rule.low, "filter", rule.column, "low")
+            put(rule.high, "filter", rule.column, "high")
+        elif isinstance(rule, Levels):
+            put(list(rule.levels), "filter", rule.column)
+    put(bool(spec.bands), "bands")
+    put(spec.keep_counts, "counts")
+    settings.take(spec, spec.changes)
+
+
+def _is_field(rule: Rule) -> bool:
+    """Return whether a condition is one that the form can show."""
+    if isinstance(rule, Range):
+        return rule.low_in and (rule.high is None or rule.high_in) and not rule.date
+    return isinstance(rule, Levels)

@@ -1,0 +1,66 @@
+"""A model that was edited by hand is trained again with its edits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore.additions.editing import edit, edits_of
+from gamcore.estimators.saved import from_saved
+from shapewise.jobs import queue as jobs
+from shapewise.store.atomic_files import read_json
+from shapewise.training import runs
+from shapewise.training.editing import edited_again, store_edited
+from shapewise.training.spec import Spec
+from shapewise.training.train import read_all, train
+from tests.support.pages import button, open_page
+
+FAST = {"preset": "fast", "bands": 0}
+
+
+@pytest.fixture
+def edited(space):
+    """An edited model: its curve of age only rises, and its level west is left out of the north."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.integers(18, 80, 400), "region": rng.choice(["north", "west"], 400)})
+    rows["paid"] = 0.1 * rows["age"] + (rows["region"] == "west") + rng.normal(size=400)
+    table = space.tables.add(rows, "payments")
+    spec = Spec(table.id, "paid", "paid", ["age", "region"], goal="number", **FAST)
+    model = train(space, spec, 1)
+    after = edit(edit(from_saved(space.models.load(model.id)), "age", "rising"), "region", "add", {"is": ["west"]}, 2.0)
+    return store_edited(space, model, after, read_all(space, spec), "paid, checked")
+
+
+def test_edits_are_made_again(space, edited):
+    again = train(space, Spec.from_dict(edited.spec), 1)
+    kept = edited_again(space, again.id, edited.id)
+    assert (kept.name, kept.edited_from, kept.edits, kept.edits_left) == (edited.name, again.id, edited.edits, [])
+    assert len(edits_of(from_saved(space.models.load(kept.id)))) == 2
+
+
+def test_edits_that_do_not_fit_are_named(space, edited):
+    spec = Spec.from_dict(edited.spec)
+    without = train(space, Spec.from_dict({**spec.to_dict(), "features": ["region"]}), 1)
+    kept = edited_again(space, without.id, edited.id)
+    assert [one["on"] for one in kept.edits] == [["region"]]
+    (left,) = kept.edits_left
+    assert "age" in left
+    assert "age" in " ".join(one.value for one in open_page("models", model=kept.id).caption)
+    none = train(space, Spec.from_dict({**spec.to_dict(), "target": "age", "features": ["paid"]}), 1)
+    assert edited_again(space, none.id, edited.id).id == none.id
+
+
+@pytest.mark.parametrize(("label", "wanted"), [("With its edits", True), ("Without edits", False)])
+def test_the_page_asks_before_it_starts(space, edited, label, wanted, monkeypatch):
+    begun = []
+    monkeypatch.setattr(runs, "start", lambda *given, **named: begun.append(named) or "0" * 16)
+    app = open_page("models", model=edited.id)
+    button(app, label).click().run()
+    assert begun == [{"edits": edited.id if wanted else ""}]
+
+
+def test_a_run_knows_whose_edits_are_meant(space, edited):
+    identifier = runs.start(space, Spec.from_dict(edited.spec), 1, edits=edited.id)
+    assert read_json(jobs.folder(space, runs.KIND, identifier) / "about.json")["edits"] == edited.id
+    runs.cancel(space, identifier)

@@ -1,0 +1,84 @@
+"""Train begins with the model in view, or with what was last set for the table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gamcore.decide.rules import Levels, Range
+from shapewise.training.spec import Spec
+from shapewise.training.train import train
+from shapewise.ui.train.begun import KEPT
+from tests.support.pages import button, open_page
+from tests.support.places import ROOT
+
+RNG = np.random.default_rng(3)
+ROWS = pd.DataFrame({
+    "code": RNG.integers(0, 4, 400), "age": RNG.integers(18, 80, 400), "income": RNG.gamma(2, 900, 400).round(),
+    "region": RNG.choice(["north", "south", "west"], 400), "when": pd.Timestamp("2025-01-01")
+    + pd.to_timedelta(RNG.integers(0, 300, 400), "D"), "years": RNG.uniform(0.2, 1, 400).round(2),
+    "claims": RNG.poisson(0.6, 400), "bought": RNG.choice(["yes", "no", "later"], 400),
+})  # fmt: skip
+FEATURES = ["code", "age", "income", "region", "when"]
+FAST = {"preset": "fast", "bands": 0}
+SPECS = {
+    "yes or no against one level": {"target": "bought", "goal": "binary", "positive": ["later"], "negative": ["no"],
+                                    "changes": {"boosting": "mart"}, **FAST},
+    "classes": {"target": "bought", "goal": "classes", **FAST},
+    "a rate": {"target": "claims", "goal": "count", "exposure": "years", "categories": ["code"], **FAST},
+    "a quantile": {"target": "income", "goal": "quantile", "quantile": 0.75, "features": ["age", "region"], **FAST},
+    "some rows": {"target": "income", "goal": "number", "features": ["code", "age"], "bands": 0,
+                  "conditions": [Range("age", 30.0, None, high_in=True), Levels("region", ("north", "west"))]},
+    "settings": {"target": "income", "goal": "number", "features": ["code", "age", "when"], "preset": "fast",
+                 "changes": {"interactions": 1, "max_rounds": 40, "date_parts": True}, "keep_counts": False},
+}  # fmt: skip
+NOT_SET = ("name", "codes", "seed", "group", "time", "weight")
+
+
+@pytest.mark.parametrize("which", [pytest.param(name, marks=[] if name == "a rate" else pytest.mark.slow)
+                                   for name in SPECS])  # fmt: skip
+def test_the_form_shows_how_the_model_in_view_was_trained(which, space):
+    table = space.tables.add(ROWS, "offers")
+    features = [name for name in FEATURES if name != SPECS[which]["target"]]
+    wanted = Spec(**{"table": table.id, "name": "first", "features": features, **SPECS[which]})
+    model = train(space, wanted, 1)
+    app = open_page("train", model=model.id)
+    assert not app.error
+    button(app, "Train").click().run()
+    assert not app.exception
+    newest = space.models.listed()[0]
+    assert newest.id != model.id
+    before, after = ({name: value for name, value in one.spec.items() if name not in NOT_SET}
+                     for one in (model, newest))  # fmt: skip
+    assert after == before
+
+
+def test_what_was_set_outlives_a_change_of_pages(full):
+    app = open_page("train", table=full[1].id)
+    box = next(one for one in app.multiselect if one.label == "Leave out")
+    out = [*box.value, next(name for name in box.options if name not in box.value)]
+    box.set_value(out).run()
+    next(control for control in app.get("button_group") if control.label == "Preset").set_value("accurate").run()
+    again = AppTest.from_file(str(ROOT / "pages" / "train.py"), default_timeout=60)
+    again.session_state[KEPT] = app.session_state[KEPT]  # widgets themselves are forgotten by a change of pages
+    again.query_params["table"] = full[1].id
+    again.run()
+    assert not again.exception
+    preset = next(control for control in again.get("button_group") if control.label == "Preset")
+    assert preset.value == "accurate"
+    assert next(one for one in again.multiselect if one.label == "Leave out").value == out
+
+
+def test_another_model_in_view_is_what_the_form_begins_with(full):
+    models = full[2:]
+    first, second = ({**one.spec} for one in models)
+    app = open_page("train", model=models[0].id)
+    assert next(box for box in app.selectbox if box.label == "Predict").value == first["target"]
+    again = AppTest.from_file(str(ROOT / "pages" / "train.py"), default_timeout=60)
+    again.session_state[KEPT] = app.session_state[KEPT]
+    again.query_params["model"] = models[1].id
+    again.run()
+    assert next(box for box in again.selectbox if box.label == "Predict").value == second["target"]
+    assert first["target"] != second["target"]

@@ -75,7 +75,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    elif not name.startswith("_") and name in _additions().public_names():
+    elif not name.startswith("_") and name in _additions().public_names:
         value = _additions().public(name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -84,9 +84,9 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_additions().public_names()})
+    return sorted({*globals(), *__all__, *_additions().public_names})
 
 
 def _additions() -> Any:
-    """Return the module that knows what stands beside the core."""
-    return import_module(f"{__name__}.seam")
+    """Return what stands beside the core."""
+    return import_module(f"{__name__}.seam").ADDITIONS

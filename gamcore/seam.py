@@ -1,60 +1,59 @@
-"""Where the core looks for what stands beside it, without importing it: the only place that does so by name.
+"""Where a core looks for what stands beside it, without importing it: the only place that does so by name.
 
-An addition is a folder in `gamcore/additions`. It gives the core instances of classes that the core defines, as
-constants of its `addition.py`; which class it is says what they are for. One without that file gives the core nothing:
-it only takes fitted models. Its public names are the `__all__` of its `__init__.py`, which is read and not run, so that
-listing names loads nothing.
+An addition is a folder in `additions`. It gives the core instances of classes that the core defines, as constants of
+its `addition.py`; which class it is says what they are for. One without that file gives the core nothing: it only
+takes fitted models. Its public names are the `__all__` of its `__init__.py`, which is read and not run, so that
+listing names loads nothing. The application has additions of its own (`shapewise/seam.py`).
 """
 
 from __future__ import annotations
 
 import ast
 import pkgutil
-from functools import cache
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Final, TypeVar
 
 Declared = TypeVar("Declared")
 
-FOLDER: Final = Path(__file__).parent / "additions"
-PACKAGE: Final = "gamcore.additions"
+
+@dataclass(frozen=True)
+class Additions:
+    """What stands beside the core of a package. folder : where the additions are. package : its name in imports."""
+
+    folder: Path
+    package: str
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the additions that are there, in order."""
+        return tuple(sorted(module.name for module in pkgutil.iter_modules([str(self.folder)]) if module.ispkg))
+
+    @cached_property
+    def public_names(self) -> dict[str, str]:
+        """The addition of each public name that additions give to the package."""
+        return {name: addition for addition in self.names for name in _listed(self.folder / addition / "__init__.py")}
+
+    def public(self, name: str) -> object:
+        """Return what an addition gives to the package under one of its public names."""
+        return getattr(import_module(f"{self.package}.{self.public_names[name]}"), name)
+
+    def declared(self, kind: type[Declared]) -> list[Declared]:
+        """Return all that the additions declare of a kind, by the order of their names."""
+        return [value for addition in self.names for value in self.declared_by(addition, kind)]
+
+    def declared_by(self, addition: str, kind: type[Declared]) -> list[Declared]:
+        """Return what one addition declares of a kind; nothing where it is not there."""
+        if addition not in self.names or not (self.folder / addition / "addition.py").is_file():
+            return []
+        variables = vars(import_module(f"{self.package}.{addition}.addition")).items()
+        return [value for name, value in variables if isinstance(value, kind) and name.isupper()]
 
 
-@cache
-def additions() -> tuple[str, ...]:
-    """Return the names of the additions that are there, in order."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules([str(FOLDER)]) if module.ispkg))
-
-
-@cache
-def public_names() -> dict[str, str]:
-    """Return the addition of each public name that additions give to `gamcore`."""
-    return {name: addition for addition in additions() for name in _listed(FOLDER / addition / "__init__.py")}
-
-
-def public(name: str) -> object:
-    """Return what an addition gives to `gamcore` under one of its public names."""
-    return getattr(import_module(f"{PACKAGE}.{public_names()[name]}"), name)
-
-
-def declared(kind: type[Declared]) -> dict[str, Declared]:
-    """Return what each addition declares of a kind, by the addition's name; those without are left out."""
-    known = {addition: declared_by(addition, kind) for addition in additions()}
-    return {addition: value for addition, value in known.items() if value is not None}
-
-
-def declared_by(addition: str, kind: type[Declared]) -> Declared | None:
-    """Return what one addition declares of a kind; None where it declares nothing, or is not there."""
-    if addition not in additions() or not (FOLDER / addition / "addition.py").is_file():
-        return None
-    variables = vars(_declaration(addition)).items()
-    return next((value for name, value in variables if isinstance(value, kind) and name.isupper()), None)
-
-
-def _declaration(addition: str) -> ModuleType:
-    return import_module(f"{PACKAGE}.{addition}.addition")
+ADDITIONS: Final = Additions(Path(__file__).parent / "additions", "gamcore.additions")
+"""Those of the library."""
 
 
 def _listed(path: Path) -> list[str]:

@@ -25,7 +25,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import BANDS
 from shapewise.ui.session import current, state
 from shapewise.ui.session.words import count, md, told_apart
-from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import cards, panels
 
 MOST_MODELS = 6
 WAYS = {"models": "Models", "parts": "Parts of the rows"}
@@ -227,10 +227,7 @@ def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
 
 
 names = estimator.importance().ranked_features()
-way = st.segmented_control(
-    "Compare", list(WAYS), default="models", required=True, format_func=WAYS.__getitem__, key="compare-way",
-    persist_state="session",
-)  # fmt: skip
+way = panels.choose("compare", "Compare", WAYS, "compare-way")
 failed = st.session_state.pop(f"parts-failed-{model.id}", None)
 if failed:
     st.error(md(failed), icon=":material/error:")

@@ -9,7 +9,7 @@ import streamlit as st
 from shapewise.ui.data import columns, keeping, loading, names, profile, queries, steps, versions
 from shapewise.ui.session import current, state
 from shapewise.ui.session.words import count, md, size
-from shapewise.ui.widgets import cards, sharing
+from shapewise.ui.widgets import cards, panels, sharing
 
 begin("Data", "Load a table and check its columns before you train a model.")
 
@@ -67,3 +67,4 @@ names.show(table)
 profile.show(table)
 steps.show(table)
 versions.show(table)
+panels.show("data")

@@ -12,7 +12,7 @@ from shapewise.ui.decide import arms, readout
 from shapewise.ui.decide import plan as planning
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
-from shapewise.ui.widgets import boards, cards, guide, reach
+from shapewise.ui.widgets import boards, cards, guide, panels, reach
 
 VIEWS = {"plan": "Plan", "read": "Read-out"}
 SOURCES = {"plan": "A test to plan", "test": "A test that has run", "board": "A board of strategies"}
@@ -32,6 +32,7 @@ if source == "plan" and now.table is not None:
     st.stop()
 if source == "test" and now.table is not None:
     arms.show(now.table)
+    panels.show("experiment")
     st.stop()
 if not known:
     guide.show(True)

@@ -20,7 +20,7 @@ from shapewise.ui.explain import fewer, outside, over_time, quality
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import bands as sureness
-from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import cards, panels
 
 MULTIPLES = 9
 COLUMNS = 3
@@ -138,3 +138,4 @@ if names:
     multiples(names)
 quality.show(model)
 over_time.show(model)
+panels.show("overview")

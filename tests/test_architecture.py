@@ -16,7 +16,7 @@ from tests.support.places import ROOT
 LIBRARY = sorted((ROOT / "gamcore").rglob("*.py"))
 APPLICATION = sorted((ROOT / "shapewise").rglob("*.py"))
 PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
-UI = [path for path in APPLICATION if path.is_relative_to(ROOT / "shapewise" / "ui")]
+UI = [path for path in APPLICATION if path.relative_to(ROOT / "shapewise").parts[0] in ("ui", "additions")]
 OURS = [*LIBRARY, *APPLICATION, *PAGES]
 BENCHMARKS = [path for path in sorted((ROOT / "benchmarks").rglob("*.py")) if path.parent.name != "tests"]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))

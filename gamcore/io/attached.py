@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gamcore import seam
 from gamcore.io.checks import ModelFileError, ModelFileWarning, require
 from gamcore.io.manifest import Saved
 from gamcore.io.manifest_bins import Arrays
 from gamcore.model.additive import AdditiveModel
+from gamcore.seam import ADDITIONS
 
 MOST_ARRAYS: Final = 8
 """Arrays of an addition in a file."""
@@ -43,7 +43,7 @@ def attached_parts(model: AdditiveModel) -> tuple[dict[str, Any], Arrays]:
     entries: dict[str, Any] = {}
     arrays: Arrays = {}
     for addition, attachment in model.attachments.items():
-        if (part := seam.declared_by(addition, FilePart)) is not None:
+        if (part := _part(addition)) is not None:
             entry, own = part.write(model, attachment)
             entries[addition] = {"entry": entry, "arrays": list(own)}
             arrays |= {f"{addition}.{name}": array for name, array in own.items()}
@@ -53,14 +53,14 @@ def attached_parts(model: AdditiveModel) -> tuple[dict[str, Any], Arrays]:
 
 def attached_names(manifest: dict[str, Any]) -> tuple[str, ...]:
     """Return the names of a file's arrays of the additions that are there."""
-    known = [addition for addition in _entries(manifest) if seam.declared_by(addition, FilePart) is not None]
+    known = [addition for addition in _entries(manifest) if _part(addition) is not None]
     return tuple(f"{addition}.{name}" for addition in known for name in _entries(manifest)[addition]["arrays"])
 
 
 def with_attached(saved: Saved, manifest: dict[str, Any], arrays: Arrays) -> Saved:
     """Return a model with what is attached to it; what no addition reads is left out, with a warning."""
     for addition, of_file in _entries(manifest).items():
-        part = seam.declared_by(addition, FilePart)
+        part = _part(addition)
         if part is None:
             warnings.warn(
                 f"The model file has what the addition {addition[:80]!r} keeps with a model, and this installation of "
@@ -78,8 +78,7 @@ def with_attached(saved: Saved, manifest: dict[str, Any], arrays: Arrays) -> Sav
 
 def earlier_fields() -> dict[str, FilePart]:
     """Return what reads the fields of files from before additions, by field."""
-    parts = seam.declared(FilePart).values()
-    return {field: part for part in parts for field in part.fields}
+    return {field: part for part in ADDITIONS.declared(FilePart) for field in part.fields}
 
 
 def with_earlier(saved: Saved, manifest: dict[str, Any]) -> Saved:
@@ -87,10 +86,15 @@ def with_earlier(saved: Saved, manifest: dict[str, Any]) -> Saved:
     required = set(manifest.get("required", []))
     if not isinstance(saved.model, AdditiveModel) or not required:
         return saved
-    for part in seam.declared(FilePart).values():
+    for part in ADDITIONS.declared(FilePart):
         if part.read_fields is not None and required & set(part.fields):
             saved = replace(saved, model=part.read_fields(saved.model, manifest))
     return saved
+
+
+def _part(addition: str) -> FilePart | None:
+    """Return the part of files that an addition declares, if it is there and has one."""
+    return next(iter(ADDITIONS.declared_by(addition, FilePart)), None)
 
 
 def _entries(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import gamcore
-from gamcore.seam import public_names
+from gamcore.seam import ADDITIONS
 from tests.support.pages_of_docs import DOCS, name
 from tests.support.places import ROOT
 
@@ -48,7 +48,7 @@ def test_every_public_name_has_its_place(site):
     api = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
     for public in gamcore.__all__:
         assert f'id="gamcore.{public}"' in api, public
-    for public, addition in public_names().items():
+    for public, addition in ADDITIONS.public_names.items():
         assert f'id="gamcore.additions.{addition}.{public}"' in api, public
 
 

@@ -1,4 +1,4 @@
-"""The core knows what stands beside it by looking, and runs nothing of it until it is asked for."""
+"""A core knows what stands beside it by looking, and runs nothing of it until it is asked for."""
 
 from __future__ import annotations
 
@@ -8,50 +8,45 @@ import sys
 import pytest
 
 import gamcore
-from gamcore import seam
+from gamcore.seam import ADDITIONS, Additions
 from tests.support.places import ROOT
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A folder of additions: one that declares a number, one that declares nothing, and what is no addition."""
-    for name, declaration in (("first", "NUMBER = 3"), ("second", "WORD = 'four'")):
+def beside(tmp_path, monkeypatch):
+    """Two additions, one that declares a number and one that declares texts, beside what is no addition."""
+    for name, declaration in (("first", "NUMBER = 3\nlower = 4"), ("second", "WORD = 'four'\nOTHER = 'five'")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(f'"""A."""\n\n__all__ = ["{name}_name", "Other{name}"]\n')
         (tmp_path / name / "addition.py").write_text(declaration)
     (tmp_path / "third.py").write_text("")
-    monkeypatch.setattr(seam, "FOLDER", tmp_path)
-    monkeypatch.setattr(seam, "PACKAGE", f"{tmp_path.name}_additions")
-    package = type(sys)(seam.PACKAGE)
+    package = type(sys)(f"{tmp_path.name}_additions")
     package.__path__ = [str(tmp_path)]
-    monkeypatch.setitem(sys.modules, seam.PACKAGE, package)
-    for cached in (seam.additions, seam.public_names):
-        cached.cache_clear()
-    yield tmp_path
-    for cached in (seam.additions, seam.public_names):
-        cached.cache_clear()
+    monkeypatch.setitem(sys.modules, package.__name__, package)
+    return Additions(tmp_path, package.__name__)
 
 
-def test_additions_are_the_folders_that_are_there(folder):
-    assert seam.additions() == ("first", "second")
-    assert seam.public_names() == {
+def test_additions_are_the_folders_that_are_there(beside):
+    assert beside.names == ("first", "second")
+    assert beside.public_names == {
         "first_name": "first", "Otherfirst": "first", "second_name": "second", "Othersecond": "second",
     }  # fmt: skip
-    assert not [name for name in sys.modules if name.startswith(f"{seam.PACKAGE}.")]
+    assert not [name for name in sys.modules if name.startswith(f"{beside.package}.")]
 
 
-def test_additions_declare_by_class(folder):
-    assert seam.declared(int) == {"first": 3}
-    assert seam.declared_by("second", str) == "four"
-    assert seam.declared_by("first", float) is None
-    assert seam.declared_by("absent", int) is None
+def test_additions_declare_by_class(beside):
+    assert beside.declared(int) == [3]
+    assert beside.declared(str)[-2:] == ["four", "five"]
+    assert beside.declared_by("second", str) == ["four", "five"]
+    assert beside.declared_by("first", float) == []
+    assert beside.declared_by("absent", int) == []
 
 
 def test_every_public_name_of_an_addition_is_one_of_the_library():
-    for name, addition in seam.public_names().items():
+    for name, addition in ADDITIONS.public_names.items():
         assert name in dir(gamcore)
         assert getattr(gamcore, name) is getattr(sys.modules[f"gamcore.additions.{addition}"], name)
-    assert not set(seam.public_names()) & set(gamcore.__all__)
+    assert not set(ADDITIONS.public_names) & set(gamcore.__all__)
 
 
 def test_names_of_additions_are_listed_without_loading_them():

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from gamcore import seam
+from gamcore.seam import ADDITIONS
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.slow
@@ -22,13 +22,14 @@ import numpy as np
 import pandas as pd
 
 import gamcore
+from gamcore.seam import ADDITIONS
 
 assert gamcore.__path__[0].startswith(sys.argv[1])
 for module in pkgutil.walk_packages(gamcore.__path__, "gamcore."):
     if not module.name.endswith("__main__"):
         import_module(module.name)
 gone = set(sys.argv[2].split(","))
-assert not gone & set(gamcore.seam.additions()) and not gone & set(gamcore.seam.public_names().values())
+assert not gone & set(ADDITIONS.names) and not gone & set(ADDITIONS.public_names.values())
 rng = np.random.default_rng(0)
 X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.choice(list("pq"), 300)})
 model = gamcore.GAMRegressor(outer_bags=2, max_rounds=20, interactions=1, bands=10, random_state=0).fit(X, X["a"])
@@ -41,11 +42,11 @@ assert np.allclose(read.explain_rows(X).scores, read.predict(X))
 """
 
 
-@pytest.mark.parametrize("gone", [*seam.additions(), "all"])
+@pytest.mark.parametrize("gone", [*ADDITIONS.names, "all"])
 def test_a_folder_can_be_deleted(gone, tmp_path):
     shutil.copytree(ROOT / "gamcore", tmp_path / "gamcore", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.rmtree(tmp_path / "gamcore" / "additions" / ("" if gone == "all" else gone))
-    run(PROGRAM, tmp_path, ",".join(seam.additions()) if gone == "all" else gone)
+    run(PROGRAM, tmp_path, ",".join(ADDITIONS.names) if gone == "all" else gone)
 
 
 ADDED = """

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
 import gamcore
-from gamcore import GAMClassifier, GAMRegressor, ModelFileError, TableError, seam
+from gamcore import GAMClassifier, GAMRegressor, ModelFileError, TableError
 from gamcore.additions.editing import (
     edit,
     edit_price,
@@ -29,10 +29,11 @@ from gamcore.additions.editing.edits import IN_ORDER, OF_CURVES, OPERATIONS, WIT
 from gamcore.additions.editing.file import read_earlier, read_edits
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.sentences import read_curve, read_surface
-from gamcore.io import gamx
+from gamcore.io import attached, gamx
 from gamcore.io.checks import ModelFileWarning
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import SCALES
+from gamcore.seam import Additions
 from gamcore.stats.splines import smoothed
 from tests.support.mutants import put_together, take_apart
 
@@ -467,11 +468,11 @@ def test_a_file_from_before_additions_opens_with_its_edits():
     assert with_edits(again, []).model_.signs == with_edits(read, []).model_.signs != ()
 
 
-def test_a_reader_without_the_addition_predicts_the_same_and_says_what_it_left_out(model, monkeypatch):
+def test_a_reader_without_the_addition_predicts_the_same_and_says_what_it_left_out(model, monkeypatch, tmp_path):
     X, _ = rows(300, 1)
     made = edit(edit(model, "age", "rising"), ("use", "area"), "add", None, 0.1)
     data = gamx.to_bytes(made.to_saved())
-    monkeypatch.setattr(seam, "additions", lambda: ())
+    monkeypatch.setattr(attached, "ADDITIONS", Additions(tmp_path, "none"))
     with pytest.warns(ModelFileWarning, match="'editing'.* predicts the same") as warned:
         read = from_saved(gamx.from_bytes(data))
     assert len(warned) == 1

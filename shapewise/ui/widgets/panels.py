@@ -1,0 +1,70 @@
+"""What additions add to pages: a page names the place where panels stand, and knows none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from shapewise.seam import ADDITIONS
+from shapewise.ui.session import current
+from shapewise.ui.session.current import InView
+
+
+def _always(now: InView) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a page, declared as a constant of an addition's `addition.py`.
+
+    page : the page's name in its address. title : what it answers; in every link and key it stays the same.
+    draw : draws it, for the project, table and model in view. applies : whether there is something to draw, told
+    without reading a table or a model; a page asks at each run. order : panels of a page stand by it, then by the
+    names of their additions.
+    """
+
+    page: str
+    title: str
+    draw: Callable[[InView], None]
+    applies: Callable[[InView], bool] = _always
+    order: int = 0
+
+
+def _panels(page: str) -> list[tuple[Panel, InView]]:
+    """Return the panels of a page that have something to draw, in their order, with what is in view."""
+    known = [panel for panel in ADDITIONS.declared(Panel) if panel.page == page]
+    if not known:
+        return []
+    now = current.in_view()
+    return [(panel, now) for panel in sorted(known, key=lambda panel: panel.order) if panel.applies(now)]
+
+
+def show(page: str) -> None:
+    """Show the panels of a page one below the other; each is drawn only while it is open."""
+    for panel, now in _panels(page):
+        box = st.expander(panel.title, key=f"panel-{panel.title}", on_change="rerun")
+        if box.open:
+            with box:
+                panel.draw(now)
+
+
+def choose(page: str, label: str, ways: dict[str, str], key: str) -> str:
+    """Show a choice among a page's own ways and its panels; return the way, or draw the panel and end the page.
+
+    ways : how the page's own are called. key : of the choice, which this session keeps.
+    """
+    panels = {panel.title: (panel, now) for panel, now in _panels(page)}
+    if st.session_state.get(key) not in {*ways, *panels}:  # chosen where another model or table was in view
+        st.session_state.pop(key, None)
+    chosen = st.segmented_control(
+        label, [*ways, *panels], default=next(iter(ways)), required=True,
+        format_func=lambda way: ways.get(way, way), key=key, persist_state="session",
+    )  # fmt: skip
+    if chosen in panels:
+        panel, now = panels[chosen]
+        panel.draw(now)
+        st.stop()
+    return chosen

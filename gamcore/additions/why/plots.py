@@ -90,5 +90,5 @@ def _bars(moved: WhyMoved, by: By, most: int) -> list[tuple[Kind, str, Estimate]
             bars.append((kind, f"{len(rest)} smaller", sums))
     if not moved.is_one_model:
         bars.append(("level", "all rows alike", moved.level))
-    left = "not explained by who came" if moved.is_one_model else "left over"
+    left = "not explained" if moved.is_one_model else "left over"
     return [*bars, ("residual", left, moved.residual)]

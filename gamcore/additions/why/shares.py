@@ -1,14 +1,15 @@
 """The arithmetic: how much of the difference of two groups' rates each term has, by who came and by what changed.
 
-Rows of A and B; models F_A and F_B, whose terms are centred over the rows of both together; g turns scores into
-predictions. Where the score of a row goes from s0 to s1, the change of its prediction is shared among terms by their
-parts of s1 - s0: each part times the mean slope of g along the straight path (the integrated gradient). This adds up
-for every link.
+Rows of A and B; models F_A and F_B; g turns scores into predictions. Where the score of a row goes from s0 to s1, the
+change of its prediction is shared among terms by their parts of s1 - s0: each part times the mean slope of g along the
+straight path (the integrated gradient). This adds up for every link.
 
-- behaviour of a term: the path from F_A to F_B, averaged over the rows of B and over those of A; the mean of both. That
-  of the intercepts is the level.
-- composition of a term: the path from the average parts to a row's own, averaged over B less over A; under F_A and
-  under F_B; the mean of both.
+- behaviour of a term: the path from F_A to F_B, averaged over the rows of B and over those of A; the mean of both. The
+  change of a term is counted from its mean over the rows of A. These means, and the change of the intercept, are the
+  level: what changed for rows as those of A. (Counted from the mean over all rows, the sign of a term's behaviour would
+  depend on which group has more rows, and it would be 0 where they have equally many and g is the identity.)
+- composition of a term: the path from the average parts over all rows to a row's own, averaged over B less over A;
+  under F_A and under F_B; the mean of both.
 - residual: outcome less prediction by the group's own model, in B less in A.
 
 All of these are means over rows, so their errors from sampling rows are too; those of the models come from half-sample
@@ -25,6 +26,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from gamcore.additions.why.curves import Curves, Learned, Link
+from gamcore.pauses import pause
 from gamcore.stats.bands import LEVEL
 from gamcore.types import Codes, Floats, Ints
 
@@ -73,6 +75,7 @@ class Rows:
     def blocks(self) -> Iterator[tuple[slice, Rows]]:
         """Yield the rows in blocks."""
         for start in range(0, self.weight.size, AT_ONCE):
+            pause()
             block = slice(start, start + AT_ONCE)
             yield block, self.take(block)
 
@@ -126,6 +129,16 @@ class Shares:
 
 
 @dataclass(frozen=True)
+class Centres:
+    """What the parts of rows are counted from. means : (T, K) of the parts over the rows of both groups, under either
+    model. change : (T, K) mean change of the parts over the rows of A. slopes : (K,) mean slopes of that change."""
+
+    means: tuple[Floats, Floats]
+    change: Floats
+    slopes: Floats
+
+
+@dataclass(frozen=True)
 class Pair:
     """Two models on two groups of rows, A first; in `curves`, the terms of both are in one order."""
 
@@ -143,28 +156,36 @@ class Pair:
         parts = first.parts(rows.codes[0], rows.given)
         return parts, parts if self.is_one_model else second.parts(rows.codes[1], rows.given)
 
-    def means(self) -> tuple[Floats, Floats]:
-        """Return the means (T, K) of the parts over the rows of both groups together, under either model."""
-        sums: list[Floats] = []
-        for group in self.groups:
+    def centres(self) -> Centres:
+        """Return what the parts of rows are counted from."""
+        totals = [float(group.weight.sum()) for group in self.groups]
+        by_group: list[tuple[Floats, Floats]] = []
+        slopes = np.zeros(self.curves[0].intercept.size)
+        for group, total in zip(self.groups, totals, strict=True):
+            sums: list[Floats] = []
             for _, rows in group.blocks():
-                for k, parts in enumerate(self._parts(rows)):
-                    block = np.tensordot(rows.weight, parts, 1)
-                    if k < len(sums):
-                        sums[k] += block
-                    else:
-                        sums.append(block)
-        total = sum(float(group.weight.sum()) for group in self.groups)
-        return sums[0] / total, sums[1] / total
+                both = self._parts(rows)
+                block = [np.tensordot(rows.weight, parts, 1) for parts in both]
+                sums = [one + other for one, other in zip(sums, block, strict=True)] if sums else block
+                if not self.is_one_model:
+                    slopes += rows.weight @ self._slopes(both) / total / 2
+            by_group.append((sums[0], sums[1]))
+        means = tuple((by_group[0][k] + by_group[1][k]) / sum(totals) for k in (0, 1))
+        return Centres((means[0], means[1]), (by_group[0][1] - by_group[0][0]) / totals[0], slopes)
 
-    def of_rows(self, rows: Rows, means: tuple[Floats, Floats], sign: int) -> Floats:
+    def _slopes(self, parts: tuple[Floats, Floats]) -> Floats:
+        """Return the mean slopes (n, K) on the way from one model to the other."""
+        scores = [curves.intercept + part.sum(axis=1) for curves, part in zip(self.curves, parts, strict=True)]
+        return self.link.slopes(scores[0], scores[1])
+
+    def of_rows(self, rows: Rows, centres: Centres, sign: int) -> Floats:
         """Return what each row says of the parts (n, 2 T + 2).
 
         Their weighted means over A (sign -1) and over B (sign 1) add up to the parts.
         """
         parts = self._parts(rows)
-        bases = [curves.intercept + mean.sum(axis=0) for curves, mean in zip(self.curves, means, strict=True)]
-        centred = [part - mean for part, mean in zip(parts, means, strict=True)]
+        bases = [curves.intercept + mean.sum(axis=0) for curves, mean in zip(self.curves, centres.means, strict=True)]
+        centred = [part - mean for part, mean in zip(parts, centres.means, strict=True)]
         scores = [base + part.sum(axis=1) for base, part in zip(bases, centred, strict=True)]
         n, n_terms = parts[0].shape[:2]
         lines = np.zeros((n, 2 * n_terms + 2))
@@ -172,17 +193,22 @@ class Pair:
             slopes = self.link.slopes(np.broadcast_to(base, score.shape), score)
             lines[:, :n_terms] += sign * _along(slopes, part) / 2
         if not self.is_one_model:
-            slopes = self.link.slopes(scores[0], scores[1])
-            lines[:, n_terms:-2] = _along(slopes, centred[1] - centred[0]) / 2
-            lines[:, -2] = slopes @ (bases[1] - bases[0]) / 2
+            slopes, change = self._slopes(parts), parts[1] - parts[0] - centres.change
+            intercepts = self.curves[1].intercept - self.curves[0].intercept
+            lines[:, n_terms:-2] = _along(slopes, change) / 2
+            lines[:, -2] = slopes @ (intercepts + centres.change.sum(axis=0)) / 2
+            if sign < 0:  # the rows of A also say where the centre is: on average nothing, so only errors know it
+                shift = _along(np.broadcast_to(centres.slopes, slopes.shape), change)
+                lines[:, n_terms:-2] -= shift
+                lines[:, -2] += shift.sum(axis=1)
         lines[:, -1] = sign * (rows.outcome - self.link.predict(scores[sign > 0]))
         return lines
 
     def values(self) -> Floats:
         """Return the parts (2 T + 2,)."""
-        means = self.means()
+        centres = self.centres()
         return np.asarray(sum(
-            rows.weight @ self.of_rows(rows, means, sign) / group.weight.sum()
+            rows.weight @ self.of_rows(rows, centres, sign) / group.weight.sum()
             for sign, group in zip((-1, 1), self.groups, strict=True) for _, rows in group.blocks()
         ), np.float64)  # fmt: skip
 
@@ -200,8 +226,7 @@ def _along(slopes: Floats, parts: Floats) -> Floats:
 
 def shares(pair: Pair, learned: tuple[Learned, Learned], order: list[str]) -> Shares:
     """Return the parts of the difference between two groups, with what their errors are made of."""
-    means = pair.means()
-    values, covariance, of_left, n_clusters = _over_rows(pair, means)
+    values, covariance, of_left, n_clusters = _over_rows(pair, pair.centres())
     n_refits = min(model.n_halves for model in learned)
     few, refits = pair.some(), np.empty((n_refits, values.size))
     for k in range(n_refits):
@@ -232,19 +257,19 @@ def _with_level(
     return refits, covariance
 
 
-def _over_rows(pair: Pair, means: tuple[Floats, Floats]) -> tuple[Floats, Floats, Floats, int]:
+def _over_rows(pair: Pair, centres: Centres) -> tuple[Floats, Floats, Floats, int]:
     """Return the parts (P,), their covariance (P, P) from sampling rows, the variance of the mean residual of either
     group (2,), and the number of rows or clusters."""
-    n_parts = 2 * means[0].shape[0] + 2
+    n_parts = 2 * len(centres.change) + 2
     if pair.groups[0].clusters is not None:
-        return _over_clusters(pair, means, n_parts)
+        return _over_clusters(pair, centres, n_parts)
     values, covariance, of_left = np.zeros(n_parts), np.zeros((n_parts, n_parts)), []
     for sign, group in zip((-1, 1), pair.groups, strict=True):
         share = group.share
         mean, square = np.zeros(n_parts), np.zeros((n_parts, n_parts))
         shift, doubled = np.zeros(n_parts), np.zeros(n_parts)  # squares about the first block's mean lose no digits
         for block, rows in group.blocks():
-            lines, part = pair.of_rows(rows, means, sign), share[block]
+            lines, part = pair.of_rows(rows, centres, sign), share[block]
             if block.start == 0:
                 shift = part @ lines / (part.sum() or 1.0)
             mean += part @ lines
@@ -261,7 +286,7 @@ def _over_rows(pair: Pair, means: tuple[Floats, Floats]) -> tuple[Floats, Floats
     return values, covariance, np.array(of_left), min(group.weight.size for group in pair.groups)
 
 
-def _over_clusters(pair: Pair, means: tuple[Floats, Floats], n_parts: int) -> tuple[Floats, Floats, Floats, int]:
+def _over_clusters(pair: Pair, centres: Centres, n_parts: int) -> tuple[Floats, Floats, Floats, int]:
     """As `_over_rows`, where rows were drawn by whole clusters; one that is in both groups was drawn once."""
     labels = [group.clusters for group in pair.groups if group.clusters is not None]
     n_clusters = 1 + max(int(label.max()) for label in labels)
@@ -269,7 +294,7 @@ def _over_clusters(pair: Pair, means: tuple[Floats, Floats], n_parts: int) -> tu
     for sign, group, clusters in zip((-1, 1), pair.groups, labels, strict=True):
         share, mean, before = group.share, np.zeros(n_parts), sums[:, -1].copy()
         for block, rows in group.blocks():
-            lines, part = pair.of_rows(rows, means, sign), share[block]
+            lines, part = pair.of_rows(rows, centres, sign), share[block]
             mean += part @ lines
             np.add.at(sums, clusters[block], part[:, None] * lines)
         sums -= np.outer(np.bincount(clusters, share, n_clusters), mean)

@@ -97,6 +97,10 @@ def by_loop(moved, first, second, sides, predict):
         for m in (0, 1)
     ]  # fmt: skip
     base = [broken[0][m].intercept + sum(means[m].values()) for m in (0, 1)]
+    own_weight = weights[0] / weights[0].sum()
+    change = {name: sum(own_weight[i] * (broken[0][1].contributions[i][j] - broken[0][0].contributions[i][j])
+                        for i in range(len(own_weight))) for j, name in enumerate(names)}  # fmt: skip
+    lifted = broken[0][1].intercept - broken[0][0].intercept + sum(change.values())
     parts = {}
 
     def slope(start, end):
@@ -113,9 +117,11 @@ def by_loop(moved, first, second, sides, predict):
                     key = "composition", name
                     part = sign * slope(base[m], score[m]) * own[m][name] / 2
                     parts[key] = parts.get(key, 0.0) + weight * part
-                step = slope(score[0], score[1]) * (own[1][name] - own[0][name]) / 2
+                j = names.index(name)
+                moved_by = broken[g][1].contributions[i][j] - broken[g][0].contributions[i][j] - change[name]
+                step = slope(score[0], score[1]) * moved_by / 2
                 parts["behaviour", name] = parts.get(("behaviour", name), 0.0) + weight * step
-            level = slope(score[0], score[1]) * (base[1] - base[0]) / 2
+            level = slope(score[0], score[1]) * lifted / 2
             parts["level", ""] = parts.get(("level", ""), 0.0) + weight * level
             seen = (y[i] == "yes") if isinstance(y[i], str) else y[i] / fit.get("exposure", np.ones(len(y)))[i]
             parts["residual", ""] = parts.get(("residual", ""), 0.0) + sign * weight * (seen - predict(score[g]))
@@ -150,6 +156,24 @@ def test_what_was_planted_is_recovered(shift, level):
     assert moved.level.value == pytest.approx(level, abs=0.15)
     assert bool(moved.clear()["composition", "x"]) == (shift != 0)
     assert bool(moved.clear()["level", ""]) == (level != 0)
+
+
+def test_how_many_rows_a_group_has_moves_nothing():
+    """Behaviour of a feature that is steeper for B is what it does to those that came, in groups of any size."""
+    first, X_a, y_a = fitted(3000, 1)
+    second, X_b, y_b = fitted(3000, 2, shift=1.0, slope=1.6)
+    parts = [
+        {name: part.value for name, part in moved.estimates().items()}
+        for moved in (
+            why_moved(first, X_a, y_a, second, X_b, y_b),
+            why_moved(first, pd.concat([X_a] * 3), np.tile(y_a, 3), second, X_b, y_b),
+            why_moved(first, X_a, y_a, second, pd.concat([X_b] * 3), np.tile(y_b, 3)),
+        )
+    ]  # fmt: skip
+    assert parts[0] == pytest.approx(parts[1], abs=1e-9)
+    assert parts[0] == pytest.approx(parts[2], abs=1e-9)
+    assert parts[0]["behaviour", "x"] == pytest.approx(0.6 / 2, abs=0.1)
+    assert parts[0]["level", ""] == pytest.approx(0, abs=0.1)
 
 
 def test_identical_groups_do_not_differ():

@@ -32,6 +32,7 @@ def truth(binary: bool, shift: float, slope: float, level: float, n: int = 400_0
     groups = [drawn(n, 0.0, rng), drawn(n, shift, rng)]
     means = [np.mean([parts_of(X, s).mean(axis=0) for X in groups], axis=0) for s in (1.0, slope)]
     base = [means[0].sum(), level + means[1].sum()]
+    centre = (parts_of(groups[0], slope) - parts_of(groups[0], 1.0)).mean(axis=0)
 
     def predict(score):
         return 1 / (1 + np.exp(-score)) if binary else score
@@ -49,8 +50,9 @@ def truth(binary: bool, shift: float, slope: float, level: float, n: int = 400_0
         for k in (0, 1):
             came += sign * (mean_slope(base[k], score[k])[:, None] * own[k]).mean(axis=0) / 2
         along = mean_slope(score[0], score[1])
-        changed += (along[:, None] * (own[1] - own[0])).mean(axis=0) / 2
-        up += float(along.mean()) * (base[1] - base[0]) / 2
+        change = parts_of(X, slope) - parts_of(X, 1.0) - centre
+        changed += (along[:, None] * change).mean(axis=0) / 2
+        up += float(along.mean()) * (level + centre.sum()) / 2
     return np.array([*came, *changed, up])
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from gamcore.data.column_names import AS_THEY_ARE, PAIR, Names
 from shapewise.decisions.arm_tests import StoredTest
 from shapewise.decisions.boards import Board
+from shapewise.reports.added import added
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace, clean_name, new_id, now
 from shapewise.training.goals import GOALS
 from shapewise.training.spec import Spec
@@ -67,7 +68,8 @@ class ReportItem:
         """Return its name in a list, as people call its features."""
         if self.kind == "why":
             return f"Why {self.of[0]}" + (f": {names.term(self.of[1])}" if len(self.of) > 1 else "")
-        return KINDS[self.kind] + (f": {PAIR.join(map(names.term, self.of))}" if self.of else "")
+        title = KINDS[self.kind] if self.kind in KINDS else added()[self.kind].title
+        return title + (f": {PAIR.join(map(names.term, self.of))}" if self.of else "")
 
 
 @dataclass(frozen=True)
@@ -207,11 +209,12 @@ def recipe(workspace: Workspace, identifier: str) -> Recipe:
 
 def from_dict(plain: Any) -> Recipe:
     """Return a recipe from its file; StoreError if it is invalid."""
+    known = {*KINDS, *added()}
     try:
         items = tuple(
             ReportItem(str(one["kind"]), tuple(str(name) for name in one["of"]), str(one["comment"]))
             for one in plain["items"]
-            if one["kind"] in KINDS
+            if one["kind"] in known
         )
         names = {of.name for of in fields(Recipe)}
         made = Recipe(**{name: value for name, value in plain.items() if name in names} | {"items": items})

@@ -17,6 +17,7 @@ from shapewise.jobs.process import StoppedError
 from shapewise.reports import parts_of_boards as of_boards
 from shapewise.reports import parts_of_models as of_models
 from shapewise.reports import templates
+from shapewise.reports.added import added
 from shapewise.reports.card import card, line
 from shapewise.reports.recipes import MOST_SLIDES, Recipe, ReportItem
 from shapewise.reports.sources import Review
@@ -41,7 +42,8 @@ def _parts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     about = review.main.about if review.main is not None and item.kind in ("curve", "chances", "pair") else None
     note = about.notes.get(PAIR.join(item.of)) if about is not None else None
     said = "\n".join(text for text in (item.comment, f"Note: {note}" if note else "") if text)
-    for k, part in enumerate(MAKERS[item.kind](review, item)):
+    own = MAKERS.get(item.kind)
+    for k, part in enumerate(own(review, item) if own else added()[item.kind].make(review)):
         yield part if k else replace(part, comment=said)
 
 

@@ -20,16 +20,18 @@ ROLES: Final[dict[Kind, ColorRole]] = {
     "composition": "primary", "behaviour": "accent", "level": "accent", "residual": "few"
 }  # fmt: skip
 ROW: Final = 28
+MOST_BARS: Final = 6
+"""Of either colour, beside that of the smaller ones together."""
 
 
 def waterfall(
-    moved: WhyMoved, by: By = "term", most: int = 6, target: str = "", title: str = "", detail: str = ""
+    moved: WhyMoved, by: By = "term", most: int = MOST_BARS, target: str = "", title: str = "", detail: str = ""
 ) -> Plot:
     """Return bars from the mean of one group to that of the other: composition, then behaviour, each the largest first.
 
     most : bars of either; the smaller ones are one bar, with the interval of their sum.
     """
-    bars = _bars(moved, by, most)
+    bars = bars_of(moved, by, most)
     steps = np.array([estimate.value for _, _, estimate in bars])
     starts = moved.rate_a + np.concatenate([[0.0], np.cumsum(steps)[:-1]])
     ends = np.array([[estimate.lower, estimate.upper] for _, _, estimate in bars])
@@ -75,8 +77,8 @@ def _between(sizes: Sizes, estimate: Estimate) -> str:
     return f" ({interval})" if interval else ""
 
 
-def _bars(moved: WhyMoved, by: By, most: int) -> list[tuple[Kind, str, Estimate]]:
-    """Return the bars in their order: kind, name and estimate."""
+def bars_of(moved: WhyMoved, by: By = "term", most: int = MOST_BARS) -> list[tuple[Kind, str, Estimate]]:
+    """Return the bars in their order: kind, name and estimate. They stand at the places 1, 2, ..."""
     names, shares = moved.groups(by)
     made = moved.estimates(by)
     bars: list[tuple[Kind, str, Estimate]] = []

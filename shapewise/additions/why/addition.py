@@ -1,11 +1,18 @@
-"""All that this adds to pages: a way to compare on Compare, and a panel on Data where a newer version is there."""
+"""All that this adds: a way to compare on Compare, a panel on Data about a newer version, and a slide of it."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
-from shapewise.ui.session.current import InView
-from shapewise.ui.widgets.panels import Panel
+from shapewise.reports.added import AddedItem
+from shapewise.store.workspace import ModelAbout, Workspace
+from shapewise.ui.panel import Panel
+
+if TYPE_CHECKING:
+    from gamcore.viz.files.parts import ReportPart
+    from shapewise.reports.sources import Review
+    from shapewise.ui.session.current import InView
 
 TITLE: Final = "Why did it move?"
 
@@ -34,5 +41,18 @@ def _has_newer(now: InView) -> bool:
     return bool(tables.versions_of_models(now))
 
 
+def _slide(review: Review) -> Iterator[ReportPart]:
+    from shapewise.additions.why import slide
+
+    yield from slide.parts(review)
+
+
+def _has_slide(space: Workspace, model: ModelAbout) -> bool:
+    from shapewise.additions.why import slide
+
+    return slide.newer(space, model) is not None
+
+
 COMPARE: Final = Panel("compare", TITLE, _on_compare, _has_table)
 DATA: Final = Panel("data", TITLE, _on_data, _has_newer)
+SLIDE: Final = AddedItem("moved", TITLE, _slide, _has_slide)

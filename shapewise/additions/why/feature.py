@@ -9,6 +9,7 @@ from gamcore.data.labels import cut
 from gamcore.explain import plots
 from gamcore.explain.shown import shown
 from gamcore.stats.histograms import overlay
+from shapewise.additions.why.answers import cells
 from shapewise.additions.why.question import Question
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
@@ -16,12 +17,17 @@ from shapewise.ui.session.words import md
 from shapewise.ui.widgets import cards
 
 
+def key(model: ModelAbout, asked: Question) -> str:
+    """Return the key of the choice of a term."""
+    return f"why-term-{model.id}-{asked.of_each}"
+
+
 def show(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
     """Show the choice of a term, the largest first, with its curves and distributions."""
     frame = moved.frame()
     terms = frame.loc[frame["kind"] == "part", "term"].tolist()
     names = state.names_of(model)
-    term = st.selectbox("Open", terms, format_func=names.term, key=f"why-term-{model.id}")
+    term = st.selectbox("Open, or click a bar", terms, format_func=names.term, key=key(model, asked))
     features = dict(zip(moved.terms, moved.features, strict=True))[term]
     _curves(model, asked, features)
     for name in features:
@@ -59,7 +65,7 @@ def _distribution(model: ModelAbout, asked: Question, name: str) -> None:
     names = state.names_of(model)
     first, second = (cut(group.name, 40) for group in asked.groups)
     try:
-        drawn = shown(overlay(*asked.series(column), state.as_read(model).kind(column)), names)
+        drawn = shown(overlay(*cells(asked, column), state.as_read(model).kind(column)), names)
     except TableError as error:
         st.caption(md(error))
         return

@@ -11,7 +11,8 @@ import streamlit as st
 from gamcore import TableError
 from gamcore.decide.rules import Range
 from shapewise.additions.why import result
-from shapewise.additions.why.question import Group, Question, rows_of
+from shapewise.additions.why.answers import answer, rows_of
+from shapewise.additions.why.question import Group, Question
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.partitions import split
 from shapewise.training.spec import Spec
@@ -93,7 +94,7 @@ def _one_by_one(asked: list[Question], size: str) -> None:
     lines, is_share = [], False
     for one in asked:
         try:
-            moved = one.of_one_model().answer()
+            moved = answer(one.of_one_model())
         except TableError as error:
             st.caption(md(error))
             continue

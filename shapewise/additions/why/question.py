@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from gamcore import WhyMoved, why_moved
 from gamcore.data.column_names import Names
@@ -18,7 +18,6 @@ from gamcore.types import Bools
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data, choose, read_exposure, read_groups, read_weights
 from shapewise.training.spec import Spec
-from shapewise.ui.session import state
 
 
 @dataclass(frozen=True)
@@ -63,71 +62,58 @@ class Question:
         """Return the question for one model that sees both groups."""
         return replace(self, first=replace(self.first, model=""), second=replace(self.second, model=""))
 
-    def answer(self) -> WhyMoved:
-        """Return the answer; TableError where rows and models do not go together."""
-        bands = [state.workspace().models.about(group.model or self.model).bands for group in self.groups]
-        return _answer(json.dumps(asdict(self)), *bands)
 
-    def series(self, column: str) -> tuple[pd.Series, pd.Series]:
-        """Return a column of the rows of both groups."""
-        first, second = (_rows(self, group)["X"][column] for group in self.groups)
-        return first, second
+@dataclass(frozen=True)
+class Sources:
+    """What an answer is made from. about, estimator : of a model by its id, of several classes that of all. rows : a
+    table by its id, and its rows that a model's specification chooses. of_class : the class that is asked about."""
 
+    about: Callable[[str], ModelAbout]
+    estimator: Callable[[str], Any]
+    rows: Callable[[ModelAbout, str], tuple[Table, Data]]
+    of_class: str = ""
 
-def _question(text: str) -> Question:
-    kept = json.loads(text)
-    return Question(**kept | {end: Group(**kept[end]) for end in ("first", "second")})
+    def of_group(self, asked: Question, group: Group) -> dict[str, Any]:
+        """Return the rows of a group as `why_moved` takes them; TableError where there are none."""
+        about = self.about(asked.model)
+        table, data = self.rows(about, group.table)
+        if asked.unseen:
+            learned = [about, *([self.about(group.model)] if group.model else [])]
+            data = data.only(self._unseen(data, [one for one in learned if one.table == group.table]))
+        data = data.only(group.holds(table.take(data.X.index)))
+        if not len(data.y):
+            raise TableError(f"The group {group.name} has no row with an outcome: choose another.")
+        more = {"sample_weight": data.weight, "exposure": data.exposure, "groups": data.groups}
+        given = {name: values for name, values in more.items() if values is not None}
+        return {"X": table.frame.loc[data.X.index], "y": data.y, **given}
 
-
-@state.kept(show_spinner="Counting who came and what changed", max_entries=32)
-def _answer(text: str, *bands: int) -> WhyMoved:
-    asked = _question(text)
-    sides = [_rows(asked, group) for group in asked.groups]
-    models = [state.whole(group.model if asked.of_each else asked.model) for group in asked.groups]
-    given = {f"{name}_{end}": values for end, side in zip("ab", sides, strict=True)
-             for name, values in side.items() if name not in ("X", "y")}  # fmt: skip
-    return why_moved(
-        models[0], sides[0]["X"], sides[0]["y"], models[1], sides[1]["X"], y_b=sides[1]["y"], **given,
-        of_class=state.class_in_view(asked.model) or None, names=(asked.first.name, asked.second.name),
-        held_out=asked.unseen,
-    )  # fmt: skip
-
-
-def _rows(asked: Question, group: Group) -> dict[str, Any]:
-    """Return the rows of a group as `why_moved` takes them."""
-    models = state.workspace().models
-    about = models.about(asked.model)
-    table, data = rows_of(about, group.table)
-    if asked.unseen:
-        learned = [about, *([models.about(group.model)] if group.model else [])]
-        data = data.only(_unseen(data, [one for one in learned if one.table == group.table]))
-    data = data.only(group.holds(table.take(data.X.index)))
-    if not len(data.y):
-        raise TableError(f"The group {group.name} has no row with an outcome: choose another.")
-    more = {"sample_weight": data.weight, "exposure": data.exposure, "groups": data.groups}
-    return {"X": table.frame.loc[data.X.index], "y": data.y} | {k: v for k, v in more.items() if v is not None}
-
-
-def _unseen(data: Data, models: list[ModelAbout]) -> Bools:
-    """Return which rows (n,) of a table models of it have not learned from."""
-    unseen = np.ones(len(data.y), bool)
-    for about in models:
-        if (own := state.data(about)) is not None:
+    def _unseen(self, data: Data, models: list[ModelAbout]) -> Bools:
+        """Return which rows (n,) of a table models of it have not learned from."""
+        unseen = np.ones(len(data.y), bool)
+        for about in models:
+            _, own = self.rows(about, about.table)
             unseen &= ~data.X.index.isin(own.X.index[~own.held_out])
-    return unseen
+        return unseen
+
+    def answer(self, asked: Question) -> WhyMoved:
+        """Return the answer to a question; TableError where rows and models do not go together."""
+        sides = [self.of_group(asked, group) for group in asked.groups]
+        models = [self.estimator(group.model if asked.of_each else asked.model) for group in asked.groups]
+        given = {f"{name}_{end}": values for end, side in zip("ab", sides, strict=True)
+                 for name, values in side.items() if name not in ("X", "y")}  # fmt: skip
+        return why_moved(
+            models[0], sides[0]["X"], sides[0]["y"], models[1], sides[1]["X"], y_b=sides[1]["y"], **given,
+            of_class=self.of_class or None, names=(asked.first.name, asked.second.name), held_out=asked.unseen,
+        )  # fmt: skip
 
 
-def rows_of(model: ModelAbout, table: str) -> tuple[Table, Data]:
-    """Return a table, and its rows that a model's specification chooses with their targets."""
-    if table == model.table:
-        data = state.whole_data(model)
-        assert data is not None  # the page asks for what is there
-        return state.as_read(model), data
-    spec, rows = Spec.from_dict(model.spec), state.table(table)
-    inside, known, values = choose(rows, spec)
+def chosen_rows(table: Table, spec: Spec) -> Data:
+    """Return the rows of a table that a specification chooses, none of them held out: a model of another table has
+    learned from none."""
+    inside, known, values = choose(table, spec)
     chosen = inside & known
-    part = rows.take(chosen)
-    return rows, Data(
+    part = table.take(chosen)
+    return Data(
         X=part.frame, y=values[chosen], held_out=np.zeros(int(chosen.sum()), bool),
         weight=read_weights(part, spec.weight) if spec.weight else None,
         groups=read_groups(part.frame[spec.group]) if spec.group else None,

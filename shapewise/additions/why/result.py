@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import streamlit as st
 
 from gamcore import TableError, WhyMoved
+from gamcore.additions.why.plots import bars_of
+from gamcore.additions.why.shares import Estimate
+from gamcore.numbers import alike
 from shapewise.additions.why import feature
+from shapewise.additions.why.answers import answer
 from shapewise.additions.why.question import Question, named
 from shapewise.errors import StoreError
 from shapewise.store.workspace import ModelAbout
+from shapewise.training.spec import Spec
 from shapewise.ui.session import state
-from shapewise.ui.session.words import md
+from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards
+from shapewise.ui.widgets.columns import EXACT
 
 SEEN: Final = {"each": "A model of each", "one": "One model"}
 
 
 def show(model: ModelAbout, asked: Question) -> None:
     """Show the answer to a question."""
-    asked = _settings(model, asked)
+    asked, worth = _settings(model, asked)
     try:
-        moved = asked.answer()
+        moved = answer(asked)
     except (TableError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    moved = replace(moved, worth=_worth(model))
+    moved = replace(moved, worth=worth or None)
     with st.container(border=True):
-        _waterfall(model, asked, named(moved, state.names_of(model)))
+        _waterfall(model, asked, moved)
     with st.container(border=True):
         feature.show(model, asked, moved)
 
 
-def _settings(model: ModelAbout, asked: Question) -> Question:
-    """Show how the groups are seen, and return the question with it."""
+def _settings(model: ModelAbout, asked: Question) -> tuple[Question, float | None]:
+    """Show how the groups are seen, and what the outcome is worth; return the question, and the worth."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if asked.of_each:
             seen = st.segmented_control(
@@ -48,20 +56,51 @@ def _settings(model: ModelAbout, asked: Question) -> Question:
             "Only rows that the models have not learned from", key=f"why-unseen-{model.id}",
             help="Models flatter themselves on rows that they have learned from: what is left over looks small.",
         )  # fmt: skip
-    return replace(asked, unseen=unseen)
-
-
-def _worth(model: ModelAbout) -> float | None:
-    return None
+        worth = st.number_input(
+            "Worth of one more", value=None, key=f"why-worth-{model.id}", placeholder="Not known", format=EXACT,
+            width=180, help="Money per unit of the outcome: each part is then also told in money, over the rows of the "
+            "second group.",
+        )  # fmt: skip
+    return replace(asked, unseen=unseen), worth
 
 
 def _waterfall(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
     """Show the waterfall, with its parts in words."""
-    goal = state.goal(model)
-    difference, *parts = [claim.words() for claim in moved.claims()]
-    plot = moved.describe(target=goal, title=f"{goal}, {difference}")
+    goal, seen = state.goal(model), named(moved, state.names_of(model))
+    difference, *parts = [claim.words() for claim in seen.claims()]
+    plot = seen.describe(target=goal, title=f"{goal}, {difference}")
     key = f"why-{model.id}-{asked.second.table}"
     cards.headline(plot, key)
     text = "; ".join(parts)
     st.markdown(f"{md(text[0].upper() + text[1:])}.")
-    cards.figure(plot, key, f"{model.name} why it moved", state.card(model), titled=False)
+    if seen.worth is not None:
+        exposure = Spec.from_dict(model.spec).exposure
+        per = f"units of {state.names_of(model).column(exposure)}" if exposure else "rows"
+        st.markdown(f"{md(_money(seen, per))}.")
+    bars = [name if kind in ("composition", "behaviour") and name in moved.terms else ""
+            for kind, name, _ in bars_of(moved)]  # fmt: skip
+    cards.figure(plot, key, f"{model.name} why it moved", state.card(model), titled=False,
+                 on_point=partial(_open, key, feature.key(model, asked), bars))  # fmt: skip
+
+
+def _open(key: str, field: str, bars: list[str]) -> None:
+    """Open the term whose bar was clicked. bars : the terms of the bars, empty for those that are none."""
+    points = st.session_state[key]["selection"]["points"]
+    place = round(points[0]["y"]) if points else 0
+    if 0 < place <= len(bars) and bars[place - 1]:
+        st.session_state[field] = bars[place - 1]
+
+
+def _money(moved: WhyMoved, per: str) -> str:
+    """Return in words what the difference comes to in the second group, and who came of it. per : unit of its size."""
+    factor = moved.size * (moved.worth or 0.0)
+
+    def money(part: Estimate) -> str:
+        ends = sorted(factor * end for end in part.interval) if math.isfinite(part.lower) else []
+        value, *interval = alike([factor * part.value, *ends], signed=True)
+        return f"{value} ({' to '.join(interval)})" if interval else value
+
+    return (
+        f"In money, over {count(moved.size)} {per} of {moved.names[1]}: {money(moved.gap)}, of which "
+        f"{money(moved.composition)} who came"
+    )

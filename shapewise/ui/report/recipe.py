@@ -12,6 +12,7 @@ from gamcore.decide.rules import RuleError
 from gamcore.estimators.gam import Estimator
 from gamcore.model.additive import AdditiveModel
 from shapewise.decisions import boards as stored
+from shapewise.reports.added import added
 from shapewise.reports.recipes import MOST_COMMENT, MOST_SLIDES, OF_BOARD, OF_TEST, Recipe, ReportItem, quality_of
 from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.ui.session import state
@@ -54,7 +55,8 @@ def _candidates(recipe: Recipe, model: ModelAbout | None) -> list[ReportItem]:
             [*quality_of(model), *([] if binary or model.spec.get("treatment") else ["residuals"])]
         )
     ]
-    return [*items, ReportItem("card")]
+    more = [ReportItem(kind) for kind, item in added().items() if item.applies(state.workspace(), model)]
+    return [*items, *more, ReportItem("card")]
 
 
 def edit(recipe: Recipe, model: ModelAbout | None, key: str) -> list[ReportItem]:

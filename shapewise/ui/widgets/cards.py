@@ -329,17 +329,21 @@ def headline(plot: Plot, key: str) -> None:
 def figure(
     plot: Plot, key: str, source: str, about: Callable[[], str] = str, titled: bool = True,
     over: Curve | Surface | None = None, on_box: Callable[[], None] | None = None,
+    on_point: Callable[[], None] | None = None,
 ) -> None:  # fmt: skip
     """Show a plot with its numbers and its downloads.
 
     source : what the plot is about, for file names. about : returns its model's card, for the end of files. titled :
     False if the page has its own title. over : the curve or surface that a box can be dragged on; then `on_box` is
-    called.
+    called. on_point : is called when a bar or a dot is clicked; what was clicked is in the state under `key`.
     """
     if titled:
         headline(plot, key)
     shown = drawn.figure(plot, titled=False, on=over)
-    if on_box is None:
+    if on_point is not None:
+        st.plotly_chart(shown, key=key, theme=None, config=CONFIG, alt=plot.words, on_select=on_point,
+                        selection_mode="points")  # fmt: skip
+    elif on_box is None:
         st.plotly_chart(shown, key=key, theme=None, config=CONFIG, alt=plot.words)
     else:
         config = {**CONFIG, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"]}

@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import streamlit as st
 
 from shapewise.seam import ADDITIONS
+from shapewise.ui.panel import Panel
 from shapewise.ui.session import current
 from shapewise.ui.session.current import InView
-
-
-def _always(now: InView) -> bool:
-    return True
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A part of a page, declared as a constant of an addition's `addition.py`.
-
-    page : the page's name in its address. title : what it answers; in every link and key it stays the same.
-    draw : draws it, for the project, table and model in view. applies : whether there is something to draw, told
-    without reading a table or a model; a page asks at each run. order : panels of a page stand by it, then by the
-    names of their additions.
-    """
-
-    page: str
-    title: str
-    draw: Callable[[InView], None]
-    applies: Callable[[InView], bool] = _always
-    order: int = 0
 
 
 def _panels(page: str) -> list[tuple[Panel, InView]]:

@@ -12,7 +12,7 @@ from tests.support.pages import button, choose, open_page
 
 DECLARED = """
 import streamlit as st
-from shapewise.ui.widgets.panels import Panel
+from shapewise.ui.panel import Panel
 
 def draw(now):
     st.button(f"drawn for {now.table.name}, {now.model.name}")

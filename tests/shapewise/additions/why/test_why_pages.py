@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from gamcore.data.column_names import AS_THEY_ARE
 from gamcore.decide.rules import Levels, Range
 from gamcore.numbers import number, percent
+from shapewise.reports.recipes import ReportItem, usual
+from shapewise.reports.review import review_of
 from shapewise.training import carry_over
 from shapewise.training.dataset import held_out_rows
 from shapewise.training.spec import Spec
@@ -187,6 +191,20 @@ def test_a_strangers_table_has_the_means_of_its_rows(space):
     means = [wages.loc[rows, "wage"].mean() for rows in (first, ~first)]
     np.testing.assert_allclose(asked(app)["total"].sum(), means[1] - means[0], **SUMS)
     assert f"wage, {number(means[0], 4)} for version 1 and {number(means[1], 4)} for version 2" in says(app)
+
+
+def test_a_report_has_a_slide_of_it(months, space):
+    old, new, model, version = months
+    item = ReportItem("moved")
+    recipe = replace(usual(model, ["age"], None), items=(item,))
+    assert item.words(AS_THEY_ARE) == TITLE
+    (part,) = (part for part in review_of(space, recipe, model.id).parts)
+    shares = [percent(float((frame["stays"] == "yes").mean())) for frame in (old, new)]
+    assert f"stays = yes, {shares[0]} for version 1 and {shares[1]} for version 2" in part.plot.title
+    assert "ho came" in part.text[0]
+    assert any("Why did it move?" in one.options for one in open_page("report", model=model.id).multiselect)
+    space.delete("tables", version.id)
+    assert "no newer version" in str(review_of(space, recipe, model.id))
 
 
 def test_a_model_without_rows_has_no_such_way(sure):

@@ -1,0 +1,49 @@
+"""Answers on pages: from the tables and models that a session sees, each computed once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import pandas as pd
+
+from gamcore import WhyMoved
+from gamcore.data.table import Table
+from shapewise.additions.why.question import Group, Question, Sources, chosen_rows
+from shapewise.store.workspace import ModelAbout
+from shapewise.training.dataset import Data
+from shapewise.training.spec import Spec
+from shapewise.ui.session import state
+
+
+def answer(asked: Question) -> WhyMoved:
+    """Return the answer to a question; TableError where rows and models do not go together."""
+    about = state.workspace().models.about
+    return _answer(json.dumps(asdict(asked)), *[about(group.model or asked.model).bands for group in asked.groups])
+
+
+def cells(asked: Question, column: str) -> tuple[pd.Series, pd.Series]:
+    """Return a column of the rows of both groups."""
+    first, second = (_sources(asked.model).of_group(asked, group)["X"][column] for group in asked.groups)
+    return first, second
+
+
+def rows_of(model: ModelAbout, table: str) -> tuple[Table, Data]:
+    """Return a table, and its rows that a model's specification chooses."""
+    if table != model.table:
+        rows = state.table(table)
+        return rows, chosen_rows(rows, Spec.from_dict(model.spec))
+    data = state.whole_data(model)
+    assert data is not None  # a panel is offered while it is there
+    return state.as_read(model), data
+
+
+def _sources(model: str) -> Sources:
+    return Sources(state.workspace().models.about, state.whole, rows_of, state.class_in_view(model))
+
+
+@state.kept(show_spinner="Counting who came and what changed", max_entries=32)
+def _answer(text: str, *bands: int) -> WhyMoved:
+    kept = json.loads(text)
+    asked = Question(**kept | {end: Group(**kept[end]) for end in ("first", "second")})
+    return _sources(asked.model).answer(asked)

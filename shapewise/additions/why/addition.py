@@ -1,4 +1,4 @@
-"""All that this adds: a way to compare on Compare, a panel on Data about a newer version, and a slide of it."""
+"""All that this adds: a way to compare on Compare, panels on Data and Experiment, and a slide of reports."""
 
 from __future__ import annotations
 
@@ -29,6 +29,18 @@ def _on_data(now: InView) -> None:
     on_data.draw(now)
 
 
+def _on_experiment(now: InView) -> None:
+    from shapewise.additions.why import on_experiment
+
+    on_experiment.draw(now)
+
+
+def _has_model_of_outcome(now: InView) -> bool:
+    from shapewise.additions.why import on_experiment
+
+    return bool(on_experiment.models_of_outcomes(now)[1])
+
+
 def _has_table(now: InView) -> bool:
     from shapewise.additions.why import tables
 
@@ -55,4 +67,5 @@ def _has_slide(space: Workspace, model: ModelAbout) -> bool:
 
 COMPARE: Final = Panel("compare", TITLE, _on_compare, _has_table)
 DATA: Final = Panel("data", TITLE, _on_data, _has_newer)
+EXPERIMENT: Final = Panel("experiment", TITLE, _on_experiment, _has_model_of_outcome)
 SLIDE: Final = AddedItem("moved", TITLE, _slide, _has_slide)

@@ -117,5 +117,5 @@ def _one_by_one(asked: list[Question], size: str) -> None:
                        for name in sizes},
         alt="One line per part: its difference, and how much of it is who came.",
     )  # fmt: skip
-    unit = "In percentage points; " if is_share else ""
-    st.caption(f"{unit}from and to: the 95% interval of who came.")
+    unit = "Differences are in percentage points. " if is_share else ""
+    st.caption(f"{unit}*from* and *to* are the 95% interval of who came.")

@@ -35,7 +35,12 @@ def show(model: ModelAbout, asked: Question) -> None:
     except (TableError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    moved = replace(moved, worth=worth or None)
+    first, second = (state.workspace().tables.about(group.table) for group in asked.groups)
+    for table in {first.id: first, second.id: second}.values():
+        if table.sampled:
+            st.caption(f"Of {md(table.name)}, a sample of {count(table.sampled)} rows is compared.")
+    share = second.sampled / second.rows if second.sampled else 1.0
+    moved = replace(moved, worth=worth or None, size=moved.size / share)
     with st.container(border=True):
         _waterfall(model, asked, moved)
     with st.container(border=True):
@@ -53,7 +58,7 @@ def _settings(model: ModelAbout, asked: Question) -> tuple[Question, float | Non
             )  # fmt: skip
             asked = asked if seen == "each" else asked.of_one_model()
         unseen = st.toggle(
-            "Only rows that the models have not learned from", key=f"why-unseen-{model.id}",
+            "Only rows not learned from", key=f"why-unseen-{model.id}",
             help="Models flatter themselves on rows that they have learned from: what is left over looks small.",
         )  # fmt: skip
         worth = st.number_input(

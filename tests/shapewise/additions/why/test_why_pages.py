@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from gamcore.data.column_names import AS_THEY_ARE
+from gamcore.decide.arms import ArmsTest
 from gamcore.decide.rules import Levels, Range
 from gamcore.numbers import number, percent
+from shapewise.decisions import arm_tests
 from shapewise.reports.recipes import ReportItem, usual
 from shapewise.reports.review import review_of
 from shapewise.training import carry_over
@@ -212,3 +214,26 @@ def test_a_model_without_rows_has_no_such_way(sure):
     space.delete("tables", table.id)
     app = open_page("compare", model=model.id)
     assert TITLE not in next(one for one in app.get("button_group") if one.label == "Compare").options
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_random", [True, False])
+def test_arms_that_were_drawn_at_random_have_the_same_people(space, is_random):
+    rng = np.random.default_rng(3)
+    n = 2000
+    frame = pd.DataFrame({"age": rng.normal(40, 9, n).round(), "plan": rng.choice(["basic", "plus"], n)})
+    chance = np.full(n, 0.5) if is_random else 1 / (1 + np.exp(-0.1 * (frame["age"] - 40)))
+    frame["arm"] = np.where(rng.uniform(size=n) < chance, "mail", "none")
+    score = frame["age"] / 10 - 4 + (frame["arm"] == "mail")
+    frame["visit"] = (rng.uniform(size=n) < 1 / (1 + np.exp(-score))).astype(int)
+    table = space.tables.add(frame, "mailed", [])
+    arm_tests.keep(space, table.id, "test", ArmsTest("arm", "none", {"visit": "primary"}))
+    assert TITLE not in [box.label for box in open_page("experiment", table=table.id).expander]
+    train(space, Spec(table.id, "visit", "visits", ["age", "plan"], positive=["1"], preset="fast", bands=0))
+    app = open_page("experiment", table=table.id)
+    app.session_state[f"panel-{TITLE}"] = True
+    app.run()
+    means = frame.groupby("arm")["visit"].mean()
+    np.testing.assert_allclose(asked(app)["total"].sum(), means["mail"] - means["none"], **SUMS)
+    assert any("who came makes no clear difference" in one.value for one in app.markdown) == is_random
+    assert any("Check how the arms were assigned" in one.value for one in app.warning) != is_random

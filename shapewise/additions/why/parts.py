@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Final
 
 import pandas as pd
@@ -14,7 +15,7 @@ from shapewise.additions.why import result
 from shapewise.additions.why.answers import answer, rows_of
 from shapewise.additions.why.question import Group, Question
 from shapewise.store.workspace import ModelAbout
-from shapewise.training.partitions import split
+from shapewise.training.partitions import TablePart, split
 from shapewise.training.spec import Spec
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, told_apart
@@ -34,7 +35,7 @@ def draw(model: ModelAbout) -> None:
         column = st.selectbox("Parts by", columns, columns.index(usual), key=f"why-by-{model.id}",
                               format_func=state.names_of(model).column)  # fmt: skip
         try:
-            groups = _groups(model.id, column)
+            groups = _groups(model, column)
         except TableError as error:
             st.caption(md(error))
             return
@@ -43,7 +44,7 @@ def draw(model: ModelAbout) -> None:
             "Beside", list(BESIDE) if in_order else ["rest", "first"], default="before" if in_order else "rest",
             required=True, format_func=BESIDE.__getitem__, key=f"why-beside-{model.id}-{column}",
         )  # fmt: skip
-        asked = _questions(model, column, groups, beside)
+        asked = _questions(model.id, groups, beside)
         labels = told_apart({str(k): one.second.name for k, one in enumerate(asked)})
         chosen = st.selectbox(
             "Part", list(labels), len(asked) - 1 if in_order else 0, format_func=labels.__getitem__,
@@ -62,30 +63,35 @@ def _fitted_by(model: ModelAbout) -> str:
 
 
 @state.kept(show_spinner=False, max_entries=64)
-def _groups(model: str, column: str) -> list[tuple[str, str]]:
-    """Return the parts of the rows that a model was trained on, each with its name and rule."""
+def _split(model: str, column: str) -> list[TablePart]:
+    """Return the parts of the rows that a model was trained on."""
     about = state.workspace().models.about(model)
     table, data = rows_of(about, about.table)
-    names = state.names_of(about)
-    parts = split(table.take(data.X.index[~data.held_out]), column)
-    spans = [isinstance(rule, Range) and not rule.date and rule.low != rule.high for _, rule in parts]
-    called = [rule.words(names) if span else names.level(column, label)
-              for (label, rule), span in zip(parts, spans, strict=True)]  # fmt: skip
-    return [(name, json.dumps(rule.to_dict())) for name, (_, rule) in zip(called, parts, strict=True)]
+    return split(table.take(data.X.index[~data.held_out]), column)
 
 
-def _questions(model: ModelAbout, column: str, groups: list[tuple[str, str]], beside: str) -> list[Question]:
-    """Return a question for each part that has something to be compared with."""
-    fitted: dict[str, str] = {}
+def _groups(model: ModelAbout, column: str) -> list[Group]:
+    """Return the parts of a model's rows by a column, each with the model that was fitted to it, if any was."""
+    names, fitted = state.names_of(model), {}
     if column == _fitted_by(model):
-        rules = {part.id: json.dumps(part.spec["conditions"][-1]) for part in state.workspace().models.parts(model.id)}
-        fitted = {rule: identifier for identifier, rule in rules.items()}
-    parts = [Group(name.strip() or "(blank)", model.table, rule, model=fitted.get(rule, "")) for name, rule in groups]
+        refitted = state.workspace().models.parts(model.id)
+        fitted = {json.dumps(part.spec["conditions"][-1]): part.id for part in refitted}
+    groups = []
+    for label, rule in _split(model.id, column):
+        is_span = isinstance(rule, Range) and not rule.date and rule.low != rule.high
+        name = rule.words(names) if is_span else names.level(column, label)
+        text = json.dumps(rule.to_dict())
+        groups.append(Group(name.strip() or "(blank)", model.table, text, model=fitted.get(text, "")))
+    return groups
+
+
+def _questions(model: str, parts: list[Group], beside: str) -> list[Question]:
+    """Return a question for each part that has something to be compared with."""
     if beside == "rest":
-        rest = [Group("all other rows", model.table, part.rule, rest=True) for part in parts]
-        return [Question(model.id, first, second) for first, second in zip(rest, parts, strict=True)]
+        rest = [replace(part, name="all other rows", rest=True, model="") for part in parts]
+        return [Question(model, first, second) for first, second in zip(rest, parts, strict=True)]
     firsts = parts[:-1] if beside == "before" else parts[:1] * (len(parts) - 1)
-    return [Question(model.id, first, second) for first, second in zip(firsts, parts[1:], strict=True)]
+    return [Question(model, first, second) for first, second in zip(firsts, parts[1:], strict=True)]
 
 
 def _one_by_one(asked: list[Question], size: str) -> None:

@@ -61,9 +61,10 @@ def waterfall(
     what = target or ("share" if moved.is_share else "mean")
     x = Axis(what, limits=(float(drawn.min()) - margin, float(drawn.max()) + margin),
              format="percent" if moved.is_share else "plain", grid=True)  # fmt: skip
-    first, last = (f"{name}: {sizes.mean(mean)}" for name, mean in zip(moved.names, moved.means, strict=True))
+    groups = [(name, f": {sizes.mean(mean)}") for name, mean in zip(moved.names, moved.means, strict=True)]
+    first, last = (cut(name, MOST_LABEL - len(mean)) + mean for name, mean in groups)
     middle = [f"{cut(name, MOST_LABEL - 8)}  {label}" for (_, name, _), label in zip(bars, labels, strict=True)]
-    y = level_axis([cut(first, MOST_LABEL), *middle, cut(last, MOST_LABEL)])
+    y = level_axis([first, *middle, last])
     said = moved.claims(by)[0].words()
     return Plot(
         "why", title or f"{said[0].upper()}{said[1:]}", detail or moved.notes,

@@ -109,7 +109,7 @@ def _one_by_one(asked: list[Question], size: str) -> None:
             "Part": one.second.name, "Beside": one.first.name, size: count(moved.size), "Mean": moved.rate_b,
             "Difference": moved.gap.value, "Who came": moved.composition.value,
             "from": moved.composition.lower, "to": moved.composition.upper,
-            "Not explained by who came": moved.residual.value,
+            "Not explained": moved.residual.value,
         })  # fmt: skip
     if not lines:
         return

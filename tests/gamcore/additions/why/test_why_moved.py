@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, why_moved
+from gamcore.numbers import number
 
 SETTINGS = {"outer_bags": 2, "max_rounds": 40, "random_state": 0}
 
@@ -240,3 +241,15 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(change, words):
     given = {"model_a": model, "X_a": X, "y_a": y, "X_b": X, "y_b": y, **change}
     with pytest.raises(TableError, match=words):
         why_moved(**given)
+
+
+def test_the_mean_of_a_group_is_read_beside_its_name_however_long():
+    X, score, rng = rows(300, 1)
+    y = outcome("squared", score, rng)
+    model = GAMRegressor(**SETTINGS).fit(X, y)
+    names = ("all those who came before the first of April", "all those who came after the first of April")
+    moved = why_moved(model, X[:150], y[:150], X_b=X[150:], y_b=y[150:], names=names)
+    labels = [label for _, label in moved.describe().main.y.ticks]
+    for label, mean in zip((labels[0], labels[-1]), moved.means, strict=True):
+        assert label.startswith("all those")
+        assert label.endswith(number(mean, 4))

@@ -32,7 +32,7 @@ from gamcore.decide.experiment_effects import (
 from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
 from gamcore.decide.experiment_readout import outcome_of, whenever
 from gamcore.decide.fairness import groups_of
-from gamcore.decide.results import Result
+from gamcore.decide.results import Result, Scale
 from gamcore.explanation import Explanation
 from gamcore.stats.intervals import UNKNOWN, Interval, student, wilson
 from gamcore.types import Floats, Ints
@@ -260,18 +260,23 @@ def _by_dunnett(
 @dataclass(frozen=True)
 class Segments(Explanation):
     """The lift of one metric by segment. effects : one per segment and arm; `strategy` is the segment, `metric` the
-    arm; `holm` is adjusted over all of them. p : by arm, whether the differences of the segments differ more than
-    chance makes them (Cochran's Q)."""
+    arm; `holm` is adjusted over all of them. p, p_relative : by arm, whether the differences of the segments, or their
+    ratios, differ more than chance makes them (Cochran's Q): segments of unlike rates may do one and not the other."""
 
     column: str
     metric: str
     effects: tuple[Effect, ...]
     p: dict[str, float]
+    p_relative: dict[str, float] = field(default_factory=dict)
 
-    def describe(self, detail: str = "", **words: Any) -> Plot:
-        """Return the measured lift in each segment with its interval."""
+    def p_on(self, scale: Scale) -> dict[str, float]:
+        """Return by arm whether segments differ on a scale: a "difference", or "relative"."""
+        return self.p_relative if scale == "relative" else self.p
+
+    def describe(self, detail: str = "", scale: Scale = "relative", **words: Any) -> Plot:
+        """Return the measured lift in each segment with its interval, on a scale: a "difference", or "relative"."""
         shown = detail or f"{self.metric} by {self.column}, 95% intervals"
-        return replace(ReadOut((), self.effects).describe(shown, **words), numbers=self.frame())
+        return replace(ReadOut((), self.effects).describe(shown, scale, **words), numbers=self.frame())
 
     def frame(self) -> pd.DataFrame:
         """Return one row per segment and arm."""
@@ -309,19 +314,24 @@ def by_group(
                 effect = _effect(name, metric, "primary", values, rows=sides, past=None, is_rate=metric in whole.rates,
                                  clusters=clusters)  # fmt: skip
                 effects.append(replace(effect, strategy=str(label), metric=name))
-    p = {name: _heterogeneity([effect for effect in effects if effect.metric == name]) for name in arms[1:]}
+    by_arm = {name: [effect for effect in effects if effect.metric == name] for name in arms[1:]}
+    gaps = {name: _heterogeneity([(e.difference, e.difference_interval) for e in own]) for name, own in by_arm.items()}
+    with np.errstate(divide="ignore", invalid="ignore"):  # a ratio of 0 has no logarithm, and does not count
+        logs = {name: _heterogeneity([(float(np.log(e.ratio)), (float(np.log(e.ratio_interval[0])),
+                                                                float(np.log(e.ratio_interval[1])))) for e in own])
+                for name, own in by_arm.items()}  # fmt: skip
     effects = whenever(effects, int((arm >= 0).sum()), test.customers)
-    return Segments(named, metric, concluded(effects, []).effects, p)
+    return Segments(named, metric, concluded(effects, []).effects, gaps, logs)
 
 
-def _heterogeneity(effects: Sequence[Effect]) -> float:
-    """Return p of Cochran's Q: differences that would be equal in all segments, with errors read off the intervals."""
-    ends = np.array([effect.difference_interval for effect in effects]).reshape(-1, 2)
+def _heterogeneity(measured: Sequence[tuple[float, Interval]]) -> float:
+    """Return p of Cochran's Q: values that would be equal in all segments, with errors read off their intervals."""
+    ends = np.array([interval for _, interval in measured]).reshape(-1, 2)
     error = (ends[:, 1] - ends[:, 0]) / (2 * norm.ppf(0.975))
-    usable = np.isfinite(error) & (error > 0)
+    values = np.array([value for value, _ in measured])
+    usable = np.isfinite(error) & (error > 0) & np.isfinite(values)
     if usable.sum() < 2:
         return math.nan
-    gap = np.array([effect.difference for effect in effects])[usable]
-    weight = 1 / np.square(error[usable])
+    gap, weight = values[usable], 1 / np.square(error[usable])
     q = float((weight * np.square(gap - np.average(gap, weights=weight))).sum())
     return float(chi2.sf(q, usable.sum() - 1))

@@ -217,12 +217,14 @@ class ExperimentPlan(Explanation):
 def plan(
     a_day: Mapping[str, float], metrics: Sequence[Metric], arms: Mapping[str, float] = EVEN, power: float = 0.8,
     alpha: float = ALPHA, adjustment: Adjustment = "Holm", looks: bool = False,
+    today: Mapping[tuple[str, str], float] | None = None,
 ) -> ExperimentPlan:  # fmt: skip
     """Plan a test. looks : whether it may be looked at whenever one likes, with always-valid intervals.
 
     a_day : customers per day of each strategy; {EVERYBODY: ...} without strategies. arms : the share of each arm up to
     a factor, the control first. adjustment : as in the read-out. Holm's family is strategies x arms x metrics, with the
     expected nulls, which check the set-up, as a family of their own; Dunnett's is the arms of one strategy and metric.
+    today : by (strategy, metric), its rate or mean among the customers of the strategy, where that is not its `base`.
     """
     shares = _shares(arms)
     if not 0 < power < 1 or not 0 < alpha < 1:
@@ -237,7 +239,11 @@ def plan(
         tests, single = len(treated), dunnett_alpha(list(shares.values()), alpha)
     rows = []
     for strategy, customers in a_day.items():
-        for metric in metrics:
+        for usual in metrics:
+            own_base = (today or {}).get((strategy, usual.name))
+            metric = usual if own_base is None else replace(usual, base=own_base)
+            if customers > 0 and math.isnan(metric.base):
+                raise ExperimentError(f"What {metric.name!r} is today for {strategy} is not known: enter it.")
             family = nulls if metric.role == "expected null" else tests
             own = single if adjustment == "Dunnett" else alpha / family
             made = [_row(strategy, arm, metric, a_day=customers, shares=(share, control), alpha=own, power=power)
@@ -270,7 +276,8 @@ def _row(
 ) -> PlanRow:
     """Return what a metric of an arm needs. shares : of the arm, and of the control."""
     share, control_share = shares
-    treated = math.ceil(sample_size(metric, alpha, power, control_share / share))
+    known = not math.isnan(metric.base)  # else of a strategy that nobody gets
+    treated = math.ceil(sample_size(metric, alpha, power, control_share / share)) if known else 0
     control = math.ceil(treated * control_share / share)
     days = math.ceil(max(treated / share, control / control_share) / a_day) if a_day > 0 else 0
     return PlanRow(

@@ -16,7 +16,7 @@ from scipy.stats import chisquare, norm
 
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide.experiment_plan import FEWEST, MISMATCH, Metric, MetricRole, smallest_lift
-from gamcore.decide.results import Result
+from gamcore.decide.results import Result, Scale
 from gamcore.explanation import Explanation
 from gamcore.stats.intervals import (
     ALPHA,
@@ -127,6 +127,10 @@ class Effect:
         """The measured change, relative to the control."""
         return Result(self.lift, self.lift_interval, "measured", "relative", self.n)
 
+    def on(self, scale: Scale) -> Result:
+        """Return what was measured on a scale: a "difference", or "relative"."""
+        return self.change if scale == "relative" else self.gap
+
     @property
     def clearest(self) -> Result:
         """The relative change where it is known; else the difference."""
@@ -168,11 +172,11 @@ class ReadOut(Explanation):
         """Whether a sample-ratio mismatch forbids a verdict."""
         return any(ratio.alarm for ratio in self.ratios)
 
-    def describe(self, detail: str = "", **words: Any) -> Plot:
-        """Return the measured lifts with their intervals."""
+    def describe(self, detail: str = "", scale: Scale = "relative", **words: Any) -> Plot:
+        """Return the measured lifts with their intervals: "relative", or each a "difference" (of one metric)."""
         from gamcore.decide.plots.strategies import lifts
 
-        return lifts(self, detail, **words)
+        return lifts(self, detail, scale, **words)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per effect."""

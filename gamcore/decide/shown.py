@@ -49,9 +49,9 @@ def shown_segments(made: Segments, names: Names, arm: str, column: str = "") -> 
         )
         for one in made.effects
     )  # fmt: skip
-    p = _keys(made.p, partial(names.level, arm))
+    p, p_relative = (_keys(p, partial(names.level, arm)) for p in (made.p, made.p_relative))
     named = names.column(column) if column else made.column
-    return replace(made, column=named, metric=names.column(made.metric), effects=effects, p=p)
+    return replace(made, column=named, metric=names.column(made.metric), effects=effects, p=p, p_relative=p_relative)
 
 
 def shown_read_out(made: ReadOut, names: Names, arm: str = "") -> ReadOut:

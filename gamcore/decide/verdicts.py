@@ -13,7 +13,7 @@ from gamcore.numbers import count, exact, p_value
 
 Tone = Literal["good", "bad", "open", "stop"]
 
-WORDS: Final[dict[Tone, str]] = {"good": "As hoped", "bad": "Attention", "open": "Open", "stop": "Stopped"}
+WORDS: Final[dict[Tone, str]] = {"good": "Clear", "bad": "Attention", "open": "Open", "stop": "Stopped"}
 
 
 def moved(effect: Effect) -> str:

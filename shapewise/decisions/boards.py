@@ -13,7 +13,7 @@ from typing import Any
 from gamcore.decide.rules import Rule, RuleError
 from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence
-from gamcore.decide.strategies import StrategySet
+from gamcore.decide.strategies import Strategy, StrategySet
 from shapewise.store.names import known
 from shapewise.store.workspace import Workspace, clean_name, new_id, now
 
@@ -106,6 +106,15 @@ def segments(workspace: Workspace, table: str) -> list[SavedSegment]:
     """Return the segments of a table, oldest first."""
     saved = workspace.listed("segments", lambda kept: known(SavedSegment, kept))
     return [one for one in saved if one.table == table]
+
+
+def strategy_for(name: str, rule: Rule, metric: str, scenario: tuple[str, str], evidence: Evidence | None) -> Strategy:
+    """Return a new strategy for a segment, with the level that was observed inside as that of today. metric : what the
+    segment's model predicts; "" where it is not known. scenario: id and name of that model."""
+    usual = Strategy(name, rule, scenario=scenario[1], model=scenario[0])
+    if evidence is None or evidence.effect is not None or not evidence.mean >= 0:
+        return replace(usual, metric=metric or usual.metric)
+    return replace(usual, metric=metric or usual.metric, base=evidence.mean, is_rate=evidence.binary)
 
 
 def add_board(workspace: Workspace, made: StrategySet, table: str) -> Board:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from gamcore.data.column_names import Names
+from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.decide.arms_plan import EVERYBODY, ExperimentPlan, plan
@@ -75,20 +76,26 @@ def shares_of(form: dict[str, Any]) -> dict[str, float]:
     return shares
 
 
-def metrics_of(form: dict[str, Any]) -> list[Metric]:
-    """Return the metrics of a plan; ExperimentError names an incomplete row."""
+def metrics_of(form: dict[str, Any], by_strategy: bool = False) -> list[Metric]:
+    """Return the metrics of a plan; ExperimentError names an incomplete row. by_strategy : whether the rate of today
+    may be left empty, each strategy having its own; it is NaN then."""
     metrics = []
     for k, row in enumerate(form["metrics"], 1):
-        name, base, lift, deviation = (row.get(key) for key in ("metric", "base", "lift", "deviation"))
-        if not name or any(value is None or not math.isfinite(value) for value in (base, lift)):
+        name, (base, lift, deviation) = row.get("metric"), map(_known, map(row.get, ("base", "lift", "deviation")))
+        if base is None and by_strategy:
+            base = math.nan
+        if not name or base is None or lift is None:
             raise ExperimentError(
                 f"Row {k} of the metrics is not complete: it needs a name, today's rate or mean, and a lift."
             )
-        known_deviation = None if deviation is None or not math.isfinite(deviation) else float(deviation)
-        metrics.append(Metric(str(name), float(base), float(lift), row.get("role") or "primary", known_deviation))
+        metrics.append(Metric(str(name), base, lift, row.get("role") or "primary", deviation))
     if len({metric.name for metric in metrics}) < len(metrics):
         raise ExperimentError("Two metrics have the same name: rename one.")
     return metrics
+
+
+def _known(value: Any) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def named(form: dict[str, Any], names: Names) -> dict[str, Any]:
@@ -97,11 +104,41 @@ def named(form: dict[str, Any], names: Names) -> dict[str, Any]:
     return form | {"metrics": metrics}
 
 
-def planned(form: dict[str, Any], made: StrategySet, ledger: Ledger) -> ExperimentPlan:
-    """Return the plan of a board, given the reach of its strategies."""
-    reach = {one.name: int(n) for one, n in zip(made.strategies, ledger.exclusive, strict=True)}
-    a_day = {name: form["a_day"] * n / max(ledger.eligible, 1) for name, n in reach.items()}
-    return plan(a_day, metrics_of(form), shares_of(form), form["power"], looks=form.get("looks", False))
+def proposed(made: StrategySet) -> list[dict[str, Any]]:
+    """Return the metrics of a board's strategies as rows of the form, with the rate of today and the lift that all of
+    a metric's strategies have. Where rates differ, that of today is left to each strategy; of lifts, the smallest is
+    taken."""
+    rows = []
+    for metric in dict.fromkeys(one.metric for one in made.strategies):
+        those = [one for one in made.strategies if one.metric == metric]
+        bases, lifts = {one.base for one in those}, [one.lift[1] for one in those]
+        base = those[0].base if len(bases) == 1 else None
+        rows.append({**USUAL, "metric": metric, "base": base, "lift": min(lifts)})
+    return rows
+
+
+def otherwise(form: dict[str, Any], made: StrategySet) -> list[str]:
+    """Return the strategies whose own rate of today is not the one that the form has for all."""
+    typed = {row.get("metric"): _known(row.get("base")) for row in form["metrics"]}
+    rated = [(one.name, one.base, typed.get(one.metric)) for one in made.strategies]
+    return [name for name, own, base in rated if base is not None and not math.isclose(base, own, rel_tol=0.005)]
+
+
+def planned(
+    form: dict[str, Any], made: StrategySet, ledger: Ledger, names: Names = AS_THEY_ARE, *,
+    only: Collection[str] | None = None, arms: Mapping[str, float] | None = None,
+) -> ExperimentPlan:  # fmt: skip
+    """Return the plan of a board, given the reach of its strategies. names : of its metrics. only : the strategies that
+    take part, by default all. arms : their shares, by default those of the form."""
+    form = named(form, names)
+    parts = {one.name: (one, int(n)) for one, n in zip(made.strategies, ledger.exclusive, strict=True)
+             if only is None or one.name in only}  # fmt: skip
+    a_day = {name: form["a_day"] * n / max(ledger.eligible, 1) for name, (_, n) in parts.items()}
+    metrics = metrics_of(form, by_strategy=True)
+    left = {metric.name for metric in metrics if math.isnan(metric.base)}
+    own = {(name, names.column(one.metric)): one.base for name, (one, _) in parts.items()}
+    today = {key: base for key, base in own.items() if key[1] in left}
+    return plan(a_day, metrics, arms or shares_of(form), form["power"], looks=form.get("looks", False), today=today)
 
 
 def planned_for_all(form: dict[str, Any]) -> ExperimentPlan:

@@ -9,7 +9,6 @@ from datetime import date, timedelta
 from typing import Final
 
 from gamcore.decide import verdicts
-from gamcore.decide.arms_plan import plan
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.results import Result, Source, money
@@ -18,7 +17,7 @@ from gamcore.decide.verdicts import listed
 from gamcore.decide.worth import Contribution, Estimate, total
 from gamcore.numbers import count, percent
 from gamcore.viz.files.parts import KeyFigure, ReportPart
-from shapewise.decisions.plans import metrics_of
+from shapewise.decisions.plans import form_of, planned
 from shapewise.reports.risks import risks_of
 from shapewise.reports.sources import Review
 from shapewise.reports.words import day, figure, in_order
@@ -255,11 +254,10 @@ def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> st
 
 def _days_with_control(review: Review, chosen: list[Strategy]) -> int:
     """Return the days after which the plan's lifts would show again against a small control; 0 if it is not known."""
-    form, reach = review.board.plan, reach_of(review)
-    if not form:
+    if not review.board.plan:
         return 0
-    a_day = {one.name: form["a_day"] * reach[one.name] / max(review.ledger.eligible, 1) for one in chosen}
+    form, arms = form_of(review.board.plan, []) | {"looks": False}, {"control": CONTROL, "treated": 1 - CONTROL}
     try:
-        return plan(a_day, metrics_of(form), {"control": CONTROL, "treated": 1 - CONTROL}, form["power"]).days
+        return planned(form, review.made, review.ledger, only={one.name for one in chosen}, arms=arms).days
     except ExperimentError:
         return 0

@@ -25,7 +25,7 @@ from shapewise.decisions import boards as stored
 from shapewise.decisions.arm_tests import StoredTest
 from shapewise.decisions.boards import Board
 from shapewise.decisions.plan_and_outcome import read_out
-from shapewise.decisions.plans import form_of, named, planned
+from shapewise.decisions.plans import form_of, planned
 from shapewise.reports.card import described, names_of_table, target
 from shapewise.reports.recipes import Recipe
 from shapewise.scoring import all_rows as wholes
@@ -214,7 +214,7 @@ class Review:
         """The plan of the board's test."""
         if not self.board.plan:
             raise StoreError("The board has no plan yet: make one on the page Experiment.")
-        return planned(named(form_of(self.board.plan, []), self.names_of_outcomes), self.made, self.ledger)
+        return planned(form_of(self.board.plan, []), self.made, self.ledger, self.names_of_outcomes)
 
     @property
     def times(self) -> float:

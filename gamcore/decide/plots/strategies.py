@@ -9,6 +9,7 @@ import pandas as pd
 
 from gamcore.data.labels import cut
 from gamcore.decide.experiment_effects import Effect, ReadOut
+from gamcore.decide.results import Scale
 from gamcore.decide.strategies import Ledger
 from gamcore.decide.verdicts import levels
 from gamcore.explain.plots.curves import widened
@@ -102,16 +103,19 @@ def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     )
 
 
-def lifts(outcome: ReadOut, detail: str = "") -> Plot:
-    """Return measured lifts with intervals, one line per comparison, and the planned lifts."""
-    listed = [effect for effect in outcome.effects if np.isfinite([effect.lift, *effect.lift_interval]).all()]
+def lifts(outcome: ReadOut, detail: str = "", scale: Scale = "relative") -> Plot:
+    """Return measured lifts with intervals, one line per comparison, and the planned lifts. scale : "relative", or a
+    "difference" of one metric."""
+    listed = [effect for effect in outcome.effects if effect.on(scale).is_known and effect.on(scale).has_interval]
+    factor = 100.0 if scale == "difference" and any(effect.is_rate for effect in listed) else 1.0
     marks: list[Mark] = [Line(0.0, True)]
     groups: list[tuple[bool, str, ColorRole]] = [(True, "significant", "primary"), (False, "not significant", "few")]
     for held, name, role in groups:
         some = [(k, effect) for k, effect in enumerate(listed) if effect.is_significant == held]
         if some:
-            marks += _intervals(some, name, role)
-    planned = [(k, e.planned) for k, e in enumerate(listed) if e.role == "primary" and np.isfinite(e.planned)]
+            marks += _intervals(some, name, role, scale, factor)
+    planned = [(k, e.planned) for k, e in enumerate(listed) if e.role == "primary" and np.isfinite(e.planned)
+               and scale == "relative"]  # fmt: skip
     if planned:
         at, lift = (np.array(part, np.float64) for part in zip(*planned, strict=True))
         hover = [f"{percent(value, 0, signed=True)} planned" for value in lift]
@@ -120,9 +124,12 @@ def lifts(outcome: ReadOut, detail: str = "") -> Plot:
         cut(f"{e.strategy} · {e.what}" + _aside(e), 60)
         for e in listed
     ]  # fmt: skip
-    ends = [0.0, *(end for effect in listed for end in effect.lift_interval)]
+    ends = [0.0, *(factor * end for effect in listed for end in effect.on(scale).interval)]
     limits = widened(min(ends), max(ends), "link")
     x = Axis("measured lift, relative", limits=limits, format="signed percent", grid=True)
+    if scale == "difference":
+        unit = "points" if factor > 1 else listed[0].measure.shown_unit if listed else ""
+        x = Axis(f"measured difference{f', {unit}' if unit else ''}", limits=limits, grid=True)
     n_found = sum(effect.is_significant for effect in listed)
     return Plot(
         "lifts",
@@ -147,9 +154,9 @@ def _aside(effect: Effect) -> str:
     )
 
 
-def _intervals(some: list[tuple[int, Effect]], name: str, role: ColorRole) -> list[Mark]:
+def _intervals(some: list[tuple[int, Effect]], name: str, role: ColorRole, scale: Scale, factor: float) -> list[Mark]:
     at = np.array([k for k, _ in some], np.float64)
-    lift = np.array([effect.lift for _, effect in some])
-    low, high = np.array([effect.lift_interval for _, effect in some]).T
-    hover = [f"{effect.change.words()}\n{levels(effect)}" for _, effect in some]
+    lift = factor * np.array([effect.on(scale).value for _, effect in some])
+    low, high = factor * np.array([effect.on(scale).interval for _, effect in some]).T
+    hover = [f"{effect.on(scale).words()}\n{levels(effect)}" for _, effect in some]
     return [Whiskers(at, low, high, role, lying=True), Points(lift, at, role, 9, name=name, hover=hover)]

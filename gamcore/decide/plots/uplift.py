@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from gamcore.decide.uplift import Uplift
+from gamcore.decide.uplift import TENTHS, Uplift
 from gamcore.numbers import alike, count, number, percent
 from gamcore.stats.plots.quality import HEIGHT, with_grid
 from gamcore.types import Floats
@@ -22,7 +22,7 @@ def effect_by_tenth(read: Uplift, unit: str = "", detail: str = "") -> Plot:
     values, lower, upper = (table[name].to_numpy(np.float64) for name in ("measured", "lower", "upper"))
     written = [alike(three, signed=True) for three in zip(values, lower, upper, strict=True)]
     hover = [
-        f"part {k}\n{value} ({low} to {high})\n{count(rows)} rows"
+        f"{_ordinal(k, len(table))}\n{value} ({low} to {high})\n{count(rows)} rows"
         for k, rows, (value, low, high) in zip(table["tenth"], table["rows"], written, strict=True)
     ]
     said = table["predicted"].to_numpy(np.float64)
@@ -35,7 +35,7 @@ def effect_by_tenth(read: Uplift, unit: str = "", detail: str = "") -> Plot:
              hover=[f"{number(value, signed=True)} predicted" for value in said]),
     ]  # fmt: skip
     ticks = tuple((float(k), str(k)) for k in table["tenth"])
-    x = Axis("part of the rows, the strongest predicted effect first", ticks=ticks)
+    x = Axis(f"{_parts(len(table))} of the rows, the strongest predicted effect first", ticks=ticks)
     return Plot(
         "uplift", _by_tenth(read, unit),
         detail=detail or "rows that the model has not seen, in parts by predicted effect, each with its 95% interval",
@@ -50,7 +50,17 @@ def _by_tenth(read: Uplift, unit: str) -> str:
         return "The model puts no row before another"
     first, last = alike([read.tenths[0].measured, read.tenths[-1].measured], signed=True)
     of = f" {unit}" if unit else ""
-    return f"Measured effect: {first}{of} in the first part, {last}{of} in the last"
+    part = _parts(len(read.tenths)).removesuffix("s")
+    return f"Measured effect: {first}{of} in the {part} predicted to move most, {last}{of} in that to move least"
+
+
+def _parts(n: int) -> str:
+    """Return what n parts of the rows are called; they are of one size where predictions differ."""
+    return "tenths" if n == TENTHS else "parts"
+
+
+def _ordinal(k: int, n: int) -> str:
+    return f"{_parts(n).removesuffix('s')} {k} of {n}"
 
 
 def gain(read: Uplift, unit: str = "", detail: str = "") -> Plot:

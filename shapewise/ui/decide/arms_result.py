@@ -92,10 +92,11 @@ def overall(made: ArmsReadOut) -> tuple[Tone, str]:
     good = [e for e in made.effects if e.is_significant and e.difference > 0 and e.role != "expected null"]
     parts = []
     if good:
-        best = max(good, key=lambda e: (e.role == "primary", e.lift if np.isfinite(e.lift) else 0.0))
-        works = " and ".join(dict.fromkeys(e.strategy for e in good))
-        parts.append(f"{works} {'work' if ' and ' in works else 'works'}; most: {best.strategy} on {best.metric}, "
-                     f"{verdicts.moved(best)}.")  # fmt: skip
+        deciding = min(good, key=lambda e: e.role != "primary").metric
+        ranked = sorted((e for e in good if e.metric == deciding), key=lambda e: -e.difference)
+        works = list(dict.fromkeys(e.strategy for e in good))
+        moved = "; ".join(f"{verdicts.moved(e)} with {e.strategy}" for e in ranked)
+        parts.append(f"{verdicts.listed(works)} {'work' if len(works) > 1 else 'works'}. {deciding}: {moved}.")
     if bad:
         parts.append("; ".join(f"{e.strategy} moved {e.metric}, {verdicts.moved(e)}" for e in bad) + ".")
     if not parts:

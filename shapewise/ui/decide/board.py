@@ -9,6 +9,7 @@ import streamlit as st
 
 from gamcore.data.columns import TableError
 from gamcore.decide import plots
+from gamcore.decide.results import Result
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.strategies import MOST_STRATEGIES, Ledger, Strategy, StrategySet
 from gamcore.numbers import exact, percent
@@ -192,7 +193,7 @@ def change(board: Board, name: str) -> None:
     except StoreError as error:
         st.error(md(error), icon=":material/error:")
         return
-    changed = fields(strategy, f"change-{board.id}-{name}", board.table)
+    changed = fields(strategy, f"change-{board.id}-{name}", board.table, _inside(strategy))
 
     def put(now: StrategySet, one: Strategy) -> StrategySet:
         place = place_of(now, name)
@@ -212,8 +213,32 @@ def _save(board: Board, changed: Strategy | None, put: Callable[[StrategySet, St
     st.rerun()
 
 
-def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
-    """Show the fields of a strategy, and return it; None while its rule or lifts are not valid."""
+def _inside(strategy: Strategy) -> Result | None:
+    """Return what was observed of a strategy's metric in the held-out rows of its segment; None where its model is not
+    of that metric, or not here."""
+    model = model_of(strategy)
+    if model is None or model.target != strategy.metric:
+        return None
+    try:
+        facts = reach.evidence(model, strategy.rule)
+    except TableError:
+        return None
+    return None if facts is None or facts.effect is not None else facts.inside_result()
+
+
+def _today(base: float, inside: Result | None) -> None:
+    """Say what was observed of the rate of today, and whether what was typed is far from it."""
+    if inside is None or not inside.is_known:
+        return
+    low, high = inside.interval
+    far = inside.has_interval and not low <= base <= high
+    typed = f" The rate above, {replace(inside, value=base).text}, is outside." if far else ""
+    st.caption(f"{':material/warning: ' * far}Inside: {md(inside.sentence())}.{typed}")
+
+
+def fields(strategy: Strategy, key: str, table: str, inside: Result | None = None) -> Strategy | None:
+    """Show the fields of a strategy, and return it; None while its rule or lifts are not valid. inside : what was
+    observed of its metric in its segment."""
     left, right = st.columns([1, 3])
     name = left.text_input("Name", strategy.name, key=f"{key}-name", max_chars=60)
     action = right.text_input(
@@ -236,6 +261,7 @@ def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
     )
     value = c.number_input("Value per conversion", value=strategy.value, key=f"{key}-value", format=EXACT)
     cost = d.number_input("Cost per customer", value=strategy.cost, key=f"{key}-cost", format=EXACT)
+    _today(base, inside)
     if strategy.tested:
         st.caption(f"The lifts were {strategy.lifted.grounds}. If you change them, they are assumed.")
     else:
@@ -280,23 +306,30 @@ def add(board: Board) -> None:
         st.caption(f"A board has at most {MOST_STRATEGIES} strategies: join some.")
         return
     known: dict[str, Strategy] = {OWN: Strategy(next_name(made), EVERYBODY)}
+    models = {model.id: model for model in state.workspace().models.listed()
+              if model.table == board.table and not model.of_tasks}  # fmt: skip
     for kept in reversed(stored.segments(state.workspace(), board.table)):
-        about = Strategy(next_name(made), kept.read(), scenario=kept.scenario, model=kept.model)
+        target = models[kept.model].target if kept.model in models else ""
+        about = stored.strategy_for(
+            next_name(made), kept.read(), target, scenario=(kept.model, kept.scenario), evidence=kept.told()
+        )
         known.setdefault(f"{kept.name} (saved from {kept.scenario})", about)
-    for model in state.workspace().models.listed():
-        if model.table == board.table and not model.of_tasks:
-            for one in reach.suggested(model)[:12]:
-                word = "above" if one.evidence.opportunity > 0 else "below"  # as its rate, which stands beside it
-                rule = reach.rounded(board.table, one.rule)
-                label = f"{rule.words(state.names(board.table))} ({word} average in {model.name})"
-                about = Strategy(next_name(made), rule, scenario=model.name, model=model.id)
-                known.setdefault(label, about)
+    for model in models.values():
+        for one in reach.suggested(model)[:12]:
+            word = "above" if one.evidence.opportunity > 0 else "below"  # as its rate, which stands beside it
+            rule = reach.rounded(board.table, one.rule)
+            label = f"{rule.words(state.names(board.table))} ({word} average in {model.name})"
+            about = stored.strategy_for(
+                next_name(made), rule, model.target, scenario=(model.id, model.name),
+                evidence=reach.evidence(model, rule) if rule != one.rule else one.evidence,
+            )  # fmt: skip
+            known.setdefault(label, about)
     chosen = st.selectbox("From", list(known), min(1, len(known) - 1), key=f"add-from-{board.id}")
     key = f"add-{board.id}-{len(made.strategies)}-{chosen}"
     if st.session_state.get("strategy-shown") != key:
         builder.begin("strategy-draft", known[chosen].rule)
         st.session_state["strategy-shown"] = key
-    changed = fields(known[chosen], key, board.table)
+    changed = fields(known[chosen], key, board.table, _inside(known[chosen]))
     _save(board, changed, lambda now, one: replace(now, strategies=(*now.strategies, one)))
 
 

@@ -13,18 +13,21 @@ from gamcore.data.columns import TableError
 from gamcore.decide.arms import ArmsTest, Segments, by_segment
 from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.decide.results import Scale
 from gamcore.decide.rules import RuleError
 from gamcore.decide.shown import shown_segments
 from gamcore.decide.strategies import StrategySet
 from gamcore.numbers import p_value
+from gamcore.stats.intervals import ALPHA
 from gamcore.viz.spec import Plot
 from shapewise.decisions import arm_tests as stored
 from shapewise.decisions import boards as stored_boards
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.session import state
-from shapewise.ui.session.words import md, told_apart
+from shapewise.ui.session.words import count, md, told_apart
 from shapewise.ui.widgets import cards
 
+SCALES: Final[dict[Scale, str]] = {"difference": "Difference", "relative": "Relative"}
 BOARD: Final = "\0board:"
 """Before the id of a board among names of columns."""
 
@@ -59,6 +62,12 @@ def show(table: TableAbout, asked: ArmsTest) -> None:
             format_func=lambda one: labels.get(one) or names.column(one),
             placeholder="A column known before the test, or a board",
         )  # fmt: skip
+        scale = st.segmented_control(
+            "As", list(SCALES), default="difference", required=True, key=f"whom-scale-{table.id}",
+            format_func=SCALES.__getitem__,
+            help="Whether segments differ is tested on the scale that is drawn: where their rates are unlike, lifts "
+            "may differ in points and be alike relative to the rate.",
+        )  # fmt: skip
     if by is None:
         return
     test = stored.to_text(replace(asked, before=None))
@@ -75,28 +84,30 @@ def show(table: TableAbout, asked: ArmsTest) -> None:
     for note in notes:
         st.warning(md(note), icon=":material/warning:")
     shown = shown_segments(segments, names, asked.arm, "" if by in boards else by)
-    plot = _plot(shown, names.level(asked.arm, asked.control), asked.customers)
-    cards.figure(plot, f"whom-{table.id}-{metric}-{by}", table.name)
+    looks = len(columns) * len(asked.metrics) * max(len(shown.p), 1)
+    plot = _plot(shown, names.level(asked.arm, asked.control), asked.customers, scale=scale, looks=looks)
+    cards.figure(plot, f"whom-{table.id}-{metric}-{by}-{scale}", table.name)
     st.caption(
         "“Significant” is after Holm over all groups and arms; each interval is for itself. The sentence above tests "
-        "whether the groups differ at all (Cochran's Q)."
+        f"whether the groups differ at all (Cochran's Q, on the scale drawn). {count(looks)} such looks are possible "
+        "here, by column, outcome and arm: they “differ” where that is clear after all of them (Bonferroni)."
     )
 
 
-def _plot(segments: Segments, control: str, customers: int) -> Plot:
-    """Return the lifts by segment, and whether they differ."""
-    words = "; ".join(f"{arm}: {_differs(p)}" for arm, p in segments.p.items())
+def _plot(segments: Segments, control: str, customers: int, *, scale: Scale, looks: int) -> Plot:
+    """Return the lifts by segment, and whether they differ. looks : how many such questions the test may be asked."""
+    words = "; ".join(f"{arm}: {_differs(p, looks)}" for arm, p in segments.p_on(scale).items())
     outcome = ReadOut((), segments.effects, customers=customers)
-    plot = outcome.describe(f"{segments.metric}, each arm against {control}, {outcome.intervals}")
+    plot = outcome.describe(f"{segments.metric}, each arm against {control}, {outcome.intervals}", scale)
     return replace(plot, title=f"{segments.metric} by {segments.column}: {words}", numbers=segments.frame())
 
 
-def _differs(p: float) -> str:
-    """Return whether segments differ, in words."""
+def _differs(p: float, looks: int) -> str:
+    """Return whether segments differ, in words, as one of several looks."""
     if not np.isfinite(p):
         return "too few rows to compare segments"
-    return (
-        f"the lift differs between segments ({p_value(p)})"
-        if p < 0.05
-        else (f"no sign that the lift differs ({p_value(p)})")
-    )
+    if p * looks < ALPHA:
+        return f"the lift differs between segments ({p_value(p)})"
+    if p < ALPHA:
+        return f"the lift may differ, but not clearly as one of {count(looks)} looks ({p_value(p)})"
+    return f"no sign that the lift differs ({p_value(p)})"

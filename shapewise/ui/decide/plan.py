@@ -14,6 +14,7 @@ from gamcore.data.table import Table
 from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.strategies import Ledger, StrategySet
+from gamcore.decide.verdicts import listed
 from gamcore.numbers import percent
 from gamcore.viz import files as export
 from shapewise.decisions import arm_tests, plans
@@ -33,15 +34,19 @@ FEW = 6
 
 def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
     """Show the form of a board's plan, and its result."""
-    named = {one.metric: one for one in made.strategies}
-    rows = [{**plans.USUAL, "metric": name, "base": one.base, "lift": one.lift[1]} for name, one in named.items()]
-    form = plans.form_of(board.plan, rows)
+    form = plans.form_of(board.plan, plans.proposed(made))
     names = state.names(board.table)
     changed = _edited(board.id, form, names, lambda new: stored.change(state.workspace(), board.id, plan=new))
     who = [f"Eligible: {md(made.gate.words(names))}."]
     who += [f"{k}. **{md(one.name)}**: {md(one.action) or 'no action yet'}; who: {md(one.rule.words(names))}"
             for k, one in enumerate(made.strategies, 1)]  # fmt: skip
-    if _result(board.id, board.name, lambda: plans.planned(plans.named(changed, names), made, ledger), who):
+    others = plans.otherwise(changed, made)
+    if others:
+        st.caption(
+            f":material/info: On the board, {md(listed(others))} {'has' if len(others) == 1 else 'have'} another rate "
+            "today. Empty *Today* to plan each strategy with its own."
+        )
+    if _result(board.id, board.name, lambda: plans.planned(changed, made, ledger, names), who):
         _start(board, made, {**form, **changed})
 
 
@@ -56,7 +61,7 @@ def show_table(table: TableAbout, rows: Table) -> None:
             plans.keep(state.workspace(), table.id, f"Plan on {table.name}", new, kept.id if kept else "")
 
     key, names = f"plan-{table.id}", state.names(table.id)
-    changed = _edited(key, form, names, save, adjustable=True)
+    changed = _edited(key, form, names, save, of_board=False)
     columns = [name for name in arm_tests.possible_outcomes(rows, "")
                if name not in {row["metric"] for row in changed["metrics"]}]  # fmt: skip
     called = {name: names.column(name) for name in columns}
@@ -64,9 +69,9 @@ def show_table(table: TableAbout, rows: Table) -> None:
     _result(key, table.name, lambda: plans.planned_for_all(plans.named(changed, names)), [])
 
 
-def _edited(key: str, form: Form, names: Names, save: Callable[[Form], Any], adjustable: bool = False) -> Form:
+def _edited(key: str, form: Form, names: Names, save: Callable[[Form], Any], of_board: bool = True) -> Form:
     with st.container(border=True):
-        changed = plan_form.edited(key, form, names, adjustable)
+        changed = plan_form.edited(key, form, names, of_board)
     plan_form.keep(key, form, changed, save)
     return changed
 

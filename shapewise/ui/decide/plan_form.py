@@ -25,9 +25,9 @@ def keep(key: str, form: dict[str, Any], changed: dict[str, Any], save: Callable
         save({**form, **changed})
 
 
-def edited(key: str, form: dict[str, Any], names: Names, adjustable: bool) -> dict[str, Any]:
-    """Show the fields of a plan, and return their values. names : of metrics that are columns. adjustable : whether
-    Dunnett may be chosen."""
+def edited(key: str, form: dict[str, Any], names: Names, of_board: bool) -> dict[str, Any]:
+    """Show the fields of a plan, and return their values. names : of metrics that are columns. of_board : whether it is
+    of strategies, which may have rates of their own; if not, Dunnett's adjustment may be chosen."""
     left, right = st.columns(2, gap="medium")
     with left:
         a_day = st.number_input(
@@ -40,14 +40,14 @@ def edited(key: str, form: dict[str, Any], names: Names, adjustable: bool) -> di
         )  # fmt: skip
         looks = looking(f"looks-{key}", form["looks"])
         adjustment = form["adjustment"]
-        if adjustable and not looks:
+        if not of_board and not looks:
             adjustment = st.segmented_control(
                 "Adjust for many comparisons", ["Holm", "Dunnett"], default=adjustment, required=True,
                 key=f"adjust-{key}", help=ADJUSTMENTS,
             )  # fmt: skip
     with right:
         arms = _arms(key, form)
-    metrics = _metrics(key, form, names)
+    metrics = _metrics(key, form, names, of_board)
     return {
         "a_day": float(a_day), "power": power / 100, "adjustment": "Holm" if looks else adjustment, "looks": looks,
         "arms": arms, "metrics": metrics,
@@ -64,8 +64,9 @@ def looking(key: str, was: bool) -> bool:
     return chosen == WHENEVER
 
 
-def _metric_columns() -> dict[str, Any]:
+def _metric_columns(of_board: bool) -> dict[str, Any]:
     """Return the column configuration of the metrics editor."""
+    own = " Empty: that of each strategy on the board." if of_board else ""
     return {
         "metric": st.column_config.TextColumn("Metric", required=True, help="Higher is better."),
         "role": st.column_config.SelectboxColumn(
@@ -74,8 +75,9 @@ def _metric_columns() -> dict[str, Any]:
             "should not move; a check of the set-up.",
         ),
         "base": st.column_config.TextColumn(
-            "Today", required=True, default="10%", validate=LEVEL,
-            help="Its rate, as 22%, or its mean, as 34.5, without the action.",
+            "Today", required=not of_board, default="" if of_board else "10%",
+            validate=rf"^\s*$|{LEVEL}" if of_board else LEVEL,
+            help=f"Its rate, as 22%, or its mean, as 34.5, without the action.{own}",
         ),
         "lift": st.column_config.NumberColumn(
             "Lift worth finding", required=True, default=0.1, format=SHARE, help="Relative: 10% of 20% is 2 points."
@@ -107,12 +109,12 @@ def _arms(key: str, form: dict[str, Any]) -> list[dict[str, Any]]:
     return _plain(shown)
 
 
-def _metrics(key: str, form: dict[str, Any], names: Names) -> list[dict[str, Any]]:
+def _metrics(key: str, form: dict[str, Any], names: Names, of_board: bool) -> list[dict[str, Any]]:
     """Show the editor of metrics."""
     st.markdown("**Metrics**")
     st.caption("A rate is typed as 22%, a mean as 34.5, with its standard deviation.")
     rows = [{**row, **_typed(row)} for row in form["metrics"]]
-    columns = _metric_columns()
+    columns = _metric_columns(of_board)
     began = pd.DataFrame(_began(f"metrics-{key}", rows), columns=list(columns))
     shown = st.data_editor(
         began.assign(metric=began["metric"].map(names.column, na_action="ignore")), key=f"metrics-{key}",

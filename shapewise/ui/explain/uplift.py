@@ -27,7 +27,7 @@ def measured(model: str) -> Uplift:
 def show(model: ModelAbout) -> None:
     """Show the effect by tenth, and the gain."""
     unit, read = state.effect_unit(model) or "", measured(model.id)
-    drawn = {"By tenth": read.describe(unit), "Gain": plots.gain(read, unit)}
+    drawn = {"By predicted effect": read.describe(unit), "Gain": plots.gain(read, unit)}
     tabs.show({name: partial(_draw, model, plot) for name, plot in drawn.items()}, f"worth-of-{model.id}")
     st.caption(
         "Outcomes of both arms in held-out rows, beside what was expected of each row whatever its arm; the model only "

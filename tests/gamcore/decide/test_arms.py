@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.viz.spec import Whiskers
 
 ARMS = ["Mens E-Mail", "No E-Mail", "Womens E-Mail"]
 
@@ -224,3 +226,37 @@ def test_a_planned_arm_that_nobody_got_is_an_alarm(cluster, before, adjustment):
     assert made.stopped
     assert all(np.isnan(effect.p) for effect in made.effects if effect.strategy == "Letter")
     by_segment(frame, replace(TEST, shares=shares, cluster=cluster), "visit", "newbie")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whether_segments_differ_is_tested_on_the_scale_that_is_drawn(seed):
+    """Both of 5% and 20% rise by half: alike in ratio, unlike in points. Q is that of statsmodels' meta-analysis."""
+    rng = np.random.default_rng(seed)
+    who, arm = rng.choice(["few", "many"], 40_000), rng.choice(["a", "b"], 40_000)
+    rate = np.where(who == "few", 0.05, 0.2) * np.where(arm == "b", 1.5, 1.0)
+    frame = pd.DataFrame({"who": who, "arm": arm, "y": (rng.random(rate.size) < rate).astype(int)})
+    found = by_segment(frame, ArmsTest("arm", "a", {"y": "primary"}), "y", "who")
+    assert found.p_on("difference")["b"] < 1e-4
+    assert found.p_on("relative")["b"] > 0.01
+    logs = [(np.log(e.ratio), np.diff(np.log(e.ratio_interval))[0] / (2 * stats.norm.ppf(0.975)))
+            for e in found.effects]  # fmt: skip
+    for values, p in (
+        ([(e.difference, np.diff(e.difference_interval)[0] / (2 * stats.norm.ppf(0.975))) for e in found.effects],
+         found.p), (logs, found.p_relative),
+    ):  # fmt: skip
+        effect, error = map(np.array, zip(*values, strict=True))
+        q = combine_effects(effect, error**2).q
+        assert p["b"] == pytest.approx(stats.chi2.sf(q, 1), rel=1e-6)
+    for scale, factor in (("difference", 100.0), ("relative", 1.0)):
+        ((panel,),) = found.describe(scale=scale).panels
+        drawn = np.concatenate([mark.lower for mark in panel.marks if isinstance(mark, Whiskers)])
+        ends = sorted(factor * e.on(scale).interval[0] for e in found.effects)
+        assert sorted(drawn) == pytest.approx(ends)
+
+
+def test_a_segment_without_a_success_has_no_ratio_and_is_still_compared():
+    frame = pd.DataFrame({"who": np.repeat(["x", "y", "z"], 200), "arm": np.tile(["a", "b"], 300)})
+    frame["y"] = np.where(frame["who"] == "x", 0, np.arange(600) % 3 == 0).astype(int)
+    found = by_segment(frame, ArmsTest("arm", "a", {"y": "primary"}), "y", "who")
+    assert 0 <= found.p_relative["b"] <= 1
+    assert 0 <= found.p["b"] <= 1

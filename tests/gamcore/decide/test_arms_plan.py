@@ -194,3 +194,19 @@ def test_headlines_of_tests_that_are_short_or_never_end():
     assert said(0.0) == "No customers are left to test visit on"
     slow = plan({"A": 3000.0, "B": 10.0}, [VISIT]).describe()
     assert "but not within a year for B" in slow.title
+
+
+def test_a_strategy_is_planned_with_its_own_rate():
+    metric = Metric("conversion", math.nan, 0.1)
+    made = plan(
+        {"A": 100.0, "C": 100.0, "nobody": 0.0}, [metric], today={("A", "conversion"): 0.58, ("C", "conversion"): 0.2}
+    )
+    a, c, nobody = made.rows
+    for row, base in ((a, 0.58), (c, 0.2)):
+        alone = plan({row.strategy: 100.0}, [Metric("conversion", base, 0.1)], alpha=0.025).rows[0]
+        assert (row.metric.base, row.treated, row.days) == (base, alone.treated, alone.days)
+    assert a.days < c.days / 4
+    assert not nobody.feasible
+    assert made.table()["today"].tolist() == ["58.0%", "20.0%", "-"]
+    with pytest.raises(ExperimentError, match="'conversion' is today for B is not known"):
+        plan({"A": 100.0, "B": 1.0}, [metric], today={("A", "conversion"): 0.58})

@@ -472,7 +472,7 @@ def test_the_read_out_recovers_what_was_simulated(acted):
     board.change(space, made.id, plan=example.plan_of(made), outcome=outcome)
     app = on_experiment(acted, "read")
     assert not app.exception
-    assert "As hoped" in app.success[0].value
+    assert "Clear" in app.success[0].value
     told = captions(app)
     assert "Sample ratio" in told
     assert told.count("Flat as expected") + told.count("No change detected, as expected") == 3

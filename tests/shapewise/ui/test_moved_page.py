@@ -43,7 +43,7 @@ def test_those_who_are_moved_become_a_strategy(moved, customers):
     app = open_page("experiment", table=table.id)
     assert "Nothing known before the test tells the arms apart" in captions(app)
     assert "What moves the effect:** days_away, app" in said(app)
-    assert any(line.startswith("Measured effect: +") and "in the first part" in line for line in headlines(app))
+    assert any(line.startswith("Measured effect: +") and "predicted to move most" in line for line in headlines(app))
     assert {m.label: m.value for m in app.metric}["Qini"].endswith(" points")
     chosen = field(app, "multiselect", "Segments")
     assert len(chosen.value) == len(chosen.options) == 2

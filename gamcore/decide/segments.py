@@ -161,22 +161,23 @@ class HeldOutRows:
 
     def evidence(self, rule: Rule, tried: int = 1) -> Evidence:
         """Return these rows' evidence for a rule."""
-        inside = rule.holds(self.table)
-        means = [self._mean(part) for part in (inside, ~inside)]
+        inside, known = self.members(rule)
+        outside = known & ~inside
+        means = [self._mean(part) for part in (inside, outside)]
         (mean, interval, n), (rest, outer, m) = means
         apart = float("nan"), float("nan")
         if self._alike is not None and n > 0:
-            interval, apart = interval_by_clusters(self.y, inside, self._alike)
+            interval, apart = interval_by_clusters(self.y[known], inside[known], self._alike[known])
         elif n > 0 and m > 0:
             if self.binary:
                 apart = newcombe(mean, n, rest, m)
             elif self.model.loss.outcome_kind != "number":
                 apart = difference_by_ends((mean, interval), (rest, outer))
             else:
-                apart = difference_of_means(self.y[inside], self.y[~inside], *self._weights(inside))
-        contrast, agree = self._contrast(rule, inside)
+                apart = difference_of_means(self.y[inside], self.y[outside], *map(self._weights, (inside, outside)))
+        contrast, agree = self._contrast(rule, rule.holds(self.table))
         return Evidence(
-            rows=self.y.size,
+            rows=int(known.sum()),
             inside=int(inside.sum()),
             mean=mean,
             interval=interval,
@@ -191,8 +192,12 @@ class HeldOutRows:
             effect=self.effect,
         )
 
-    def _weights(self, inside: Bools) -> tuple[Floats | None, Floats | None]:
-        return (None, None) if self.weight is None else (self.weight[inside], self.weight[~inside])
+    def members(self, rule: Rule) -> tuple[Bools, Bools]:
+        """Return which rows (n,) are inside a rule, and which say anything about it: all."""
+        return rule.holds(self.table), np.ones(self.y.size, bool)
+
+    def _weights(self, rows: Bools) -> Floats | None:
+        return None if self.weight is None else self.weight[rows]
 
     def _mean(self, part: Bools) -> tuple[float, Interval, float]:
         """Return the mean of some rows, its interval, and their effective number."""

@@ -163,6 +163,11 @@ def unit_of_effect(model: ModelAbout, names: Names = AS_THEY_ARE) -> str | None:
     return None if not treatment else "points" if treatment["percent"] else names.of(model.target).unit
 
 
+def measured_by(model: ModelAbout) -> str:
+    """Return which rows measured the effect that a model is of, in words."""
+    return "held-out rows" if model.unseen is None else "all rows of the test, by models that have not seen them"
+
+
 def measure_of_target(model: ModelAbout, names: Names = AS_THEY_ARE) -> Measure:
     """Return unit and form of what a model predicts: of its target, or of the effect that it is of."""
     unit = unit_of_effect(model, names)
@@ -221,7 +226,7 @@ def _metrics(space: Workspace, model: ModelAbout) -> list[tuple[str, str]]:
 
 
 def _of_effect(model: ModelAbout, names: Names) -> list[tuple[str, str]]:
-    """Return the experiment of an effect model, and what it measured in held-out rows."""
+    """Return the experiment of an effect model, and what it measured."""
     treatment, unit = model.spec["treatment"], unit_of_effect(model, names)
     level, control = (names.level(treatment["arm"], treatment[name]) for name in ("level", "control"))
     rows = [("Experiment", f"{level} against {control} in {names.column(treatment['arm'])}, "
@@ -230,7 +235,7 @@ def _of_effect(model: ModelAbout, names: Names) -> list[tuple[str, str]]:
     rows.append(("Arms before the test", f"told apart by {by}"))
     for label, key in (("Measured mean effect", "effect"), ("Qini", "qini")):
         value, low, high = alike((model.metrics[f"{key}{end}"] for end in ("", "_low", "_high")), signed=True)
-        rows.append((label, f"{value}{f' {unit}' if unit else ''} (95%: {low} to {high}), in held-out rows"))
+        rows.append((label, f"{value}{f' {unit}' if unit else ''} (95%: {low} to {high}), in {measured_by(model)}"))
     return rows
 
 

@@ -75,7 +75,8 @@ def of_classes(data: Data, chances: Floats) -> HeldOutClasses:
 
 
 def held_out(space: Workspace, identifier: str, of_class: str = "") -> HeldOutPredictions | None:
-    """Return the held-out rows of a stored model; None if its table is gone, or nothing is held out.
+    """Return the held-out rows of a stored model; None if its table is gone, or nothing is held out. Of an effect, all
+    rows of its test, predicted by models that have not seen them.
 
     of_class : the class that a model of several is read by; the first if it has no such class.
     """
@@ -83,6 +84,10 @@ def held_out(space: Workspace, identifier: str, of_class: str = "") -> HeldOutPr
     if data is None:
         return None
     fitted = in_class(from_saved(space.models.load(identifier)), of_class)
+    said = space.models.unseen(identifier) if data.expected is not None else None
+    if said is not None and said.part.size == len(data.y):  # no row is spared: others predict those it has learnt from
+        y = data.y.to_numpy(np.float64)
+        return HeldOutPredictions(y, said.predicted, None, float(y.mean()), loss=fitted.loss, groups=data.groups)
     if isinstance(fitted, ClassView):
         data = data.of_class(fitted.label)
     return of(data, predicted(fitted, data.X[data.held_out]), fitted.loss)

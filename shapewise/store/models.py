@@ -10,6 +10,7 @@ import numpy as np
 
 from gamcore.additions.editing.edited import edits_in
 from gamcore.boosting.kept_tables import KeptTables
+from gamcore.decide.unseen import Unseen
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.io.tables_file import load_tables, save_tables
@@ -21,7 +22,7 @@ from shapewise.store import records
 from shapewise.store.atomic_files import scratch_file, scratch_folder
 from shapewise.store.items import Things
 from shapewise.store.names import clean_name, known, new_id
-from shapewise.store.parts import read_expected
+from shapewise.store.parts import read_expected, read_unseen
 from shapewise.store.records import now
 
 MAX_NOTE = 2_000
@@ -60,6 +61,7 @@ class ModelAbout:
     learnt_around: bool = False  # whether what was not edited was learnt anew around the edits
     on_cluster: bool = False  # whether the workers of a cluster trained it
     apart: list[dict[str, Any]] = field(default_factory=list)  # features that tell the arms apart (`training.effects`)
+    unseen: list[str] | None = None  # columns of the curves of models without each part of its rows: `Models.unseen`
     reasons: dict[str, Any] = field(default_factory=dict)  # how they are told: `scoring.reasons`
     card: dict[str, Any] = field(default_factory=dict)  # how it is made a scorecard: `ui.explain.scorecard`
     drafts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # edits not yet stored, by person
@@ -77,10 +79,11 @@ class Models:
         self._space = space
 
     def add(
-        self, saved: Saved, about: ModelAbout, tables: KeptTables | None = None, expected: Floats | None = None
-    ) -> ModelAbout:
-        """Store a model under the id in `about`. tables, expected : counts of its rows, and what was expected of those
-        of an experiment, to be kept beside it."""
+        self, saved: Saved, about: ModelAbout, tables: KeptTables | None = None, expected: Floats | None = None,
+        unseen: Unseen | None = None,
+    ) -> ModelAbout:  # fmt: skip
+        """Store a model under the id in `about`. tables : counts of its rows; expected, unseen : what was expected of
+        those of an experiment, and what models say that have not seen them; to be kept beside it."""
         with scratch_folder(self._space.root) as folder:
             parts = {"model": folder / "model"}
             with room():
@@ -91,6 +94,11 @@ class Models:
                 if expected is not None:
                     parts["expected"] = folder / "expected.npy"
                     np.save(parts["expected"], expected, allow_pickle=False)
+                if unseen is not None:
+                    parts["unseen"] = folder / "unseen.npy"
+                    kept = np.stack([unseen.part, unseen.predicted, *unseen.curves.values()])
+                    np.save(parts["unseen"], kept, allow_pickle=False)
+                    about = replace(about, unseen=list(unseen.curves))
             about = replace(about, counted=tables is not None)
             self._space.add(
                 "models", about.id, about=asdict(about), parts=parts, parent=about.part_of, detail=about.name
@@ -108,6 +116,16 @@ class Models:
         may not see its table."""
         self._check_rows(identifier)
         return read_expected(self._space.part("models", identifier, "expected"))
+
+    def unseen(self, identifier: str) -> Unseen | None:
+        """Return what is said of each row of an experiment by a model that has not seen it; None where that is not
+        kept, as of older models."""
+        names = self.about(identifier).unseen
+        if names is None:
+            return None
+        self._check_rows(identifier)
+        part, predicted, *curves = read_unseen(self._space.part("models", identifier, "unseen"))
+        return Unseen(part.astype(np.int64), predicted, dict(zip(names, curves, strict=True)))
 
     def _check_rows(self, identifier: str) -> None:
         """Raise DeniedError unless this person may know the rows of a model's table: they may view it, or, once it is

@@ -26,6 +26,16 @@ def read_expected(path: Path) -> Floats:
     return np.asarray(array, np.float64)
 
 
+def read_unseen(path: Path) -> Floats:
+    """Return what is said of each row by a model that has not seen it (2 + k, n); ValueError if the file holds no such
+    numbers."""
+    with path.open("rb") as file:
+        array = np.lib.format.read_array(file, allow_pickle=False)
+    if array.ndim != 2 or len(array) < 2:
+        raise ValueError("it is no table of numbers")
+    return np.asarray(array, np.float64)
+
+
 def _read_zip(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         archive.getinfo("[Content_Types].xml")
@@ -33,6 +43,7 @@ def _read_zip(path: Path) -> None:
 
 READERS: Final[dict[tuple[str, str], Callable[[Path], object]]] = {
     ("models", "model"): gamx.load, ("models", "tables"): load_tables, ("models", "expected"): read_expected,
+    ("models", "unseen"): read_unseen,
     ("tables", "table"): pq.read_metadata, ("tables", "sample"): pq.read_metadata, ("templates", "template"): _read_zip,
 }  # fmt: skip
 """By kind and part, what raises if a file is not such a part."""

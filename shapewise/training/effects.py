@@ -1,18 +1,22 @@
-"""The rows of an experiment, whose effect is learnt like any other target.
+"""The rows of an experiment, whose effect is learnt like any other target, and measured by all of them.
 
 What is expected of each row whatever its arm is learnt once, in training, and kept beside the model. The signal of a
-row is made of that, its arm and its outcome; the mean of the signals of any rows is their measured effect.
+row is made of that, its arm and its outcome; the mean of the signals of any rows is their measured effect. What a model
+says of a row it was learnt from would flatter it, so `unseen` learns one without each part of the rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from gamcore.data.columns import TableError
+from gamcore.data.table import as_table
+from gamcore.decide.unseen import Unseen, curves_of
 from gamcore.decide.uplift import Uplift, read_uplift, signals
 from gamcore.estimators.effect import arms_apart, expected_outcomes
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
@@ -22,6 +26,8 @@ from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec, Treatment
 
 POINTS = 100.0
+PARTS: Final = 5
+"""Of the training rows; a model is learnt without each."""
 
 
 def measured(data: Data, treatment: Treatment, expected: Floats) -> Data:
@@ -51,6 +57,26 @@ def expect(data: Data, seed: int, n_jobs: int = 1) -> Floats:
     return expected
 
 
+def unseen(data: Data, model: GAMRegressor, seed: int, fit: Callable[[Data], GAMRegressor]) -> Unseen:
+    """Return what models say of rows that they have not seen: of held-out rows the model itself, of each part of the
+    training rows one that is learnt without it. fit : trains a model of the same form. Rows of a group share a part."""
+    known = np.flatnonzero(~data.held_out)
+    names = np.arange(known.size) if data.groups is None else pd.factorize(data.groups[known], use_na_sentinel=False)[0]
+    part = np.zeros(len(data.y), np.int64)
+    part[known] = 1 + np.random.default_rng(seed).permutation(int(names.max()) + 1)[names] % PARTS
+    curves: dict[str, Floats] = {}
+    said = np.empty(len(data.y))
+    for number in range(PARTS + 1):
+        rows = part == number
+        if not rows.any():
+            continue
+        other = fit(replace(data, held_out=data.held_out | rows)) if number else model
+        said[rows] = other.predict(data.X[rows])
+        for column, added in curves_of(other.single, as_table(data.X[rows])).items():
+            curves.setdefault(column, np.zeros(len(data.y)))[rows] = added
+    return Unseen(part, said, curves)
+
+
 def as_trained(space: Workspace, spec: Spec, data: Data) -> Data:
     """Return the rows of a specification as its model read them; those of an experiment have signals as their target,
     once it is trained."""
@@ -76,13 +102,14 @@ def apart(data: Data, treatment: Treatment, seed: int, n_jobs: int = 1) -> list[
 
 
 def uplift(data: Data, predicted: Floats) -> Uplift:
-    """Return what following a model's order of the held-out rows is worth. predicted : (n held out,)."""
-    held = data.held_out
-    return read_uplift(predicted, data.y[held].to_numpy(np.float64), None if data.groups is None else data.groups[held])
+    """Return what following an order of rows is worth. predicted : of all rows (n,) by models that have not seen them,
+    or (n held out,)."""
+    rows = data.held_out if predicted.size < len(data.y) else np.ones(len(data.y), bool)
+    return read_uplift(predicted, data.y[rows].to_numpy(np.float64), None if data.groups is None else data.groups[rows])
 
 
 def metrics(data: Data, predicted: Floats) -> dict[str, float]:
-    """Return the measured mean effect and Qini of held-out rows, with their 95% intervals."""
+    """Return the measured mean effect and Qini of rows, with their 95% intervals. predicted : as of `uplift`."""
     read = uplift(data, predicted)
     named = {"effect": read.average, "qini": read.qini}
     return {f"{name}{end}": float(value) for name, (mean, ends) in named.items()

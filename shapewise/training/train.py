@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ import psutil
 from gamcore.boosting.progress import Progress
 from gamcore.data.codes import with_codes
 from gamcore.data.columns import TableError
+from gamcore.decide.unseen import Unseen
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.estimators.saved import from_saved
@@ -26,7 +27,7 @@ from shapewise.memory import give_back, plain_pool
 from shapewise.store.projects import roots
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace, clean_name, new_id, now
 from shapewise.training.dataset import Data
-from shapewise.training.effects import apart, as_trained, expect, measured
+from shapewise.training.effects import apart, as_trained, expect, measured, metrics, unseen
 from shapewise.training.estimator import learner
 from shapewise.training.evaluation import evaluate
 from shapewise.training.intervals import calibrate
@@ -157,8 +158,10 @@ def _train_effect(
     moved = apart(outcomes, treatment, spec.seed, n_jobs)
     data = measured(outcomes, treatment, expect(outcomes, spec.seed, n_jobs))
     model = fit(data, spec, n_jobs, callback)
+    assert isinstance(model, GAMRegressor)
+    said = unseen(data, model, spec.seed, lambda part: cast(GAMRegressor, fit(part, spec, n_jobs)))
     about = replace(describe(workspace, spec, data, model, time.monotonic() - started), apart=moved)
-    return store(workspace, about, model, data.expected)
+    return store(workspace, replace(about, metrics=metrics(data, said.predicted)), model, data.expected, said)
 
 
 def _train_on_all_rows(
@@ -231,14 +234,17 @@ def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, sec
     )
 
 
-def store(workspace: Workspace, about: ModelAbout, model: Estimator, expected: Floats | None = None) -> ModelAbout:
-    """Store a trained model, with the counts of its rows where it keeps them, and what was expected of those of an
-    experiment."""
+def store(
+    workspace: Workspace, about: ModelAbout, model: Estimator, expected: Floats | None = None,
+    said: Unseen | None = None,
+) -> ModelAbout:  # fmt: skip
+    """Store a trained model, with the counts of its rows where it keeps them; of an experiment, with what was expected
+    of its rows, and what is said of them by models that have not seen them."""
     if expected is not None:
         treatment = about.spec["treatment"] | {"known_by": about.id}
         about = replace(about, spec=about.spec | {"treatment": treatment})
     origin = {"target": about.target, "table": about.table, "held_out": about.metrics, "created": about.created}
-    return workspace.models.add(model.to_saved(**origin), about, getattr(model, "tables_", None), expected)
+    return workspace.models.add(model.to_saved(**origin), about, getattr(model, "tables_", None), expected, said)
 
 
 def add_bands(

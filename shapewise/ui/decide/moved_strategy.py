@@ -18,6 +18,7 @@ from shapewise.decisions import boards as stored
 from shapewise.decisions import effect_models as effects
 from shapewise.decisions.effect_models import Asked, Money
 from shapewise.places import PAGES
+from shapewise.reports.card import measured_by
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.decide import board as deck
 from shapewise.ui.session import state
@@ -37,7 +38,7 @@ def show(model: ModelAbout, asked: Asked) -> None:
         "Segments", list(up), list(up), key=f"moved-segments-{model.id}", placeholder="Everybody",
         format_func=lambda text: up[text].rule.words(names),
         help="Found on the curves, where a few pieces with bands that hold together are above the mean effect; their "
-        "effect is then measured in rows that the model has not seen. Several are joined by or.",
+        "effect is then measured in rows by models that have not seen them. Several are joined by or.",
     ) if up else []  # fmt: skip
     parts: list[Rule] = [reach.rounded(asked.table, from_dict(json.loads(text))) for text in chosen]
     rule = either(parts) if parts else EVERYBODY
@@ -91,7 +92,22 @@ def _table(model: ModelAbout, listed: dict[str, tuple[Rule, Evidence]], money: M
             "Worth: customers of this table times effect times worth, less the cost of reaching them; its interval is "
             "that of the effect."
         )
-    st.caption(f"Effects are differences of the arms in held-out rows, whatever the model says. {worth_of}")
+    st.caption(
+        f"Effects are differences of the arms in {measured_by(model)}, whatever the model says."
+        f"{_left_out(model, listed)} {worth_of}"
+    )
+
+
+def _left_out(model: ModelAbout, listed: dict[str, tuple[Rule, Evidence]]) -> str:
+    """Say which rows say nothing about a choice, if any: those of parts whose model means other rows by it."""
+    every = max(measured.rows for _, measured in listed.values())
+    least = min(measured.rows for _, measured in listed.values())
+    if model.unseen is None or least == every:
+        return ""
+    return (
+        f" Of {count(every)} rows, {count(every - least)} do not count for the segments: the models that have not seen "
+        "these rows find others there."
+    )
 
 
 def _make(model: ModelAbout, asked: Asked, *, rule: Rule, measured: Evidence, money: Money) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from gamcore.viz import files as export
 from shapewise.decisions import boards as stored
+from shapewise.reports.card import measured_by
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md, told_apart
@@ -47,7 +48,12 @@ def show(table: TableAbout) -> None:
     form |= {"held-out rows": COUNT, "mean inside": PERCENT if binary else measured(frame["mean inside"])}
     config: dict[str, Any] = {name: st.column_config.NumberColumn(format=one) for name, one in form.items()}
     if suggested[0].evidence.effect is not None:
-        renamed = {"mean inside": "effect inside", "opportunity": "more than outside", "model contrast": "model says"}
+        renamed = {
+            "held-out rows": "measured inside",
+            "mean inside": "effect inside",
+            "opportunity": "more than outside",
+            "model contrast": "model says",
+        }
         config |= {name: st.column_config.NumberColumn(label, format=form[name]) for name, label in renamed.items()}
     if binary or exposure:
         config["mean inside"] = st.column_config.NumberColumn("rate inside", format=form["mean inside"])
@@ -58,10 +64,11 @@ def show(table: TableAbout) -> None:
         alt="Segments suggested by the model, with evidence from held-out rows.",
     )  # fmt: skip
     per = f"Rates are per unit of {md(state.names_of(model).column(exposure))}. " if exposure else ""
-    measured_there = "rows and effects" if suggested[0].evidence.effect is not None else "rows, rates and opportunity"
+    is_effect = suggested[0].evidence.effect is not None
+    by = measured_by(model) if is_effect else "held-out rows"
     st.caption(
-        f"Cuts come from the model; {measured_there} from held-out rows. {per}"
-        f"{suggested[0].evidence.tried} ranges were examined. Select a row to save it."
+        f"Cuts come from the model; {'rows and effects' if is_effect else 'rows, rates and opportunity'} from {by}. "
+        f"{per}{suggested[0].evidence.tried} ranges were examined. Select a row to save it."
     )
     name = export.file_name(model.name, "segments", "csv")
     downloads.button("CSV", lambda: export.safe_csv(frame), name, f"segments-csv-{chosen}", ":material/download:")

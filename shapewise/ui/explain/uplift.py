@@ -9,6 +9,7 @@ import streamlit as st
 from gamcore.decide import plots
 from gamcore.decide.uplift import Uplift
 from gamcore.viz.spec import Plot
+from shapewise.reports.card import measured_by
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import effects
 from shapewise.training.task_dataset import predicted
@@ -16,11 +17,15 @@ from shapewise.ui.session import state
 from shapewise.ui.widgets import cards, tabs
 
 
-@state.kept(show_spinner="Measuring the held-out rows", max_entries=8)
+@state.kept(show_spinner="Measuring the effect", max_entries=8)
 def measured(model: str) -> Uplift:
-    """Return what following a stored effect model is worth in its held-out rows."""
+    """Return what following a stored effect model is worth, in all rows by models that have not seen them; of older
+    models, in the held-out rows."""
     data = state.data(state.workspace().models.about(model))
     assert data is not None
+    said = state.workspace().models.unseen(model)
+    if said is not None and said.predicted.size == len(data.y):
+        return effects.uplift(data, said.predicted)
     return effects.uplift(data, predicted(state.estimator(model), data.X[data.held_out]))
 
 
@@ -30,8 +35,8 @@ def show(model: ModelAbout) -> None:
     drawn = {"By predicted effect": read.describe(unit), "Gain": plots.gain(read, unit)}
     tabs.show({name: partial(_draw, model, plot) for name, plot in drawn.items()}, f"worth-of-{model.id}")
     st.caption(
-        "Outcomes of both arms in held-out rows, beside what was expected of each row whatever its arm; the model only "
-        "puts the rows in order."
+        f"Outcomes of both arms in {measured_by(model)}, beside what was expected of each row whatever its arm; "
+        "the model only puts the rows in order."
     )
 
 

@@ -16,6 +16,7 @@ from gamcore.numbers import alike, fixed, percent
 from gamcore.viz import files as export
 from gamcore.viz.spec import Plot
 from shapewise.places import PAGES
+from shapewise.reports.card import measured_by
 from shapewise.store.departed import Departed
 from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout, TableAbout
@@ -244,11 +245,11 @@ def _metrics_of_numbers(model: ModelAbout, numbers: dict[str, float]) -> None:
 def _metrics_of_effect(model: ModelAbout, numbers: dict[str, float]) -> None:
     unit = md(state.effect_unit(model) or "")
     for label, key, hint in (
-        ("Measured effect", "effect", "Treated minus control in held-out rows, on average"),
+        ("Measured effect", "effect", f"Treated minus control in {measured_by(model)}, on average"),
         (
             "Qini",
             "qini",
-            "Gain of treating held-out rows in the model's order over any other order, per row; 0 is none",
+            f"Gain of treating in the model's order over any other order, per row, in {measured_by(model)}; 0 is none",
         ),
     ):
         value, low, high = alike([numbers[f"{key}{end}"] for end in ("", "_low", "_high")], signed=True)

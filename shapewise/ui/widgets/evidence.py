@@ -26,8 +26,8 @@ OPPORTUNITY = (
     "association: acting on these customers may have a different effect, which only an experiment measures."
 )
 EFFECT = (
-    "By how much more those who were treated moved than the control, among held-out rows inside, with a 95% interval: "
-    "what the experiment measured, not what the model says."
+    "By how much more those who were treated moved than the control, inside, with a 95% interval: what the experiment "
+    "measured, not what the model says. A row counts as inside where a model that has not seen it says so."
 )
 CONTRAST = (
     "The mean effect of the segment's features on predictions inside, against their average effect, all other features "
@@ -49,7 +49,7 @@ def metrics(evidence: Evidence) -> None:
     row = st.grid(min_column_width=150)
     tile(
         row,
-        "Held-out rows inside",
+        "Held-out rows inside" if evidence.effect is None else "Measured inside",
         count(evidence.inside),
         f"{percent(evidence.share)} of {count(evidence.rows)}",
     )

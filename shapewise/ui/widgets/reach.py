@@ -1,5 +1,5 @@
-"""The rows that rules match, and their held-out evidence. Caches are keyed by id and by a rule's JSON: no table is
-hashed."""
+"""The rows that rules match, and their evidence from rows that no model behind it has seen. Caches are keyed by id and
+by a rule's JSON: no table is hashed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gamcore.decide.rules import rounded as with_few_digits
 from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence, HeldOutRows, Segment, suggest_by
 from gamcore.decide.strategies import Ledger, Matches, Strategy, StrategySet
+from gamcore.decide.unseen import UnseenRows
 from gamcore.estimators.gam import ClassView
 from gamcore.types import Bools
 from shapewise.scoring import all_rows as wholes
@@ -54,6 +55,10 @@ def _held_out(model: str, bands: int) -> HeldOutRows | None:
     if rows is None:
         return None
     held, fitted = rows.held_out, state.additive(model)
+    said = state.workspace().models.unseen(model)
+    if said is not None and said.part.size == len(rows.y):
+        frame = state.as_read(about).frame.loc[rows.X.index]
+        return UnseenRows(fitted.single, frame, rows.y.to_numpy(float), unseen=said, effect="", clusters=rows.groups)
     weight = None if rows.weight is None else rows.weight[held]
     return HeldOutRows(
         fitted.single,

@@ -16,7 +16,7 @@ from shapewise.decisions.boards import Board
 from shapewise.errors import StoreError
 from shapewise.reports import file_jobs as packs
 from shapewise.reports import recipes
-from shapewise.reports.recipes import AUDIENCES, MOST_SLIDES, Recipe, ReportItem
+from shapewise.reports.recipes import AUDIENCES, MOST_SLIDES, Audience, Recipe, ReportItem
 from shapewise.ui.report import recipe as ingredients
 from shapewise.ui.report import settings
 from shapewise.ui.session import current, state
@@ -77,11 +77,17 @@ def pick_recipe() -> Recipe:
     st.caption(HELP[audience])
     if model is not None:
         cards.pick_class(model)
-    names = state.additive(model.id).importance().ranked_features() if model is not None else []
     newest = next((one for one in reversed(boards.values()) if one.table in here), None)
-    test = next(iter(tests.values()), None) if newest is None else None
+    test = next(iter(tests.values()), None)
+    rests_on_it = newest is None or any(one.tested for one in newest.read().strategies)
+    return usual_of(newest, test if rests_on_it else None, audience)
+
+
+def usual_of(board: Board | None, test: StoredTest | None, audience: Audience) -> Recipe:
+    """Return the usual recipe of a board, a test or both, and the model in view."""
+    names = state.additive(model.id).importance().ranked_features() if model is not None else []
     of_class = state.class_in_view(model.id) if model is not None else ""
-    return recipes.usual(model, names, newest, test, audience=audience, of_class=of_class)
+    return recipes.usual(model, names, board, test, audience=audience, of_class=of_class)
 
 
 @st.dialog("Delete this recipe?")
@@ -94,26 +100,42 @@ def confirm_delete(recipe: Recipe) -> None:
         st.rerun()
 
 
+def decided_by(recipe: Recipe, key: str) -> Recipe:
+    """Show which board or test decides, and return the recipe that follows from it."""
+    choices: dict[str, tuple[str, str]] = {i: (i, "") for i, one in boards.items()
+                                           if one.table in here or i == recipe.board}  # fmt: skip
+    choices |= {i: ("", i) for i in tests}
+    choices |= {f"{board} {test}": (board, test) for board in list(choices) if board in boards for test in tests
+                if not recipes.outcomes_of(boards[board], None)}  # fmt: skip
+    if not choices:
+        return recipe
+    choices = ({NEW: ("", "")} if model is not None or not (recipe.board or recipe.test) else {}) | choices
+    labels = {}
+    for choice, (board, test) in choices.items():
+        both = [named(every[i]) for every, i in ((boards, board), (tests, test)) if i]
+        labels[choice] = " and ".join(both) or "Nothing: a report of a model"
+    labels = told_apart(labels)
+    decides = next((choice for choice, both in choices.items() if both == (recipe.board, recipe.test)), None)
+    at = list(labels).index(decides) if decides is not None else None
+    chosen = st.selectbox("Board or test that decides", list(labels), at, format_func=labels.__getitem__,
+                          key=f"board-{key}", persist_state="session", placeholder="Not shared with you")  # fmt: skip
+    if chosen is None or chosen == decides:
+        return recipe
+    board, test = choices[chosen]
+    before, now_usual = (usual_of(boards.get(one), tests.get(other), recipe.audience)
+                         for one, other in ((recipe.board, recipe.test), (board, test)))  # fmt: skip
+    now_usual = replace(now_usual, board=board, test=test)
+    return recipes.followed(recipe, before, now_usual, ingredients.candidates(now_usual, model))
+
+
 def head(recipe: Recipe, key: str) -> Recipe:
-    """Edit the title, subtitle, source and scale, which start as the recipe has them."""
+    """Edit the title, subtitle and scale, which start as the recipe has them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Title", recipe.name, max_chars=120, key=f"title-{key}", persist_state="session")
         subtitle = recipe.subtitle
         if not recipe.is_brief:
             subtitle = st.text_input("Subtitle", recipe.subtitle, max_chars=200, key=f"subtitle-{key}",
                                      persist_state="session", help="On the cover, before the date.")  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        decides = recipe.board or recipe.test
-        every: dict[str, Board | StoredTest] = {
-            i: one for i, one in boards.items() if one.table in here or i == decides
-        }
-        every |= tests
-        labels = told_apart({NEW: "Nothing: a report of a model", **{i: named(one) for i, one in every.items()}})
-        chosen = decides if decides not in every else NEW  # keep a board that is not shared with this user
-        if every:
-            at = list(labels).index(decides) if decides in every else 0
-            chosen = st.selectbox("Board or test that decides", list(labels), at, format_func=labels.__getitem__,
-                                  key=f"board-{key}", persist_state="session")  # fmt: skip
         scale = recipe.scale
         loss = state.estimator(model.id).loss if model is not None else None
         if loss is not None and len(loss.scales) > 1:
@@ -123,10 +145,7 @@ def head(recipe: Recipe, key: str) -> Recipe:
                 "Scale", list(words), default=usual, required=True, key=f"scale-{loss.name}-{key}",
                 format_func=words.__getitem__, persist_state="session",
             )  # fmt: skip
-    made = replace(recipe, name=name.strip() or recipe.name, subtitle=subtitle.strip(), scale=scale)
-    if chosen == decides:
-        return made
-    return replace(made, board=chosen if chosen in boards else "", test=chosen if chosen in tests else "")
+    return replace(recipe, name=name.strip() or recipe.name, subtitle=subtitle.strip(), scale=scale)
 
 
 def mine(recipe: Recipe) -> bool:
@@ -195,6 +214,8 @@ recipe = pick_recipe()
 source = model.id if model is not None else now.table.id if now.table is not None else ""
 key = f"{recipe.id}-{hash(recipe):x}" if recipe.id else f"new-{recipe.audience}-{source}"
 with st.container(border=True):
+    recipe = decided_by(recipe, key)
+    key = f"{key}-{recipe.board}-{recipe.test}"
     recipe = head(recipe, key)
     recipe = settings.show(recipe, boards.get(recipe.board), tests.get(recipe.test), key)
     buttons = st.container()

@@ -17,6 +17,7 @@ from shapewise.decisions.boards import Board
 from shapewise.store.workspace import StoreError
 from shapewise.ui.decide import board as deck
 from shapewise.ui.decide import export as handover
+from shapewise.ui.decide import prices
 from shapewise.ui.decide import segments as library
 from shapewise.ui.explain import scenarios
 from shapewise.ui.session import state
@@ -50,6 +51,10 @@ def acts(board: Board | None) -> None:
             "Name of the board", board.name, key=f"rename-{board.id}", max_chars=120, on_change=rename,
             args=(board.id,),
         )  # fmt: skip
+    with st.popover("Money", icon=":material/payments:"):
+        outcomes = list(dict.fromkeys(one.metric for one in board.read().strategies))
+        prices.edit(board.table, outcomes, f"board-{board.id}")
+        st.caption("Kept with the project. A strategy with a value or a cost of its own keeps that.")
     sharing.button("boards", board.id, board.name, [board.table])
     if state.mine("boards", board.id, "delete") and st.button("Delete", icon=":material/delete:"):
         confirm_delete(board)

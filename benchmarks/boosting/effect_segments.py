@@ -76,15 +76,15 @@ def test_of(name: str, n: int, seed: int) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _judged(found: Evidence, rule: Rule, population: pd.DataFrame, known: Floats) -> dict[str, float]:
+def _judged(evidence: Evidence, rule: Rule, population: pd.DataFrame, known: Floats) -> dict[str, float]:
     """Return whether the effect inside and the difference to the rest are covered, whether that difference is clear,
     and by how much the effect inside is overstated."""
     inside = rule.holds(as_table(population))
     effect, gap = known[inside].mean(), known[inside].mean() - known[~inside].mean()
-    low, high = found.opportunity_interval
+    low, high = evidence.opportunity_interval
     return {
-        "covered": found.interval[0] <= effect <= found.interval[1], "gap covered": low <= gap <= high,
-        "clear": low > 0 or high < 0, "overstated": (found.mean - effect) * np.sign(found.contrast),
+        "covered": evidence.interval[0] <= effect <= evidence.interval[1], "gap covered": low <= gap <= high,
+        "clear": low > 0 or high < 0, "overstated": (evidence.mean - effect) * np.sign(evidence.contrast),
     }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from gamcore.decide.results import Result, Source, money
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.rules_code import Cascade
 from gamcore.decide.rules_json import from_dict, plain_text
+from gamcore.decide.worth import Contribution, total
 from gamcore.explanation import Explanation
 from gamcore.types import Bools, Ints
 from gamcore.viz.spec import Plot
@@ -117,6 +118,17 @@ class Strategy:
         floats = {name: float(number) for name, number in numbers.items()}
         others: dict[str, Any] = {"tested": tested, "is_rate": bool(plain.get("is_rate", True)), **texts, **floats}
         return cls(name=plain["name"], rule=rule, lift=(low, mid, high), **others)
+
+
+def worth_of_all(reached: Sequence[tuple[Strategy, float]], currency: str = "") -> Result:
+    """Return what reaching some customers by each strategy is worth, net of costs. Where a test measured all lifts, the
+    interval is that of a sum of independent parts (`worth.total`); else its ends are those of all lifts at once."""
+    if reached and all(one.tested for one, _ in reached):
+        parts = [Contribution(n * one.value, one.gap.value, one.gap.interval, n * one.cost) for one, n in reached]
+        sum_of = total(parts)
+        return money(sum_of.value, (sum_of.low, sum_of.high), currency, "measured")
+    low, mid, high = (sum(n * (one.base * one.lift[k] * one.value - one.cost) for one, n in reached) for k in range(3))
+    return money(mid, (low, high), currency, "assumed")
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Unseen:
     """What is said of each row by a model that has not seen it.
 
     part : (n,) 0 for rows that the whole model has not seen, else the part that its model was learnt without.
-    predicted : (n,) the effect. curves : by column, what its curves add to it (n,).
+    predicted : (n,) the effect, on one base for all parts. curves : by column, what its curves add to it (n,).
     """
 
     part: Ints
@@ -68,26 +68,26 @@ class UnseenRows(HeldOutRows):
             rows = np.flatnonzero(self.unseen.part == number)
             inside[rows] = False
             for part in parts:
-                found = self._found(part, rows)
-                if found is None:
+                put_there = self._inside(part, rows)
+                if put_there is None:
                     known[rows] = False
                 else:
-                    inside[rows] |= found
+                    inside[rows] |= put_there
         return inside & known, known
 
-    def _found(self, rule: Rule, rows: Ints) -> Bools | None:
+    def _inside(self, rule: Rule, rows: Ints) -> Bools | None:
         """Return which of some rows of a part are inside a rule as the model without them has it; None if it says
         nothing."""
         meant = rule.holds(self.table)
         up = self._contrast(rule, meant)[0] > 0
         curves = [self.unseen.curves[name] for name in rule.columns if name in self.unseen.curves]
-        said = sum((curve[rows] for curve in curves), np.zeros(rows.size))
+        effect = sum((curve[rows] for curve in curves), np.zeros(rows.size))
         share = float(meant[rows].mean())
-        if not 0 < share < 1 or not np.ptp(said) > 0:
+        if not 0 < share < 1 or not np.ptp(effect) > 0:
             return None
-        order = -said if up else said
+        order = -effect if up else effect
         levels, sizes = np.unique(order, return_counts=True)
         line = levels[int(np.abs(np.cumsum(sizes) / rows.size - share).argmin())]
-        found: Bools = order <= line
-        both, either = found & meant[rows], found | meant[rows]
-        return found if both.sum() >= ALIKE * either.sum() else None
+        put_there: Bools = order <= line
+        both, either = put_there & meant[rows], put_there | meant[rows]
+        return put_there if both.sum() >= ALIKE * either.sum() else None

@@ -28,8 +28,8 @@ KIND: Final = "tests"
 
 @dataclass(frozen=True)
 class StoredTest:
-    """A test as it is stored: its table, how it was set up, and its planned shares ({} for equal ones). money : what
-    one more of its first outcome is worth (`amount`), the `cost` of reaching a customer, and the `currency`."""
+    """A test as it is stored: its table, how it was set up, and its planned shares ({} for equal ones). money : of
+    older versions, which kept it with the test; see `decisions.money`."""
 
     id: str
     name: str
@@ -65,6 +65,11 @@ def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier
     made = StoredTest(new_id(), clean_name(name), table, now(), **setup)
     workspace.add(KIND, made.id, asdict(made), detail=made.name)
     return made
+
+
+def test(workspace: Workspace, identifier: str) -> StoredTest:
+    """Return a stored test; StoreError if it is gone."""
+    return known(StoredTest, workspace.thing(KIND, identifier).about)
 
 
 def to_text(test: ArmsTest) -> str:
@@ -118,11 +123,6 @@ def by_strategy(rows: pd.DataFrame, test: ArmsTest, metric: str, made: StrategyS
     labels = np.array([*names, NO_STRATEGY], object)[np.where(place < 0, len(names), place)]
     order = [name for name in (*names, NO_STRATEGY) if (labels == name).any()]
     return by_group(as_table(rows), test, metric, labels=labels, named=made.name, order=order), notes
-
-
-def set_money(workspace: Workspace, identifier: str, money: dict[str, Any]) -> None:
-    """Store what one more outcome of a test is worth, and what it costs to reach a customer."""
-    workspace.edit(KIND, identifier, lambda about: about | {"money": money})
 
 
 def possible_arms(table: Table, likely: Sequence[str] = ()) -> dict[str, list[str]]:

@@ -46,7 +46,7 @@ class SavedSegment:
 @dataclass(frozen=True)
 class Board:
     """A stored set of strategies for a table; `plan` and `outcome` hold the state of the Experiment page. money : what
-    one more outcome is worth (`amount`; without one, each strategy's own value) and its `currency`."""
+    one more outcome is worth (`amount`; without one, each strategy's own value); see `decisions.money`."""
 
     id: str
     name: str

@@ -19,6 +19,7 @@ from gamcore.decide.strategies import Strategy
 from gamcore.decide.worth import Contribution, total
 from gamcore.estimators.additive_parameters import GREEDY
 from shapewise.columns.roles import sounds_like_outcome
+from shapewise.decisions.money import Money
 from shapewise.store.workspace import ModelAbout, Workspace, clean_name
 from shapewise.training.dataset import treated_in
 from shapewise.training.effects import POINTS
@@ -72,15 +73,6 @@ def model_of(workspace: Workspace, asked: Asked) -> ModelAbout | None:
     return next((one for one in listed if asked.is_of(Spec.from_dict(one.spec))), None)
 
 
-@dataclass(frozen=True)
-class Money:
-    """What one more outcome is worth, and what it costs to reach a customer."""
-
-    value: float
-    cost: float
-    currency: str = ""
-
-
 def _scale(model: ModelAbout) -> float:
     """Return by what the effects of a model are divided to be outcomes per customer."""
     return POINTS if model.spec["treatment"]["percent"] else 1.0
@@ -91,7 +83,7 @@ def worth(evidence: Evidence, customers: int, money: Money, model: ModelAbout) -
     scale = _scale(model)
     low, high = (end / scale for end in evidence.interval)
     spent = customers * money.cost
-    sum_of = total([Contribution(customers * money.value, evidence.mean / scale, (low, high), spent)])
+    sum_of = total([Contribution(customers * money.of(model.target), evidence.mean / scale, (low, high), spent)])
     return in_money(sum_of.value, (sum_of.low, sum_of.high), money.currency, "measured", evidence.inside)
 
 
@@ -113,6 +105,6 @@ def strategy(
     low, high = (end / scale / control for end in evidence.interval)
     return Strategy(
         name=name, rule=rule, action=action, metric=model.target, base=control,
-        lift=(low, evidence.mean / scale / control, high), value=money.value, cost=money.cost, scenario=model.name,
-        model=model.id, tested=evidence.inside, is_rate=bool(model.spec["treatment"]["percent"]),
+        lift=(low, evidence.mean / scale / control, high), value=money.of(model.target), cost=money.cost,
+        scenario=model.name, model=model.id, tested=evidence.inside, is_rate=bool(model.spec["treatment"]["percent"]),
     )  # fmt: skip

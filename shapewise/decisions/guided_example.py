@@ -17,6 +17,7 @@ from gamcore.decide.segments import HeldOutRows, Segment, suggest
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.model.additive import AdditiveModel
 from shapewise.decisions import boards as board
+from shapewise.decisions import money
 from shapewise.decisions.boards import Board
 from shapewise.ingest.read import read_file
 from shapewise.places import SAMPLES
@@ -195,8 +196,8 @@ def _the_one(candidates: list[Segment], column: str, part: ExamplePart) -> Rule:
 def make_board(workspace: Workspace, table: TableAbout) -> Board:
     """Store the three strategies in the order A, C, B, for those who left, and return their board."""
     made = StrategySet(NAME, tuple(read_off(workspace, table)), Levels(TARGET, ("drop",)))
-    stored = board.add_board(workspace, made, table.id)
-    return board.change(workspace, stored.id, money={"currency": CURRENCY})
+    money.keep(workspace, table.id, currency=CURRENCY)
+    return board.add_board(workspace, made, table.id)
 
 
 def plan_of(made: Board) -> dict[str, Any]:

@@ -5,14 +5,15 @@ What a test measured comes before what was assumed; what was assumed is called s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Final
 
 from gamcore.decide import verdicts
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.experiment_plan import ExperimentError
-from gamcore.decide.results import Result, Source, money
-from gamcore.decide.strategies import Strategy
+from gamcore.decide.results import Result, money
+from gamcore.decide.strategies import Strategy, worth_of_all
 from gamcore.decide.verdicts import listed
 from gamcore.decide.worth import Contribution, Estimate, total
 from gamcore.numbers import count, percent
@@ -112,28 +113,21 @@ def _left_out(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> list[
     return [(f"Not {one.name}", verdicts.of_strategy(outcome, one.name)[1]) for one in left[:MOST_NAMED]]
 
 
-def values_of(review: Review, chosen: Sequence[Strategy]) -> list[float]:
-    """Return what one more outcome is worth per strategy: the amount given for the board, else the strategy's own."""
-    amount = review.board.money.get("amount")
-    return [float(amount) if amount else one.value for one in chosen]
-
-
 def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tuple[Estimate, Estimate | None]:
     """Return the outcomes gained by strategies per period, and what they are worth net of costs; None without amounts.
 
     Measured differences times the customers that each strategy reaches; see `gamcore.decide.worth` for intervals."""
     metric, reach, times = deciding(review, outcome), reach_of(review), review.times
     tested = len({(effect.strategy, effect.arm) for effect in outcome.effects})
-    worth = values_of(review, chosen)
     outcomes, amounts = [], []
-    for one, value in zip(chosen, worth, strict=True):
+    for one in chosen:
         effect = effect_on(outcome, one.name, metric)
         if effect is None:
             raise StoreError(f"The test did not measure {metric} of {one.name}.")
         n = reach[one.name] * times
         outcomes.append(Contribution(n, effect.difference, effect.difference_interval))
-        amounts.append(Contribution(n * value, effect.difference, effect.difference_interval, n * one.cost))
-    return total(outcomes, tested), total(amounts, tested) if all(worth) else None
+        amounts.append(Contribution(n * one.value, effect.difference, effect.difference_interval, n * one.cost))
+    return total(outcomes, tested), total(amounts, tested) if all(one.value for one in chosen) else None
 
 
 def are_tested(chosen: Sequence[Strategy]) -> bool:
@@ -141,23 +135,13 @@ def are_tested(chosen: Sequence[Strategy]) -> bool:
     return bool(chosen) and all(one.tested for one in chosen)
 
 
-def expected(review: Review, chosen: Sequence[Strategy]) -> tuple[Estimate, Estimate | None]:
+def expected(review: Review, chosen: Sequence[Strategy]) -> tuple[Result, Result | None]:
     """Return the same from the lifts on the board: where a test measured all of them, with the interval of their sum;
     else low, mid and high of all strategies at once."""
-    reach, worth = reach_of(review), values_of(review, chosen)
-    if are_tested(chosen):
-        parts = [(reach[one.name] * review.times, one, value) for one, value in zip(chosen, worth, strict=True)]
-        gain = total([Contribution(n, one.gap.value, one.gap.interval) for n, one, _ in parts])
-        net = total([Contribution(n * value, one.gap.value, one.gap.interval, n * one.cost) for n, one, value in parts])
-        return gain, net if all(worth) else None
-    sums, amounts = [0.0] * 3, [0.0] * 3
-    for one, value in zip(chosen, worth, strict=True):
-        n = reach[one.name] * review.times
-        for k, lift in enumerate(one.lift):
-            sums[k] += n * one.base * lift
-            amounts[k] += n * (one.base * lift * value - one.cost)
-    low, mid, high = sums
-    return Estimate(mid, low, high), Estimate(amounts[1], amounts[0], amounts[2]) if all(worth) else None
+    reach = reach_of(review)
+    parts = [(one, reach[one.name] * review.times) for one in chosen]
+    gain = worth_of_all([(replace(one, value=1.0, cost=0.0), n) for one, n in parts])
+    return gain, worth_of_all(parts, review.money.currency) if all(one.value for one in chosen) else None
 
 
 def _figures(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> list[KeyFigure]:
@@ -165,24 +149,25 @@ def _figures(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) ->
     if not chosen or (outcome is not None and outcome.stopped):
         return []
     per = "per month" if review.times != 1 else "among these customers"
-    currency = str(review.board.money.get("currency", ""))
-    source: Source = "measured" if outcome is not None or are_tested(chosen) else "assumed"
-    lead = "" if source == "measured" else "assumed: "
     if outcome is None:
         gain, worth = expected(review, chosen)
         metric = review.names_of_outcomes.column(chosen[0].metric)
         counted = "customers with" if chosen[0].gap.is_rate else "of"
     else:
-        gain, worth = gained(review, outcome, chosen)
+        outcomes, amounts = gained(review, outcome, chosen)
+        gain = Result(outcomes.value, (outcomes.low, outcomes.high), "measured", "sum")
+        currency = review.money.currency
+        worth = None
+        if amounts is not None:
+            worth = money(amounts.value, (amounts.low, amounts.high), currency, "measured")
         metric = deciding(review, outcome)
         effect = effect_on(outcome, chosen[0].name, metric)
         counted = "customers with" if effect is not None and effect.is_rate else "of"
-    shown = Result(gain.value, (gain.low, gain.high), source, "sum")
-    figures = [figure(shown, f"{lead}more {counted} {metric} {per}")]
+    lead = "" if gain.source == "measured" else "assumed: "
+    figures = [figure(gain, f"{lead}more {counted} {metric} {per}")]
     if worth is not None:
         costs = ", costs deducted" if any(one.cost for one in chosen) else ""
-        shown = money(worth.value, (worth.low, worth.high), currency, source)
-        figures.append(figure(shown, f"{lead}worth {per}{costs}"))
+        figures.append(figure(worth, f"{lead}worth {per}{costs}"))
     return figures
 
 

@@ -74,13 +74,12 @@ def _figures(review: Review, made: ArmsReadOut, best: Effect) -> list[KeyFigure]
     gain = total([Contribution(PER, best.difference, best.difference_interval)], tested)
     more = f"more {'customers with' if best.is_rate else 'of'} {best.metric} per {count(PER)} customers"
     figures = [figure(Result(gain.value, (gain.low, gain.high), "measured", "sum", best.n), more)]
-    kept = review.test.money
-    amount, cost, currency = (kept.get(name) for name in ("amount", "cost", "currency"))
+    amount, cost = review.money.of(review.names.own(best.metric)), review.money.cost
     if amount:
-        part = Contribution(PER * amount, best.difference, best.difference_interval, PER * float(cost or 0.0))
+        part = Contribution(PER * amount, best.difference, best.difference_interval, PER * cost)
         worth = total([part], tested)
         costs = ", costs deducted" if cost else ""
-        shown = money(worth.value, (worth.low, worth.high), str(currency or ""), "measured", best.n)
+        shown = money(worth.value, (worth.low, worth.high), review.money.currency, "measured", best.n)
         figures.append(figure(shown, f"worth per {count(PER)} customers{costs}"))
     return figures
 

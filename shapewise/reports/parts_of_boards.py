@@ -40,7 +40,7 @@ def who(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield who gets what, with what the test measured; without a test, with what is assumed, called so."""
     outcome = review.outcome if review.is_measured and not review.outcome.stopped else None
     reach, eligible = of_board.reach_of(review), max(review.ledger.eligible, 1)
-    currency = str(review.board.money.get("currency", ""))
+    currency = review.money.currency
     metric = of_board.deciding(review, outcome) if outcome is not None else ""
     measured = ["Customers", f"{metric}: control to treated", "Difference (95% interval)"]
     head = ["", "Strategy", "Who", "What is done"]
@@ -115,34 +115,42 @@ def plan(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         yield ReportPart(f"The test takes {count(made.days)} days", table=cells)
 
 
+def _by_board(review: Review) -> bool:
+    """Return whether the board's own test is what was measured; else it is the report's test of arms."""
+    return bool(review.recipe.board) and (review.is_measured or not review.recipe.test)
+
+
 def _read(review: Review) -> ReadOut:
-    return review.outcome if review.recipe.board else review.arms.as_read_out()
+    return review.outcome if _by_board(review) else review.arms.as_read_out()
 
 
 def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield what the test measured: for a director, on the metric that decides; else on all."""
     outcome = _read(review)
-    if outcome.stopped or (not review.recipe.board and review.arms.stopped):
+    if outcome.stopped or (not _by_board(review) and review.arms.stopped):
         yield ReportPart("The test cannot be read", [verdicts.overall(outcome)[1] if outcome.stopped else
                                                      " ".join(of_arms.risks_of(review.arms))])  # fmt: skip
         return
     names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
-    if not review.recipe.is_brief:
+    if not review.recipe.is_brief and not item.of:
         text = [*outcome.notes, *(f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names)]
         yield ReportPart(plot=replace(outcome.describe(), title=verdicts.overall(outcome)[1]), text=text)
         return
-    metric = of_board.deciding(review, outcome)
+    called = review.names_of_outcomes if _by_board(review) else names_of_table(review.space, review.test.table)
+    metric = called.column(item.of[0]) if item.of else of_board.deciding(review, outcome)
     kept = tuple(effect for effect in outcome.effects if effect.metric == metric)
+    if not kept:
+        raise StoreError(f"The test did not measure {metric}.")
     moved = verdicts.listed([f"{one.clearest.text} with {named(one)}" for one in kept])
     others = len({effect.metric for effect in outcome.effects}) - 1
-    text = [verdicts.overall(outcome)[1]]
-    text += [f"{others} more metrics were measured: see the analyst's report."] if others else []
+    text = [f"{named(one)}: {verdicts.verdict(one)[1]}" for one in kept]
+    text += [f"{others} more metrics were measured: see the analyst's report."] if others and not item.of else []
     yield ReportPart(plot=replace(replace(outcome, effects=kept).describe(), title=f"{metric}: {moved}"), text=text)
 
 
 def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the rates or means of each comparison, with difference and verdict."""
-    head = ["Strategy" if review.recipe.board else "Arm", "Metric", "Role", "Customers", "Control", "Treated",
+    head = ["Strategy" if _by_board(review) else "Arm", "Metric", "Role", "Customers", "Control", "Treated",
             "Difference (95% interval)", "p, adjusted"]  # fmt: skip
     outcome = _read(review)
     rows = [[one.strategy, one.what, one.role, count(one.treated.n + one.control.n), *verdicts.sides(one),

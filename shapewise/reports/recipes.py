@@ -4,6 +4,7 @@ A recipe names no model, so it works on any."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final, Literal
 
@@ -43,10 +44,14 @@ KINDS: Final[dict[str, str]] = {
 }
 OF_BOARD: Final = ("decision", "who", "reach", "overlap", "plan", "lifts", "effects", "risks", "fairness", "proof")
 OF_TEST: Final = ("decision", "lifts", "effects", "risks")
+MEASURED: Final = ("lifts", "effects")
+"""Parts that a test gives: a board's own, once it is read, else the one of arms."""
 Audience = Literal["director", "analyst", "audit"]
 AUDIENCES: Final[dict[Audience, str]] = {"director": "Director", "analyst": "Analyst", "audit": "Audit"}
 MOST_SLIDES: Final = 6
 """Most slides of a director's report."""
+MOST_OUTCOMES: Final = 4
+"""Most outcomes that each have a slide of a director's report."""
 USUAL_CURVES: Final = 6
 MOST_COMMENT: Final = 2_000
 
@@ -74,9 +79,10 @@ class ReportItem:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The contents of a report. board : the board whose strategies it covers; test : a test of arms without a board;
-    empty for none. start : the day of the next step, as ISO text. next_step : in somebody's own words, instead of ours.
-    template : the house template of its slides. of_class : the class that a model of several is read by."""
+    """The contents of a report. board : the board whose strategies it covers; test : a test of arms, alone, or that the
+    strategies of a board rest on; empty for none. start : the day of the next step, as ISO text. next_step : in
+    somebody's own words, instead of ours. template : the house template of its slides. of_class : the class that a
+    model of several is read by."""
 
     id: str
     name: str
@@ -109,9 +115,10 @@ def usual(
     contents = {"director": _for_director, "analyst": _for_analyst, "audit": _for_audit}[audience]
     items = contents(features, board, test, quality_of(model) if model else [])
     named = board.name if board is not None else test.name if test is not None else model.name if model else "Report"
+    with_test = test is not None and (board is None or not outcomes_of(board, None))
     return Recipe(
         "", clean_name(named), created=now(), items=tuple(items), audience=audience,
-        board=board.id if board is not None else "", test=test.id if test is not None and board is None else "",
+        board=board.id if board is not None else "", test=test.id if test is not None and with_test else "",
         subtitle=model.target if model is not None and board is None else "", of_class=of_class,
     )  # fmt: skip
 
@@ -127,16 +134,51 @@ def quality_of(model: ModelAbout) -> list[str]:
     return ["lift"] if rated else ["residuals"]
 
 
+def outcomes_of(board: Board | None, test: StoredTest | None) -> list[str]:
+    """Return the outcomes that were measured: by the board's own test, once it is read, else by the test of arms."""
+    read = board.outcome.get(board.outcome.get("way", "rows")) if board is not None else None
+    return list(read["roles"]) if read else list(test.metrics) if test is not None else []
+
+
+def offered(board: Board | None, test: StoredTest | None) -> list[ReportItem]:
+    """Return the parts that a board and a test can fill, those about models apart."""
+    outcomes = outcomes_of(board, test)
+    kinds = OF_BOARD if board is not None and board.read().strategies else OF_TEST if test is not None else ()
+    lacks = {"plan"} if board is None or not board.plan else set()
+    lacks |= set() if outcomes else set(MEASURED)
+    lacks |= {"overlap"} if board is not None and len(board.read().strategies) < 2 else set()
+    items = [ReportItem(kind) for kind in kinds if kind not in lacks]
+    return items + [ReportItem("lifts", (name,)) for name in outcomes if len(outcomes) > 1 and kinds]
+
+
+def followed(recipe: Recipe, before: Recipe, now: Recipe, there: Sequence[ReportItem]) -> Recipe:
+    """Return a recipe after another board or test was chosen. before, now : the usual recipes of both choices; there :
+    what can be in it now. The usual parts change; parts that somebody added stay where they apply, and so do comments
+    and a title of one's own."""
+    said = {(item.kind, item.of): item.comment for item in recipe.items}
+    usual = {(item.kind, item.of) for item in (*before.items, *now.items)}
+    possible = {(item.kind, item.of) for item in there}
+    items = [replace(item, comment=said.get((item.kind, item.of), "")) for item in now.items]
+    items += [item for item in recipe.items if (item.kind, item.of) in possible - usual]
+    return replace(
+        recipe, board=now.board, test=now.test, name=now.name if recipe.name == before.name else recipe.name,
+        subtitle=now.subtitle if recipe.subtitle == before.subtitle else recipe.subtitle,
+        items=tuple(items[:MOST_SLIDES] if recipe.is_brief else items),
+    )  # fmt: skip
+
+
 def _for_director(
     features: list[str], board: Board | None, test: StoredTest | None, quality: list[str]
 ) -> list[ReportItem]:
     """Return at most `MOST_SLIDES` items: the decision, who, what was measured or is planned, a curve per strategy."""
+    outcomes = outcomes_of(board, test)
+    each = [ReportItem("lifts", (name,)) for name in outcomes] if len(outcomes) > 1 else [ReportItem("lifts")]
     if board is not None:
-        proof = ["lifts"] if board.outcome else ["plan"] if board.plan else []
-        items = [ReportItem(kind) for kind in ("decision", "who", *proof)]
+        proof = each if outcomes else [ReportItem("plan")] if board.plan else []
+        items = [ReportItem("decision"), ReportItem("who"), *proof[:MOST_OUTCOMES]]
         items += [ReportItem("why", (one.name,)) for one in board.read().strategies if one.model]
     elif test is not None:
-        items = [ReportItem(kind) for kind in ("decision", "lifts", "effects")]
+        items = [ReportItem("decision"), *each[:MOST_OUTCOMES], ReportItem("effects")]
     else:
         items = [ReportItem("importance"), *(ReportItem("curve", (name,)) for name in features[:4])]
         items += [ReportItem(kind) for kind in quality[-1:]]
@@ -145,9 +187,8 @@ def _for_director(
 
 def _tested(board: Board | None, test: StoredTest | None) -> list[str]:
     """Return the kinds of items about what was measured or is planned."""
-    if board is None:
-        return ["lifts", "effects"] if test is not None else []
-    return [*(["lifts", "effects"] if board.outcome else []), *(["plan"] if board.plan else [])]
+    measured = MEASURED if outcomes_of(board, test) else ()
+    return [*measured, *(["plan"] if board is not None and board.plan else [])]
 
 
 def _for_analyst(

@@ -43,7 +43,7 @@ def _of_test(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
 
 def _of_board(review: Review, outcome: ReadOut | None) -> list[str]:
     risks = []
-    if outcome is not None and review.board.read() != review.made:
+    if outcome is not None and review.board.read() != review.tested:
         risks.append("The board has changed since the test began: the figures are of the tested one.")
     newer = [table.name for table in review.space.tables.listed() if table.replaces == review.table]
     if newer:

@@ -24,13 +24,14 @@ from shapewise.decisions import arm_tests
 from shapewise.decisions import boards as stored
 from shapewise.decisions.arm_tests import StoredTest
 from shapewise.decisions.boards import Board
+from shapewise.decisions.money import Money, priced
+from shapewise.decisions.money import of_table as money_of
 from shapewise.decisions.plan_and_outcome import read_out
 from shapewise.decisions.plans import form_of, planned
 from shapewise.reports.card import described, names_of_table, target
 from shapewise.reports.recipes import Recipe
 from shapewise.scoring import all_rows as wholes
 from shapewise.scoring.held_out import HeldOutClasses, HeldOutPredictions, held_out, held_out_classes
-from shapewise.store.names import known
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 
 DAYS: Final = 30
@@ -163,16 +164,26 @@ class Review:
         return stored.board(self.space, self.recipe.board)
 
     @cached_property
-    def made(self) -> StrategySet:
+    def tested(self) -> StrategySet:
         """The strategies: as they were tested, once the test was read."""
         tested = self.board.plan.get("tested")
         return StrategySet.from_dict(tested) if tested and self.is_measured else self.board.read()
+
+    @cached_property
+    def made(self) -> StrategySet:
+        """The same with what one more outcome of each is worth."""
+        return priced(self.board, self.tested, self.money)
 
     @property
     def is_measured(self) -> bool:
         """Whether the board's test has been read."""
         outcome = self.board.outcome
         return bool(outcome.get(outcome.get("way", "rows")))
+
+    @cached_property
+    def money(self) -> Money:
+        """What outcomes are worth in the project of the report's board or test."""
+        return money_of(self.space, self.board.table if self.recipe.board else self.test.table)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -227,7 +238,7 @@ class Review:
         """The report's test of arms."""
         if not self.recipe.test:
             raise StoreError("The report has no test: choose one.")
-        return known(StoredTest, self.space.thing(arm_tests.KIND, self.recipe.test).about)
+        return arm_tests.test(self.space, self.recipe.test)
 
     @cached_property
     def arms(self) -> ArmsReadOut:

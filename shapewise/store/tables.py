@@ -48,6 +48,7 @@ class TableAbout:
     asked: int = 0  # rows that a dataset's sample was to have, from which its rows follow
     dropped_on: str = ""  # id of the model that a file was dropped on to be scored: it belongs to no project
     query: dict[str, str] = field(default_factory=dict)  # that gave it, see databases/queries
+    money: dict[str, Any] = field(default_factory=dict)  # what outcomes are worth, see decisions/money
 
 
 class Tables:

@@ -67,6 +67,7 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
     about |= {"as_levels": levels} if levels and not table.as_levels else {}
     names = {name: one for name, one in of.names.items() if name in columns}
     about |= {"names": names} if names and not table.names else {}
+    about |= {"money": of.money} if of.money and not table.money else {}
     space.edit("tables", table.id, lambda now: now | about)
     said = [] if new else [f"It is now the newer version of {of.name}."]
     said += _hold_out_alike(space, table, columns, of)

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.table import as_table
 from gamcore.decide.unseen import Unseen, curves_of
@@ -70,9 +71,11 @@ def unseen(data: Data, model: GAMRegressor, seed: int, fit: Callable[[Data], GAM
         rows = part == number
         if not rows.any():
             continue
-        other = fit(replace(data, held_out=data.held_out | rows)) if number else model
-        said[rows] = other.predict(data.X[rows])
-        for column, added in curves_of(other.single, as_table(data.X[rows])).items():
+        other = (fit(replace(data, held_out=data.held_out | rows)) if number else model).single
+        table = as_table(data.X[rows])
+        # A model without a part that was moved much has a low intercept, which would put that part last.
+        said[rows] = model.single.intercept + (other.score(encode_table(table, other.bins)) - other.intercept)
+        for column, added in curves_of(other, table).items():
             curves.setdefault(column, np.zeros(len(data.y)))[rows] = added
     return Unseen(part, said, curves)
 

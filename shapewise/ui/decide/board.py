@@ -11,10 +11,12 @@ from gamcore.data.columns import TableError
 from gamcore.decide import plots
 from gamcore.decide.results import Result
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
-from gamcore.decide.strategies import MOST_STRATEGIES, Ledger, Strategy, StrategySet
+from gamcore.decide.strategies import MOST_STRATEGIES, Ledger, Strategy, StrategySet, worth_of_all
 from gamcore.numbers import exact, percent
 from shapewise.decisions import boards as stored
+from shapewise.decisions import money as moneys
 from shapewise.decisions.boards import Board
+from shapewise.decisions.money import Money
 from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
@@ -79,6 +81,11 @@ def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
     tile(row, "Eligible", count(ledger.eligible), f"{percent(ledger.eligible / max(ledger.rows, 1))} of all")
     tile(row, "Reached", count(reached), f"{percent(reached / eligible)} of eligible")
     tile(row, "Not reached", count(ledger.remainder), f"{percent(ledger.remainder / eligible)} of eligible")
+    priced, money = _priced(board, made)
+    if priced.strategies and all(one.value for one in priced.strategies):
+        sums = worth_of_all(list(zip(priced.strategies, map(int, ledger.exclusive), strict=True)), money.currency)
+        result(row, "Worth of all", sums, hint="Of the customers reached, costs deducted. Where a test measured every "
+               "lift, with the interval of the sum; else from the lowest to the highest lifts at once.")  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/filter_alt: **Eligible:** {md(made.gate.words(state.names(board.table)))}")
         if st.button("Change", icon=":material/edit:", type="tertiary", key="change-gate"):
@@ -103,6 +110,12 @@ def gate(board: Board) -> None:
             st.error(md(refused), icon=":material/error:")
         else:
             st.rerun()
+
+
+def _priced(board: Board, made: StrategySet) -> tuple[StrategySet, Money]:
+    """Return strategies with what an outcome of each is worth, and the money of the project."""
+    money = moneys.of_table(state.workspace(), board.table)
+    return moneys.priced(board, made, money), money
 
 
 def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
@@ -154,13 +167,15 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
     lost = [f"{count(ledger.lost_to[place, j])} to {md(names[j])}" for j in range(place) if ledger.lost_to[place, j]]
     tile(row, "Taken by higher", count(ledger.lost[place]), ", ".join(lost) or "none", border=False)
     _opportunity(row, strategy)
-    if strategy.value:
-        worth = strategy.worth_of(int(ledger.exclusive[place]), str(board.money.get("currency", "")))
+    priced, money = _priced(board, made)
+    valued = priced.strategies[place]
+    if valued.value:
+        worth = valued.worth_of(int(ledger.exclusive[place]), money.currency)
         meant = "" if strategy.tested else " This is arithmetic on assumptions, not a measurement."
         result(
             row, "Worth" if strategy.tested else "Scenario value", worth, border=False,
             hint=f"Exclusive reach × ({percent(strategy.base)} today × a lift of {strategy.lifted.words()} × "
-            f"{exact(strategy.value)} per conversion - {exact(strategy.cost)} per customer).{meant}",
+            f"{exact(valued.value)} per conversion - {exact(strategy.cost)} per customer).{meant}",
         )  # fmt: skip
 
 
@@ -305,6 +320,7 @@ def add(board: Board) -> None:
     if len(made.strategies) >= MOST_STRATEGIES:
         st.caption(f"A board has at most {MOST_STRATEGIES} strategies: join some.")
         return
+    cost = moneys.of_table(state.workspace(), board.table).cost
     known: dict[str, Strategy] = {OWN: Strategy(next_name(made), EVERYBODY)}
     models = {model.id: model for model in state.workspace().models.listed()
               if model.table == board.table and not model.of_tasks}  # fmt: skip
@@ -324,6 +340,7 @@ def add(board: Board) -> None:
                 evidence=reach.evidence(model, rule) if rule != one.rule else one.evidence,
             )  # fmt: skip
             known.setdefault(label, about)
+    known = {label: replace(one, cost=cost) for label, one in known.items()}
     chosen = st.selectbox("From", list(known), min(1, len(known) - 1), key=f"add-from-{board.id}")
     key = f"add-{board.id}-{len(made.strategies)}-{chosen}"
     if st.session_state.get("strategy-shown") != key:

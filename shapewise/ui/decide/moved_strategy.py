@@ -13,17 +13,18 @@ from gamcore.decide.rules import EVERYBODY, Rule, either
 from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence
 from gamcore.decide.strategies import StrategySet
-from shapewise.decisions import arm_tests
 from shapewise.decisions import boards as stored
 from shapewise.decisions import effect_models as effects
-from shapewise.decisions.effect_models import Asked, Money
+from shapewise.decisions.effect_models import Asked
+from shapewise.decisions.money import Money
 from shapewise.places import PAGES
 from shapewise.reports.card import measured_by
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.decide import board as deck
+from shapewise.ui.decide import prices
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, told_apart
-from shapewise.ui.widgets import boards, reach, settled
+from shapewise.ui.widgets import boards, reach
 
 
 def show(model: ModelAbout, asked: Asked) -> None:
@@ -46,34 +47,11 @@ def show(model: ModelAbout, asked: Asked) -> None:
     everybody = reach.evidence(model, EVERYBODY)
     if mine is None or everybody is None:
         return
-    money = _money(model)
+    money = prices.edit(model.table, [model.target], f"moved-{model.id}")
     listed = {rule.words(names): (rule, mine)} if chosen else {}
     listed["Everybody"] = (EVERYBODY, everybody)
     _table(model, listed, money)
     _make(model, asked, rule=rule, measured=mine, money=money)
-
-
-def _money(model: ModelAbout) -> Money:
-    """Show what an outcome is worth, and what it costs to reach a customer. What the first outcome of the test is worth
-    is kept with it."""
-    test = next(iter(arm_tests.tests(state.workspace(), {model.table})), None)
-    first = test is not None and next(iter(test.metrics), None) == model.target
-    kept = test.money if test is not None and first else {}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        value = st.number_input(
-            "Worth of one more outcome", 0.0, 1e9, placeholder="Not given", help="Of one more yes, or one more unit.",
-            key=settled.begin(f"moved-value-{model.id}", kept.get("amount")) if first else f"moved-worth-{model.id}",
-            value=None,
-        )  # fmt: skip
-        cost = st.number_input("Cost per customer reached", 0.0, 1e9, float(kept.get("cost") or 0.0),
-                               key=f"moved-cost-{model.id}")  # fmt: skip
-        key = settled.begin(f"moved-currency-{model.id}", kept.get("currency", ""))
-        currency = st.text_input("Currency", max_chars=12, placeholder="EUR", width=120, key=key).strip()
-    given = {"amount": value or None, "cost": cost, "currency": currency}
-    changed = given != {"amount": None, "cost": 0.0, "currency": ""} | kept
-    if test and first and changed and state.mine(arm_tests.KIND, test.id):
-        arm_tests.set_money(state.workspace(), test.id, given)
-    return Money(value or 0.0, cost, currency)
 
 
 def _table(model: ModelAbout, listed: dict[str, tuple[Rule, Evidence]], money: Money) -> None:
@@ -82,12 +60,12 @@ def _table(model: ModelAbout, listed: dict[str, tuple[Rule, Evidence]], money: M
     for name, (rule, measured) in listed.items():
         reached = int(reach.holds(model.table, rule).sum())
         row = {"Who": name, "Customers": count(reached), "Effect": measured.inside_result().sentence()}
-        if money.value:
+        if money.of(model.target):
             row["Worth"] = effects.worth(measured, reached, money, model).words()
         rows.append(row)
     st.dataframe(pd.DataFrame(rows), hide_index=True, alt="Reach, measured effect and worth of treating them.")
     worth_of = "Say what an outcome is worth to see what each adds up to."
-    if money.value:
+    if money.of(model.target):
         worth_of = (
             "Worth: customers of this table times effect times worth, less the cost of reaching them; its interval is "
             "that of the effect."

@@ -11,9 +11,10 @@ from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.decide.rules import RuleError
 from gamcore.estimators.gam import Estimator
 from gamcore.model.additive import AdditiveModel
+from shapewise.decisions import arm_tests
 from shapewise.decisions import boards as stored
 from shapewise.reports.added import added
-from shapewise.reports.recipes import MOST_COMMENT, MOST_SLIDES, OF_BOARD, OF_TEST, Recipe, ReportItem, quality_of
+from shapewise.reports.recipes import MOST_COMMENT, MOST_SLIDES, Recipe, ReportItem, offered, quality_of
 from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
@@ -29,9 +30,14 @@ def pairs_of(estimator: Estimator) -> list[tuple[str, str]]:
     ]
 
 
-def _candidates(recipe: Recipe, model: ModelAbout | None) -> list[ReportItem]:
+def candidates(recipe: Recipe, model: ModelAbout | None) -> list[ReportItem]:
     """Return all items that a report on a board or test, and on this model, can hold."""
-    items = [ReportItem(kind) for kind in (OF_BOARD if recipe.board else OF_TEST if recipe.test else ())]
+    items: list[ReportItem] = []
+    board, test = None, None
+    with contextlib.suppress(StoreError, RuleError):  # it was deleted, or is not shared
+        board = stored.board(state.workspace(), recipe.board) if recipe.board else None
+        test = arm_tests.test(state.workspace(), recipe.test) if recipe.test else None
+        items = offered(board, test)
     if recipe.board:
         with contextlib.suppress(StoreError, RuleError):  # it was deleted, or is not shared
             for one in stored.board(state.workspace(), recipe.board).read().strategies:
@@ -69,7 +75,7 @@ def edit(recipe: Recipe, model: ModelAbout | None, key: str) -> list[ReportItem]
     of = f" of at most {MOST_SLIDES}" if recipe.is_brief else ""
     st.subheader(f"What is in it ({len(items)}{of})", anchor=False)
     there = {(item.kind, item.of) for item in items}
-    left = {item.words(names): item for item in _candidates(recipe, model) if (item.kind, item.of) not in there}
+    left = {item.words(names): item for item in candidates(recipe, model) if (item.kind, item.of) not in there}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.multiselect("Add", list(left), key=f"add-{key}-{len(items)}", placeholder="Plots and tables",
                                 max_selections=MOST_SLIDES - len(items) if recipe.is_brief and not full else None,

@@ -7,13 +7,13 @@ from datetime import date
 
 import streamlit as st
 
-from shapewise.decisions import arm_tests
 from shapewise.decisions import boards as stored
 from shapewise.decisions.arm_tests import StoredTest
 from shapewise.decisions.boards import Board
 from shapewise.errors import StoreError
 from shapewise.reports import templates
 from shapewise.reports.recipes import Recipe
+from shapewise.ui.decide import prices
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md, told_apart
 from shapewise.ui.widgets import sharing
@@ -23,7 +23,7 @@ MOST_STEP = 300
 
 
 def show(recipe: Recipe, board: Board | None, test: StoredTest | None, key: str) -> Recipe:
-    """Show the settings, and return the recipe with them. What an outcome is worth is kept with the board or test."""
+    """Show the settings, and return the recipe with them. What an outcome is worth is kept with board or project."""
     if board is not None or test is not None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             _worth(board, test)
@@ -32,29 +32,23 @@ def show(recipe: Recipe, board: Board | None, test: StoredTest | None, key: str)
 
 
 def _worth(board: Board | None, test: StoredTest | None) -> None:
-    """Show the amount per outcome, and store it where it changes."""
-    thing = board or test
-    assert thing is not None
-    kind = "boards" if board is not None else arm_tests.KIND
-    own = sorted({one.value for one in board.read().strategies}) if board is not None else []
-    hint = "As on the board" if any(own) else "Not given"
-    mine = state.mine(kind, thing.id)
+    """Show what one more outcome is worth: of a board's strategies together, kept with the board, where not each has
+    its own; of a test's first outcome, kept with the project. The currency is the project's."""
+    if board is None:
+        assert test is not None
+        prices.edit(test.table, list(test.metrics)[:1], f"report-{test.id}")
+        return
+    own = sorted({one.value for one in board.read().strategies})
+    mine = state.mine("boards", board.id)
     amount = st.number_input(
-        "Worth of one more outcome", 0.0, 1e9, thing.money.get("amount"), key=f"worth-{thing.id}", placeholder=hint,
-        help="Asked for once and kept with the board or test. If it is empty, each strategy's own value counts.",
+        "Worth of one more outcome", 0.0, 1e9, board.money.get("amount"), key=f"worth-{board.id}",
+        placeholder="As on the board" if any(own) else "Not given",
+        help="Asked for once and kept with the board. If it is empty, each strategy's own value counts.",
         disabled=not mine, width=220,
     )  # fmt: skip
-    currency = st.text_input(
-        "Currency", thing.money.get("currency", ""), max_chars=12, key=f"currency-{thing.id}", placeholder="EUR",
-        disabled=not mine, width=120,
-    )  # fmt: skip
-    given = thing.money | {"amount": amount or None, "currency": currency.strip()}
-    if not mine or given == {"amount": None, "currency": ""} | thing.money:
-        return
-    if board is not None:
-        stored.change(state.workspace(), board.id, money=given)
-    elif test is not None:
-        arm_tests.set_money(state.workspace(), test.id, given)
+    if mine and (amount or None) != board.money.get("amount"):
+        stored.change(state.workspace(), board.id, money={"amount": amount or None})
+    prices.edit(board.table, [], f"report-{board.id}", costs=False)
 
 
 def _next_step(recipe: Recipe, key: str) -> Recipe:

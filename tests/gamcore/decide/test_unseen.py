@@ -106,4 +106,4 @@ def test_suggestions_carry_what_all_rows_measured():
     found = suggest_by(rows, train_share=share)
     assert {segment.features for segment in found} >= {("plan",)}
     for segment in found:
-        assert segment.evidence == rows.evidence(segment.rule, segment.evidence.tried)
+        assert repr(segment.evidence) == repr(rows.evidence(segment.rule, segment.evidence.tried))

@@ -14,7 +14,7 @@ from pypdf import PdfReader
 from gamcore.decide.arms import ArmsTest
 from gamcore.numbers import estimate
 from gamcore.viz import files as export
-from shapewise.decisions import arm_tests, boards
+from shapewise.decisions import arm_tests, boards, money
 from shapewise.decisions import guided_example as example
 from shapewise.reports import recipes
 from shapewise.reports.recipes import AUDIENCES, MOST_SLIDES, ReportItem
@@ -162,7 +162,7 @@ def test_the_best_of_several_arms_is_told_with_a_wider_interval(space):
     assert low < plain[0]
     assert high > plain[1]
     assert "The best of several arms" in dict(first.lines)["Risk"]
-    arm_tests.set_money(space, test.id, {"amount": 12.0, "cost": 0.25, "currency": "$"})
+    money.keep(space, table.id, {"sold": 12.0}, cost=0.25, currency="$")
     gained, net = review_of(space, recipes.usual(None, [], None, test, "analyst")).parts[0].figures
     assert net.value.startswith("$")
     assert float(net.value[1:]) == pytest.approx(12 * float(gained.value) - 250, rel=0.01)

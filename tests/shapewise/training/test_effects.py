@@ -14,7 +14,8 @@ from gamcore.decide.rules import Levels, Range
 from gamcore.decide.segments import Evidence, HeldOutRows
 from gamcore.estimators.saved import from_saved
 from sample_data.winback import effect
-from shapewise.decisions.effect_models import Money, strategy, worth
+from shapewise.decisions.effect_models import strategy, worth
+from shapewise.decisions.money import Money
 from shapewise.reports.card import card
 from shapewise.scoring.held_out import held_out
 from shapewise.store.workspace import StoreError
@@ -167,7 +168,7 @@ def test_a_test_of_stores_is_read_by_stores(space):
 @pytest.mark.slow
 def test_a_unit_called_points_is_no_share(moved):
     about = moved[2]
-    money = Money(2.0, 0.0)
+    money = Money({about.target: 2.0})
     facts = Evidence(100, 50, 0.5, (0.25, 0.75), 0.0, 0.5, (0.0, 1.0), contrast=0.0, agree=1.0, tried=1, binary=False,
                      effect="points")  # fmt: skip
     share = worth(facts, 1000, money, about)

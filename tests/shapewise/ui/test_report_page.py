@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from gamcore.decide.arms import ArmsTest
-from shapewise.decisions import arm_tests, boards
+from shapewise.decisions import arm_tests, boards, money
 from shapewise.decisions import guided_example as example
 from shapewise.reports import file_jobs as packs
 from shapewise.reports import recipes
@@ -74,7 +74,8 @@ def test_what_an_outcome_is_worth_is_asked_for_once(acted):
     assert named(app.text_input, "Currency").value == "EUR"
     named(app.number_input, "Worth of one more outcome").set_value(75.0).run()
     named(app.text_input, "Currency").set_value("CHF").run()
-    assert boards.board(space, made.id).money == {"amount": 75.0, "currency": "CHF"}
+    assert boards.board(space, made.id).money == {"amount": 75.0}
+    assert money.of_table(space, made.table).currency == "CHF"
     again = open_page("report", model=made.read().strategies[1].model)
     assert named(again.number_input, "Worth of one more outcome").value == 75.0
     named(again.text_input, "Next step").set_value("Ask legal").run()

@@ -174,9 +174,15 @@ def _for_director(
     outcomes = outcomes_of(board, test)
     each = [ReportItem("lifts", (name,)) for name in outcomes] if len(outcomes) > 1 else [ReportItem("lifts")]
     if board is not None:
-        proof = each if outcomes else [ReportItem("plan")] if board.plan else []
-        items = [ReportItem("decision"), ReportItem("who"), *proof[:MOST_OUTCOMES]]
-        items += [ReportItem("why", (one.name,)) for one in board.read().strategies if one.model]
+        strategies = board.read().strategies
+        moved = (
+            strategies[0].metric if strategies else ""
+        )  # what decides comes first, other outcomes where there is room
+        proof = ["lifts"] if outcomes else ["plan"] if board.plan else []
+        items = [ReportItem(kind) for kind in ("decision", "who", *proof)]
+        items += [ReportItem("why", (one.name,)) for one in strategies if one.model]
+        decides = moved if moved in outcomes else next(iter(outcomes), "")
+        items += [ReportItem("lifts", (name,)) for name in outcomes if name != decides]
     elif test is not None:
         items = [ReportItem("decision"), *each[:MOST_OUTCOMES], ReportItem("effects")]
     else:

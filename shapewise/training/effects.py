@@ -66,7 +66,9 @@ def unseen(data: Data, model: GAMRegressor, seed: int, fit: Callable[[Data], GAM
     part = np.zeros(len(data.y), np.int64)
     part[known] = 1 + np.random.default_rng(seed).permutation(int(names.max()) + 1)[names] % PARTS
     curves: dict[str, Floats] = {}
-    said = np.empty(len(data.y))
+    said = np.full(len(data.y), model.single.intercept)
+    if not curves_of(model.single, as_table(data.X[:1])):  # it tells nobody apart, so there is nothing to measure
+        return Unseen(part, said, curves)
     for number in range(PARTS + 1):
         rows = part == number
         if not rows.any():
@@ -112,8 +114,9 @@ def uplift(data: Data, predicted: Floats) -> Uplift:
 
 
 def metrics(data: Data, predicted: Floats) -> dict[str, float]:
-    """Return the measured mean effect and Qini of rows, with their 95% intervals. predicted : as of `uplift`."""
-    read = uplift(data, predicted)
-    named = {"effect": read.average, "qini": read.qini}
+    """Return the mean effect, which all rows measure whatever the model, and Qini, with their 95% intervals.
+
+    predicted : as of `uplift`."""
+    named = {"effect": uplift(data, np.zeros(len(data.y))).average, "qini": uplift(data, predicted).qini}
     return {f"{name}{end}": float(value) for name, (mean, ends) in named.items()
             for end, value in (("", mean), ("_low", ends[0]), ("_high", ends[1]))}  # fmt: skip

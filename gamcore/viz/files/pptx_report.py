@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import textwrap
+from collections.abc import Sequence
 from typing import Any, Final
 
+from gamcore.viz.files.measure import fitted, fitting, high, wide
 from gamcore.viz.files.parts import KeyFigure, Report, ReportPart, Step, quiet
 from gamcore.viz.files.pdf_report import shares
 from gamcore.viz.files.pptx_charts import Box, grid
@@ -36,8 +38,8 @@ log = logging.getLogger(__name__)
 FEW: Final = 8
 """Most rows of a table in the larger font."""
 MOST_TEXT: Final = 900
-FIGURES, WORD = 1.5, 1.6
-"""Height of the numbers in large print, and width of the words that begin lines, inches."""
+LARGE, WORD = 0.75, 1.6
+"""Height of the numbers in large print, and least width of the words that begin lines, inches."""
 
 
 def to_deck(report: Report, step: Step = quiet) -> bytes:
@@ -63,8 +65,10 @@ def _cover(deck: Deck, report: Report) -> None:
         return
     cover = deck.show.slides.add_slide(deck.show.slide_layouts[6])
     bar(cover, Box(0.0, 0.0, 0.18, HEIGHT), COLOR.primary)
-    write(cover, Box(MARGIN, 2.4, WIDTH - 2 * MARGIN, 1.4), report.title, 36, bold=True)
-    write(cover, Box(MARGIN, 4.0, WIDTH - 2 * MARGIN, 0.9), report.subtitle, 16, COLOR.muted)
+    width = WIDTH - 2 * MARGIN
+    size = fitting(report.title, (36, 30, 26, 22), width, 1.5, bold=True)
+    write(cover, Box(MARGIN, 2.4, width, 1.5), fitted(report.title, size, width, 1.5, bold=True), size, bold=True)
+    write(cover, Box(MARGIN, 4.0, width, 0.9), fitted(report.subtitle, 16, width, 0.9), 16, COLOR.muted)
     foot(deck, cover)
 
 
@@ -93,7 +97,7 @@ def _told(deck: Deck, part: ReportPart, brief: bool) -> None:
         pages = [f"{pages[0]} …"]
     for page in pages[:-1]:  # the last goes with the table
         slide = titled(deck, part.title)
-        write(slide, Box(deck.left, deck.top - 0.2, deck.width, deck.foot - deck.top), page, 14)
+        _paragraph(slide, deck, page, deck.top - 0.2)
         foot(deck, slide)
     head, rows = list(part.table[:1]), list(part.table[1:])
     pieces = [rows[k : k + ROWS] for k in range(0, len(rows), ROWS)] or [[]]
@@ -120,33 +124,49 @@ def _paragraph(slide: Any, deck: Deck, text: str, top: float) -> float:
     """Write text over the width of a slide; return where it ends."""
     if not text:
         return top
-    high = 0.33 * (sum(1 + len(line) // 115 for line in text.split("\n"))) + 0.2
-    write(slide, Box(deck.left, top, deck.width, high), text, 16 if len(text) < 500 else 13)
-    return top + high + 0.1
+    room = deck.foot - top - 0.1
+    size = fitting(text, (16, 14, 13, 12, 10.5), deck.width, room)
+    text = fitted(text, size, deck.width, room)
+    tall = high(text, size, deck.width)
+    write(slide, Box(deck.left, top, deck.width, tall), text, size)
+    return top + tall + 0.1
 
 
-def _figures(slide: Any, deck: Deck, figures: Any, top: float) -> float:
+def _figures(slide: Any, deck: Deck, figures: Sequence[KeyFigure], top: float) -> float:
     """Write numbers in large print beside each other; return where they end."""
-    room = deck.width / max(len(figures), 2) if figures else 0.0
-    one: KeyFigure
+    if not figures:
+        return top
+    room = deck.width / max(len(figures), 2)
+    width = room - 0.2
+    size = min(fitting(one.value, (34, 30, 26, 22, 18), width, LARGE, bold=True) for one in figures)
+    label, interval = (max(high(text, letters, width) for text in texts) for texts, letters in (
+        ([one.label for one in figures], 14), ([one.interval for one in figures], 13)))  # fmt: skip
     for k, one in enumerate(figures):
-        left, wide = deck.left + k * room, room - 0.2
-        write(slide, Box(left, top, wide, 0.65), one.value, 34, COLOR.primary, bold=True)
-        write(slide, Box(left, top + 0.66, wide, 0.3), one.label, 14)
-        write(slide, Box(left, top + 0.96, wide, 0.3), one.interval, 13, COLOR.muted)
-    return top + FIGURES if figures else top
+        left = deck.left + k * room
+        write(slide, Box(left, top, width, LARGE), fitted(one.value, size, width, LARGE, bold=True), size,
+              COLOR.primary, bold=True)  # fmt: skip
+        write(slide, Box(left, top + LARGE, width, label), one.label, 14)
+        write(slide, Box(left, top + LARGE + label, width, interval), one.interval, 13, COLOR.muted)
+    return top + LARGE + label + interval + 0.15
 
 
 def _lines(slide: Any, deck: Deck, part: ReportPart, top: float) -> float:
     """Write lines that begin with a word; return where they end. Letters are smaller where there are many lines."""
-    wide = deck.width - WORD
-    for size in (16, 14, 12, 10.5):
-        per_line = max(int(wide * 72 / (0.5 * size)), 10)
-        heights = [0.019 * size * len(textwrap.wrap(text, per_line) or [""]) + 0.11 for _, text in part.lines]
-        if sum(heights) <= deck.foot - top - 0.1:
+    if not part.lines:
+        return top
+    room = deck.foot - top - 0.1
+    for size in (16, 14, 12, 10.5, 9):
+        longest = max(wide(f"{word} ", size, bold=True) for word, _ in part.lines)
+        first = min(max(WORD, longest + 0.15), deck.width / 4)
+        rest = deck.width - first
+        heights = [max(high(word, size, first - 0.1, bold=True), high(text, size, rest)) for word, text in part.lines]
+        if sum(heights) <= room:
             break
-    for (word, text), high in zip(part.lines, heights, strict=True):
-        write(slide, Box(deck.left, top, WORD - 0.1, high), word, size, bold=True)
-        write(slide, Box(deck.left + WORD, top, wide, high), text, size)
-        top += high
-    return top + 0.1 if part.lines else top
+    shrink = min(1.0, room / sum(heights))
+    for (word, text), tall in zip(part.lines, heights, strict=True):
+        most = tall * shrink
+        write(slide, Box(deck.left, top, first - 0.1, most), fitted(word, size, first - 0.1, most, bold=True), size,
+              bold=True)  # fmt: skip
+        write(slide, Box(deck.left + first, top, rest, most), fitted(text, size, rest, most), size)
+        top += most
+    return top + 0.1

@@ -18,6 +18,7 @@ from pptx.enum.text import MSO_ANCHOR, MSO_AUTO_SIZE, PP_ALIGN
 from pptx.util import Emu, Inches, Pt
 
 from gamcore.data.labels import cut
+from gamcore.viz.files.measure import fitted, fitting
 from gamcore.viz.files.mpl_picture import picture
 from gamcore.viz.files.pptx_charts import Box, add_chart, add_table, can_chart
 from gamcore.viz.files.pptx_template import TitleLayout, put_into, title_layout
@@ -133,7 +134,8 @@ def titled(deck: Deck, title: str, detail: str = "") -> Any:
             if other.placeholder_format.idx:  # an empty place would ask to be filled in
                 other._element.getparent().remove(other._element)
     if detail:
-        write(slide, Box(deck.left, deck.top - DETAIL, deck.width, 0.36), cut(detail, 190), 12, COLOR.muted)
+        write(slide, Box(deck.left, deck.top - DETAIL, deck.width, 0.36), fitted(detail, 12, deck.width, 0.36), 12,
+              COLOR.muted)  # fmt: skip
     return slide
 
 
@@ -143,7 +145,8 @@ def _house_title(place: Any, title: str) -> None:
     frame = place.text_frame
     frame.word_wrap, frame.vertical_anchor, frame.auto_size = True, MSO_ANCHOR.BOTTOM, MSO_AUTO_SIZE.NONE
     frame.margin_left = frame.margin_right = 0
-    style(frame, 24 if len(title) <= 70 else 20, COLOR.ink, bold=True)
+    size = fitting(title, (24, 20, 18, 16, LEAST_TITLE), WIDTH - 2 * MARGIN, 0.72, bold=True)
+    style(frame, size, COLOR.ink, bold=True)
 
 
 def _shrink(frame: Any, title: str, place: TitleLayout) -> None:
@@ -160,7 +163,8 @@ def foot(deck: Deck, slide: Any) -> None:
     """Write the first line of what a deck is about into a slide's footer, and the slide's number."""
     line = deck.about.split("\n")[0]
     if line:
-        write(slide, Box(deck.left, deck.foot, deck.width - 0.6, 0.3), cut(line, 180), 9, COLOR.muted)
+        write(slide, Box(deck.left, deck.foot, deck.width - 0.6, 0.3), fitted(line, 9, deck.width - 0.6, 0.2), 9,
+              COLOR.muted)  # fmt: skip
     if deck.title is None:
         number = write(slide, Box(deck.left + deck.width - 0.5, deck.foot, 0.5, 0.3), str(len(deck.show.slides)), 9,
                        COLOR.muted)  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 
 from gamcore import EffectGAM, TableError
 from gamcore.additions.editing import edit
+from gamcore.decide.arms import ArmsTest, read_arms
 from gamcore.decide.rules import Levels, Range
 from gamcore.decide.segments import Evidence, HeldOutRows
 from gamcore.estimators.saved import from_saved
@@ -52,13 +53,33 @@ def test_it_is_the_model_of_the_library(trained, customers):
     assert np.corrcoef(model.predict(customers[KNOWN]), effect(customers, "email"))[0, 1] > 0.9
 
 
-def test_held_out_rows_measure_the_difference_of_the_arms(trained, customers):
+def test_all_rows_measure_the_difference_of_the_arms(trained, customers):
+    space, about = trained
+    data = read_all(space, Spec.from_dict(about.spec))
+    every = customers.loc[data.X.index]
+    made = read_arms(every, ArmsTest("arm", "none", {"returned": "primary"})).effects[0]
+    low, high = made.difference_interval
+    error = (high - low) / 4
+    assert about.metrics["effect"] == pytest.approx(100 * made.difference, abs=50 * error)  # one number, half an error
+    assert about.metrics["effect_high"] - about.metrics["effect_low"] < 100 * (high - low)
+    assert about.metrics["effect_low"] < 100 * effect(every, "email").mean() < about.metrics["effect_high"]
+
+
+def test_each_row_is_put_in_order_by_a_model_that_has_not_seen_it(trained):
+    space, about = trained
+    data, said = read_all(space, Spec.from_dict(about.spec)), space.models.unseen(about.id)
+    np.testing.assert_array_equal(said.part == 0, data.held_out)
+    own = from_saved(space.models.load(about.id)).predict(data.X)
+    np.testing.assert_allclose(said.predicted[data.held_out], own[data.held_out], atol=1e-9)
+    assert (np.abs(said.predicted - own)[~data.held_out] > 1e-6).mean() > 0.9
+    assert 0.7 < np.corrcoef(said.predicted, own)[0, 1] < 1.0
+    assert {"days_away", "app"} <= set(said.curves)
+
+
+def test_held_out_rows_measure_the_effect_inside(trained, customers):
     space, about = trained
     data = read_all(space, Spec.from_dict(about.spec))
     held = customers.loc[data.X.index[data.held_out]]
-    rates = 100 * held.groupby("arm")["returned"].mean()
-    assert about.metrics["effect"] == pytest.approx(rates["email"] - rates["none"], abs=0.6)
-    assert about.metrics["effect_low"] < 100 * effect(held, "email").mean() < about.metrics["effect_high"]
     assert about.metrics["qini_low"] > 0
     fitted = from_saved(space.models.load(about.id))
     rows = HeldOutRows(fitted.single, held, data.y[data.held_out].to_numpy(), effect="points")
@@ -77,7 +98,7 @@ def test_the_signals_of_a_stored_model_are_kept(trained):
     first, again = read_all(space, spec), read_all(space, spec)
     np.testing.assert_array_equal(first.y, again.y)
     np.testing.assert_array_equal(first.expected, space.models.expected(about.id))
-    assert held_out(space, about.id).y.size == first.held_out.sum()
+    assert held_out(space, about.id).y.size == len(first.y)  # each by a model that has not seen it
     with pytest.raises(StoreError, match="has no expected"):
         space.models.expected(train(space, replace(spec, treatment=None, target="spend"), n_jobs=1).id)
 
@@ -115,6 +136,7 @@ def test_without_an_effect_the_model_is_constant(space, customers):
     rng = np.random.default_rng(1)
     table = space.tables.add(customers.assign(arm=rng.permutation(customers["arm"])), "still", [])
     about = train(space, effect_spec(table.id), n_jobs=1)
+    assert np.ptp(space.models.unseen(about.id).predicted) == 0
     assert np.ptp(from_saved(space.models.load(about.id)).predict(customers[KNOWN])) < 1e-9
     assert about.metrics["qini"] == 0.0
     assert not about.apart

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 from gamcore.decide.arms import ArmsTest
+from gamcore.decide.rules import EVERYBODY
+from gamcore.decide.strategies import Strategy, StrategySet
 from shapewise.decisions import arm_tests, boards, money
 from shapewise.decisions import guided_example as example
 from shapewise.reports import file_jobs as packs
@@ -218,3 +220,24 @@ def test_a_comment_and_a_move_in_one_turn_are_both_kept(acted):
     next(b for b in app.button if b.key and b.key.startswith("Up-") and b.key.endswith("-who-")).click().run()
     items = app.session_state[f"items-new-director-{made.read().strategies[0].model}"]
     assert (items[0][0], items[0][2]) == ("who", "Said first")
+
+
+def test_parts_follow_the_board_or_test_that_is_chosen(space):
+    rng = np.random.default_rng(0)
+    arm = rng.choice(["control", "new"], 4_000)
+    frame = pd.DataFrame({"arm": arm, "sold": rng.random(4_000) < np.where(arm == "new", 0.3, 0.2)})
+    table = space.tables.add(frame, "mailing")
+    arm_tests.keep(space, table.id, "Mailing", ArmsTest("arm", "control", {"sold": "primary"}))
+    boards.add_board(space, StrategySet("Who gets it", (Strategy("A", EVERYBODY, "a letter"),)), table.id)
+    app = open_page("report", table=table.id)
+    assert kinds(app) == ["The decision", "Who gets what"]
+    choice = named(app.selectbox, "Board or test that decides")
+    assert len(choice.options) == 3  # the board, the test, or both; there is no model to report on
+    choice.set_value(next(one for one in choice.options if one.startswith("Mailing"))).run()
+    assert kinds(app) == ["The decision", "Measured lifts", "Rates of the arms"]
+    assert named(app.text_input, "Title").value == "Mailing"
+    assert "Who gets what" not in named(app.multiselect, "Add").options
+    choice = named(app.selectbox, "Board or test that decides")
+    choice.set_value(next(one for one in choice.options if " and " in one)).run()
+    assert kinds(app) == ["The decision", "Who gets what", "Measured lifts"]
+    assert not app.exception

@@ -173,6 +173,23 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
                        left_out=int((~inside).sum()))  # fmt: skip
 
 
+def between_arms(
+    frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str, Floats] | None = None
+) -> list[tuple[str, Effect]]:
+    """Return how the arms that are not the control differ from each other: each with the arm that it is compared with.
+
+    Holm's adjustment is over these comparisons alone, as a second question to the test. expected : as of `read_arms`.
+    """
+    table = as_table(frame)
+    _, (_, *treated) = _arms(table, test)
+    pairs: list[tuple[str, Effect]] = []
+    for k, other in enumerate(treated[:-1]):
+        made = read_arms(table, replace(test, control=other, adjustment="Holm"), expected)
+        pairs += [(other, effect) for effect in made.effects if effect.strategy in treated[k + 1 :]]
+    done = concluded([effect for _, effect in pairs], []).effects
+    return [(other, effect) for (other, _), effect in zip(pairs, done, strict=True)]
+
+
 def _arms(table: Table, test: ArmsTest) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return the place of each row's arm (n,), -1 for none, and the arms, the control first: those that occur, and
     those that were planned, of which nobody may be."""

@@ -5,7 +5,7 @@ What is returned is for tables, plots and sentences. Whatever looks a column up 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -34,6 +34,12 @@ def shown_arms(made: ArmsReadOut, names: Names) -> ArmsReadOut:
         rates=frozenset(map(column, made.rates)),
         measures={column(metric): names.of(metric).measure for metric in made.test.metrics},
     )
+
+
+def shown_between(made: Sequence[tuple[str, Effect]], names: Names, arm: str) -> list[tuple[str, Effect]]:
+    """Return differences between arms with the names of their table. arm : the own name of its column."""
+    level = partial(names.level, arm)
+    return [(level(other), replace(_effect(one, names), strategy=level(one.strategy))) for other, one in made]
 
 
 def shown_segments(made: Segments, names: Names, arm: str, column: str = "") -> Segments:

@@ -12,7 +12,17 @@ import pandas as pd
 
 from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table, as_table
-from gamcore.decide.arms import MOST_ARMS, Adjustment, ArmsReadOut, ArmsTest, Segments, by_group, read_arms
+from gamcore.decide.arms import (
+    MOST_ARMS,
+    Adjustment,
+    ArmsReadOut,
+    ArmsTest,
+    Segments,
+    between_arms,
+    by_group,
+    read_arms,
+)
+from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import MetricRole
 from gamcore.decide.experiment_readout import outcome_of
 from gamcore.decide.strategies import StrategySet
@@ -91,9 +101,22 @@ def tests(workspace: Workspace, tables: set[str]) -> list[StoredTest]:
 
 def read_test(test: ArmsTest, rows_of: Callable[[Sequence[str]], pd.DataFrame], n_jobs: int = 1) -> ArmsReadOut:
     """Read a test, with what a model of its columns known before expects. rows_of : returns all rows of columns."""
-    others = [*(test.before or {}).values(), *([test.cluster] if test.cluster else []), *test.known_before]
-    frame = rows_of([test.arm, *test.metrics, *others])
+    frame = rows_of(_columns(test))
     return read_arms(frame, test, _expected(frame, test, n_jobs) if test.known_before else None)
+
+
+def compare_arms(
+    test: ArmsTest, rows_of: Callable[[Sequence[str]], pd.DataFrame], n_jobs: int = 1
+) -> list[tuple[str, Effect]]:
+    """Return how the treated arms of a test differ from each other, likewise (`between_arms`)."""
+    frame = rows_of(_columns(test))
+    return between_arms(frame, test, _expected(frame, test, n_jobs) if test.known_before else None)
+
+
+def _columns(test: ArmsTest) -> list[str]:
+    """Return the columns that a test is read from."""
+    others = [*(test.before or {}).values(), *([test.cluster] if test.cluster else []), *test.known_before]
+    return [test.arm, *test.metrics, *others]
 
 
 def _expected(frame: pd.DataFrame, test: ArmsTest, n_jobs: int) -> dict[str, Floats]:

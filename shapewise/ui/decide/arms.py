@@ -10,8 +10,9 @@ import streamlit as st
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.decide.arms import Adjustment, ArmsReadOut, ArmsTest
+from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import ExperimentError
-from gamcore.decide.shown import shown_arms
+from gamcore.decide.shown import shown_arms, shown_between
 from shapewise.columns.arms_found import control_among
 from shapewise.decisions import arm_tests as stored
 from shapewise.decisions.arm_tests import StoredTest
@@ -35,7 +36,10 @@ def show(table: TableAbout) -> None:
         st.error(md(error), icon=":material/error:")
         return
     _keep(table, test, kept)
-    arms_result.show(table, shown_arms(made, state.names(table.id)))
+    names = state.names(table.id)
+    arms_result.show(table, shown_arms(made, names))
+    if len(made.arms) > 2 and not made.stopped:
+        arms_result.between(shown_between(_between(table.id, stored.to_text(test)), names, test.arm))
     if not made.stopped:
         with st.container(border=True):
             for_whom.show(table, test)
@@ -47,6 +51,12 @@ def show(table: TableAbout) -> None:
 def _read(table: str, test: str) -> ArmsReadOut:
     asked = stored.from_text(test)
     return stored.read_test(asked, lambda columns: state.rows_of(table, columns), state.n_jobs())
+
+
+@state.kept(show_spinner="Comparing the arms", max_entries=16)
+def _between(table: str, test: str) -> list[tuple[str, Effect]]:
+    asked = stored.from_text(test)
+    return stored.compare_arms(asked, lambda columns: state.rows_of(table, columns), state.n_jobs())
 
 
 def _keep(table: TableAbout, test: ArmsTest, kept: StoredTest | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ import streamlit as st
 
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
+from gamcore.decide.experiment_effects import Effect
 from gamcore.numbers import p_value, percent
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.session.words import count, md
@@ -40,7 +42,7 @@ def show(table: TableAbout, made: ArmsReadOut) -> None:
         st.subheader(md(metric), anchor=False)
         st.dataframe(_table(made, metric), hide_index=True, alt=f"Each arm's {metric}, and its lift over the control.")
         for effect in made.effects:
-            if effect.metric == metric:
+            if effect.metric == metric and _adds(effect):
                 own, text = verdicts.verdict(effect)
                 cut = f" What was known before cut the variance by {percent(effect.reduced, 0)}."
                 less = cut if effect.reduced > 0 else ""
@@ -53,6 +55,30 @@ def show(table: TableAbout, made: ArmsReadOut) -> None:
         f"“Significant” is at 5% after {made.test.adjustment}'s adjustment {over}."
         + f" {looking_words(outcome.customers)}" * bool(outcome.customers)
     )
+
+
+def _adjusted(effect: Effect) -> str:
+    """Return the adjusted p without its letter."""
+    return p_value(effect.holm).removeprefix("p ").removeprefix("= ") if np.isfinite(effect.holm) else NOTHING
+
+
+def _adds(effect: Effect) -> bool:
+    """Return whether the verdict on a comparison says what its row of the table does not."""
+    lift = effect.role == "primary" and verdicts.verdict(effect)[0] == "good"
+    return not lift or effect.reduced > 0 or np.isfinite(effect.planned)
+
+
+def between(compared: Sequence[tuple[str, Effect]]) -> None:
+    """Show how the arms differ from each other. compared : each with the arm that it is compared with."""
+    st.subheader("Arm against arm", anchor=False)
+    rows = [{
+        "Outcome": effect.metric, "Arm": effect.strategy, "Against": other,
+        "Difference": effect.gap.words() if effect.gap.has_interval else NOTHING,
+        "Relative": effect.change.words() if effect.change.has_interval else NOTHING,
+        "p, adjusted": _adjusted(effect),
+    } for other, effect in sorted(compared, key=lambda pair: pair[1].metric)]  # fmt: skip
+    st.dataframe(pd.DataFrame(rows), hide_index=True, alt="How the arms differ from each other.")
+    st.caption("Holm's adjustment is over these comparisons: a question of its own, beside that to the control.")
 
 
 def looking_words(customers: float) -> str:
@@ -70,14 +96,13 @@ def _table(made: ArmsReadOut, metric: str) -> pd.DataFrame:
     rows = []
     for arm in made.arms:
         level, effect = made.level(arm, metric), effects.get(arm)
-        known = effect is not None and np.isfinite(effect.holm)
         rows.append({
             "Arm": arm, "Clusters" if made.test.cluster else "Customers": count(made.sizes[metric].counts[arm]),
             "Rate" if is_rate else "Mean": level.text if level.is_known else NOTHING,
             "95% interval": level.ends or NOTHING,
             "Against control": effect.gap.words() if effect is not None and effect.gap.has_interval else NOTHING,
             "Relative": effect.change.words() if effect is not None and effect.change.has_interval else NOTHING,
-            "p, adjusted": p_value(effect.holm).removeprefix("p ").removeprefix("= ") if effect and known else NOTHING,
+            "p, adjusted": NOTHING if effect is None else _adjusted(effect),
         })  # fmt: skip
     return pd.DataFrame(rows)
 

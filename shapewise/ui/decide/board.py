@@ -75,7 +75,7 @@ def _remove(identifier: str, name: str) -> None:
 
 def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
     """Show all, eligible, reached and rows not reached."""
-    row = st.grid(min_column_width=150)
+    row = st.grid(min_column_width=190)
     reached, eligible = int(ledger.exclusive.sum()), max(ledger.eligible, 1)
     tile(row, "All rows", count(ledger.rows), "in the table")
     tile(row, "Eligible", count(ledger.eligible), f"{percent(ledger.eligible / max(ledger.rows, 1))} of all")
@@ -156,7 +156,7 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
             args=(board.id, strategy.name),
             help="Remove from the board; the segment is kept",
         )  # fmt: skip
-    row = st.grid(min_column_width=150)
+    row = st.grid(min_column_width=190)
     tile(
         row,
         "Exclusive reach",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from typing import Final
 
 import pandas as pd
 import streamlit as st
@@ -25,6 +26,11 @@ from shapewise.ui.decide import prices
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, told_apart
 from shapewise.ui.widgets import boards, reach
+
+SELECTED: Final = (
+    " That a segment is shown at all was decided by the same rows, so one that barely is may do a little less than "
+    "measured: test it."
+)
 
 
 def show(model: ModelAbout, asked: Asked) -> None:
@@ -72,7 +78,7 @@ def _table(model: ModelAbout, listed: dict[str, tuple[Rule, Evidence]], money: M
         )
     st.caption(
         f"Effects are differences of the arms in {measured_by(model)}, whatever the model says."
-        f"{_left_out(model, listed)} {worth_of}"
+        f"{_left_out(model, listed)}{SELECTED if len(listed) > 1 else ''} {worth_of}"
     )
 
 

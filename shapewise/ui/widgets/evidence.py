@@ -46,7 +46,7 @@ def agreeing(evidence: Evidence) -> str:
 
 def metrics(evidence: Evidence) -> None:
     """Show the four numbers side by side."""
-    row = st.grid(min_column_width=150)
+    row = st.grid(min_column_width=190)
     tile(
         row,
         "Held-out rows inside" if evidence.effect is None else "Measured inside",
@@ -126,5 +126,6 @@ def table(listed: list[tuple[str, Evidence]]) -> pd.DataFrame:
             "upper": [evidence.opportunity_interval[1] for _, evidence in listed],
             "model contrast": [evidence.contrast for _, evidence in listed],
             "refits agree": [evidence.agree for _, evidence in listed],
+            "source": [evidence.inside_result().source for _, evidence in listed],
         }
     )

@@ -15,7 +15,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from gamcore.decide.arms import ArmsTest, by_segment, read_arms
+from gamcore.decide.arms import ArmsTest, between_arms, by_segment, read_arms
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.viz.spec import Whiskers
 
@@ -260,3 +260,23 @@ def test_a_segment_without_a_success_has_no_ratio_and_is_still_compared():
     found = by_segment(frame, ArmsTest("arm", "a", {"y": "primary"}), "y", "who")
     assert 0 <= found.p_relative["b"] <= 1
     assert 0 <= found.p["b"] <= 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_arms_are_compared_with_each_other(seed):
+    """Differences, p and Holm's adjustment are those of statsmodels on the two arms alone."""
+    frame = mailing(seed=seed)
+    made = between_arms(frame, TEST)
+    arms = sorted(set(frame[TEST.arm].dropna()) - {TEST.control})
+    metrics = list(TEST.metrics)
+    assert {(other, e.strategy, e.metric) for other, e in made} == {
+        (a, b, metric) for k, a in enumerate(arms) for b in arms[k + 1 :] for metric in metrics
+    }  # fmt: skip
+    for other, e in made:
+        one, two = (frame.loc[frame[TEST.arm] == arm, e.metric].astype(float) for arm in (e.strategy, other))
+        assert e.difference == pytest.approx(one.mean() - two.mean())
+        if e.is_rate:
+            assert e.p == pytest.approx(proportions_ztest([one.sum(), two.sum()], [one.size, two.size])[1])
+    firm = [e for _, e in made if e.role != "expected null"]
+    assert [e.holm for e in firm] == pytest.approx(multipletests([e.p for e in firm], method="holm")[1])
+    assert between_arms(frame[frame[TEST.arm] != arms[0]], TEST) == [] or len(arms) > 2

@@ -12,10 +12,12 @@ from gamcore.decide.arms import ArmsTest
 from gamcore.decide.rules import Levels
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.viz.files.parts import ReportPart
+from gamcore.viz.files.pptx_report import to_deck
 from shapewise.decisions import arm_tests, boards
 from shapewise.reports import recipes
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.review import review_of
+from tests.support.slides import check_room
 
 
 @pytest.fixture
@@ -55,6 +57,7 @@ def test_every_part_that_is_usual_or_offered_can_be_filled(mailing, chosen, audi
     assert {item.kind for item in usual.items} <= {item.kind for item in offered} | {"reading"}
     report = review_of(space, replace(usual, audience="analyst", items=tuple(offered)))
     assert not [part for part in report.parts if "Left out" in words_of(part)]
+    check_room(to_deck(review_of(space, usual)))
 
 
 @pytest.mark.parametrize("start", CHOICES)

@@ -70,6 +70,7 @@ def lacking(kind: str, about: Mapping[str, Any], names: set[str]) -> list[str]:
     match kind:
         case "models":
             needed = ["model", *(["tables"] if about.get("counted") else [])]
+            needed += ["unseen"] if about.get("unseen") is not None else []
         case "tables":
             needed = [*([] if about.get("dataset") else ["table"]), *(["sample"] if about.get("sampled") else [])]
         case "templates":

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from gamcore.decide.unseen import Unseen
 from shapewise.__main__ import main
 from shapewise.errors import StoreError
 from shapewise.reports import templates
@@ -34,7 +35,7 @@ def template(tmp_path_factory):
     about = space.models.about(model.id)
     type(space.models).add(
         space.models, experiment, type(about)(**asdict(about) | {"id": new_id(), "counted": False}),
-        expected=np.arange(800.0),
+        expected=np.arange(800.0), unseen=Unseen(np.arange(800) % 3, np.arange(800.0), {"age": np.ones(800)}),
     )  # fmt: skip
     big = space.root / "big.parquet"
     frame(50).to_parquet(big)
@@ -103,8 +104,8 @@ def test_every_damaged_part_is_named(space, harm):
 def test_a_part_that_is_whole_but_another_part_is_named(space):
     """Each part in the place of each other one: what it is said to be is not what it is."""
     known = parts_of(space)
-    kinds = {"model": "gamx", "tables": "counts", "expected": "npy", "table": "parquet", "sample": "parquet",
-             "template": "pptx"}  # fmt: skip
+    kinds = {"model": "gamx", "tables": "counts", "expected": "npy", "unseen": "npy", "table": "parquet",
+             "sample": "parquet", "template": "pptx"}  # fmt: skip
     for thing, name, digest in known:
         for _, other, wrong in known:
             if kinds[other] == kinds[name]:

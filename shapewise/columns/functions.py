@@ -122,6 +122,32 @@ def _contains(cells: Texts, part: Texts) -> Floats:
     return _truth(inside[place], cells, part)
 
 
+def _labels(cells: Cells) -> Texts:
+    """Return cells as levels; numbers by their shortest names."""
+    if isinstance(cells, Texts):
+        return cells
+    codes, values = pd.factorize(cells)
+    names = [str(int(value)) if value == int(value) else repr(value) for value in values.tolist()]
+    return Texts(np.asarray(codes, np.int64), names)
+
+
+def _cross(*columns: Cells) -> Texts:
+    """Return the values of columns together as one level."""
+    whole = _labels(columns[0])
+    for column in columns[1:]:
+        patience.look()
+        part = _labels(column)
+        width = max(len(part.names), 1)
+        codes, pairs = pd.factorize(
+            np.where((whole.codes < 0) | (part.codes < 0), -1, whole.codes * width + part.codes)
+        )
+        known = pairs >= 0
+        places = np.append(np.where(known, np.cumsum(known) - 1, -1), -1)
+        names = [f"{whole.names[pair // width]} · {part.names[pair % width]}" for pair in pairs[known].tolist()]
+        whole = Texts(places[codes], names)
+    return whole
+
+
 def _both(first: Floats, second: Floats) -> Floats:
     """Return where both hold; false where one is false, whatever the other."""
     return np.where((first == 0) | (second == 0), 0.0, first * second)
@@ -231,6 +257,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
                        "whether the cell is one of these", more="same"),
     "combine": Function(_combine, ("category",) * 3, "category", 'combine(device, "phone", "ios", "android")',
                         "ios and android become phone; all others stay", more="category"),
+    "cross": Function(_cross, ("any", "any"), "category", "cross(hour, workingday)",
+                      "the values together as one level, such as 8 · 1", more="any"),
     "contains": Function(_contains, ("category", "category"), "boolean", 'contains(name, "Mrs.")',
                          "whether the text has this part"),
     "missing": Function(lambda a: missing(a).astype(np.float64), ("any",), "boolean", "missing(a)",

@@ -21,12 +21,22 @@ COMPARE = {
     "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
     "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
 }  # fmt: skip
+
+
+def _label(value):
+    """What a value is called in a crossing: numbers and truth by their shortest names."""
+    if isinstance(value, str):
+        return value
+    return str(int(value)) if value == int(value) else repr(float(value))
+
+
 STRICT = COMPARE | {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "**": _power, "negative": lambda a: -a,
     "/": lambda a, b: a / b if b else None, "ratio": lambda a, b: a / b if b else None, "abs": abs,
     "sqrt": lambda a: math.sqrt(a) if a >= 0 else None, "log": lambda a: math.log(a) if a > 0 else None,
     "exp": math.exp, "floor": math.floor, "min": min, "max": max, "round": lambda a, d=0: float(round(a * 1.0, int(d))),
     "not": lambda a: not a, "contains": lambda a, b: b in a,
+    "cross": lambda *of: " · ".join(map(_label, of)),
     "year": lambda d: d.year, "month": lambda d: d.month, "day": lambda d: d.day, "weekday": lambda d: d.isoweekday(),
     "hour": lambda d: d.hour, "days_between": lambda a, b: (b - a).total_seconds() / 86400,
 }  # fmt: skip

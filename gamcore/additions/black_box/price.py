@@ -39,8 +39,9 @@ class PriceOfReadability(Explanation):
 
     metric : its name. readable, black_box : its values on held-out rows; 1 is the best. gap : the second less the
     first. features : names. ranked : all terms by what they would still take off the model's loss. steps : the terms
-    that stand out from chance, one after the other; gain : of all of them together. rows : held-out rows. folds : those
-    of a cross-fit, 0 where rows were held out.
+    that stand out from chance, one after the other; gain : of all of them together. crossing : two features whose
+    values together, as one category, would have most of the triples that stand out as its pairs; empty where there are
+    none. rows : held-out rows. folds : those of a cross-fit, 0 where rows were held out.
     """
 
     metric: str
@@ -51,6 +52,7 @@ class PriceOfReadability(Explanation):
     ranked: Ranked
     steps: tuple[Step, ...]
     gain: Difference
+    crossing: tuple[str, ...]
     rows: int
     folds: int
 
@@ -62,6 +64,14 @@ class PriceOfReadability(Explanation):
     def terms(self) -> tuple[tuple[str, ...], ...]:
         """The features of the terms that stand out from chance, the first the strongest."""
         return tuple(self.features_of(step.place) for step in self.steps)
+
+    @property
+    def thirds(self) -> tuple[str, ...]:
+        """The features that are in a clear triple with both of the crossing, the strongest first."""
+        places = [int(place) for place in self.ranked.order if self.ranked.clear[place]]
+        triples = [self.features_of(place) for place in places if len(self.ranked.terms[place]) == 3]
+        crossed = set(self.crossing)
+        return tuple(name for of in triples if crossed and crossed < set(of) for name in of if name not in crossed)
 
     @property
     def share(self) -> float:

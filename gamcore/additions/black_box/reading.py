@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -33,6 +35,12 @@ MOST_STEPS: Final = 3
 
 FEWEST_ROWS: Final = 50
 """Rows that a black box learns from, at least."""
+
+MOST_CROSSED: Final = 300
+"""Values of two features together, up to which they are offered as one category."""
+
+NEARLY: Final = 0.8
+"""Share of the strongest crossing from which another may be offered for having fewer values."""
 
 Tell = Callable[[int, int], object]
 
@@ -116,7 +124,7 @@ def price_of_readability(
     return PriceOfReadability(
         metric=_metric(model), readable=mean_of(gap.readable), black_box=mean_of(gap.black_box),
         gap=gap.between(gap.readable, gap.black_box), features=tuple(bins.feature.name for bins in model.model_.bins),
-        ranked=terms, steps=steps, gain=gain,
+        ranked=terms, steps=steps, gain=gain, crossing=_crossing(model, terms),
         rows=sum(part.held.size for part in parts), folds=0 if mask is not None else folds,
     )  # fmt: skip
 
@@ -308,6 +316,21 @@ def _places(
         terms = ranked(axes, own, descent(learned, scores), clusters, among=first.terms)
     tell()
     return first, tuple(steps), gap.between(gap.readable, now)
+
+
+def _crossing(model: GAMRegressor | GAMClassifier, terms: Ranked) -> tuple[str, ...]:
+    """Return the two features that are in most of the clear triples, by their strength; of those that are in nearly as
+    much, the two with the fewest values together."""
+    bins, strength = model.model_.bins, dict[tuple[int, ...], float]()
+    for place in np.flatnonzero(terms.clear):
+        if len(terms.terms[place]) == 3:
+            for pair in itertools.combinations(terms.terms[place], 2):
+                strength[pair] = strength.get(pair, 0.0) + float(terms.strengths[place])
+    size = {pair: math.prod(bins[j].n_values for j in pair) for pair in strength}
+    few = [pair for pair in strength if size[pair] <= MOST_CROSSED]
+    least = NEARLY * max((strength[pair] for pair in few), default=0.0)
+    chosen = min((pair for pair in few if strength[pair] >= least), key=lambda pair: size[pair], default=())
+    return tuple(bins[j].feature.name for j in chosen)
 
 
 def _with_term(axes: Axes, coarse: NDArray[np.uint8], term: tuple[int, ...], part: Part, descent: Descent) -> Part:

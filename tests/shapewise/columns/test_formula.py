@@ -89,6 +89,7 @@ def a_formula(kind, depth, of):
         return of.choice([
             lambda: f"case({part('boolean')}, {part(kind)}, {part('boolean')}, {part(kind)}, {part(kind)})",
             lambda: f'combine({part(kind)}, "new", {part(kind)}, "y")', lambda: f"if_missing({part(kind)}, 'none')",
+            lambda: f"cross({part(kind)}, {part('number')}, {part('boolean')})",
         ])()  # fmt: skip
     return of.choice([lambda: f"if({part('boolean')}, {part(kind)}, d)", lambda: f"if_missing({part(kind)}, d)"])()
 
@@ -122,7 +123,8 @@ def test_parts_of_a_table_give_what_the_whole_gives():
     [
         ("-2 ** 2", -4), ("2 ^ 3 ^ 2", 512), ("2 ** -1", 0.5), ("1 - 2 - 3", -4), ("8 / 4 / 2", 1), ("1 + 2 * 3", 7),
         ("not 1 < 2 or true", True), ("1 < 2 < 3", True), ("1 < 3 < 2", False), ("case(false, 1, true, 2, 3)", 2),
-        ('if("x" = "x", "it\'s", "no")', "it's"), ("ROUND(2.346, 2)", 2.35), ("not not not true", False),
+        ('if("x" = "x", "it\'s", "no")', "it's"), ("ROUND(2.346, 2)", 2.35), ('cross(2, "x")', "2 · x"),
+        ("cross(.5, true, 'y')", "0.5 · 1 · y"), ("not not not true", False),
         ("weekday(if(true, '2026-11-23', d))", 1), ("days_between('2024-02-28', '2024-03-01')", 2), (".5e1", 5),
     ],
 )  # fmt: skip

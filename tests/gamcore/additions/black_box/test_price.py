@@ -95,6 +95,31 @@ def test_frame_picture_and_words_say_the_same():
     assert price.plot() is not None
 
 
+def test_a_crossing_of_few_values_makes_pairs_of_triples():
+    """The category learns the planted triple as a pair, on rows that chose nothing."""
+    rng = np.random.default_rng(11)
+    X = pd.DataFrame(
+        {"hour": rng.integers(0, 12, 6000), "work": rng.integers(0, 2, 6000), "heat": rng.normal(size=6000)}
+    )
+    evening = (X["hour"] > 6) & (X["work"] == 1)
+    y = np.where(evening, 1.5, -0.5) * X["heat"] + rng.normal(size=6000)
+    test = np.arange(6000) >= 4000
+    A, b = X[~test], y[~test]
+    held = np.arange(4000) % 4 == 0
+    settings = {**SETTINGS, "max_rounds": 300}
+    model = GAMRegressor(interactions=3, **settings).fit(A[~held], b[~held])
+    price = price_of_readability(model, A, b, held_out=held)
+    assert price.crossing == ("hour", "work")
+    assert price.thirds == ("heat",)
+
+    def crossed(table):
+        return table.assign(both=table["hour"].astype(str) + " " + table["work"].astype(str))
+
+    pairs = GAMRegressor(interactions=3, **settings).fit(A, b)
+    more = GAMRegressor(interactions=[("both", "heat")], **settings).fit(crossed(A), b)
+    assert more.score(crossed(X[test]), y[test]) > pairs.score(X[test], y[test]) + 0.05
+
+
 def test_groups_stay_together_and_widen_the_interval():
     rng = np.random.default_rng(5)
     X, _, _ = rows(900, seed=5)

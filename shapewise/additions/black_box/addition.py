@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shapewise.ui.widgets.panels import Panel
+from shapewise.ui.panel import Panel
 
 if TYPE_CHECKING:
     from shapewise.ui.session.current import InView

@@ -19,6 +19,7 @@ from gamcore import (
     MultiTaskTreesRegressor,
     TableError,
     fewer_curves,
+    price_of_readability,
     rank_pairs,
     scorecard,
     suggest_segments,
@@ -191,6 +192,9 @@ CALLS = {
     "arms_apart": lambda m, X: arms_apart(X, np.arange(N) % 2, random_state=0),
     "expected_outcomes": lambda m, X: expected_outcomes(X, Y, random_state=0),
     "rank_pairs": lambda m, X: rank_pairs(X, Y, random_state=0),
+    "price_of_readability": lambda m, X: price_of_readability(
+        m["regressor"], X, Y, held_out=np.arange(N) % 4 == 0
+    ).frame(),
     "fewer_curves": lambda m, X: fewer_curves(m["regressor"], X, Y),
     "suggest_segments": lambda m, X: suggest_segments(m["regressor"], X, Y),
     "relativities": lambda m, X: relativities(m["counts"], {"all": Compared(X, COUNTS)}),

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from gamcore import GAMClassifier, MultiTaskTreesRegressor, why_moved
+from gamcore import GAMClassifier, MultiTaskTreesRegressor, price_of_readability, why_moved
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.arms_plan import plan
 from gamcore.decide.experiment_plan import Metric
@@ -80,5 +80,6 @@ def every() -> dict[str, Explanation]:
         by_segment(frame, test, "clicked", "level"), plan({EVIL: 900.0, "b": 50.0}, [Metric("clicked", 0.1, 0.2)]),
         read_uplift(np.linspace(0.0, 1.0, len(X)), rng.normal(size=len(X))),
         why_moved(gam, X, y, X_b=later, y_b=1 - y, names=(EVIL, "later")),
+        price_of_readability(gam, X, y, held_out=np.arange(len(X)) % 4 == 0),
     ]  # fmt: skip
     return {f"{type(one).__name__} {k}": one for k, one in enumerate(made)}

@@ -39,6 +39,7 @@ def draw(now: InView) -> None:
         if not st.button("Train a black box", key=f"{asked}-press", icon=":material/deployed_code:"):
             return
         st.session_state[asked] = True
+        st.rerun()  # without the press, which is answered
     answer = price_of(model.id)
     if isinstance(answer, str):
         st.error(md(answer), icon=":material/error:")

@@ -259,7 +259,7 @@ def test_what_was_tried_is_trained_in_full(full, monkeypatch):
 
 
 def test_train_shows_the_shape_of_its_form(full):
-    app = open_page("train", table=full[1].id)
+    app = open_page("train", model=full[2].id)
     assert [m.label for m in app.metric] == ["Held-out RMSE"]
     first = app.metric[0].value
     leave_out = next(control for control in app.multiselect if control.label == "Leave out")

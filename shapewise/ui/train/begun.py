@@ -94,7 +94,7 @@ def _begin(spec: Spec) -> None:
             put(list(rule.levels), "filter", rule.column)
     put(bool(spec.bands), "bands")
     put(spec.keep_counts, "counts")
-    settings.take(spec, spec.changes)
+    settings.fill(spec, spec.changes)
 
 
 def _is_field(rule: Rule) -> bool:

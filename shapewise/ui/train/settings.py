@@ -101,7 +101,13 @@ def label(name: str) -> str:
 
 
 def take(spec: Spec, changes: dict[str, Any]) -> None:
-    """Put settings into the form. Call it in a callback, before the fields are drawn."""
+    """Put settings into the form, and leave the run that they come from; for the callback of a widget."""
+    fill(spec, changes)
+    st.query_params.pop("run", None)
+
+
+def fill(spec: Spec, changes: dict[str, Any]) -> None:
+    """Put settings into the form, before its fields are drawn."""
     st.session_state[f"preset-{spec.table}"] = spec.preset
     for name in INPUTS:
         key = f"{name}-{spec.table}-{spec.preset}"
@@ -122,7 +128,6 @@ def take(spec: Spec, changes: dict[str, Any]) -> None:
     st.session_state[f"pairs-{spec.table}"] = "auto" if pairs == "auto" else "number" if number else "none"
     if number:
         st.session_state[f"n-pairs-{spec.table}"] = number
-    st.query_params.pop("run", None)
 
 
 def preset(table: TableAbout, goal: str) -> str:

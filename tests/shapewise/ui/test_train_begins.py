@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from gamcore.decide.rules import Levels, Range
+from shapewise.training import runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from shapewise.ui.train.begun import KEPT
@@ -69,6 +70,14 @@ def test_what_was_set_outlives_a_change_of_pages(full):
     preset = next(control for control in again.get("button_group") if control.label == "Preset")
     assert preset.value == "accurate"
     assert next(one for one in again.multiselect if one.label == "Leave out").value == out
+
+
+def test_a_run_that_is_watched_stays_in_the_address(full):
+    space, _, model = full[:3]
+    run = runs.start(space, Spec.from_dict(model.spec), 1)
+    app = open_page("train", model=model.id, run=run)
+    assert app.query_params["run"] == run
+    runs.cancel(space, run)
 
 
 def test_another_model_in_view_is_what_the_form_begins_with(full):

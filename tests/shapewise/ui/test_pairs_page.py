@@ -112,8 +112,9 @@ def test_who_is_in_a_rectangle(paired):
     told = {m.label: m for m in app.metric}
     assert float(told["Joint effect, mean"].value) < -0.5
     assert int(told["Held-out rows inside"].value) == pytest.approx(600 * 0.25 * 8 / 9, rel=0.4)
-    assert float(told["Opportunity"].value) < -0.5  # the mean inside against the rest
-    assert float(told["Opportunity"].delta.split(" to ")[1]) < 0
+    value, interval = (text.replace("\\", "") for text in (told["Opportunity"].value, told["Opportunity"].delta))
+    assert float(value) < -0.5  # the mean inside against the rest
+    assert float(interval.split(" to ")[1]) < 0
     assert sum(shape["type"] == "rect" for shape in charts(app)[1]["layout"]["shapes"]) == 2  # empty cells, and it
     words = next(m.value for m in app.markdown if m.value.startswith("**Rows where**"))
     assert "a at least" in words

@@ -170,9 +170,7 @@ def _check_model(model: Any) -> None:
 def _metric(model: GAMRegressor | GAMClassifier) -> str:
     if model.n_scores > 1:
         return "mean AUC"
-    if model.loss.is_binary:
-        return "AUC"
-    return "R²" if model.loss.name == "squared" else "share explained"
+    return "AUC" if model.loss.is_binary else "share explained"
 
 
 def _read(

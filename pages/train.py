@@ -38,7 +38,7 @@ AT_ONCE_SECONDS = 0.5
 begin("Train")
 table = cards.table_in_view()
 loaded = state.table(table.id)
-begun = beginning.form(table, current.in_view().model)
+begun = beginning.form(table, loaded, current.in_view().model)
 form, look = st.columns([6, 7])
 with form:
     target = goals.choose(table, loaded)

@@ -6,11 +6,13 @@ from typing import Any, Final
 
 import streamlit as st
 
-from gamcore.decide.rules import Levels, Range, Rule
+from gamcore.data.table import Table
+from gamcore.decide.rules import Levels, Range
 from shapewise.store.workspace import ModelAbout, TableAbout
+from shapewise.training.goals import GOALS
 from shapewise.training.spec import Spec
-from shapewise.ui.session import state
 from shapewise.ui.train import direction_fields, settings, shape_fields
+from shapewise.ui.train.target import can_show
 from shapewise.ui.train.task_settings import INPUTS as OF_TASKS
 
 KEPT: Final = "train-forms"
@@ -24,16 +26,16 @@ FIELDS: Final = frozenset({
 """Beginnings of the fields' keys, each before the id of the table."""
 
 
-def form(table: TableAbout, model: ModelAbout | None) -> Spec | None:
+def form(table: TableAbout, rows: Table, model: ModelAbout | None) -> Spec | None:
     """Put back what a page change or a reload has taken from the form; return the model's specification that it began
     with, None where it began with first guesses. Call it before the fields are drawn."""
-    forms = st.session_state.setdefault(KEPT, {})
+    forms = st.session_state.get(KEPT, {})
     kept = forms.get(table.id)
-    columns = _columns(table)
-    spec = _spec(table, model)
+    columns = _columns(table, rows)
+    spec = _spec(rows, model) if model is not None and model.table == table.id else None
     name = model.id if model is not None and spec is not None else ""
     if kept is not None and kept["columns"] == columns and f"target-{table.id}" in st.session_state:
-        kept |= {"fields": _fields(table.id), "model": name or kept["model"]}
+        kept = kept | {"fields": _fields(table.id), "model": name or kept["model"]}
     elif kept is not None and kept["columns"] == columns and name in ("", kept["model"]):
         for key, value in kept["fields"].items():
             st.session_state.setdefault(key, value)
@@ -45,18 +47,18 @@ def form(table: TableAbout, model: ModelAbout | None) -> Spec | None:
     return None if kept["spec"] is None else Spec.from_dict(kept["spec"])
 
 
-def _spec(table: TableAbout, model: ModelAbout | None) -> Spec | None:
-    """Return how a model was trained, where the form can show that."""
-    if model is None or model.table != table.id or model.of_tasks or not model.spec:
+def _spec(rows: Table, model: ModelAbout) -> Spec | None:
+    """Return how a model was trained, where the form can show all of that."""
+    if model.of_tasks or not model.spec:
         return None
     spec = Spec.from_dict(model.spec)
-    is_known = spec.treatment is None and {spec.target, *spec.features} <= set(state.columns(table.id))
-    return spec if is_known else None
+    is_known = spec.treatment is None and {spec.target, *spec.features} <= set(rows.names)
+    return spec if is_known and can_show(spec.conditions, rows) else None
 
 
-def _columns(table: TableAbout) -> str:
+def _columns(table: TableAbout, rows: Table) -> str:
     """Return what the options of the fields follow from: where it has changed, what was set may not be one of them."""
-    return repr((list(state.columns(table.id)), sorted(table.roles.items()), sorted(table.as_levels.items())))
+    return repr((list(rows.names), sorted(table.roles.items()), sorted(table.as_levels.items())))
 
 
 def _fields(table: str) -> dict[str, Any]:
@@ -75,19 +77,22 @@ def _begin(spec: Spec) -> None:
     def put(value: Any, name: str, *rest: str) -> None:
         st.session_state["-".join([name, spec.table, *rest])] = value
 
+    goal = spec.kind_of_target
     put(spec.target, "target")
-    put(spec.kind_of_target, "task", spec.target)
-    put(spec.exposure, "exposure", spec.target)
-    put(round(100 * spec.quantile), "quantile", spec.target)
+    put(goal, "task", spec.target)
+    if GOALS[goal].rated:
+        put(spec.exposure, "exposure", spec.target)
+    if goal == "quantile":
+        put(round(100 * spec.quantile), "quantile", spec.target)
     if spec.positive:
         put(spec.positive, "positive", spec.target)
     if spec.positive and spec.negative:
         put(spec.negative, "negative", spec.target, "|".join(spec.positive))
     if spec.classes:
         put(spec.classes, "classes", spec.target)
-    put([rule.column for rule in spec.conditions if isinstance(rule, Range | Levels) and _is_field(rule)], "filter")
+    put([column for rule in spec.conditions for column in rule.columns], "filter")
     for rule in spec.conditions:
-        if isinstance(rule, Range) and _is_field(rule):
+        if isinstance(rule, Range):
             put(rule.low, "filter", rule.column, "low")
             put(rule.high, "filter", rule.column, "high")
         elif isinstance(rule, Levels):
@@ -95,10 +100,3 @@ def _begin(spec: Spec) -> None:
     put(bool(spec.bands), "bands")
     put(spec.keep_counts, "counts")
     settings.fill(spec, spec.changes)
-
-
-def _is_field(rule: Rule) -> bool:
-    """Return whether a condition is one that the form can show."""
-    if isinstance(rule, Range):
-        return rule.low_in and (rule.high is None or rule.high_in) and not rule.date
-    return isinstance(rule, Levels)

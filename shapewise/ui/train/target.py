@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -34,6 +35,9 @@ from shapewise.ui.widgets.columns import WHOLE_PERCENT
 
 # Levels of the sample tables, so that one click on Train gives a useful model.
 SUGGESTED = {"renewal": (["renew"], ["not now", "drop"])}
+MOST = 200
+"""Levels that a field of the row filter offers, the most frequent."""
+
 YES = ("yes", "true", "1", "1.0", "y", "positive", "ja", "oui", "si", "sí", "sim", "да")
 
 
@@ -257,6 +261,20 @@ def _conditions(table: TableAbout, rows: Table, target: str) -> list[Rule]:
         return [condition for name in chosen if (condition := _condition(table, rows, name)) is not None]
 
 
+def can_show(conditions: Sequence[Rule], rows: Table) -> bool:
+    """Return whether the row filter has a field for each of some conditions."""
+    columns = [column for rule in conditions for column in rule.columns]
+    return len(set(columns)) == len(conditions) == len(columns) and all(_has_field(rule, rows) for rule in conditions)
+
+
+def _has_field(rule: Rule, rows: Table) -> bool:
+    (name,) = rule.columns
+    is_number = rows.usable_kind(name) == "number"
+    if isinstance(rule, Range):
+        return is_number and rule.low_in and (rule.high is None or rule.high_in)
+    return isinstance(rule, Levels) and not is_number and set(rule.levels) <= {*frequent_levels(rows.frame[name], MOST)}
+
+
 def _condition(table: TableAbout, rows: Table, name: str) -> Rule | None:
     series, key = rows.frame[name], f"filter-{table.id}-{name}"
     try:
@@ -271,6 +289,6 @@ def _condition(table: TableAbout, rows: Table, name: str) -> Rule | None:
         low = left.number_input(f"{shown} at least", value=None, placeholder=exact(series.min()), key=f"{key}-low")
         high = right.number_input(f"{shown} at most", value=None, placeholder=exact(series.max()), key=f"{key}-high")
         return Range(name, low, high, high_in=True) if low is not None or high is not None else None
-    levels = frequent_levels(series, 200)
+    levels = frequent_levels(series, MOST)
     kept = st.multiselect(f"{shown} is", levels, key=key, format_func=partial(names.level, name))
     return Levels(name, tuple(kept)) if kept else None

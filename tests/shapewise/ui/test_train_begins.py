@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gamcore.decide.rules import Levels, Range
+from gamcore.decide.rules import AnyOf, Levels, Range
 from shapewise.training import runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
@@ -54,6 +54,31 @@ def test_the_form_shows_how_the_model_in_view_was_trained(which, space):
     before, after = ({name: value for name, value in one.spec.items() if name not in NOT_SET}
                      for one in (model, newest))  # fmt: skip
     assert after == before
+
+
+@pytest.mark.parametrize("conditions", [
+    [Range("age", 30.0), Range("age", None, 60.0, high_in=True)], [Range("age", 30.0, 60.0)],
+    [AnyOf((Range("age", 60.0), Levels("region", ("north",))))], [Range("when", 20200.0, None, date=True)],
+    [Levels("code", ("1", "2"))],
+])  # fmt: skip
+def test_a_filter_without_a_field_is_not_dropped_from_a_model(conditions, space):
+    """The form begins with first guesses then, not with the model on other rows than its own."""
+    table = space.tables.add(ROWS, "offers")
+    model = train(space, Spec(table.id, "income", "first", ["region"], goal="number", conditions=conditions, **FAST), 1)
+    app = open_page("train", model=model.id)
+    assert not app.error
+    assert app.session_state[KEPT][table.id]["spec"] is None
+
+
+def test_an_exposure_that_a_model_did_not_ask_for_is_still_proposed(space):
+    table = space.tables.add(ROWS, "offers")
+    space.tables.change_roles(table.id, {"years": "exposure"})
+    model = train(space, Spec(table.id, "claims", "first", ["age"], goal="number", **FAST), 1)
+    app = open_page("train", model=model.id)
+    kind = next(box for box in app.selectbox if box.label == "Treat it as")
+    assert kind.value == "number"
+    kind.set_value("count").run()
+    assert next(box for box in app.selectbox if box.label == "Per unit of").value == "years"
 
 
 def test_what_was_set_outlives_a_change_of_pages(full):

@@ -164,7 +164,7 @@ with st.container(horizontal=True):
     there = tables <= {t.id for t in state.workspace().tables.listed()}
     why = "Train again with the same settings." if there else "Its table has been deleted."
     if asked := retrain_button.button(
-        model, "Retrain", f"retrain-{model.id}", ":material/refresh:", help=why, disabled=not there
+        model, "Retrain", f"retrain-{model.id}", ":material/refresh:", tip=why, disabled=not there
     ):
         edited = model.id if asked == "with edits" else ""
         run = sidebar.follow(runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs(), edits=edited))

@@ -10,18 +10,17 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session.words import count
 
 Asked = Literal["", "plain", "with edits"]
-WITH = "With its edits"
 
 
-def button(model: ModelAbout, label: str, key: str, icon: str, help: str = "", disabled: bool = False) -> Asked:  # noqa: A002
-    """Show the button, and return what was pressed; "" for nothing."""
+def button(model: ModelAbout, label: str, key: str, icon: str, tip: str = "", disabled: bool = False) -> Asked:
+    """Show the button, and return what was pressed; "" for nothing. tip : what it does, on hover."""
     if not model.edits:
-        pressed = st.button(label, key=key, icon=icon, help=help or None, disabled=disabled)
+        pressed = st.button(label, key=key, icon=icon, help=tip or None, disabled=disabled)
         return "plain" if pressed else ""
-    with st.popover(label, icon=icon, help=help or None, disabled=disabled, key=f"{key}-asked"):
+    with st.popover(label, icon=icon, help=tip or None, disabled=disabled, key=f"{key}-asked"):
         edits = "1 edit" if len(model.edits) == 1 else f"{count(len(model.edits))} edits"
         st.markdown(f"This model has {edits} by hand. Retrain it:")
-        kept = st.button(WITH, key=f"{key}-edits", type="primary", width="stretch",
+        kept = st.button("With its edits", key=f"{key}-edits", type="primary", width="stretch",
                          help="Trains the model, then makes the same edits on a copy of it. Those that no longer fit "
                          "are named.")  # fmt: skip
         plain = st.button("Without edits", key=f"{key}-plain", width="stretch")

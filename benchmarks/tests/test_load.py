@@ -124,16 +124,17 @@ def test_growth_is_the_slope_after_the_warm_up():
     assert found["server_seconds"] == pytest.approx(6.0)
 
 
-def test_goals_are_missed_one_by_one_and_growth_a_minute_only_in_a_soak():
-    good = {
-        "errors": [], "reruns": {"p95": 1.0}, "mib_a_session": 1.0, "mib_a_minute": 5.0, "load": {"forget": False},
-        "left": {"threads": 9}, "warm": {"threads": 9},
-    }  # fmt: skip
-    assert load_report.missed(good) == []
-    bad = {"errors": ["e"], "reruns": {"p95": 2.0}, "mib_a_session": 2.0, "load": {"forget": True}}
-    for name, value in {**bad, "left": {"threads": 10}}.items():
-        assert len(load_report.missed({**good, name: value})) == 1, name
-    assert load_report.missed({**good, "reruns": load_report.quantiles([])}) == ["p95 of nan s"]  # nobody was served
+def test_goals_are_missed_one_by_one_and_what_is_kept_only_after_a_soak():
+    warm, left = {"threads": 9, "mib": 500.0}, {"threads": 9, "mib": 525.0}
+    load_only = {"errors": [], "reruns": {"p95": 1.0}, "mib_a_session": 1.0, "load": {"forget": False}, "warm": warm}
+    soak = {**load_only, "load": {"forget": True}, "mib_a_session": 5.0, "left": left}
+    load_only["left"] = {**left, "mib": 900.0}
+    assert load_report.missed(load_only) == load_report.missed(soak) == []
+    for name, value in (("errors", ["e"]), ("reruns", {"p95": 2.0}), ("left", {**left, "threads": 10})):
+        assert len(load_report.missed({**soak, name: value})) == 1, name
+    assert len(load_report.missed({**load_only, "mib_a_session": 2.0})) == 1
+    assert len(load_report.missed({**soak, "left": {**left, "mib": 526.0}})) == 1
+    assert load_report.missed({**soak, "reruns": load_report.quantiles([])}) == ["p95 of nan s"]  # nobody was served
 
 
 def test_a_few_sessions_on_a_real_server():

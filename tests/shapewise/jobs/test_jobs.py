@@ -78,7 +78,7 @@ def test_the_page_tells_what_trains_from_what_waits(tmp_path, monkeypatch):
     begun = [runs.start(space, spec_of(table.id, name=name, **LONG), 1) for name in ("first", "second")]
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     bars = [one.proto.text for one in app.sidebar.get("progress")]
-    assert any(text.startswith("Training first: ") and "waiting" not in text for text in bars)
+    assert any(text.startswith("Training first: ") and "waiting" not in text for text in bars), bars
     assert "Training second: waiting, next" in bars
     for run in begun[::-1]:
         runs.cancel(space, run)

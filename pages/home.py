@@ -15,7 +15,7 @@ from shapewise.ui.data import first_screen, keeping, loading
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, date, md, metric
-from shapewise.ui.widgets import cards, guide
+from shapewise.ui.widgets import cards, guide, undo
 from shapewise.ui.widgets.next_step import next_step
 
 MOST_RECENT = 6
@@ -72,6 +72,7 @@ if now.missing is not None:
     cards.missing(now)
 if not now.listed:
     first_screen.show()
+    undo.recent()
     st.stop()
 st.title("Home", anchor=False)
 if now.project is not None:
@@ -82,5 +83,6 @@ if now.project is not None:
 loading.upload("Start a new project")
 loading.from_server()
 loading.samples()
+undo.recent()
 if not st.session_state.get(guide.TOUR):
     guide.offer()

@@ -26,17 +26,17 @@ from shapewise.ui.explain import card_monitor, elsewhere, score, scorecard
 from shapewise.ui.session import current, sidebar, state
 from shapewise.ui.session.words import count, date, duration, md, metric
 from shapewise.ui.train import settings
-from shapewise.ui.widgets import cards, downloads, sharing
+from shapewise.ui.widgets import cards, downloads, sharing, undo
 
 
 @st.dialog("Delete this model?")
 def confirm_delete(model: ModelAbout) -> None:
     """Confirm before deleting."""
-    st.markdown(f"**{md(model.name)}**, trained {date(model.created)}. This cannot be undone.")
+    st.markdown(f"**{md(model.name)}**, trained {date(model.created)}. It can be brought back for seven days.")
     if st.button("Delete model", icon=":material/delete:"):
         state.workspace().models.delete(model.id)
+        undo.deleted("models", model.id, model.name)
         current.leave(model)
-        st.toast(f"{md(model.name)} was deleted.", icon=":material/delete:")
         st.rerun()
 
 

@@ -8,11 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from shapewise.access.permissions import ROLE_WORDS, ROLES
-from shapewise.errors import StoreError
 from shapewise.jobs import queue as jobs
 from shapewise.store import people
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, date, md, size, told_apart
+from shapewise.ui.widgets import undo
 
 begin("People", "Members, what they use, and the audit log.")
 space = state.workspace()
@@ -84,19 +84,8 @@ with jobs_tab:
         st.dataframe(frame, hide_index=True, alt="One row per job: kind, owner, time, state.")
 
 with deleted_tab:
-    gone = people.deleted(space)
-    if not gone:
+    if not undo.listed(label):
         st.caption("Nothing was deleted recently. Deleted items can be restored for a week.")
-    for kind, identifier, name, owner, when in gone[:50]:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{kind.capitalize()} **{md(name)}** of {md(label.get(owner, owner))}, deleted {date(when)}")
-            if st.button("Restore", key=f"back-{identifier}", type="tertiary", icon=":material/undo:"):
-                try:
-                    people.bring_back(space, identifier)
-                except StoreError as error:
-                    st.error(md(error), icon=":material/error:")
-                else:
-                    st.rerun()
 
 with log_tab:
     audit_log = people.log(space)

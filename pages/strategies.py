@@ -22,7 +22,7 @@ from shapewise.ui.decide import segments as library
 from shapewise.ui.explain import scenarios
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
-from shapewise.ui.widgets import boards, cards, guide, reach, sharing
+from shapewise.ui.widgets import boards, cards, guide, reach, sharing, undo
 
 VIEWS = {
     "segments": "Segments", "overlap": "Overlap", "scenarios": "Across models", "alike": "Reach by group",
@@ -70,10 +70,13 @@ def rename(identifier: str) -> None:
 @st.dialog("Delete this board?")
 def confirm_delete(board: Board) -> None:
     """Confirm before deleting."""
-    st.markdown(f"**{md(board.name)}**, its order, plan and read-out. Segments and models stay.")
+    st.markdown(
+        f"**{md(board.name)}**, its order, plan and read-out. Segments and models stay. It can be brought back for "
+        "seven days."
+    )
     if st.button("Delete board", icon=":material/delete:"):
         with contextlib.suppress(StoreError):  # gone already
-            state.workspace().delete("boards", board.id)
+            undo.delete("boards", board.id, board.name)
         st.query_params.pop("board", None)
         st.session_state.pop("board_id", None)
         st.rerun()

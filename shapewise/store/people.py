@@ -17,7 +17,7 @@ from shapewise.store import records
 from shapewise.store.database import thing
 from shapewise.store.records import AuditEntry
 from shapewise.store.room import used_by
-from shapewise.store.workspace import KINDS, Workspace
+from shapewise.store.workspace import Workspace
 
 MOST_NAME: Final = 200
 MOST_ID: Final = 1_000
@@ -153,27 +153,6 @@ def log(space: Workspace, most: int = 500, of: str = "") -> list[AuditEntry]:
     _check(space)
     with space.meta.reading() as connection:
         return records.audit_log(connection, most, of)
-
-
-def deleted(space: Workspace) -> list[tuple[str, str, str, str, str]]:
-    """Return kind, id, name, owner and time of deleted things that can be restored, latest first."""
-    _check(space)
-    chosen = sa.select(thing).where(thing.c.deleted.is_not(None)).order_by(thing.c.deleted.desc())
-    with space.meta.reading() as connection:
-        rows = connection.execute(chosen).all()
-    return [(KINDS.get(row.kind, row.kind), row.id, records.name_of(row.about), row.owner, row.deleted) for row in rows]
-
-
-def bring_back(space: Workspace, identifier: str) -> None:
-    """Undo a deletion, including the parts that were deleted with the thing."""
-    _check(space)
-    mine = sa.or_(thing.c.id == identifier, thing.c.parent == identifier)
-    with space.meta.writing() as connection:
-        when = connection.execute(sa.select(thing.c.deleted).where(thing.c.id == identifier)).scalar()
-        if when is None:
-            raise StoreError("It is no longer on the disk: restore it from a backup.")
-        connection.execute(sa.update(thing).where(mine, thing.c.deleted == when).values(deleted=None))
-        records.note(connection, space.person.id, "bring back", "", identifier)
 
 
 def alone() -> Person | None:

@@ -25,6 +25,7 @@ from shapewise.ui.data import queries
 from shapewise.ui.data.keeping import Around, keep, plainly, turn
 from shapewise.ui.session import current, state
 from shapewise.ui.session.words import count, md
+from shapewise.ui.widgets import undo
 
 CARDS = {
     "renewal.parquet": (
@@ -182,9 +183,12 @@ def dialog() -> None:
 @st.dialog("Delete this table?")
 def confirm_delete(table: TableAbout) -> None:
     """Ask before deleting a table; models trained on it stay."""
-    st.markdown(f"**{md(table.name)}**, {count(table.rows)} rows. Models trained on it stay, but cannot be retrained.")
+    st.markdown(
+        f"**{md(table.name)}**, {count(table.rows)} rows. Models trained on it stay, but cannot be retrained. "
+        "It can be brought back for seven days."
+    )
     if st.button("Delete table", icon=":material/delete:"):
         versions.delete(state.workspace(), table.id)
+        undo.deleted("tables", table.id, table.name)
         current.leave()
-        st.toast(f"{md(table.name)} was deleted.", icon=":material/delete:")
         st.rerun()

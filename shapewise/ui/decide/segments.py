@@ -13,7 +13,7 @@ from shapewise.reports.card import measured_by
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md, told_apart
-from shapewise.ui.widgets import downloads, evidence, reach
+from shapewise.ui.widgets import downloads, evidence, reach, undo
 from shapewise.ui.widgets.columns import COUNT, PERCENT, POINTS, hundredfold, measured
 
 MOST = 40
@@ -88,11 +88,11 @@ def _line(one: stored.SavedSegment) -> None:
         st.markdown(f":material/bookmark: **{md(one.name)}** · *{md(one.scenario)}*{md(said)}")
         st.button(
             "", icon=":material/delete:", key=f"forget-{one.id}", type="tertiary", help="Delete this segment",
-            on_click=_forget, args=(one.id,),
+            on_click=_forget, args=(one.id, one.name),
         )  # fmt: skip
 
 
-def _forget(identifier: str) -> None:
+def _forget(identifier: str, name: str) -> None:
     """Delete a saved segment; it may be gone already."""
     with contextlib.suppress(StoreError):
-        state.workspace().delete("segments", identifier)
+        undo.delete("segments", identifier, name)

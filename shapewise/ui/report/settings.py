@@ -16,7 +16,7 @@ from shapewise.reports.recipes import Recipe
 from shapewise.ui.decide import prices
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md, told_apart
-from shapewise.ui.widgets import sharing
+from shapewise.ui.widgets import sharing, undo
 
 HOUSE = ""
 MOST_STEP = 300
@@ -83,12 +83,12 @@ def _template(recipe: Recipe, key: str) -> str:
             sharing.button(templates.KIND, chosen, there[chosen])
         if chosen and state.mine(templates.KIND, chosen, "delete"):
             st.button("Delete the template", icon=":material/delete:", type="tertiary", on_click=_delete,
-                      args=(chosen,))  # fmt: skip
+                      args=(chosen, there[chosen]))  # fmt: skip
     return chosen if chosen or recipe.template in labels else recipe.template
 
 
-def _delete(identifier: str) -> None:
-    state.workspace().delete(templates.KIND, identifier)
+def _delete(identifier: str, name: str) -> None:
+    undo.delete(templates.KIND, identifier, name)
 
 
 @st.dialog("Add a house template")

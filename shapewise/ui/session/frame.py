@@ -15,7 +15,7 @@ import streamlit as st
 from shapewise.access.quotas import is_shared
 from shapewise.places import PAGES
 from shapewise.ui.session import deployment, errors, sidebar, signin, slow_disk, state
-from shapewise.ui.widgets import guide
+from shapewise.ui.widgets import guide, undo
 
 ASSETS = Path(__file__).parents[1] / "assets"
 RUNS_UNDER_APP = "_menu_is_set"
@@ -108,3 +108,4 @@ def begin(title: str = "", caption: str = "") -> None:
         st.title(title, anchor=False)
     if caption:
         st.caption(caption)
+    undo.offer()

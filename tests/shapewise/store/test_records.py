@@ -30,6 +30,7 @@ from shapewise.store import backup, migrations, people
 from shapewise.store import database as meta
 from shapewise.store.atomic_files import owner, write_json
 from shapewise.store.cleanup import Swept, sweep
+from shapewise.store.deletions import bring_back, deletions
 from shapewise.store.workspace import Workspace
 from shapewise.training.train import train, train_parts
 from shapewise.ui.session.signin import is_from_proxy
@@ -278,7 +279,7 @@ def test_roles_are_given_by_administrators_only(team, monkeypatch):
     assert boss.person.role == "admin"
     for way in (
         lambda: people.set_role(ann, "b", "viewer"), lambda: people.members(ann), lambda: people.log(ann),
-        lambda: people.hand_over(ann, "b", "a"), lambda: people.deleted(ann), lambda: people.bring_back(ann, "x"),
+        lambda: people.hand_over(ann, "b", "a"),
     ):  # fmt: skip
         with pytest.raises(DeniedError):
             way()
@@ -297,14 +298,44 @@ def test_what_was_deleted_can_be_brought_back_for_a_while(team):
     ann.delete("tables", table.id)
     ann.delete("models", model.id)
     everything = ann.seen_by(LOCAL)
-    assert {row[0] for row in people.deleted(everything)} == {"table", "model"}
+    assert {one.what for one in deletions(everything)} == {"table", "model"}
     sweep(everything)
-    people.bring_back(everything, model.id)
+    bring_back(everything, model.id)
     assert [m.id for m in ann.models.listed()] == [model.id]
     assert ann.models.load(model.id)
     assert sweep(everything, timedelta(0)).purged == 1
     with pytest.raises(StoreError, match="backup"):
-        people.bring_back(everything, table.id)
+        bring_back(everything, table.id)
+
+
+def test_people_bring_back_what_is_their_own_and_nothing_else(team):
+    ann, bob, table, model = team
+    ann.sharing.share("models", model.id, "Bob", "edit")
+    ann.delete("models", model.id)
+    ann.delete("tables", table.id)
+    assert [(one.what, one.name) for one in deletions(ann)] == [("table", "hers"), ("model", model.name)]
+    viewer = ann.seen_by(Person("a", "Ann", "viewer"))
+    for other in (bob, viewer):
+        assert deletions(other) == []
+        with pytest.raises(StoreError, match="backup"):
+            bring_back(other, model.id)
+    bring_back(ann, model.id)
+    assert [one.id for one in bob.models.listed()] == [model.id]  # and so is its sharing
+    assert [one.id for one in deletions(ann)] == [table.id]
+    with pytest.raises(StoreError, match="backup"):
+        bring_back(ann, model.id)  # it is there
+
+
+def test_what_is_brought_back_fits_into_the_quota_of_its_owner(team):
+    ann, _, table, model = team
+    ann.delete("models", model.id)
+    ann.limits = Limits(bytes=table.bytes + 1)
+    with pytest.raises(StoreError, match="delete what you no longer need"):
+        bring_back(ann, model.id)
+    assert [one.id for one in deletions(ann)] == [model.id]
+    ann.limits = Limits()
+    bring_back(ann, model.id)
+    assert deletions(ann) == []
 
 
 # The audit log
@@ -689,7 +720,8 @@ def test_parts_are_of_whose_the_whole_is(team):
     made = train_parts(bob, model.id, "c")  # in place of hers
     assert {one.id for one in ann.models.parts(model.id)} == {one.id for one in made}
     ann.delete("models", model.id)
-    people.bring_back(ann.seen_by(LOCAL), model.id)
+    assert [one.id for one in deletions(ann)] == [model.id]  # the parts come with it
+    bring_back(ann, model.id)
     assert {one.id for one in ann.models.parts(model.id)} == {one.id for one in made}  # not those that were replaced
 
 

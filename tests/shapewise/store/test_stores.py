@@ -21,6 +21,7 @@ from shapewise.errors import StoreError
 from shapewise.store import database as meta
 from shapewise.store import migrations, people
 from shapewise.store.cleanup import sweep
+from shapewise.store.deletions import bring_back
 from shapewise.store.object_store import Folder, Remote
 from shapewise.store.workspace import Workspace
 from shapewise.training import runs
@@ -89,7 +90,7 @@ def go_through(tmp_path):
     ann.delete("models", model.id)
     everything = space.seen_by(LOCAL)
     sweep(everything)
-    people.bring_back(everything, model.id)
+    bring_back(everything, model.id)
     assert model.id in {one.id for one in ann.models.listed()}
     assert people.log(everything)[0].action == "bring back"
     return space

@@ -146,6 +146,9 @@ def test_segments_can_be_kept_and_forgotten(acted):
     kept = board.segments(space, table.id)
     keyed(app.button, f"forget-{kept[0].id}").click().run()
     assert len(board.segments(space, table.id)) == 2
+    button(app, "Undo").click().run()
+    assert board.segments(space, table.id) == kept
+    assert "Undo" not in [one.label for one in app.button]
 
 
 def test_a_board_whose_model_is_gone_still_counts(acted):

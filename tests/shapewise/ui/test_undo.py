@@ -1,0 +1,61 @@
+"""What was deleted is brought back from the page where that happened, or from a list."""
+
+from __future__ import annotations
+
+from shapewise.store.deletions import deletions
+from shapewise.ui.widgets import undo
+from tests.support.pages import button, open_page
+
+
+def after_deleting(page, kind, thing, name, where="", **query):
+    """Open a page as a session that has deleted something there, or where it was first offered back."""
+    app = open_page(page, **query)
+    app.session_state[undo.LAST] = undo._Last(kind, thing, name, where)
+    return app.run()
+
+
+def offered(app):
+    return "Undo" in [one.label for one in app.button]
+
+
+def test_a_deletion_is_undone_above_the_page_and_the_thing_is_in_view_again(acted):
+    space, table, made = acted
+    space.delete("boards", made.id)
+    app = after_deleting("strategies", "boards", made.id, made.name, table=table.id)
+    assert any(one.value.endswith("Board **Renewal\\: three messages** was deleted.") for one in app.markdown)
+    button(app, "Undo").click().run()
+    assert not app.exception
+    assert deletions(space) == []
+    assert app.query_params["board"] in (made.id, [made.id])
+
+
+def test_the_offer_ends_on_another_page_or_by_its_close_button(full):
+    space, table, number = full[:3]
+    space.delete("models", number.id)
+    gone = ("models", number.id, number.name)
+    app = after_deleting("models", *gone, table=table.id)
+    assert offered(app.run())  # until somebody decides
+    assert not offered(after_deleting("data", *gone, where="another page", table=table.id))
+    next(one for one in app.button if one.key == "undo-close").click().run()
+    assert not offered(app)
+    assert [one.id for one in deletions(space)] == [number.id]
+
+
+def test_home_lists_what_was_deleted_also_where_nothing_is_left(full):
+    space, table = full[:2]
+    for model in space.models.listed():
+        space.delete("models", model.id)
+    space.delete("tables", table.id)
+    app = open_page("home")
+    assert len([one for one in app.button if one.label == "Restore"]) == 3
+    button(app, "Restore").click().run()
+    assert not app.exception
+    assert [one.id for one in space.tables.listed()] == [table.id]
+    assert app.query_params["table"] in (table.id, [table.id])
+
+
+def test_what_a_sweep_has_taken_meanwhile_is_said(full):
+    _, table, number = full[:3]
+    app = after_deleting("models", "models", number.id, number.name, table=table.id)  # which is there
+    button(app, "Undo").click().run()
+    assert "restore it from a backup" in " ".join(one.value for one in app.error)

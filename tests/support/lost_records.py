@@ -167,7 +167,8 @@ def lose_once(place: Path, way: str, remote: bool, rng: Generator) -> list[str]:
         gone = before - {path.name for path in objects(root)}
         os.environ.pop("GAMCORE_META_URL", None)
         back(aside, root)
-        problems = [f"{len(gone)} objects gone at once"] if gone else []
+        lost = gone & _known(Workspace(root))  # the others are what the kill left half stored
+        problems = [f"{len(lost)} objects gone at once"] if lost else []
         problems += [f"the look said that everything is there, and {hidden} files had no record"] if hidden else []
         problems += _whole(root)
         meta.forget(root)
@@ -180,14 +181,18 @@ def _starts(root: Path) -> int:
     with contextlib.suppress(StoreError):
         space = Workspace(root)
         sweep(space)
-        with space.meta.reading() as connection:
-            known = set(connection.execute(sa.select(meta.part.c.object)).scalars())
-        unknown = len({path.name for path in objects(root)} - known)
+        unknown = len({path.name for path in objects(root)} - _known(space))
     meta.forget(root)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         fine = command(["--workspace", str(root), "check"]) == 0
     meta.forget(root)
     return unknown if fine else 0
+
+
+def _known(space: Workspace) -> set[str]:
+    """Return the objects to which the records refer."""
+    with space.meta.reading() as connection:
+        return set(connection.execute(sa.select(meta.part.c.object)).scalars())
 
 
 def _whole(root: Path) -> list[str]:

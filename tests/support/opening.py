@@ -31,9 +31,11 @@ from gamcore import ModelFileError, load_model, suggest_segments
 from gamcore import io as scoring
 from gamcore.data.columns import TableError
 from gamcore.estimators.saved import from_saved
+from gamcore.io.attached import FilePart
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.kernels.tree_predict import add_trees
 from gamcore.multitask.model import TaskModel
+from gamcore.seam import ADDITIONS
 from tests.support import golden
 from tests.support.mutants import LEVELS, mutant, take_apart
 
@@ -268,6 +270,7 @@ def main(seed: int, first: int, step: int, *levels: str) -> None:
     for name in golden.NAMES:  # import and compile everything that first use needs
         use(from_saved(from_bytes(golden.read(name))))
         compute(from_saved(from_bytes(golden.read(name))))
+    ADDITIONS.declared(FilePart)
     sys.addaudithook(watch)
     prove()
     limit()

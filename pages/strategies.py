@@ -107,6 +107,11 @@ with st.container(horizontal=True, vertical_alignment="center"):
     if st.button("Add a strategy", icon=":material/add:", type="primary"):
         st.session_state.pop("strategy-shown", None)
         deck.add(board)
+    if stored.recent(board):
+        st.button(
+            "Undo last change", key=f"undo-{board.id}", icon=":material/undo:", on_click=deck.undo, args=(board.id,),
+            help="Of the name, the order or a strategy, for seven days",
+        )  # fmt: skip
     if made.strategies and st.button("Plan the experiment", icon=":material/science:"):
         st.switch_page("pages/experiment.py", query_params={"board": board.id})
 deck.show(board, made, ledger)

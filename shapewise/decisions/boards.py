@@ -8,14 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 from gamcore.decide.rules import Rule, RuleError
 from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence
 from gamcore.decide.strategies import Strategy, StrategySet
 from shapewise.store.names import known
-from shapewise.store.workspace import Workspace, clean_name, new_id, now
+from shapewise.store.workspace import StoreError, Workspace, clean_name, new_id, now
+
+UNDO: Final = timedelta(days=7)
+MOST_UNDONE: Final = 20
+"""How long, and how many, changes of a board can be undone."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,9 @@ class SavedSegment:
 @dataclass(frozen=True)
 class Board:
     """A stored set of strategies for a table; `plan` and `outcome` hold the state of the Experiment page. money : what
-    one more outcome is worth (`amount`; without one, each strategy's own value); see `decisions.money`."""
+    one more outcome is worth (`amount`; without one, each strategy's own value); see `decisions.money`. earlier : what
+    the strategies were before each of the last changes (`strategies`), and when that was (`changed`), the latest
+    last."""
 
     id: str
     name: str
@@ -56,6 +63,7 @@ class Board:
     plan: dict[str, Any] = field(default_factory=dict)
     outcome: dict[str, Any] = field(default_factory=dict)
     money: dict[str, Any] = field(default_factory=dict)
+    earlier: list[dict[str, Any]] = field(default_factory=list)
 
     def read(self) -> StrategySet:
         """Return the strategies."""
@@ -161,7 +169,7 @@ def change(
             made.cascade().check()
             if not made.name.strip():
                 raise RuleError("Give the board a name.")
-            now_is = replace(now_is, name=clean_name(made.name), strategies=made.to_dict())
+            now_is = _with_strategies(now_is, made)
         if plan is not None:
             now_is = replace(now_is, plan=plan)
         if outcome is not None:
@@ -171,3 +179,36 @@ def change(
         return kept | dict(_plain(asdict(now_is)))
 
     return _board(workspace.edit("boards", identifier, changed))
+
+
+def _with_strategies(board: Board, made: StrategySet) -> Board:
+    """Return a board with other strategies, which remembers those that it had."""
+    strategies = _plain(made.to_dict())
+    if strategies == board.strategies:
+        return board
+    earlier = [*recent(board), {"changed": now(), "strategies": board.strategies}][-MOST_UNDONE:]
+    return replace(board, name=clean_name(made.name), strategies=strategies, earlier=earlier)
+
+
+def recent(board: Board) -> list[dict[str, Any]]:
+    """Return what a board was before each change that can be undone, the latest last."""
+    since = (datetime.now(UTC) - UNDO).isoformat(timespec="milliseconds")
+    return [before for before in board.earlier if before["changed"] >= since]
+
+
+def undo(workspace: Workspace, identifier: str) -> Board:
+    """Undo the latest change of a board's name, order or strategies, whoever made it; StoreError if there is none."""
+
+    def undone(kept: dict[str, Any]) -> dict[str, Any]:
+        now_is = _board(kept)
+        earlier = recent(now_is)
+        if not earlier:
+            raise StoreError("There is no change of the last seven days to undo: somebody may have undone it already.")
+        *others, last = earlier
+        return kept | {
+            "strategies": last["strategies"],
+            "name": clean_name(last["strategies"]["name"]),
+            "earlier": others,
+        }
+
+    return _board(workspace.edit("boards", identifier, undone))

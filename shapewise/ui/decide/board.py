@@ -47,6 +47,14 @@ def act(identifier: str, change: Callable[[StrategySet], StrategySet]) -> str:
     return ""
 
 
+def undo(identifier: str) -> None:
+    """Undo the latest change of a board; the page shows why where that is refused."""
+    try:
+        stored.undo(state.workspace(), identifier)
+    except (RuleError, StoreError) as error:
+        st.session_state["board-refused"] = str(error)
+
+
 def place_of(made: StrategySet, name: str) -> int:
     """Return the current place of a strategy; StoreError if it was removed from the board."""
     for place, strategy in enumerate(made.strategies):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shapewise.decisions import boards
 from shapewise.store.deletions import deletions
 from shapewise.ui.widgets import undo
 from tests.support.pages import button, open_page
@@ -27,6 +28,18 @@ def test_a_deletion_is_undone_above_the_page_and_the_thing_is_in_view_again(acte
     assert not app.exception
     assert deletions(space) == []
     assert app.query_params["board"] in (made.id, [made.id])
+
+
+def test_the_last_change_of_a_board_is_undone(acted):
+    space, table, made = acted
+    app = open_page("strategies", table=table.id, board=made.id)
+    assert "Undo last change" not in [one.label for one in app.button]
+    next(one for one in app.button if one.key == f"remove-{made.id}-0").click().run()
+    assert len(boards.board(space, made.id).read().strategies) == 2
+    button(app, "Undo last change").click().run()
+    assert not app.exception
+    assert boards.board(space, made.id).strategies == made.strategies
+    assert "Undo last change" not in [one.label for one in app.button]
 
 
 def test_the_offer_ends_on_another_page_or_by_its_close_button(full):

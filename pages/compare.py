@@ -34,7 +34,8 @@ begin(
     "Compare",
     "The same feature in several models, periods or segments: where the curves differ, and how certain that is.",
 )
-model, scale = cards.effects_in_view()
+bar = st.container(horizontal=True, vertical_alignment="center")
+model, scale, first = cards.effects_in_view()
 estimator = state.additive(model.id)
 
 
@@ -62,7 +63,7 @@ def others() -> dict[str, ModelAbout]:
              in every.items()}  # fmt: skip
     names = told_apart(names)
     asked = st.query_params.get("with")
-    picked = st.multiselect(
+    picked = first.options.multiselect(
         "With", list(known), default=[asked] if asked in known else list(known)[:1], max_selections=MOST_MODELS - 1,
         key=f"others-{model.id}", format_func=names.__getitem__,
     )  # fmt: skip
@@ -199,54 +200,52 @@ def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
         )
         return
     listed = list(shown_curves)
-    first, second = listed[0], listed[1]
+    one, other = listed[0], listed[1]
     if len(listed) > 2:
-        with st.container(horizontal=True):
-            first = st.selectbox("Difference of", listed, 0, key=f"first-{model.id}")
-            second = st.selectbox("to", listed, len(listed) - 1, key=f"second-{model.id}")
+        with first.options, st.container(horizontal=True):
+            one = st.selectbox("Difference of", listed, 0, key=f"first-{model.id}")
+            other = st.selectbox("to", listed, len(listed) - 1, key=f"second-{model.id}")
     minus = None
     try:
-        minus = difference(shown_curves[first], shown_curves[second], scale) if first != second else None
+        minus = difference(shown_curves[one], shown_curves[other], scale) if one != other else None
     except CompareError as error:
         st.caption(md(error))
     named = state.names_of(model)
     minus = state.seen(model, minus) if minus else None
     title = (
-        f"{named.term(feature)}: {said(minus, first, second)}"
+        f"{named.term(feature)}: {said(minus, one, other)}"
         if minus
         else f"{named.term(feature)} in {len(shown_curves)} models"
     )
-    words = (title, f"effects · difference: {second} minus {first}", state.goal(model))
+    words = (title, f"effects · difference: {other} minus {one}", state.goal(model))
     drawn = {name: state.seen(model, made.on(scale)) for name, made in shown_curves.items()}
     plot = plots.comparison(drawn, minus, words)
-    cards.figure(plot, f"compare-{model.id}-{feature}", f"{model.name} compared", state.card(model))
-    st.caption(
+    cards.figure(plot, f"compare-{model.id}-{feature}", f"{model.name} compared", state.card(model), at=first)
+    first.drawing.caption(
         "Both curves are centred on the same rows before subtracting. If the models share rows, shared noise cancels; "
         "otherwise it adds up."
     )
 
 
 names = estimator.importance().ranked_features()
-way = panels.choose("compare", "Compare", WAYS, "compare-way")
+way = panels.choose("compare", "Compare", WAYS, "compare-way", bar)
 failed = st.session_state.pop(f"parts-failed-{model.id}", None)
 if failed:
     st.error(md(failed), icon=":material/error:")
 chosen = others() if way == "models" else parts()
 if not chosen:
     st.stop()
+shared = [name for name in names if all(has(about, name) for about in chosen.values())]
+feature = bar.selectbox(
+    "Feature, by importance", shared or names, key="feature", persist_state="session",
+    format_func=state.names_of(model).term, label_visibility="collapsed",
+)  # fmt: skip
+show(chosen, feature, scale)
 without = [about for about in chosen.values() if not about.bands]
 if without:
     st.caption(
         f"No bands yet: {'; '.join(md(about.name) for about in without)}. Open it on Shapes and measure them "
         f"({BANDS} refits), and the difference gets a band as well."
     )
-with st.container(border=True):
-    shared = [name for name in names if all(has(about, name) for about in chosen.values())]
-    feature = st.selectbox(
-        "Feature, by importance", shared or names, key="feature", persist_state="session",
-        format_func=state.names_of(model).term,
-    )  # fmt: skip
-    show(chosen, feature, scale)
-with st.container(border=True):
-    st.subheader("Held-out metrics", anchor=False)
-    st.dataframe(metrics_of(chosen), hide_index=True, alt="Metrics of each model on its held-out rows.")
+st.subheader("Held-out metrics", anchor=False)
+st.dataframe(metrics_of(chosen), hide_index=True, alt="Metrics of each model on its held-out rows.")

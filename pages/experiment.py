@@ -20,9 +20,10 @@ SOURCES = {"plan": "A test to plan", "test": "A test that has run", "board": "A 
 begin("Experiment", "How long to test, and what the test measured. This is the only place where a lift is measured.")
 now, known = boards.boards_in_view()
 source = "test"
+bar = st.container(horizontal=True, vertical_alignment="center")
 if now.table is not None:
-    source = st.segmented_control(
-        "Begin with", list(SOURCES), default="board" if known else "test", required=True,
+    source = bar.segmented_control(
+        "Begin with", list(SOURCES), label_visibility="collapsed", default="board" if known else "test", required=True,
         format_func=SOURCES.__getitem__, key=f"experiment-source-{now.project.id if now.project else ''}-{bool(known)}",
         help="A test that has run needs only its table: one row per customer, with the arm and the outcomes. A test of "
         "strategies begins with their board.",
@@ -41,7 +42,7 @@ if not known:
         page, words, label = ("home", "There is no board of strategies yet, and no table.", "Load a table")
     cards.empty("science", words, label, page)
 opened, first = st.session_state.get("experiment-opened", (0, "plan"))  # each opening has its own control
-with st.container(horizontal=True, vertical_alignment="bottom"):
+with bar:
     board = boards.pick(known)
     view = st.segmented_control(
         "Show", list(VIEWS), default=first, required=True, format_func=VIEWS.__getitem__,
@@ -49,10 +50,6 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         persist_state="session", label_visibility="collapsed",
     )  # fmt: skip
 made = board.read()
-for place, strategy in enumerate(made.strategies, 1):
-    st.caption(
-        f"{place} · **{md(strategy.name)}** {md(strategy.action)}: {md(strategy.rule.words(state.names(board.table)))}"
-    )
 if view == "plan":
     if not made.strategies:
         st.caption("The board has no strategy yet: add one on the page Strategies.")
@@ -65,4 +62,8 @@ if view == "plan":
     planning.show(board, made, ledger)
 else:
     readout.show(board, made)
+for place, strategy in enumerate(made.strategies, 1):
+    st.caption(
+        f"{place} · **{md(strategy.name)}** {md(strategy.action)}: {md(strategy.rule.words(state.names(board.table)))}"
+    )
 guide.show(False)

@@ -22,6 +22,9 @@ from shapewise.ui.session.words import md
 from shapewise.ui.widgets import bands as sureness
 from shapewise.ui.widgets import cards, panels
 
+BARS = 10
+"""Shown at first: as many as leave the chart in the upper half of a screen."""
+
 MULTIPLES = 9
 COLUMNS = 3
 MOST_ROWS = 5_000
@@ -29,9 +32,8 @@ MOST_TRADES = 3
 MEASURES = {"mean_abs": "Mean effect", "range": "Range", "permutation": "Permutation"}
 
 begin("Overview", "How good the model is, and what moves its predictions.")
-model, scale = cards.effects_in_view()
+model, scale, first = cards.effects_in_view()
 estimator = state.additive(model.id)
-cards.metrics(model)
 
 
 def ranking(measure: str) -> tuple[Importance, pd.DataFrame]:
@@ -51,8 +53,7 @@ def ranking(measure: str) -> tuple[Importance, pd.DataFrame]:
 
 def importance() -> list[str]:
     """Show the importance bars, and return the names of the listed features, most important first."""
-    st.subheader("What matters", anchor=False)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with first.options:
         there = list(MEASURES) if state.data(model) is not None else list(MEASURES)[:2]
         measure = st.segmented_control(
             "Importance", there, default="mean_abs", required=True, format_func=MEASURES.__getitem__,
@@ -67,10 +68,10 @@ def importance() -> list[str]:
         texts = table["feature"] + "\n" + table["feature"].map(state.names_of(model).term)
         table = table[texts.str.contains(search, case=False, regex=False)]
         if table.empty:
-            st.caption(f"No feature has {md(search)} in its name.")
+            first.drawing.caption(f"No feature has {md(search)} in its name.")
             return []
     most = len(table)
-    shown = st.slider("Features", 5, max(most, 6), min(20, max(most, 6))) if most > 20 else most
+    shown = first.options.slider("Features", 5, most, BARS) if most > BARS else most
     part = measured.only(set(table["feature"]))
     unit = "rise of the loss" if measure == "permutation" else state.effect_unit(model) or None
     drawn = measure if measure != "permutation" else "mean_abs"
@@ -78,7 +79,8 @@ def importance() -> list[str]:
     table_shown = table.assign(feature=table["feature"].map(named.term))
     plot = state.seen(model, part).describe(most=shown, measure=drawn, axis=unit, detail=state.goal(model))
     plot = replace(plot, numbers=table_shown)
-    cards.figure(plot, f"importance-{model.id}-{measure}", model.name, state.card(model), titled=False)
+    cards.figure(plot, f"importance-{model.id}-{measure}", model.name, state.card(model), at=first)
+    cards.metrics(model)
     outside.show(model, estimator)
     fewer.show(model, estimator)
     return [str(name) for name in table.loc[~table["pair"], "feature"]]

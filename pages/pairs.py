@@ -24,6 +24,7 @@ from shapewise.ui.session import engine, state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.train import live
 from shapewise.ui.widgets import cards
+from shapewise.ui.widgets.chart import Place
 
 MOST_FITTED = 60
 MOST_LISTED = 500
@@ -98,7 +99,7 @@ def panel(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> tuple[live.Sh
     return draft, on and draft is None
 
 
-def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, rows: int) -> None:
+def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, rows: int, place: Place) -> None:
     """Show the ranking as bars, with a caption."""
     loss = state.estimator(about.id).model_.loss.name
     beyond = int((ranking["strength"] > ranking.attrs["chance"]).sum())
@@ -112,10 +113,10 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
         plots.pair_ranking(ranking, worth, loss), words=f"All {len(ranking)} pairs by strength; {strong} stand out.",
         numbers=ranking.merge(worth, on=["feature_1", "feature_2"], how="left"),
     )  # fmt: skip
-    cards.figure(plot, f"ranking-{about.id}", about.name, state.card(about), titled=False)
+    cards.figure(plot, f"ranking-{about.id}", about.name, state.card(about), at=place)
     of = " of the sample" if "sample" in about.rows else ""
     error = LOSSES[loss].error
-    st.caption(
+    place.drawing.caption(
         f"{count(beyond)} of {count(len(ranking))} pairs interact more than chance would produce (dotted line), "
         f"measured on {count(rows)} training rows{of}: how much a cut of both features lowers the {error}."
         + (" The dots say what pairs in the model gain on held-out rows." if len(worth) else "")
@@ -145,7 +146,7 @@ def _for_accuracy(ranking: pd.DataFrame, worth: pd.DataFrame) -> str:
 
 
 begin("Pairs", "Which features interact, and what they do together beyond their separate effects.")
-model, scale = cards.effects_in_view()
+model, scale, first = cards.effects_in_view()
 estimator: GAMRegressor | GAMClassifier = state.estimator(model.id)
 spec = live.base_spec(model.spec, estimator)
 shown: Any = estimator
@@ -161,13 +162,11 @@ elif engine.prepared():  # if not, it says so, and the model's pairs are shown m
     if ranking.empty:
         st.info("Fewer than two features of the model vary: there is no pair to rank.", icon=":material/grid_on:")
         st.stop()
-    drawing, side = st.columns([3, 1])
-    with side.container(border=True):
+    ranking_card(model, ranking, worth, rows, first)
+    with st.expander("Try other pairs", icon=":material/tune:", expanded=not estimator.model_.pairs):
         tried, waiting = panel(model, spec, ranking)
     if tried is not None:
         shown = tried.now.estimator
-    with drawing.container(border=True):
-        ranking_card(model, ranking, worth, rows)
     if waiting:
         st.caption(":material/progress_activity: The heat map is being redrawn with these pairs.")
         st.stop()

@@ -10,50 +10,54 @@ import streamlit as st
 
 from gamcore.model.output_names import EXPECTED
 from gamcore.numbers import number
-from shapewise.ui.explain import expected_range, flip, line, reasons, row_choice, what_if
+from shapewise.ui.explain import expected_range, flip, reasons, row_choice, what_if
 from shapewise.ui.explain.row_model import row_model
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import cards
 
+PARTS = 8
+"""Drawn, the others as one: as many as leave the chart in the upper half of a screen."""
+
 begin("Rows", "One prediction at a time: what it is made of, and what would change it.")
-model, scale = cards.effects_in_view()
+model = cards.model_in_view()
 of = row_model(model)
 if of is None:
     st.info("This page needs the table of the model, which has been deleted.", icon=":material/table:")
     st.stop()
 
-place = row_choice.choose(of)
+drawing, side = st.columns([3, 2], gap="medium")
+with drawing:
+    scale, first = cards.effects_of(model)
+with side:
+    place = row_choice.choose(of, first.options)
+    tiles = st.container(horizontal=True)
 row = of.data.X.iloc[[place]]
 before = of.estimator.explain_rows(row)
-key = f"value-{model.id}-{place}"
-drawing, side = st.columns([3, 2])
-with side.container(border=True):
+with side:
     st.markdown("**What if**")
-    made = what_if.edit(of, row, before, key)
+    made = what_if.edit(of, row, before, f"value-{model.id}-{place}")
 breakdown = state.seen(model, of.estimator.explain_rows(made))
-with drawing.container(border=True):
-    was, goes = float(of.predict(row)[0]), float(of.predict(made)[0])
-    moved = not made.equals(row)
-    tiles = st.container(horizontal=True)
-    change = of.say_move(goes - was) if moved else None
-    called = of.predicted.capitalize()
-    tiles.metric(called if not moved else f"{called} then", of.say(goes), change, border=True)
-    if of.data.exposure is not None:
-        during = float(of.data.exposure[place])
-        tiles.metric(EXPECTED.capitalize(), of.say(goes * during), border=True,
-                     help=f"The rate times this row's {md(of.exposure)} of {number(during)}.")  # fmt: skip
-    if state.effect_unit(model) is None:  # an effect is seen in no single row
-        tiles.metric("It was", of.say_truth(float(of.data.y.iloc[place])), border=True)
-    expected_range.show(of, made, place)
-    plot = breakdown.describe(0, state.goal(model), scale, cells=of.cells(made))
-    plot = replace(plot, name=f"row {place}", numbers=breakdown.parts(0, of.cells(made)))
-    cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)
+was, goes = float(of.predict(row)[0]), float(of.predict(made)[0])
+moved = not made.equals(row)
+change = of.say_move(goes - was) if moved else None
+called = of.predicted.capitalize()
+tiles.metric(called if not moved else f"{called} then", of.say(goes), change)
+if of.data.exposure is not None:
+    during = float(of.data.exposure[place])
+    tiles.metric(EXPECTED.capitalize(), of.say(goes * during),
+                 help=f"The rate times this row's {md(of.exposure)} of {number(during)}.")  # fmt: skip
+if state.effect_unit(model) is None:  # an effect is seen in no single row
+    tiles.metric("It was", of.say_truth(float(of.data.y.iloc[place])))
+plot = breakdown.describe(0, state.goal(model), scale, cells=of.cells(made), most=PARTS)
+plot = replace(plot, name=f"row {place}", numbers=breakdown.parts(0, of.cells(made)))
+cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), at=first)
+with first.drawing:
     st.caption(of.how_it_adds_up(breakdown))
+    expected_range.show(of, made, place)
 if not of.estimator.loss.is_partial:  # a change moves the scores of the other classes, too
     with st.container(border=True):
-        how = line.choose(of)
-        how = reasons.show(of, made, how)
+        how = reasons.show(of, made)
     with st.container(border=True):
         flip.show(of, made, how)
 expected_range.causes(of)

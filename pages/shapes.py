@@ -30,7 +30,7 @@ from shapewise.ui.session import state
 from shapewise.ui.session.words import count
 from shapewise.ui.train import bin_fields, direction_fields, live, shape_fields
 from shapewise.ui.widgets import bands as sureness
-from shapewise.ui.widgets import cards, headlines
+from shapewise.ui.widgets import cards, chart, headlines
 
 ACTS = {"segment": "Mark a segment", "edit": "Edit by hand", "left": "What if it were left out",
         "settings": "Try other settings"}  # fmt: skip
@@ -93,19 +93,17 @@ def dots(identifier: str, place: int, scale: Scale) -> list[Observed]:
 
 def switches(curve: Curve) -> tuple[bool, bool]:
     """Show what can be drawn with the curve; return whether observed means and the whole-curve band are."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        cards.pick_class(model)
-        cards.pick_scale(curve.loss)
-        # The curve of one of several classes is beside the average class, where no mean of rows can be drawn.
-        seen = not LOSSES[curve.loss].is_partial and st.toggle(
-            "Observed", key="observed", persist_state="session", disabled=data is None,
-            help="The mean of the target in each part of the axis. It also has what goes along with the feature: "
-            "where it differs from the curve, other features explain the difference.",
-        )  # fmt: skip
-        whole = curve.has_whole and st.toggle(
-            "Whole-curve band", True, key="whole-band", persist_state="session",
-            help="The wide band holds for the whole curve at once; the narrow one at any single value.",
-        )  # fmt: skip
+    cards.pick_scale(curve.loss)
+    # The curve of one of several classes is beside the average class, where no mean of rows can be drawn.
+    seen = not LOSSES[curve.loss].is_partial and st.toggle(
+        "Observed", key="observed", persist_state="session", disabled=data is None,
+        help="The mean of the target in each part of the axis. It also has what goes along with the feature: "
+        "where it differs from the curve, other features explain the difference.",
+    )  # fmt: skip
+    whole = curve.has_whole and st.toggle(
+        "Whole-curve band", True, key="whole-band", persist_state="session",
+        help="The wide band holds for the whole curve at once; the narrow one at any single value.",
+    )  # fmt: skip
     return seen, whole
 
 
@@ -122,10 +120,7 @@ def show_chances() -> None:
     named = state.names_of(model)
     curves = all_chances(model.id, model.bands, feature)
     plot = shown_chances(curves, named, model.target).describe(named.column(model.target))
-    with above:
-        cards.headline(plot, f"chances-{element}")
-    with drawing:
-        cards.figure(plot, f"chances-{element}", model.name, state.card(model), titled=False)
+    cards.figure(plot, f"chances-{element}", model.name, state.card(model), at=first)
     below.caption("Each line is the chance of one class for a row whose other features are average; they add up to 1.")
 
 
@@ -173,16 +168,15 @@ place = next(k for k, of in enumerate(estimator.model_.bins) if of.feature.name 
 bins, element = estimator.model_.bins[place], f"shape-{model.id}-{place}"
 own = estimator.explain_shape(feature)
 with reading:
-    above = st.container()
-    shown_switches = st.container()
-    drawing = st.container()
+    first = chart.place("first")
     act = st.pills(
         "What next", list(ACTS), format_func=lambda name: f":material/{ACT_ICONS[name]}: {ACTS[name]}",
         key=brush.ACT, persist_state="session", label_visibility="collapsed",
     )  # fmt: skip
     below = st.container()
 if state.class_names(model.id):
-    with shown_switches:
+    with first.options:
+        cards.pick_class(model)
         together = st.toggle(
             "All classes", key="all-classes", persist_state="session",
             help="The chance of every class along the feature, instead of the curve of one class.",
@@ -190,7 +184,7 @@ if state.class_names(model.id):
     if together:
         show_chances()
         st.stop()
-with shown_switches:
+with first.options:
     seen, whole = switches(own)
 scale = state.scale(own.loss)
 spec = live.base_spec(model.spec, estimator)
@@ -209,7 +203,7 @@ if not whole:
     curve = replace(curve, whole=np.empty((2, 0)))
 curve = curve.on(scale)
 named = state.names_of(model)
-page = level_pages.choose(curve, named, element, shown_switches)
+page = level_pages.choose(curve, named, element, first.options)
 drawn_curve = curve if page is None else curve.of_levels(page)
 before = tried.curve_before(feature) if tried else None
 if edited and not np.array_equal(learnt.scores, own.scores):
@@ -231,16 +225,15 @@ if page is not None:
     plot = replace(plot, numbers=shown(curve, named).frame())
 if rule is not None:
     plot = decide_plots.marked(plot, drawn_curve, rule, brush.label(model, rule))
-with above:
-    cards.headline(plot, element)
-with drawing:
-    if waiting:
-        with st.container(height=HEIGHT, border=True, vertical_alignment="center", horizontal_alignment="center"):
-            st.caption(":material/progress_activity: The curve is being redrawn with these settings.")
-    else:
-        take = partial(brush.take, model, drawn_curve, bins, element, page) if markable else None
-        cards.figure(plot, element, model.name, state.card(model), titled=False,
-                     over=drawn_curve if markable else None, on_box=take)  # fmt: skip
+if waiting:
+    with first.drawing.container(
+        height=HEIGHT, border=True, vertical_alignment="center", horizontal_alignment="center"
+    ):
+        st.caption(":material/progress_activity: The curve is being redrawn with these settings.")
+else:
+    take = partial(brush.take, model, drawn_curve, bins, element, page) if markable else None
+    cards.figure(plot, element, model.name, state.card(model), at=first,
+                 over=drawn_curve if markable else None, on_box=take)  # fmt: skip
 with below:
     if act != "edit" and (waiting_edits := panel.not_saved(model)):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -258,7 +251,7 @@ with below:
             left_out.show(model, feature, spec)
     if tried is None:
         sureness.line(model, own.band)
-        headlines.edit(model, feature, read)
+        headlines.edit(model, feature, read, first.options)
     st.caption(notes(curve) + straight(learnt))
 if edited:
     edited.finish()

@@ -82,9 +82,11 @@ def confirm_delete(board: Board) -> None:
         st.rerun()
 
 
-with st.container(horizontal=True, vertical_alignment="bottom"):
+bar = st.container(horizontal=True, vertical_alignment="center")
+with bar:
     board = boards.pick(known) if known else None
-    acts(board)
+    if board is None:
+        acts(board)
 refused = st.session_state.pop("board-refused", None)
 if refused:
     st.error(md(refused), icon=":material/error:")
@@ -101,9 +103,7 @@ try:
 except (TableError, RuleError) as error:
     st.error(md(error), icon=":material/error:")
     st.stop()
-deck.funnel(board, made, ledger)
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.subheader("In this order", anchor=False)
+with bar:
     if st.button("Add a strategy", icon=":material/add:", type="primary"):
         st.session_state.pop("strategy-shown", None)
         deck.add(board)
@@ -114,6 +114,10 @@ with st.container(horizontal=True, vertical_alignment="center"):
         )  # fmt: skip
     if made.strategies and st.button("Plan the experiment", icon=":material/science:"):
         st.switch_page("pages/experiment.py", query_params={"board": board.id})
+    with st.popover("Board", icon=":material/more_horiz:"):
+        deck.change_gate(board, made)
+        acts(board)
+deck.funnel(board, made, ledger)
 deck.show(board, made, ledger)
 view = st.segmented_control(
     "More", list(VIEWS), default="segments", required=True, format_func=VIEWS.__getitem__, key="strategies-view",

@@ -43,11 +43,10 @@ FLAGS = {
 FIRST = ("reverses", "differs", "agrees", "flat", "absent")
 
 begin("Tasks", "One model of several tasks: what they share and how each differs.")
-model, scale = cards.effects_in_view(of_tasks=True)
+model, scale, first = cards.effects_in_view(of_tasks=True)
 estimator = state.trees(model.id)
 tasks = [str(task) for task in estimator.tasks_]
 mode = state.mode()
-cards.metrics(model)
 if not engine.prepared():
     st.stop()
 
@@ -85,14 +84,13 @@ def rows_of(identifier: str) -> Data:
 
 def importance() -> list[str]:
     """Show common and specific importance; return the features, most important first."""
-    st.subheader("What matters, overall and to one task", anchor=False)
     ranking = state.seen(model, estimator.importance())
     ranked = ranking.frame()
     most = ranked[ranked["feature"] != TASK].iloc[0]
     words = f"Bars of importance in common and in specific trees; {most['feature']} matters most."
     plot = replace(ranking.describe(), words=words, numbers=ranked)
-    cards.figure(plot, f"task-importance-{model.id}", model.name, state.card(model), titled=False)
-    st.caption("The share of the reduction in training loss that comes from splits on each feature.")
+    cards.figure(plot, f"task-importance-{model.id}", model.name, state.card(model), at=first)
+    first.drawing.caption("The share of the reduction in training loss that comes from splits on each feature.")
     return [name for name in estimator.importance().frame()["feature"] if name != TASK]
 
 
@@ -257,12 +255,13 @@ def one_row() -> None:
     )
 
 
+ranked = importance()
+cards.metrics(model)
 st.subheader("The tasks", anchor=False)
 if model.tasks:
     tables.show(model)
 else:
     st.dataframe(estimator.rounds(), hide_index=True, alt="One row per task: common rounds it kept, and own trees.")
-ranked = importance()
 multiples(ranked)
 likeness(ranked)
 one_row()

@@ -159,6 +159,7 @@ def one_customer(hand: Hand, folder: Path) -> None:
     """From a model to why its likeliest row is what it is, what would flip it, and another model's curve."""
     hand.menu("Rows")
     hand.see("What would flip it")
+    hand.press("Options")
     hand.choose("In order of", "highest prediction")
     hand.see("The answer is")
     hand.menu("Compare")

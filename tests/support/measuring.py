@@ -118,3 +118,58 @@ def faults_at_rest(page: Any) -> list[str]:
         if not (faults := faults_of(page)):
             break
     return faults
+
+
+MOST_CONTROLS = 7
+PHONE_HEIGHT = 844
+
+OPENING = r"""
+() => {
+  const main = document.querySelector('[data-testid="stMain"]');
+  const inSight = element => {
+    const box = element.getBoundingClientRect(), style = getComputedStyle(element);
+    return box.width > 2 && box.height > 2 && box.bottom > 0 && box.top < innerHeight && box.right > 0
+      && box.left < innerWidth && style.visibility !== "hidden";
+  };
+  const kinds = "button, input, select, textarea, a[href], summary, [role=tab], [role=slider], canvas[role=grid], " +
+    'canvas[data-testid="data-grid-canvas"]';
+  const whole = ["stSelectbox", "stMultiSelect", "stNumberInput", "stDateInput", "stTextInput", "stSlider",
+    "stDataFrame", "stFileUploader"].map(name => `[data-testid="${name}"]`).join(", ");
+  const hint = e => /^(Help for|Link to heading)/.test(e.getAttribute("aria-label") ?? "");
+  const aside = '[data-testid="stElementToolbar"], details:not([open]) > :not(summary)';
+  const controls = new Set();
+  for (const element of main.querySelectorAll(kinds))
+    if (inSight(element) && !hint(element) && !element.closest(aside))
+      controls.add(element.closest(whole) ?? element.closest("label") ?? element);
+  const chart = main.querySelector(".js-plotly-plot")?.getBoundingClientRect();
+  const sentence = main.querySelector('[class*=st-key-headline]')?.getBoundingClientRect();
+  return {
+    controls: [...controls].map(e => (e.getAttribute("aria-label") || e.innerText || e.dataset.testid || e.tagName)
+      .trim().replace(/\s+/g, " ").slice(0, 40)),
+    chart: chart && [chart.top, chart.bottom], sentence: sentence && sentence.top,
+    over: [...main.querySelectorAll(".modebar")].filter(inSight).length,
+  };
+}
+"""
+"""What one sees of a page at first. A control is what can be pressed, typed into or dragged: each way of a choice, each
+button and fold. A field, a slider and a table count once with all their parts; marks that explain on hover do not."""
+
+
+def late_faults(page: Any, width: int) -> list[str]:
+    """Return what hides the answer of a page: too many controls, a chart that is too low, plotly's bar on it."""
+    seen = page.evaluate(OPENING)
+    faults = ["plotly's bar lies on a chart"] * bool(seen["over"])
+    if seen["chart"] is None:
+        return [*faults, "no chart"]
+    top, bottom = seen["chart"]
+    if width >= 1440:
+        middle = page.viewport_size["height"] / 2
+        if len(seen["controls"]) > MOST_CONTROLS:
+            faults.append(f"{len(seen['controls'])} controls in sight: {', '.join(seen['controls'])}")
+        if seen["sentence"] is None or seen["sentence"] > top:
+            faults.append("no sentence above the chart")
+        if (top + bottom) / 2 > middle:
+            faults.append(f"most of the chart is below the middle: {top:.0f} to {bottom:.0f}")
+    if width < 700 and bottom > PHONE_HEIGHT:
+        faults.append(f"the chart ends at {bottom:.0f}, below the first screen")
+    return faults

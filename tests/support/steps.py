@@ -15,6 +15,11 @@ def press(page, name):
     page.get_by_role("button", name=name, exact=True).first.click()
 
 
+def options(page, place=0):
+    """Open the options of one of the charts, the first one at the top."""
+    page.get_by_role("button", name="Options", exact=True).nth(place).click()
+
+
 def upload(page, path):
     page.locator('[data-testid="stFileUploaderDropzone"]').last.wait_for()
     page.locator('input[type="file"]').last.set_input_files(str(path))

@@ -54,7 +54,7 @@ def detectable(plan: ExperimentPlan, metric: str = "", detail: str = "") -> Plot
         panels=single(Panel(x, y, tuple(marks))),
         words=f"The smallest lift of {metric} that shows, by days.",
         numbers=plan.found_in(LOOKS, metric),
-        height=340,
+        height=310,
         legend="left",
     )
 

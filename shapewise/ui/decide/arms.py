@@ -21,12 +21,16 @@ from shapewise.ui.data import questions
 from shapewise.ui.decide import arms_result, for_whom, moved, plan_form, roles
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
+from shapewise.ui.widgets import chart
 
 
 def show(table: TableAbout) -> None:
     """Show the form of a test on a table, and its read-out."""
     kept = next(iter(stored.tests(state.workspace(), {table.id})), None)
-    with st.container(border=True):
+    place = chart.place("first")
+    known = kept is not None or state.roles(table.id).column("arm") is not None
+    asked = not st.session_state.setdefault(f"arms-set-up-{table.id}", known)  # what is to be asked stays in sight
+    with place.drawing.container(border=True) if asked else place.options:
         test = _form(table, state.table(table.id), kept)
     if test is None:
         return
@@ -37,7 +41,7 @@ def show(table: TableAbout) -> None:
         return
     _keep(table, test, kept)
     names = state.names(table.id)
-    arms_result.show(table, shown_arms(made, names))
+    arms_result.show(table, shown_arms(made, names), place)
     if len(made.arms) > 2 and not made.stopped:
         arms_result.between(shown_between(_between(table.id, stored.to_text(test)), names, test.arm))
     if not made.stopped:

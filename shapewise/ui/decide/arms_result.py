@@ -16,6 +16,7 @@ from gamcore.numbers import p_value, percent
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards
+from shapewise.ui.widgets.chart import Place
 
 ICONS: Final = {
     "good": ":material/check_circle:", "bad": ":material/warning:", "open": ":material/help:",
@@ -25,19 +26,28 @@ NOTHING: Final = "-"
 Tone = Literal["good", "bad", "open", "stop"]
 
 
-def show(table: TableAbout, made: ArmsReadOut) -> None:
-    """Show the verdict, the sizes of the arms, what each arm reached, and the lifts."""
-    tone, words = overall(made)
-    box = {"good": st.success, "bad": st.warning, "open": st.info, "stop": st.error}[tone]
-    box(f"**{verdicts.WORDS[tone]}.** {md(words)}", icon=ICONS[tone])
+def show(table: TableAbout, made: ArmsReadOut, place: Place) -> None:
+    """Show the verdict and the sizes of the arms, the lifts as a chart, and what each arm reached."""
     sizes = made.sizes["all"]
     said = ", ".join(f"{md(arm)} {count(n)}" for arm, n in sizes.counts.items())
     who = f"Assigned by {md(made.test.cluster)}" if made.test.cluster else "Customers"
     left = f" {count(made.left_out)} rows without an arm are left out." if made.left_out else ""
-    st.caption(f"{who}: {said}. Sample ratio {p_value(sizes.p)} (alarm below .001).{left}")
+    with place.said:
+        verdict(*overall(made))
+        st.caption(f"{who}: {said}. Sample ratio {p_value(sizes.p)} (alarm below .001).{left}")
     if made.stopped:
-        st.caption("Differences are not shown: with arms of the wrong sizes they would mislead.")
+        place.drawing.caption("Differences are not shown: with arms of the wrong sizes they would mislead.")
         return
+    outcome = made.as_read_out()
+    over = "over all arms and outcomes" if made.test.adjustment == "Holm" else "over the arms of each outcome"
+    plot = outcome.describe(f"each arm against {made.test.control}, {outcome.intervals}")
+    cards.figure(plot, f"arms-{table.id}", table.name, titled=False, at=place)  # fmt: skip
+    place.drawing.caption(
+        f"{plot.title}: {md(plot.detail)}. “Significant” is at 5% after "
+        f"{made.test.adjustment}'s adjustment {over}."
+        + f" {looking_words(outcome.customers)}"
+        * bool(outcome.customers)
+    )
     for metric in made.test.metrics:
         st.subheader(md(metric), anchor=False)
         st.dataframe(_table(made, metric), hide_index=True, alt=f"Each arm's {metric}, and its lift over the control.")
@@ -47,14 +57,12 @@ def show(table: TableAbout, made: ArmsReadOut) -> None:
                 cut = f" What was known before cut the variance by {percent(effect.reduced, 0)}."
                 less = cut if effect.reduced > 0 else ""
                 st.caption(f"{ICONS[own]} **{md(effect.strategy)}**: {md(text)}{less}")
-    outcome = made.as_read_out()
-    cards.figure(outcome.describe(f"each arm against {made.test.control}, {outcome.intervals}"),
-                 f"arms-{table.id}", table.name)  # fmt: skip
-    over = "over all arms and outcomes" if made.test.adjustment == "Holm" else "over the arms of each outcome"
-    st.caption(
-        f"“Significant” is at 5% after {made.test.adjustment}'s adjustment {over}."
-        + f" {looking_words(outcome.customers)}" * bool(outcome.customers)
-    )
+
+
+def verdict(tone: Tone, words: str) -> None:
+    """Show what a test says, in the colour of its kind."""
+    box = {"good": st.success, "bad": st.warning, "open": st.info, "stop": st.error}[tone]
+    box(f"**{verdicts.WORDS[tone]}.** {md(words)}", icon=ICONS[tone])
 
 
 def _adjusted(effect: Effect) -> str:

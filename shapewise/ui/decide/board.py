@@ -82,9 +82,13 @@ def _remove(identifier: str, name: str) -> None:
 
 
 def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
-    """Show all, eligible, reached and rows not reached."""
-    row = st.grid(min_column_width=190)
+    """Show whom the strategies reach, as a chart and then in numbers, and what that is worth."""
+    if made.strategies:
+        names = [strategy.name for strategy in made.strategies]
+        cards.figure(ledger.describe(names), f"reach-{board.id}", board.name)
+    row = st.grid(min_column_width=170)
     reached, eligible = int(ledger.exclusive.sum()), max(ledger.eligible, 1)
+    who = md(made.gate.words(state.names(board.table)))
     tile(row, "All rows", count(ledger.rows), "in the table")
     tile(row, "Eligible", count(ledger.eligible), f"{percent(ledger.eligible / max(ledger.rows, 1))} of all")
     tile(row, "Reached", count(reached), f"{percent(reached / eligible)} of eligible")
@@ -94,15 +98,18 @@ def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
         sums = worth_of_all(list(zip(priced.strategies, map(int, ledger.exclusive), strict=True)), money.currency)
         result(row, "Worth of all", sums, hint="Of the customers reached, costs deducted. Where a test measured every "
                "lift, with the interval of the sum; else from the lowest to the highest lifts at once.")  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/filter_alt: **Eligible:** {md(made.gate.words(state.names(board.table)))}")
-        if st.button("Change", icon=":material/edit:", type="tertiary", key="change-gate"):
-            builder.begin("gate-draft", made.gate)
-            gate(board)
     st.caption(
+        f":material/filter_alt: **Eligible:** {who}. "
         f"{' + '.join(count(n) for n in [*ledger.exclusive, ledger.remainder])} = {count(ledger.eligible)}: exclusive "
         "reaches and rows not reached add up to the eligible rows."
     )
+
+
+def change_gate(board: Board, made: StrategySet) -> None:
+    """Show the button that changes who is eligible."""
+    if st.button("Who is eligible", icon=":material/filter_alt:", key="change-gate"):
+        builder.begin("gate-draft", made.gate)
+        gate(board)
 
 
 @st.dialog("Who is eligible?", width="large")
@@ -127,42 +134,40 @@ def _priced(board: Board, made: StrategySet) -> tuple[StrategySet, Money]:
 
 
 def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
-    """Show the cards, and the plot of reach."""
+    """Show a card per strategy."""
     if not made.strategies:
         st.caption("No strategy yet: add one from a segment, or write a rule.")
     for place, strategy in enumerate(made.strategies):
         with st.container(border=True):
             _card(board, made, ledger, place, strategy)
-    if made.strategies:
-        names = [strategy.name for strategy in made.strategies]
-        cards.figure(ledger.describe(names), f"reach-{board.id}", board.name, titled=False)
 
 
 def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy: Strategy) -> None:
     """Show one strategy."""
     last, names = len(made.strategies) - 1, [one.name for one in made.strategies]
-    head, buttons = st.columns([4, 3], vertical_alignment="center")
-    with head:
-        st.markdown(f"**{place + 1} · {md(strategy.name)}** &nbsp; {md(strategy.action)}")
-        scenario = f" · from *{md(strategy.scenario)}*" if strategy.scenario else ""
-        st.caption(f"{md(strategy.rule.words(state.names(board.table)))}{scenario}")
-    with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
-        for icon, to, word, off, keys in (
-            ("arrow_upward", -1, "Higher", place == 0, f"Alt+{place + 1}" if 0 < place < 9 else None),
-            ("arrow_downward", 1, "Lower", place == last, None),  # the same move as the next card's "Higher"
-        ):
-            st.button(
-                "", icon=f":material/{icon}:", key=f"{word}-{board.id}-{place}", on_click=move, disabled=off,
-                args=(board.id, strategy.name, to), help=f"{word} priority", shortcut=keys,
-            )  # fmt: skip
-        if st.button("", icon=":material/edit:", key=f"edit-{board.id}-{place}", help="Change this strategy"):
+    with st.container(horizontal=True, wrap=False):
+        with st.container(width="stretch", gap=None):
+            st.markdown(f"**{place + 1} · {md(strategy.name)}** &nbsp; {md(strategy.action)}")
+            scenario = f" · from *{md(strategy.scenario)}*" if strategy.scenario else ""
+            st.caption(f"{md(strategy.rule.words(state.names(board.table)))}{scenario}")
+        st.button(
+            "", icon=":material/arrow_upward:", key=f"Higher-{board.id}-{place}", on_click=move, disabled=place == 0,
+            args=(board.id, strategy.name, -1), help="Higher priority", type="tertiary",
+            shortcut=f"Alt+{place + 1}" if 0 < place < 9 else None,
+        )  # fmt: skip
+        acts = st.popover("Change", icon=":material/edit:", type="tertiary", key=f"acts-{board.id}-{place}")
+    with acts:
+        st.button(
+            "Lower priority", icon=":material/arrow_downward:", key=f"Lower-{board.id}-{place}", on_click=move,
+            disabled=place == last, args=(board.id, strategy.name, 1), width="stretch",
+        )  # fmt: skip
+        if st.button("Edit", icon=":material/edit:", key=f"edit-{board.id}-{place}", width="stretch"):
             builder.begin("strategy-draft", strategy.rule)
             st.session_state["strategy-shown"] = f"{board.id}-{place}"
             change(board, strategy.name)
         st.button(
-            "", icon=":material/delete:", key=f"remove-{board.id}-{place}", on_click=_remove,
-            args=(board.id, strategy.name),
-            help="Remove from the board; the segment is kept",
+            "Remove", icon=":material/delete:", key=f"remove-{board.id}-{place}", on_click=_remove, width="stretch",
+            args=(board.id, strategy.name), help="Remove from the board; the segment is kept",
         )  # fmt: skip
     row = st.grid(min_column_width=190)
     tile(

@@ -24,7 +24,7 @@ from shapewise.store.workspace import TableAbout
 from shapewise.ui.decide import plan_form
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards, downloads
+from shapewise.ui.widgets import cards, chart, downloads
 from shapewise.ui.widgets.tiles import tile
 
 Form = dict[str, Any]
@@ -35,8 +35,8 @@ FEW = 6
 def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
     """Show the form of a board's plan, and its result."""
     form = plans.form_of(board.plan, plans.proposed(made))
-    names = state.names(board.table)
-    changed = _edited(board.id, form, names, lambda new: stored.change(state.workspace(), board.id, plan=new))
+    names, place = state.names(board.table), chart.place("first")
+    changed = _edited(board.id, form, names, place, lambda new: stored.change(state.workspace(), board.id, plan=new))
     who = [f"Eligible: {md(made.gate.words(names))}."]
     who += [f"{k}. **{md(one.name)}**: {md(one.action) or 'no action yet'}; who: {md(one.rule.words(names))}"
             for k, one in enumerate(made.strategies, 1)]  # fmt: skip
@@ -46,7 +46,7 @@ def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
             f":material/info: On the board, {md(listed(others))} {'has' if len(others) == 1 else 'have'} another rate "
             "today. Empty *Today* to plan each strategy with its own."
         )
-    if _result(board.id, board.name, lambda: plans.planned(changed, made, ledger, names), who):
+    if _result(board.id, board.name, lambda: plans.planned(changed, made, ledger, names), who, place):
         _start(board, made, {**form, **changed})
 
 
@@ -60,17 +60,20 @@ def show_table(table: TableAbout, rows: Table) -> None:
         if own and state.workspace().may("create"):
             plans.keep(state.workspace(), table.id, f"Plan on {table.name}", new, kept.id if kept else "")
 
-    key, names = f"plan-{table.id}", state.names(table.id)
-    changed = _edited(key, form, names, save, of_board=False)
+    key, names, place = f"plan-{table.id}", state.names(table.id), chart.place("first")
+    changed = _edited(key, form, names, place, save, of_board=False)
     columns = [name for name in arm_tests.possible_outcomes(rows, "")
                if name not in {row["metric"] for row in changed["metrics"]}]  # fmt: skip
     called = {name: names.column(name) for name in columns}
-    _add(key, rows, called, lambda row: save({**form, **changed, "metrics": [*changed["metrics"], row]}))
-    _result(key, table.name, lambda: plans.planned_for_all(plans.named(changed, names)), [])
+    with place.options:
+        _add(key, rows, called, lambda row: save({**form, **changed, "metrics": [*changed["metrics"], row]}))
+    _result(key, table.name, lambda: plans.planned_for_all(plans.named(changed, names)), [], place)
 
 
-def _edited(key: str, form: Form, names: Names, save: Callable[[Form], Any], of_board: bool = True) -> Form:
-    with st.container(border=True):
+def _edited(
+    key: str, form: Form, names: Names, place: chart.Place, save: Callable[[Form], Any], of_board: bool = True
+) -> Form:
+    with place.options:
         changed = plan_form.edited(key, form, names, of_board)
     plan_form.keep(key, form, changed, save)
     return changed
@@ -117,36 +120,36 @@ def _start(board: Board, made: StrategySet, form: Form) -> None:
             st.rerun()
 
 
-def _result(key: str, name: str, make: Callable[[], ExperimentPlan], who: Sequence[str]) -> bool:
-    """Show weeks and customers, the detectable lift by days, and what each arm needs; False if there is no plan."""
-    with st.container(border=True):
-        try:
-            made = make()
-        except ExperimentError as error:
-            st.error(md(error), icon=":material/error:")
-            return False
-        _tiles(made)
-        shown = made.metrics[0]
-        if len(made.metrics) > 1:
-            shown = st.segmented_control("Metric", made.metrics, default=shown, required=True, key=f"by-day-{key}",
-                                         format_func=md, label_visibility="collapsed")  # fmt: skip
-        cards.figure(made.describe(shown), f"by-day-{key}-{shown}", name)
-        with st.expander("What each comparison needs", expanded=len(made.rows) <= FEW):
-            table = made.table()
-            st.dataframe(
-                table, hide_index=True, alt="Customers and days that each comparison needs.",
-                height=38 + 35 * min(len(table), 30),
-            )  # fmt: skip
-        _notes(made)
-        with st.container(horizontal=True):
-            downloads.button(
-                "CSV", lambda: export.safe_csv(_numbers(made)), export.file_name(name, "plan", "csv"),
-                f"plan-csv-{key}", ":material/download:",
-            )  # fmt: skip
-            downloads.button(
-                "One page", lambda: page(name, made, who).encode(), name=export.file_name(name, "plan", "md"),
-                key=f"plan-md-{key}", icon=":material/download:", tip="The plan as text, to agree on before the test.",
-            )  # fmt: skip
+def _result(key: str, name: str, make: Callable[[], ExperimentPlan], who: Sequence[str], place: chart.Place) -> bool:
+    """Show the detectable lift by days, weeks and customers, and what each arm needs; False if there is no plan."""
+    try:
+        made = make()
+    except ExperimentError as error:
+        st.error(md(error), icon=":material/error:")
+        return False
+    shown = made.metrics[0]
+    if len(made.metrics) > 1:
+        shown = place.options.segmented_control(
+            "Metric", made.metrics, default=shown, required=True, key=f"by-day-{key}", format_func=md
+        )
+    cards.figure(made.describe(shown), f"by-day-{key}-{shown}", name, at=place)
+    _tiles(made)
+    with st.expander("What each comparison needs") if len(made.rows) > FEW else st.container():
+        table = made.table()
+        st.dataframe(
+            table, hide_index=True, alt="Customers and days that each comparison needs.",
+            height=38 + 35 * min(len(table), 30),
+        )  # fmt: skip
+    _notes(made)
+    with st.container(horizontal=True):
+        downloads.button(
+            "CSV", lambda: export.safe_csv(_numbers(made)), export.file_name(name, "plan", "csv"),
+            f"plan-csv-{key}", ":material/download:",
+        )  # fmt: skip
+        downloads.button(
+            "One page", lambda: page(name, made, who).encode(), name=export.file_name(name, "plan", "md"),
+            key=f"plan-md-{key}", icon=":material/download:", tip="The plan as text, to agree on before the test.",
+        )  # fmt: skip
     return True
 
 

@@ -21,10 +21,10 @@ from shapewise.decisions.boards import Board
 from shapewise.decisions.plan_and_outcome import read_out
 from shapewise.store.workspace import StoreError
 from shapewise.ui.decide import readout_source as source
-from shapewise.ui.decide.arms_result import ICONS, looking_words
+from shapewise.ui.decide.arms_result import ICONS, looking_words, verdict
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards, reach
+from shapewise.ui.widgets import cards, chart, reach
 
 WAYS = {"rows": "Rows of a table", "counts": "Counts"}
 
@@ -41,12 +41,14 @@ def show(board: Board, made: StrategySet) -> None:
     if not made.strategies:
         st.caption("The board has no strategy yet: add one on the page Strategies.")
         return
-    way = st.segmented_control(
-        "Read it from", list(WAYS), default=board.outcome.get("way", "rows"), required=True,
-        format_func=WAYS.__getitem__, key=f"way-{board.id}",
-    )  # fmt: skip
-    with st.container(border=True):
-        asked = source.rows(board, board.outcome.get("rows", {})) if way == "rows" else source.counts(board, made)
+    place, was = chart.place("first"), board.outcome
+    asks = st.session_state.setdefault(f"readout-asks-{board.id}", not was)  # what is to be asked stays in sight
+    with place.drawing.container(border=True) if asks else place.options:
+        way = st.segmented_control(
+            "Read it from", list(WAYS), default=was.get("way", "rows"), required=True,
+            format_func=WAYS.__getitem__, key=f"way-{board.id}",
+        )  # fmt: skip
+        asked = source.rows(board, was.get("rows", {})) if way == "rows" else source.counts(board, made)
     if asked is None:
         return
     _keep(board, way, asked)
@@ -57,7 +59,7 @@ def show(board: Board, made: StrategySet) -> None:
         st.error(md(error), icon=":material/error:")
         return
     called = source.names_of(board, asked.get("table", ""))
-    _result(board, made, shown_read_out(outcome, called, asked.get("arm", "")))
+    _result(board, made, shown_read_out(outcome, called, asked.get("arm", "")), place)
 
 
 def _keep(board: Board, way: str, asked: dict[str, Any]) -> None:
@@ -83,26 +85,17 @@ def _read(strategies: str, outcome: str, metrics: str, way: str, customers: int)
     return read_out(made, way, json.loads(outcome), json.loads(metrics), state.rows_of, customers=customers)
 
 
-def _result(board: Board, made: StrategySet, outcome: ReadOut) -> None:
-    """Show the verdict first, then arms, lifts and numbers."""
-    tone, words = verdicts.overall(outcome)
-    box = {"good": st.success, "bad": st.warning, "open": st.info, "stop": st.error}[tone]
-    box(f"**{verdicts.WORDS[tone]}.** {md(words)}", icon=ICONS[tone])
+def _result(board: Board, made: StrategySet, outcome: ReadOut, place: chart.Place) -> None:
+    """Show the verdict and the lifts first, then what each strategy measured."""
+    with place.said:
+        verdict(*verdicts.overall(outcome))
+        _arms(outcome)
     for note in outcome.notes:
         st.warning(md(note), icon=":material/warning:")
-    _arms(outcome)
     if outcome.stopped:
         st.caption("Differences are not shown: with arms of the wrong sizes they would mislead.")
         return
-    for strategy in made.strategies:
-        if any(effect.strategy == strategy.name for effect in outcome.effects):
-            tone, words = verdicts.of_strategy(outcome, strategy.name)
-            with st.container(border=True):
-                st.markdown(f"{ICONS[tone]} **{md(strategy.name)}** · {md(strategy.action)}")
-                st.markdown(md(words))
-                _comparisons([effect for effect in outcome.effects if effect.strategy == strategy.name])
-    st.subheader("Measured lifts", anchor=False)
-    cards.figure(outcome.describe(), f"lifts-{board.id}", board.name, titled=False)
+    cards.figure(outcome.describe(), f"lifts-{board.id}", board.name, titled=False, at=place)
     left = [e for e in outcome.effects if not np.isfinite([e.lift, *e.lift_interval]).all()]
     if left:
         named = ", ".join(f"{md(e.strategy)} {md(e.what)}" for e in left)
@@ -113,6 +106,13 @@ def _result(board: Board, made: StrategySet, outcome: ReadOut) -> None:
         + f" {looking_words(outcome.customers)}"
         * bool(outcome.customers)
     )
+    for strategy in made.strategies:
+        if any(effect.strategy == strategy.name for effect in outcome.effects):
+            tone, words = verdicts.of_strategy(outcome, strategy.name)
+            with st.container(border=True):
+                st.markdown(f"{ICONS[tone]} **{md(strategy.name)}** · {md(strategy.action)}")
+                st.markdown(md(words))
+                _comparisons([effect for effect in outcome.effects if effect.strategy == strategy.name])
 
 
 def _comparisons(effects: list[Effect]) -> None:

@@ -28,7 +28,7 @@ from shapewise.ui.edit import panel
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import bands as sureness
-from shapewise.ui.widgets import cards, evidence, headlines, reach
+from shapewise.ui.widgets import cards, chart, evidence, headlines, reach
 
 MOST_SLICES = 5
 HEAT_AXES = ("x3", "y3")
@@ -65,7 +65,7 @@ def show(
         "Pair, by importance", list(known), key="pair", persist_state="session", format_func=state.names_of(about).term
     )
     st.query_params["pair"] = picked
-    above, editor = st.container(border=True), st.container(border=True)
+    above, editor = chart.place("pair"), st.container(border=True)
     edits = is_model and data is not None and _edits(about, editor)
     now = edit_pair.so_far(about, estimator) if edits else estimator
     is_stored = is_model and not edits
@@ -86,11 +86,11 @@ def show(
     read = read_surface(state.seen(about, surface), gains.get(known[picked], False))
     title = headlines.of(about, picked) or read if is_model else f"{named}, one refit with these pairs"
     title = title if drawn is surface else f"{named}, edited by hand"
-    with above:
-        _heat_map(about, drawn, key, (goal, detail, title), chosen)
+    _heat_map(about, drawn, key, (goal, detail, title), chosen, place=above)
+    with above.drawing:
         if is_model:
             sureness.line(about, surface.margins[0].band)
-            headlines.edit(about, picked, read)
+            headlines.edit(about, picked, read, above.options)
         st.caption(_notes(state.seen(about, drawn)))
     left, right = st.columns(2)
     with left.container(border=True, height="stretch"):
@@ -120,8 +120,9 @@ def _chosen(key: str) -> Rectangle | None:
 
 
 def _heat_map(
-    about: ModelAbout, surface: Surface, key: str, words: tuple[str, str, str | None], chosen: Rectangle | None
-) -> None:
+    about: ModelAbout, surface: Surface, key: str, words: tuple[str, str, str | None], chosen: Rectangle | None,
+    place: chart.Place,
+) -> None:  # fmt: skip
     """Show the heat map with its downloads, and the rectangle that was dragged or set.
 
     words : what is predicted, the line under the title, and the title (None: the automatic one).
@@ -136,7 +137,7 @@ def _heat_map(
             st.session_state[f"drags-{key}"] = st.session_state.get(f"drags-{key}", 0) + 1
 
     plot = state.seen(about, surface).describe(goal, detail, chosen=chosen, title=title)
-    cards.figure(plot, element, about.name, state.card(about), over=surface, on_box=take)
+    cards.figure(plot, element, about.name, state.card(about), over=surface, on_box=take, at=place)
 
 
 def rectangle_of(boxes: list[dict[str, Any]], surface: Surface) -> Rectangle | None:

@@ -21,7 +21,7 @@ from shapewise.ui.explain import reason_texts
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
-from shapewise.ui.widgets import downloads, settled
+from shapewise.ui.widgets import chart, downloads, settled
 
 BASE_NAMES: Final = {"average": "The average row", "best": "The best possible", "line": "A row at the line"}
 
@@ -41,10 +41,13 @@ def formula_of(of: RowModel, how: Telling) -> Formula:
     return _formula(of.about.id, of.about.bands, json.dumps(kept), json.dumps(of.names.to_dict()))
 
 
-def show(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
-    """Show the reasons of a row (1, p) for its decision, and its letter; return how they are told."""
-    st.subheader("Why it is decided so", anchor=False)
-    how = _settings(of, how)
+def show(of: RowModel, row: pd.DataFrame) -> Telling:
+    """Show the reasons of a row (1, p) for its decision, and its letter; return how they are told. What is decided from
+    which line, and compared with what, is in the options."""
+    place = chart.place("decided")
+    place.said.subheader("Why it is decided so", anchor=False)
+    with place.options:
+        how = _settings(of, lines.choose(of))
     try:
         formula = formula_of(of, how)
     except ScoringError as error:
@@ -77,11 +80,9 @@ def formula_unit(of: RowModel) -> str:
 
 def _settings(of: RowModel, how: Telling) -> Telling:
     """Show what reasons are compared with, and how many there are."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        base = st.selectbox("Compared with", list(BASES), format_func=BASE_NAMES.__getitem__, width=240,
-                            key=settled.begin(f"reasons-base-{of.about.id}", how.base))  # fmt: skip
-        most = st.number_input("At most", 1, 8, width=140,
-                               key=settled.begin(f"reasons-most-{of.about.id}", how.most))  # fmt: skip
+    base = st.selectbox("Compared with", list(BASES), format_func=BASE_NAMES.__getitem__,
+                        key=settled.begin(f"reasons-base-{of.about.id}", how.base))  # fmt: skip
+    most = st.number_input("At most", 1, 8, key=settled.begin(f"reasons-most-{of.about.id}", how.most))
     return lines.keep(of, how, base=base, most=int(most))
 
 

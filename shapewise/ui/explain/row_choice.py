@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gamcore.types import Bools
 from shapewise.ui.explain.row_model import RowModel, row_model
@@ -12,10 +13,10 @@ from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
 
 
-def choose(of: RowModel) -> int:
-    """Show the choice, and return the place of the row in the table."""
+def choose(of: RowModel, options: DeltaGenerator) -> int:
+    """Show the number of a row, and in some options which rows are numbered and how; return its place in the table."""
     known = _held_out(of.about.id)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with options:
         search = st.text_input("Find a row", placeholder="Text in any of its cells", key=f"find-{of.about.id}")
         orders = "table", f"highest {of.predicted}", f"lowest {of.predicted}", "largest error"
         order = st.selectbox("In order of", orders, key=f"by-{of.about.id}")

@@ -18,7 +18,7 @@ from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets.columns import COUNT, EXACT
 
-MOST_SLIDERS: Final = 6
+MOST_SLIDERS: Final = 3
 MISSING: Final = "(missing)"
 LARGEST: Final = 2.0**53
 """Upper limit of the numbers of a slider."""

@@ -21,6 +21,8 @@ ASSETS = Path(__file__).parents[1] / "assets"
 RUNS_UNDER_APP = "_menu_is_set"
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3rem; padding-bottom: 2rem; }
+.stMainBlockContainer h1 { padding: 0.25rem 0 0.5rem; }
+[data-testid="stPopoverButton"]:is(:hover, [aria-expanded="true"]) { color: inherit !important; }
 .st-key-in-view [data-testid="stPopoverButton"] { justify-content: flex-start; }
 .st-key-feature-list [data-testid="stElementToolbar"] { display: none; }
 button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-testid="stSliderThumbValue"],
@@ -30,10 +32,12 @@ button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-t
 @media (min-width: 701px) and (max-width: 1180px) {
   .st-key-feature-list, :has(> .st-key-feature-list) { width: 190px; min-width: 0; flex: 0 0 190px; }
 }
+@media (max-width: 700px) { :has(> .st-key-feature-list) { order: 1; } }
 </style>"""
 """What themes cannot say: what is chosen in the colour of text, since no one primary colour can be read both on dark
-and behind white; choices and links that wrap where their place is narrow; room above a page's title, the head of the
-sidebar set flush left, and a narrower list of features without a toolbar on narrow pages."""
+and behind white, and so of a button whose options are open; choices and links that wrap where their place is narrow;
+less room around a page's title, the head of the sidebar set flush left, and a list of features without a toolbar,
+narrower on narrow pages and below the curve on phones."""
 
 
 def configure() -> None:

@@ -21,7 +21,7 @@ from shapewise.ui.session import sidebar, state
 from shapewise.ui.session.standing import STEPS, of_run
 from shapewise.ui.session.words import duration, md, metric
 from shapewise.ui.widgets import bands as sureness
-from shapewise.ui.widgets import cards, drawn
+from shapewise.ui.widgets import cards, chart, drawn
 from shapewise.ui.widgets import task_table as tables
 
 MOST_QUITS = 8
@@ -155,7 +155,7 @@ def result(model: ModelAbout) -> None:
     cards.headline(plot, f"result-{model.id}")
     st.plotly_chart(
         drawn.figure(plot, titled=False),
-        key=f"result-{model.id}", theme=None, config=cards.CONFIG, alt=read_curve(curve),
+        key=f"result-{model.id}", theme=None, config=chart.CONFIG, alt=read_curve(curve),
     )  # fmt: skip
     sureness.line(model, curve.band)
     pairs = f"; {len(estimator.model_.pairs)} pairs are on the page Pairs" if estimator.model_.pairs else ""

@@ -11,7 +11,7 @@ from shapewise.decisions.boards import Board
 from shapewise.store.departed import departed
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
-from shapewise.ui.session.words import date, told_apart
+from shapewise.ui.session.words import date, md, told_apart
 from shapewise.ui.widgets import cards
 
 BOARD: Final = "board_id"
@@ -45,10 +45,14 @@ def boards_in_view() -> tuple[InView, dict[str, Board]]:
 
 
 def pick(boards: dict[str, Board]) -> Board:
-    """Choose among the boards of a project, of which there is at least one."""
+    """Choose among the boards of a project, of which there is at least one; one alone is named, and no choice."""
     kept = st.session_state.get(BOARD)
     last = kept if kept in boards else next(reversed(boards))
     labels = told_apart({i: f"{board.name} ({date(board.created)})" for i, board in boards.items()})
+    if len(boards) == 1:
+        st.markdown(f"**{md(boards[last].name)}**", width="content")
+        open_board(last)
+        return boards[last]
     chosen = st.selectbox("Board", list(boards), list(boards).index(last), format_func=labels.__getitem__)
     open_board(chosen)
     return boards[chosen]

@@ -26,14 +26,15 @@ from shapewise.training.spec import Spec
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, date, md, number
-from shapewise.ui.widgets import downloads, drawn
+from shapewise.ui.widgets import chart, downloads, drawn
+from shapewise.ui.widgets.chart import CONFIG, Place
 
 MOST_OFFERED = 5
+_tile = partial(st.metric, border=True, height="stretch")
 FORMATS: dict[export.PlotFormat, str] = {
     "png": "PNG", "svg": "SVG", "pdf": "PDF", "pptx": "PPTX", "html": "HTML", "csv": "CSV", "xlsx": "XLSX",
     "txt": "Text",
 }  # fmt: skip
-CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"]}
 
 
 def empty(icon: str, sentence: str, label: str, page: str) -> NoReturn:
@@ -176,13 +177,20 @@ def pick_class(model: ModelAbout) -> None:
     )  # fmt: skip
 
 
-def effects_in_view(of_tasks: bool = False) -> tuple[ModelAbout, Scale]:
-    """Return the model in view, and the scale that its effects are read on."""
-    model = model_in_view(of_tasks)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        if not of_tasks:
+def effects_of(model: ModelAbout) -> tuple[Scale, Place]:
+    """Return the scale that a model's effects are read on, and the place of the page's first chart, whose options hold
+    that scale."""
+    place = chart.place("first")
+    with place.options:
+        if not model.of_tasks:
             pick_class(model)
-        return model, pick_scale(state.estimator(model.id).loss.name)
+        return pick_scale(state.estimator(model.id).loss.name), place
+
+
+def effects_in_view(of_tasks: bool = False) -> tuple[ModelAbout, Scale, Place]:
+    """Return the model in view, its scale, and the place of the page's first chart."""
+    model = model_in_view(of_tasks)
+    return model, *effects_of(model)
 
 
 def metrics(model: ModelAbout) -> None:
@@ -191,7 +199,7 @@ def metrics(model: ModelAbout) -> None:
     if not numbers:
         st.caption("This model was imported: it has not been evaluated on a table here.")
         return
-    with st.grid(min_column_width=175):
+    with st.grid(3 if "qini" in numbers else 4, min_column_width=175):
         if "qini" in numbers:
             _metrics_of_effect(model, numbers)
         elif "auc" in numbers:
@@ -202,7 +210,7 @@ def metrics(model: ModelAbout) -> None:
             _metrics_by_loss(model, numbers)
         else:
             _metrics_of_numbers(model, numbers)
-        st.metric("Training rows", count(model.rows["training"]), border=True, help=_of_which_rows(model))
+        _tile("Training rows", count(model.rows["training"]), help=_of_which_rows(model))
 
 
 def _of_which_rows(model: ModelAbout) -> str:
@@ -219,27 +227,27 @@ def _of_which_rows(model: ModelAbout) -> str:
 
 
 def _metrics_of_classes(model: ModelAbout, numbers: dict[str, float]) -> None:
-    st.metric(
-        "AUC, mean of tasks" if model.of_tasks else "AUC", fixed(numbers['auc'], 3), border=True,
+    _tile(
+        "AUC, mean of tasks" if model.of_tasks else "AUC", fixed(numbers['auc'], 3),
         help="On held-out rows. 0.5 is guessing, 1 is perfect.",
     )  # fmt: skip
-    st.metric(
-        "Log-loss", fixed(numbers['log_loss'], 4), **_change(numbers, "log_loss"), border=True,
+    _tile(
+        "Log-loss", fixed(numbers['log_loss'], 4), **_change(numbers, "log_loss"),
         help=f"On held-out rows, beside that of always predicting {_baseline(model, 'base rate')}.",
     )  # fmt: skip
-    st.metric("Base rate", percent(numbers["base_rate"]), border=True, help="Share of positive training rows.")
+    _tile("Base rate", percent(numbers["base_rate"]), help="Share of positive training rows.")
 
 
 def _metrics_of_numbers(model: ModelAbout, numbers: dict[str, float]) -> None:
-    st.metric(
-        "RMSE", number(numbers["rmse"]), **_change(numbers, "rmse"), border=True,
+    _tile(
+        "RMSE", number(numbers["rmse"]), **_change(numbers, "rmse"),
         help=f"On held-out rows, beside that of always predicting {_baseline(model, 'mean')}.",
     )  # fmt: skip
-    st.metric(
-        "R²", fixed(numbers['r2'], 3), border=True,
+    _tile(
+        "R²", fixed(numbers['r2'], 3),
         help=f"On held-out rows. 1 is perfect, 0 is {_baseline(model, 'mean')}.",
     )  # fmt: skip
-    st.metric("Mean of the target", number(numbers["mean"]), border=True, help="Of the training rows.")
+    _tile("Mean of the target", number(numbers["mean"]), help="Of the training rows.")
 
 
 def _metrics_of_effect(model: ModelAbout, numbers: dict[str, float]) -> None:
@@ -253,22 +261,22 @@ def _metrics_of_effect(model: ModelAbout, numbers: dict[str, float]) -> None:
         ),
     ):
         value, low, high = alike([numbers[f"{key}{end}"] for end in ("", "_low", "_high")], signed=True)
-        st.metric(label, f"{value} {unit}", f"{low} to {high}", delta_color="off", delta_arrow="off", border=True,
+        _tile(label, f"{value} {unit}", f"{low} to {high}", delta_color="off", delta_arrow="off",
                   help=f"{hint}, with its 95% interval.")  # fmt: skip
 
 
 def _metrics_of_several(numbers: dict[str, float]) -> None:
-    st.metric(
-        "Right class", percent(numbers["accuracy"]), border=True,
+    _tile(
+        "Right class", percent(numbers["accuracy"]),
         help="Share of held-out rows whose likeliest class is theirs. Always saying the most frequent one: "
         f"{percent(numbers['baseline_accuracy'])}.",
     )  # fmt: skip
-    st.metric(
-        "Log-loss", fixed(numbers["log_loss"], 4), **_change(numbers, "log_loss"), border=True,
+    _tile(
+        "Log-loss", fixed(numbers["log_loss"], 4), **_change(numbers, "log_loss"),
         help="On held-out rows, beside that of always predicting the shares of the classes.",
     )  # fmt: skip
-    st.metric(
-        "AUC, mean of classes", fixed(numbers["class_auc"], 3), border=True,
+    _tile(
+        "AUC, mean of classes", fixed(numbers["class_auc"], 3),
         help="Of each class against all others, on held-out rows. 0.5 is guessing, 1 is perfect.",
     )  # fmt: skip
 
@@ -276,22 +284,22 @@ def _metrics_of_several(numbers: dict[str, float]) -> None:
 def _metrics_by_loss(model: ModelAbout, numbers: dict[str, float]) -> None:
     spec = Spec.from_dict(model.spec)
     error = LOSSES[spec.loss].error
-    st.metric(
-        "Explained", percent(numbers["explained"]), border=True,
+    _tile(
+        "Explained", percent(numbers["explained"]),
         help=f"Share of the {error} of held-out rows that predictions remove, beside those of the mean alone.",
     )  # fmt: skip
-    st.metric(
-        error[:1].upper() + error[1:], number(numbers["loss"], 4), **_change(numbers, "loss"), border=True,
+    _tile(
+        error[:1].upper() + error[1:], number(numbers["loss"], 4), **_change(numbers, "loss"),
         help="Per held-out row, beside that of always predicting the mean.",
     )  # fmt: skip
     if "below" in numbers:
-        st.metric(
-            "Rows below", percent(numbers["below"]), border=True,
+        _tile(
+            "Rows below", percent(numbers["below"]),
             help=f"Share of held-out rows below their prediction; {percent(spec.quantile, 0)} was asked for.",
         )  # fmt: skip
     else:
         per = f", per unit of {md(state.names_of(model).column(spec.exposure))}" if spec.exposure else ""
-        st.metric("Mean rate" if per else "Mean", number(numbers["mean"], 4), border=True,
+        _tile("Mean rate" if per else "Mean", number(numbers["mean"], 4),
                   help=f"Of the training rows{per}.")  # fmt: skip
 
 
@@ -322,41 +330,48 @@ def _change(numbers: dict[str, float], name: str) -> Change:
 def headline(plot: Plot, key: str) -> None:
     """Show what a plot says and what it is of, above it: text of the page wraps, a title inside the figure does not."""
     with st.container(gap=None, key=f"headline-{key}"):
-        st.markdown(f"##### {md(plot.title)}")
-        if plot.detail:
-            st.caption(md(plot.detail))
+        _say(plot)
+
+
+def _say(plot: Plot) -> None:
+    st.markdown(f"##### {md(plot.title)}")
+    if plot.detail:
+        st.caption(md(plot.detail))
 
 
 def figure(
     plot: Plot, key: str, source: str, about: Callable[[], str] = str, titled: bool = True,
     over: Curve | Surface | None = None, on_box: Callable[[], None] | None = None,
-    on_point: Callable[[], None] | None = None,
+    on_point: Callable[[], None] | None = None, at: Place | None = None,
 ) -> None:  # fmt: skip
-    """Show a plot with its numbers and its downloads.
+    """Show a plot below its sentence, and its numbers and downloads in its options.
 
     source : what the plot is about, for file names. about : returns its model's card, for the end of files. titled :
     False if the page has its own title. over : the curve or surface that a box can be dragged on; then `on_box` is
-    called. on_point : is called when a bar or a dot is clicked; what was clicked is in the state under `key`.
+    called. on_point : is called when a bar or a dot is clicked; what was clicked is in the state under `key`. at : its
+    place, where the page has made one.
     """
+    at = at or chart.place(key)
     if titled:
-        headline(plot, key)
-    shown = drawn.figure(plot, titled=False, on=over)
-    if on_point is not None:
-        st.plotly_chart(shown, key=key, theme=None, config=CONFIG, alt=plot.words, on_select=on_point,
-                        selection_mode="points")  # fmt: skip
-    elif on_box is None:
-        st.plotly_chart(shown, key=key, theme=None, config=CONFIG, alt=plot.words)
-    else:
-        config = {**CONFIG, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"]}
-        st.plotly_chart(shown, key=key, theme=None, config=config, alt=plot.words, on_select=on_box,
-                        selection_mode="box")  # fmt: skip
-    with st.container(horizontal=True):
-        with st.popover("Numbers", icon=":material/table_rows:"):
-            st.dataframe(plot.numbers, hide_index=True, width=640)
-        with st.popover("Download", icon=":material/download:"), st.container(horizontal=True, width=420):
+        with at.said:
+            _say(plot)
+    with at.options:
+        drag = chart.pick_drag(key, on_box is not None)
+        st.dataframe(plot.numbers, hide_index=True, height=180, alt="Numbers of the chart.")
+        with st.container(horizontal=True):
             for form, label in FORMATS.items():
                 downloads.button(label, partial(_made, plot, form, about),
                                  export.file_name(source, plot.name, form), f"{key}-{form}")  # fmt: skip
+    shown = drawn.figure(plot, titled=False, on=over).dragged(drag)
+    with at.drawing:
+        if on_point is not None:
+            st.plotly_chart(shown, key=key, theme=None, config=CONFIG, alt=plot.words, on_select=on_point,
+                            selection_mode="points")  # fmt: skip
+        elif on_box is None:
+            st.plotly_chart(shown, key=key, theme=None, config=CONFIG, alt=plot.words)
+        else:
+            st.plotly_chart(shown, key=key, theme=None, config=CONFIG, alt=plot.words, on_select=on_box,
+                            selection_mode="box")  # fmt: skip
 
 
 def of_model(plot: Plot, model: ModelAbout) -> None:

@@ -36,6 +36,11 @@ class Drawn(go.Figure):  # type: ignore[misc]
         plain: dict[str, Any] = self._plain
         return plain
 
+    def dragged(self, way: str) -> Drawn:
+        """Return the figure with another meaning of a drag, in plotly's words; it shares the rest."""
+        plain = self.to_dict()
+        return Drawn({**plain, "layout": {**plain["layout"], "dragmode": way}})
+
 
 def figure(plot: Plot, titled: bool = True, on: Curve | Surface | None = None) -> Drawn:
     """Return the figure of a plot in the browser's theme. on : the curve or surface that a box can be dragged on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from shapewise.store.models import MAX_NOTE, ModelAbout
 from shapewise.store.names import MAX_NAME
@@ -15,8 +16,8 @@ def of(model: ModelAbout, plot: str) -> str | None:
     return model.headlines.get(plot)
 
 
-def edit(model: ModelAbout, plot: str, read: str) -> None:
-    """Show fields for the title of a plot (empty: the automatic one) and a note, and the note itself."""
+def edit(model: ModelAbout, plot: str, read: str, options: DeltaGenerator) -> None:
+    """Show fields for the title of a plot (empty: the automatic one) and a note in its options, and the note itself."""
     key = f"headline-{model.id}-{plot}"
 
     def keep() -> None:
@@ -26,9 +27,7 @@ def edit(model: ModelAbout, plot: str, read: str) -> None:
         state.workspace().models.set_note(model.id, plot, st.session_state[f"note-{key}"])
 
     note = model.notes.get(plot, "")
-    with st.popover(
-        "Headline and note", icon=":material/sticky_note_2:" if note else ":material/title:", type="tertiary"
-    ):
+    with options.expander("Headline and note", icon=":material/sticky_note_2:" if note else ":material/title:"):
         st.text_input(
             "Say it in your own words", of(model, plot) or "", key=key, on_change=keep, max_chars=MAX_NAME,
             placeholder=read[:MAX_NAME], help="The title of this plot, here and in files. Empty: the automatic title.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from shapewise.seam import ADDITIONS
 from shapewise.ui.panel import Panel
@@ -28,17 +29,18 @@ def show(page: str) -> None:
                 panel.draw(now)
 
 
-def choose(page: str, label: str, ways: dict[str, str], key: str) -> str:
+def choose(page: str, label: str, ways: dict[str, str], key: str, where: DeltaGenerator) -> str:
     """Show a choice among a page's own ways and its panels; return the way, or draw the panel and end the page.
 
-    ways : how the page's own are called. key : of the choice, which this session keeps.
+    ways : how the page's own are called. key : of the choice, which this session keeps. where : for the choice.
     """
     panels = {panel.title: (panel, now) for panel, now in _panels(page)}
     if st.session_state.get(key) not in {*ways, *panels}:  # chosen where another model or table was in view
         st.session_state.pop(key, None)
-    chosen = st.segmented_control(
+    chosen = where.segmented_control(
         label, [*ways, *panels], default=next(iter(ways)), required=True,
         format_func=lambda way: ways.get(way, way), key=key, persist_state="session",
+        label_visibility="collapsed",
     )  # fmt: skip
     if chosen in panels:
         panel, now = panels[chosen]

@@ -11,7 +11,7 @@ from shapewise.ui.session.words import md
 def tile(row: DeltaGenerator, name: str, value: str, note: str, hint: str | None = None, border: bool = True) -> None:
     """Show a number. note : a grey line below it. hint : what it means, on hover."""
     row.metric(
-        name, value, note, delta_color="off", delta_arrow="off", help=hint, border=border
+        name, value, note, delta_color="off", delta_arrow="off", help=hint, border=border, height="stretch"
     )  # fmt: skip
 
 

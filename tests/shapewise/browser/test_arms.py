@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 
 from tests.support.serving import settle
-from tests.support.steps import press, upload
+from tests.support.steps import options, press, upload
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -35,7 +35,7 @@ def test_an_email_test_of_three_arms_is_read_in_two_steps(page, tmp_path):
     page.get_by_role("heading", name="spend", exact=True).wait_for()
     page.locator(".js-plotly-plot").first.wait_for()
     with page.expect_download() as download:
-        press(page, "Download")
+        options(page)
         press(page, "CSV")
     numbers = pd.read_csv(download.value.path()).set_index(["strategy", "metric"])
     for (name, metric), row in numbers.iterrows():

@@ -10,7 +10,7 @@ import pytest
 
 from shapewise.decisions import boards
 from tests.support.serving import settle
-from tests.support.steps import drag_along, press, upload
+from tests.support.steps import drag_along, options, press, upload
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
@@ -43,14 +43,14 @@ def test_from_a_csv_to_a_curve_to_a_strategy(page, space, tmp_path):
     (model,) = space.models.listed()
     assert model.metrics["auc"] > 0.7
     press(page, "Read the curves")
-    page.get_by_text("Whole-curve band").or_(page.get_by_text("Observed")).first.wait_for()
+    page.locator(".js-plotly-plot").first.wait_for()
     page.get_by_text("Bands from 30 refits").wait_for()  # the page is drawn anew when they come
     settle(page)
 
     page.goto(f"/shapes?model={model.id}&feature=age")
     page.locator("[class*=st-key-headline]", has_text=re.compile("age: .*rises")).wait_for()
     settle(page)
-    press(page, "Download")
+    options(page)
     with page.expect_download() as waiting:
         press(page, "CSV")
     assert "score" in waiting.value.path().read_text(encoding="utf-8-sig").splitlines()[0]

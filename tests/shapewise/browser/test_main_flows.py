@@ -22,7 +22,7 @@ from shapewise.training.train import add_bands, train
 from tests.support import kinds
 from tests.support.measuring import faults_at_rest
 from tests.support.serving import LOG, Server, opened, settle, sound, visiting, window
-from tests.support.steps import drag_along, press, row, small_model, upload
+from tests.support.steps import drag_along, options, press, row, small_model, upload
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -68,7 +68,7 @@ def test_cold_links_and_the_menu_from_there(chromium, tmp_path):
             page.get_by_role("button", name="Rename").wait_for()
             page.get_by_role("link", name="Shapes", exact=True).click()
             for _ in range(2):
-                page.get_by_text("Whole-curve band").or_(page.get_by_text("Observed")).first.wait_for()
+                page.locator(".js-plotly-plot").first.wait_for()
                 page.reload()
                 settle(page)
 
@@ -98,7 +98,7 @@ def test_three_clicks_to_a_shape_then_bands_on_every_scale(page, space):
     page.locator(".js-plotly-plot .scatterlayer path.js-line").first.wait_for()
     page.locator("[class*=st-key-headline]", has_text="position_clicks").first.wait_for()
     press(page, "Read the curves")
-    page.get_by_text("Whole-curve band").or_(page.get_by_text("Observed")).first.wait_for()
+    page.locator(".js-plotly-plot").first.wait_for()
     settle(page)
     row(page, 1)
     page.locator("[class*=st-key-headline]", has_text="sex").first.wait_for()
@@ -116,11 +116,15 @@ def test_three_clicks_to_a_shape_then_bands_on_every_scale(page, space):
     page.get_by_text("What bands say").click()
     page.get_by_text("What they do not say").wait_for()
     page.keyboard.press("Escape")
+    options(page)
     page.get_by_role("radio", name="Odds ratio").click()
     page.locator(".ytitle", has_text="odds ratio").wait_for()
+    page.keyboard.press("Escape")
     page.get_by_role("link", name="Pairs", exact=True).click()
-    page.get_by_role("radio", name="Odds ratio").wait_for()
+    page.get_by_role("heading", name="Pairs", exact=True).wait_for()
     settle(page)
+    options(page)
+    page.get_by_role("radio", name="Odds ratio").wait_for()
     assert page.get_by_role("radio", name="Odds ratio").is_checked()  # the same on every page
 
 
@@ -239,7 +243,7 @@ def test_rank_choose_refit_read_select_and_download(page, space):
     press(page, "Save as segment")
     page.get_by_text("It is on the page Strategies").wait_for()
     assert set(board.segments(space, newest.table)[0].read().columns) == {"a", "b"}
-    page.get_by_test_id("stPopover").filter(has_text="Download").nth(1).get_by_role("button").click()
+    options(page, 1)
     with page.expect_download() as waiting:
         press(page, "CSV")
     table = pd.read_csv(waiting.value.path(), encoding="utf-8-sig")
@@ -427,6 +431,7 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     settle(page)
     assert names_in_order(page) == ["A", "C", "D", "B"]
     assert [one.name for one in board.board(space, made.id).read().strategies] == ["A", "C", "D", "B"]
+    page.locator(f".st-key-acts-{made.id}-2 button").first.click()
     page.locator(f".st-key-remove-{made.id}-2 button").first.click()
     settle(page)
 
@@ -438,6 +443,7 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     exported = waiting.value.path()
     press(page, "Check them on this table")
     page.get_by_text("rows has the same strategy on the board").wait_for()
+    press(page, "Board")
     press(page, "Import")
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
         [{"name": "set.json", "mimeType": "application/json", "buffer": Path(exported).read_bytes()}]

@@ -11,7 +11,7 @@ import pytest
 
 from shapewise.decisions import boards
 from tests.support.serving import CALM, settle, window
-from tests.support.steps import in_sight, press, row
+from tests.support.steps import in_sight, options, press, row
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -119,9 +119,11 @@ def test_no_rare_value_and_no_sensitive_feature_is_proposed(reader, renewal):
     settle(reader)
     sides = []
     for order in ("highest prediction", "lowest prediction"):
+        options(reader)
         reader.get_by_role("combobox", name="In order of").click()
         reader.get_by_role("option", name=order).click()
         settle(reader)
+        reader.keyboard.press("Escape")
         said = reader.get_by_text("The answer is").first.inner_text()
         sides.append(re.search("answer is (yes|no)", said)[1])
         for low in re.findall(r"position_clicks ([\d.]+)", said.split("closest change")[-1]):

@@ -125,7 +125,7 @@ def test_links_and_tabs_open_their_own_and_nothing_else(page, two, space):
     page.goto(f"/experiment?board={board.id}")
     page.locator(".st-key-in-view", has_text="housing").wait_for()
     menu(page, "Strategies")
-    page.locator("[aria-label*='first board']").or_(page.locator("input[value*='first board']")).first.wait_for()
+    page.locator("strong", has_text="first board").wait_for()
 
     other = page.context.new_page()
     page.goto(f"/shapes?model={prices.id}")

@@ -1,4 +1,5 @@
-"""No page cuts a text, spills it, draws it over another or makes it too pale: three widths, two themes."""
+"""No page cuts a text, spills it, draws it over another or makes it too pale, and pages that answer something open
+with the answer: three widths, two themes."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ from shapewise.decisions import boards
 from shapewise.ingest.read import read_file
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
-from tests.support.measuring import faults_at_rest
+from tests.support.measuring import faults_at_rest, late_faults
 from tests.support.places import ROOT
+from tests.support.prepared import winback
 from tests.support.serving import CALM, settle, window
 
 pytest.importorskip("playwright.sync_api")
@@ -21,6 +23,7 @@ WIDTHS = (1440, 1024, 390)
 OF_MODEL = ("data", "train", "models", "compare", "overview", "shapes", "pairs", "rows", "strategies", "experiment",
             "report")  # fmt: skip
 IN_DARK = ("train", "shapes", "pairs", "strategies", "report")
+ANSWERS = {"overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies", "experiment", "read-out"}
 FEATURES = ["age", "income", "debt_ratio", "months_employed", "card_use", "late_payments"]
 
 
@@ -49,7 +52,9 @@ def addresses(space):
     ]  # fmt: skip
     boards.add_board(space, StrategySet("Loans: two messages", tuple(made)), table)
     listed = {name: f"/{name}?model={first.id}&table={table}" for name in OF_MODEL}
-    return {"home": "/", **listed, "tasks": f"/tasks?model={tasks.id}&table={table}"}
+    tested = space.tables.add(winback(), "winback", []).id
+    return {"home": "/", **listed, "tasks": f"/tasks?model={tasks.id}&table={table}",
+            "read-out": f"/experiment?table={tested}"}  # fmt: skip
 
 
 def test_every_text_keeps_to_its_place(chromium, server, addresses):
@@ -62,6 +67,9 @@ def test_every_text_keeps_to_its_place(chromium, server, addresses):
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             faults += [f"{name} {width}: {fault}" for fault in faults_at_rest(page)]
+            if name in ANSWERS:
+                faults += [f"{name} {width}: {fault}" for fault in late_faults(page, width)]
+        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 1440, "height": 900})
     for name in IN_DARK:

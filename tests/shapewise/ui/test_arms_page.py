@@ -50,7 +50,7 @@ def test_a_test_of_three_arms_is_read_at_once(mailed):
     gap = 100 * (wanted["Mens E-Mail"] - wanted["No E-Mail"])
     assert rates["Against control"][1].startswith(f"{gap:+.1f} points")
     assert "Mens E-Mail works" in app.success[0].value.replace("\\", "")
-    assert any("measured lifts are significant" in one for one in headlines(app))
+    assert any("measured lifts are significant" in one.value for one in app.caption)
     assert len(arm_tests.tests(space, {table.id})) == 1
 
 

@@ -1,0 +1,45 @@
+"""The place of a chart: what it says, one quiet button that has all that can be chosen, and below both the chart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+CONFIG: Final = {"displayModeBar": False}
+"""Nothing of plotly's lies on data or legend: what its bar could do is in the options."""
+
+Drag = Literal["select", "pan", "zoom"]
+DRAGS: Final[dict[Drag, str]] = {"select": "Marks", "pan": "Moves", "zoom": "Enlarges"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the parts of a chart are drawn, in any order.
+
+    said : for the sentence above it. options : behind the button; what the page chooses comes before what every chart
+    has. drawing : for the chart, and what belongs below it.
+    """
+
+    said: DeltaGenerator
+    options: DeltaGenerator
+    drawing: DeltaGenerator
+
+
+def place(key: str) -> Place:
+    """Make room for a chart, or for what else has a sentence and options. key : of its head, one on its page."""
+    with st.container(horizontal=True, wrap=False, vertical_alignment="top", key=f"chart-head-{key}"):
+        said = st.container(gap=None, width="stretch", key=f"headline-{key}")
+        options = st.popover("Options", icon=":material/tune:", type="tertiary", key=f"options-{key}")
+    return Place(said, options, st.container())
+
+
+def pick_drag(key: str, can_mark: bool) -> Drag:
+    """Show what a drag on the chart does, and return it. can_mark : whether it may mark a part of the chart."""
+    ways = [way for way in DRAGS if can_mark or way != "select"]
+    return st.segmented_control(
+        "A drag on the chart", ways, default=ways[0], required=True, format_func=DRAGS.__getitem__, key=f"drag-{key}",
+        help="A double click or tap shows all of the chart again.",
+    )  # fmt: skip

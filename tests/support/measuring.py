@@ -148,6 +148,10 @@ OPENING = r"""
       .trim().replace(/\s+/g, " ").slice(0, 40)),
     chart: chart && [chart.top, chart.bottom], sentence: sentence && sentence.top,
     over: [...main.querySelectorAll(".modebar")].filter(inSight).length,
+    ragged: [...main.querySelectorAll('[data-testid="stMetric"]')].some((tile, k, tiles) => tiles.some(other => {
+      const [a, b] = [tile, other].map(e => e.getBoundingClientRect());
+      return Math.abs(a.top - b.top) < 2 && Math.abs(a.height - b.height) > 2;
+    })),
   };
 }
 """
@@ -159,6 +163,7 @@ def late_faults(page: Any, width: int) -> list[str]:
     """Return what hides the answer of a page: too many controls, a chart that is too low, plotly's bar on it."""
     seen = page.evaluate(OPENING)
     faults = ["plotly's bar lies on a chart"] * bool(seen["over"])
+    faults += ["tiles of one row differ in height"] * bool(seen["ragged"])
     if seen["chart"] is None:
         return [*faults, "no chart"]
     top, bottom = seen["chart"]

@@ -70,22 +70,21 @@ def _settings(model: ModelAbout, asked: Question) -> tuple[Question, float | Non
 
 
 def _waterfall(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
-    """Show the waterfall, with its parts in words."""
+    """Show the waterfall, and below it its parts in words."""
     goal, seen = state.goal(model), named(moved, state.names_of(model))
     difference, *parts = [claim.words() for claim in seen.claims()]
     plot = seen.describe(target=goal, title=f"{goal}, {difference}")
     key = f"why-{model.id}-{asked.second.table}"
-    cards.headline(plot, key)
+    bars = [name if kind in ("composition", "behaviour") and name in moved.terms else ""
+            for kind, name, _ in bars_of(moved)]  # fmt: skip
+    cards.figure(plot, key, f"{model.name} why it moved", state.card(model),
+                 on_point=partial(_open, key, feature.key(model, asked), bars))  # fmt: skip
     text = "; ".join(parts)
     st.markdown(f"{md(text[0].upper() + text[1:])}.")
     if seen.worth is not None:
         exposure = Spec.from_dict(model.spec).exposure
         per = f"units of {state.names_of(model).column(exposure)}" if exposure else "rows"
         st.markdown(f"{md(_money(seen, per))}.")
-    bars = [name if kind in ("composition", "behaviour") and name in moved.terms else ""
-            for kind, name, _ in bars_of(moved)]  # fmt: skip
-    cards.figure(plot, key, f"{model.name} why it moved", state.card(model), titled=False,
-                 on_point=partial(_open, key, feature.key(model, asked), bars))  # fmt: skip
 
 
 def _open(key: str, field: str, bars: list[str]) -> None:

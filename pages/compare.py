@@ -15,7 +15,7 @@ from gamcore.explain.claims import NO_CLEAR_EFFECT
 from gamcore.explain.curve_difference import CompareError, difference
 from gamcore.explain.curves import Curve
 from gamcore.explain.sentences import read_curve
-from gamcore.model.scales import Scale
+from gamcore.model.scales import Scale, say
 from gamcore.numbers import alike, fixed, percent
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import runs
@@ -182,13 +182,20 @@ def metrics_of(shown: dict[str, ModelAbout]) -> pd.DataFrame:
 def said(minus: Curve, first: str, second: str) -> str:
     """Return the difference in a sentence."""
     if not minus.has_whole:
-        return f"{second} minus {first}: no band yet"
+        return f"{_largest(minus, first, second)}; no band says yet what is clear"
     if minus.by_hand.any():
         return f"{second} minus {first}: partly set by hand, so no band says what is clear"
     words = read_curve(minus).removeprefix(f"{minus.feature}: ")
     if words == NO_CLEAR_EFFECT:
         return f"no clear difference between {first} and {second}"
     return f"{second} {'relative to' if minus.scale == 'ratio' else 'minus'} {first}: {words}"
+
+
+def _largest(minus: Curve, first: str, second: str) -> str:
+    """Say where two curves differ most, and by how much."""
+    apart = np.abs(np.log(minus.scores) if minus.scale == "ratio" else minus.scores - minus.zero)
+    at = int(np.argmax(np.where(minus.counts > 0, apart, 0.0)))
+    return f"{second} differs most from {first} at {minus.place(at)}, by {say(minus.scores[at], minus.scale)}"
 
 
 def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:

@@ -22,6 +22,14 @@ SEARCHED: Final = 12
 """Features above which the list can be searched."""
 
 ROW_PIXELS: Final = 35
+TAB_LEAVES: Final = """<script>
+window.tabLeaves ??= document.addEventListener("keydown", event => {
+  if (event.key === "Tab" && event.target.closest?.(".st-key-feature-list canvas")) event.stopImmediatePropagation();
+}, true) ?? true;
+</script>"""
+"""A grid with a selection takes Tab to its next cell, and in the last one keeps it: no key leaves the list. With this,
+arrow keys go from feature to feature, and Tab goes on, as in any list."""
+
 FEATURE: Final = "feature"
 
 
@@ -89,6 +97,7 @@ def choose(model: ModelAbout, scale: Scale) -> str:
         },
         alt="Features by importance, each with its curve; select one to read it.",
     )  # fmt: skip
+    st.html(TAB_LEAVES, unsafe_allow_javascript=True)
     cells = event["selection"]["cells"]
     feature = str(listed[cells[0][0]]) if cells and cells[0][0] < len(listed) else str(now)
     st.session_state[FEATURE] = st.session_state["asked_feature"] = st.query_params[FEATURE] = feature

@@ -20,6 +20,9 @@ from shapewise.ui.widgets.columns import COUNT, EXACT
 
 MOST_SLIDERS: Final = 3
 MISSING: Final = "(missing)"
+FINEST_LOCALIZED: Final = 1e-3
+"""What numbers with separators are rounded to."""
+
 LARGEST: Final = 2.0**53
 """Upper limit of the numbers of a slider."""
 
@@ -90,7 +93,9 @@ def _number(bins: Bins, label: str, cell: Any, key: str) -> Any:
     elif all(float(seen).is_integer() for seen in (*bins.display, low, high, value)):
         chosen = st.slider(label, int(low), int(high), int(now), key=key, format=COUNT)
     else:
-        chosen = st.slider(label, low, high, now, _step(high - low), key=key, format=EXACT)
+        step = _step(high - low)
+        written = COUNT if step >= FINEST_LOCALIZED else EXACT  # as in the chart beside it
+        chosen = st.slider(label, low, high, now, step, key=key, format=written)
     return cell if chosen == now else chosen
 
 

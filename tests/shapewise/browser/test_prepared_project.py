@@ -4,12 +4,15 @@ walk over one prepared workspace."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from shapewise.decisions import boards
+from shapewise.training.spec import Spec
+from shapewise.training.train import train
 from tests.support.serving import CALM, settle, window
 from tests.support.steps import in_sight, options, press, row
 
@@ -215,3 +218,41 @@ def test_button_progress_and_result_are_in_sight(reader, renewal):
     assert in_sight(reader, reader.locator(".js-plotly-plot").first)
     press(reader, "Read the curves")
     reader.wait_for_url("**/shapes?*")
+
+
+FOCUSED = """() => {
+    const at = document.activeElement;
+    return at.tagName === 'BODY' ? '' : `${at.tagName} ${at.getAttribute('aria-label') ?? ''} ${at.innerText ?? ''}`;
+}"""
+MOST_TABS = 400
+
+
+def test_tab_goes_round_every_page(reader, renewal):
+    """From the title through all controls, and back to the link at the top: no list or table keeps the focus."""
+    kept = {}
+    for name in ("overview", "shapes", "pairs", "rows", "compare", "strategies", "experiment", "models", "report"):
+        reader.goto(f"/{name}?model={renewal.model}")
+        settle(reader)
+        reader.get_by_role("heading").first.click()
+        for _ in range(MOST_TABS):
+            reader.keyboard.press("Tab")
+            focused = reader.evaluate(FOCUSED)
+            if "Skip to main content" in focused:
+                break
+        else:
+            kept[name] = focused
+    assert kept == {}
+
+
+def test_what_differs_between_models_is_said_before_there_are_bands(reader, renewal):
+    """Also, the number of a what-if is written as in the chart beside it."""
+    quick = train(renewal.space, replace(Spec.from_dict(renewal.space.models.about(renewal.model).spec), name="quick"))
+    reader.goto(f"/compare?model={quick.id}")
+    said = headline(reader, "differs most from")
+    said.wait_for()
+    assert re.search(r"differs most from .* at .*, by [+-]?[\d.]+", said.inner_text().replace("−", "-"))
+    reader.goto(f"/rows?model={renewal.model}")
+    settle(reader)
+    for slider in reader.get_by_test_id("stSlider").all():
+        assert not re.search(r"\d{4}", slider.get_by_test_id("stSliderThumbValue").first.inner_text())
+    renewal.space.delete("models", quick.id)

@@ -21,7 +21,7 @@ from shapewise.store.workspace import Workspace
 from shapewise.training import derived
 from shapewise.training.train import train
 from tests.support.hostile import EVIL
-from tests.support.pages import button, captions, headlines, open_page
+from tests.support.pages import button, captions, choose, headlines, open_page
 from tests.support.places import ROOT
 from tests.support.spaces import spec_of
 
@@ -108,7 +108,7 @@ def test_a_computed_column_is_looked_at_and_kept_as_a_version(space, table):
 
 def test_another_type_counts_the_cells_that_it_cannot_read(space, table):
     app = open_page("data", table=table.id)
-    app.get("button_group")[0].set_value("Another type").run()
+    choose(app, "Add", "Another type")
     step(app, "Column", "size", last=True)
     odd = int((people()["size"] == "large").sum())
     assert f"{odd} cells cannot be read and will be missing: 'large'." in said(app)

@@ -58,6 +58,8 @@ def of_curve(one: CurveOnRows) -> Iterator[Fault]:
 
 def holds(claim: Claim, one: CurveOnRows) -> bool:
     """Return whether the training rows bear a claim out."""
+    if claim.kind == "shared":
+        return claim.holds(*one.group)
     return claim.holds(_cells(claim, one), one.rows.effects)
 
 

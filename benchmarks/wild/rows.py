@@ -54,12 +54,14 @@ class Effects:
 
 @dataclass
 class CurveOnRows:
-    """A curve on one scale beside the training rows. of : the class that it is read by, if there are several."""
+    """A curve on one scale beside the training rows. of : the class that it is read by, if there are several. group :
+    the cells of those that it shares an effect with, its own first, and the effects (n,) of all on the link scale."""
 
     curve: Curve
     rows: Effects
     of: str = ""
     importance: float = field(default=0.0)
+    group: tuple[list[NDArray[Any]], Floats] = field(default_factory=lambda: ([], np.empty(0)))
 
     @property
     def column(self) -> str:
@@ -91,10 +93,16 @@ def curves(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator
     codes = encode_table(X, estimator.model_.bins, in_training=True)
     for label, view in views(estimator):
         model = view.single
+        names = [bins.feature.name for bins in model.bins]
         for j, bins in enumerate(model.bins):
             link, cells = view.explain_shape(bins.feature.name), cells_of(X, bins)
             heights = model.terms[j].scores[codes[j]]
             size = float(np.abs(heights).mean())
+            places = [j, *(names.index(name) for name in link.shared_with)]
+            group = (
+                [cells_of(X, model.bins[k]) for k in places],
+                np.sum([model.terms[k].scores[codes[k]] for k in places], axis=0),
+            )
             for scale in LOSSES[link.loss].scales:
                 effects = LOSSES[link.loss].effect(heights, scale, link.base)
-                yield CurveOnRows(link.on(scale), Effects(cells, effects, scale), label, size)
+                yield CurveOnRows(link.on(scale), Effects(cells, effects, scale), label, size, group)

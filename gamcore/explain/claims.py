@@ -8,7 +8,7 @@ rows in the place as printed, and the effects of those rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -23,11 +23,11 @@ from gamcore.types import Bools, Floats
 
 Kind = Literal[
     "rises", "falls", "lowest", "highest", "steepest", "above", "below", "differs", "rises overall", "falls overall",
-    "somewhere", "no clear effect",
+    "somewhere", "shared", "no clear effect",
 ]  # fmt: skip
 """A rise or fall; the ends of a curve of many; its largest step; neighbours clearly above or below the average; a level
 or missing cells that differ from it; a direction whose size is open; an effect in single bins that too few rows have;
-or nothing of this."""
+one that it has only together with columns that say nearly the same; or nothing of this."""
 
 LARGEST_FACTOR: Final = 100.0
 """A factor beyond is said to be beyond: how much more, no table shows."""
@@ -36,6 +36,11 @@ NO_CLEAR_EFFECT: Final = "no clear effect"
 SOMEWHERE: Final = "some effect, but too few rows to say where"
 LONGEST_LEVEL: Final = 24
 CLOSE: Final = 1e-6
+NEARLY_THE_SAME: Final = 0.8
+"""Least share of a column's differences between rows that others tell, if they say nearly the same."""
+
+N_RANGES: Final = 64
+"""Ranges of a number whose means a curve is checked by."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,8 @@ class Claim:
     effect; NaN where none is said. interval : its ends, by the band of the whole curve. decimals : most that are
     written. rows, n_rows : training rows in the place, and all; NaN where they were not counted. says_share : whether
     the share of rows is said. ends : where a rise or fall begins and ends.
-    also : the place of the second feature of a pair; both places then name their feature.
+    also : the place of the second feature of a pair; both places then name their feature. others : columns that say
+    nearly the same, of which `n_named` are named.
     """
 
     kind: Kind
@@ -60,6 +66,8 @@ class Claim:
     decimals: int = 1
     ends: tuple[Place, Place] | None = None
     also: Place | None = None
+    others: tuple[str, ...] = ()
+    n_named: int = 0
 
     def without_share(self) -> Claim:
         """Return the claim without the share of rows."""
@@ -91,6 +99,8 @@ class Claim:
                 return f"{self.kind}, by how much is unclear"
             case "somewhere":
                 return SOMEWHERE
+            case "shared":
+                return f"cannot be told apart from {self._others()}; together they have an effect"
         return NO_CLEAR_EFFECT
 
     def _level(self) -> str:
@@ -100,6 +110,14 @@ class Claim:
         if n < 2 or len(words) <= LONGEST_LEVEL:
             return cut(words, LONGEST_LEVEL)
         return f"{cut(words.partition(', … (')[0], LONGEST_LEVEL)} ({count(n)} levels)"
+
+    def _others(self) -> str:
+        named = [cut(name, LONGEST_LEVEL) for name in self.others[: self.n_named]]
+        n_more = len(self.others) - len(named)
+        if not named:
+            return "another column" if n_more == 1 else f"{count(n_more)} others"
+        parts = [*named, *([f"{count(n_more)} more"] if n_more else [])]
+        return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
     def _from(self) -> str:
         assert self.where is not None
@@ -141,14 +159,19 @@ class Claim:
         """Return whether training rows bear the claim out.
 
         cells : (n,) the feature's values: numbers, days since 1970-01-01, or texts; NaN, or an empty text, where
-        missing; of a pair, those of both. effects : (n,) of the feature on each row, on the claim's scale. weight :
-        (n,) where rows have some. shown : what a mean of effects is on the claim's scale, where these are on another
-        (cells of a pair are means of scores).
+        missing; of a pair, those of both; of a shared effect, those of the feature and of each other. effects : (n,) of
+        the feature on each row, on the claim's scale; of a shared effect, of all of them together, on the link scale.
+        weight : (n,) where rows have some. shown : what a mean of effects is on the claim's scale, where these are on
+        another (cells of a pair are means of scores).
         """
         zero = no_effect(self.scale)
         low, high = self.interval
         if self.kind in ("no clear effect", "somewhere"):
             return (low <= zero <= high) == (self.kind == "no clear effect")
+        if self.kind == "shared":
+            return (
+                low <= zero <= high and float(np.ptp(effects)) > 0 and told_by_others(cells, effects) > NEARLY_THE_SAME
+            )
         if self.kind in ("rises overall", "falls overall"):
             known = ~pd.isna(pd.Series(cells))
             weights = np.ones(known.sum()) if weight is None else weight[known]
@@ -182,6 +205,33 @@ class Claim:
         heights = np.log(effects[inside]) if self.scale == "ratio" else effects[inside]
         mean = float(np.average(heights, weights=None if weight is None else weight[inside]))
         return math.exp(mean) if self.scale == "ratio" else mean
+
+
+def told_by_others(cells: Sequence[Any], effects: Floats) -> float:
+    """Return the share of a column that others tell, by least squares on their cells: as a number, or as what its cells
+    say of effects (n,), whichever is more. cells : those of the column, then of each other."""
+    own, *others = (_indicators(column) for column in cells)
+    numbers = pd.Series(cells[0])
+    shapes = [own @ np.linalg.lstsq(own, effects, rcond=None)[0]]
+    if numbers.dtype.kind in "fiu":
+        shapes.append(numbers.fillna(numbers.mean()).to_numpy(float))
+    by = np.hstack([np.ones((effects.size, 1)), *others])
+    told = [0.0]
+    for shape in shapes:
+        left = shape - by @ np.linalg.lstsq(by, shape, rcond=None)[0]
+        told.append(1 - float(left.var() / shape.var()) if np.ptp(shape) > CLOSE * np.abs(shape).max() else 0.0)
+    return max(told)
+
+
+def _indicators(cells: Any) -> Floats:
+    """Return a column as columns (n, q) that a curve of it is made from: itself where it is a number, and its levels or
+    ranges."""
+    column = pd.Series(cells)
+    if column.dtype.kind not in "fiu":
+        return np.asarray(pd.get_dummies(column.fillna("").astype(str)), np.float64)
+    ranges = pd.get_dummies(pd.qcut(column, N_RANGES, duplicates="drop") if column.nunique() > N_RANGES else column)
+    filled = column.fillna(column.mean()).to_numpy(float)
+    return np.column_stack([(filled - filled.mean()) / (filled.std() or 1.0), ranges.to_numpy(float)])
 
 
 def _rank_covariance(cells: Any, effects: Floats, weights: Floats) -> float:

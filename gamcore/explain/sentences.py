@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -44,6 +44,7 @@ LONGEST: Final = 110
 LONGEST_NAME: Final = 40
 MOST_LEGS: Final = 3
 MOST_LEVELS: Final = 4
+MOST_NAMED: Final = 4
 UNKNOWN: Final = (math.nan, math.nan)
 """Rows that were not counted."""
 
@@ -66,6 +67,12 @@ def read_curve(curve: Curve) -> str:
 def claims_of(curve: Curve) -> tuple[Claim, ...]:
     """Return what `read_curve` says, as claims; empty where it claims nothing."""
     return _told(curve)[1]
+
+
+def is_unclear(curve: Curve) -> bool:
+    """Return whether a curve alone shows no clear effect, of a value or of a missing cell."""
+    claims = claims_of(replace(curve, shared_with=()))
+    return any(claim.kind == "no clear effect" for claim in claims)
 
 
 def _told(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
@@ -189,7 +196,8 @@ def _line(curve: Curve) -> list[tuple[Claim, ...]]:
     read = reading(curve)
     parts = legs(read.lower, read.upper) if read.runs else []
     if not parts:
-        return [(_apart(read) if read.clear.any() else _overall(read) or _nothing(read),)]
+        clear = _apart(read) if read.clear.any() else _overall(read)
+        return [(clear,)] if clear else _nothing(read)
     low, high = (np.log(end) if curve.scale == "ratio" else end for end in (read.lower, read.upper))
     moves = [most_of(leg, read.heights, low, high) for leg in parts]
     sizes = [abs(float(read.heights[move.end] - read.heights[move.start])) for move in moves]
@@ -218,14 +226,19 @@ def _overall(read: Reading) -> Claim | None:
     )
 
 
-def _nothing(read: Reading) -> Claim:
-    """Return that no effect is clear; or that one is, in single bins that are read only with their neighbours."""
-    zero, inside = read.curve.zero, ~read.curve.thin
+def _nothing(read: Reading) -> list[tuple[Claim, ...]]:
+    """Return that no effect is clear; that one is, in single bins that are read only with their neighbours; or that
+    there is one together with columns that say nearly the same, from the fullest to the shortest way to say it."""
+    curve, inside = read.curve, ~read.curve.thin
     low, high = (
-        float(find(end[inside], initial=zero)) for find, end in zip((np.max, np.min), read.curve.whole, strict=True)
+        float(find(end[inside], initial=curve.zero)) for find, end in zip((np.max, np.min), curve.whole, strict=True)
     )
-    kind: Kind = "no clear effect" if low <= zero <= high else "somewhere"
-    return Claim(kind, None, math.nan, (low, high), read.curve.scale)
+    if not low <= curve.zero <= high:
+        return [(Claim("somewhere", None, math.nan, (low, high), curve.scale),)]
+    if not curve.shared_with:
+        return [(Claim("no clear effect", None, math.nan, (low, high), curve.scale),)]
+    shared = Claim("shared", None, curve.told, (low, high), curve.scale, others=curve.shared_with)
+    return [(replace(shared, n_named=k),) for k in range(min(len(shared.others), MOST_NAMED), -1, -1)]
 
 
 def _apart(read: Reading) -> Claim:
@@ -296,7 +309,7 @@ def _levels(curve: Curve) -> list[tuple[Claim, ...]]:
     read = reading(curve)
     clear = np.flatnonzero(read.clear)
     if not clear.size:
-        return [(_nothing(read),)]
+        return _nothing(read)
     far = clear[int(np.abs(read.heights[clear]).argmax())]
     weights, firsts = np.abs(read.heights) * read.rows, np.array([run.min() for run in read.runs])
     weighty = clear[np.lexsort((firsts[clear], -weights[clear]))]

@@ -54,8 +54,9 @@ def _(curve: Curve, names: Names) -> Curve:
         curve = curve.as_levels()  # 0 and 1 have names, too
     members = tuple(tuple(names.level(column, level) for level in levels) for levels in curve.members)
     labels = labels_of(members, curve.rare)
+    shared_with = tuple(map(names.term, curve.shared_with))
     return replace(curve, feature=names.term(column), labels=labels, members=members, measure=names.of(column).measure,
-                   values=() if labels else tuple(called.values()))  # fmt: skip
+                   values=() if labels else tuple(called.values()), shared_with=shared_with)  # fmt: skip
 
 
 def _values(curve: Curve, names: Names) -> dict[float, str]:

@@ -17,7 +17,8 @@ and, if the model has pairs, concatenated by pair:
 
 A model with bands also has its half-sample refits: half_scores, half_intercepts and, with pairs, half_surfaces,
 half_merges and half_effects, each laid out like its namesake. If rows have unequal weights, the manifest's `evenness`
-says what share of them they are worth. Any model has, for sentences about its curves, if they are known:
+says what share of them they are worth; its `shared` says which features only with others have a clear effect. Any model
+has, for sentences about its curves, if they are known:
 
     beside.npy   the training values next to each cut, below and above, (2, sum of n_cuts)
 
@@ -129,7 +130,7 @@ CONTENTS: Final = (
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
-    "intervals", "law", "evenness", "signs", "shapes", "merged_levels", "zoned", "sentinels", "ordered",
+    "intervals", "law", "evenness", "shared", "signs", "shapes", "merged_levels", "zoned", "sentinels", "ordered",
     "required", "optional", *[f"arrays/{name}.npy" for content in CONTENTS for name in (*content, BESIDE, DRAWN)],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""

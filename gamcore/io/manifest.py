@@ -18,6 +18,7 @@ from gamcore.data.targets import MOST_CLASSES
 from gamcore.io.checks import ModelFileError, require, with_required
 from gamcore.io.manifest_bins import Arrays, beside_arrays, beside_entry, bins_entry, describe, edge_arrays, read_bins
 from gamcore.io.manifest_pairs import DRAWN, MAX_CELLS, MAX_PAIRS, build_pairs, drawn_cells, pairs_entry
+from gamcore.io.manifest_shared import read_shared, shared_entry
 from gamcore.model.additive import GIVEN, AdditiveModel, Given, Term
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES, Loss
@@ -127,6 +128,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         "about": saved.about,
         **({"given": list(model.given)} if model.given else {}),
         **({"evenness": model.halves.evenness} if model.halves and model.halves.evenness < 1 else {}),
+        **shared_entry([model]),
         **with_required(bins_entry(model.bins), signs_entry(model), pairs_entry(model)),
         **({"shapes": list(model.shapes)} if model.shapes else {}),
         **beside_entry(model.bins),
@@ -199,9 +201,12 @@ def check_arrays(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]
 
 
 def build_model(
-    manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...]
+    manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], place: int = 0
 ) -> AdditiveModel:
-    """Return a model with its half-sample refits, if it has any; the arrays are those of one score per row."""
+    """Return a model with its half-sample refits, if it has any; the arrays are those of one score per row.
+
+    place : of the score, where rows have several.
+    """
     model = _build_refits(manifest, arrays, bins)
     require(all(is_monotone(model, j) for j in range(len(bins))), "its score is not monotone where it says so")
     if HALF + "scores" not in arrays:
@@ -211,7 +216,8 @@ def build_model(
     shared = {name: arrays[name] for name in ("counts", "cells", DRAWN) if name in arrays}
     evenness = manifest.get("evenness", 1.0)
     require(type(evenness) is float and 0 < evenness <= 1, "the evenness of its weights is out of range")
-    return replace(model, halves=replace(_build_refits(manifest, own | shared, bins), evenness=evenness))
+    halves = _build_refits(manifest, own | shared, bins)
+    return replace(model, halves=replace(halves, evenness=evenness, shared=read_shared(manifest, len(bins), place)))
 
 
 def read_base(manifest: dict[str, Any]) -> float:

@@ -27,6 +27,7 @@ from gamcore.io.manifest import (
 )
 from gamcore.io.manifest_bins import BESIDE, Arrays, read_bins
 from gamcore.io.manifest_pairs import DRAWN, MAX_PAIRS
+from gamcore.io.manifest_shared import shared_entry
 from gamcore.model.classes import ClassesModel
 
 SHARED = ("edges", "display", BESIDE, "counts", "cells")
@@ -51,7 +52,13 @@ def class_manifest(saved: Saved, model: ClassesModel) -> dict[str, Any]:
     """Return the manifest's entries for a model."""
     entries = manifest_of(saved, model.models[0])
     required = [*entries.get("required", []), "bases"]
-    return {**entries, "base": None, "bases": [one.base_score for one in model.models], "required": required}
+    return {
+        **entries,
+        **shared_entry(model.models),
+        "base": None,
+        "bases": [one.base_score for one in model.models],
+        "required": required,
+    }
 
 
 def build_classes(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Saved:
@@ -65,8 +72,8 @@ def build_classes(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> 
     parts = [_of_class(arrays, k, len(classes)) for k in range(len(classes))]
     given = read_given(manifest)
     models = [
-        replace(build_model(manifest, own, bins), base=float(base), given=given)
-        for own, base in zip(parts, bases, strict=True)
+        replace(build_model(manifest, own, bins, place), base=float(base), given=given)
+        for place, (own, base) in enumerate(zip(parts, bases, strict=True))
     ]
     return Saved(manifest["kind"], ClassesModel(tuple(models)), classes, read_about(manifest))
 

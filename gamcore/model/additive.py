@@ -142,6 +142,19 @@ class PairTerm:
         return float(np.average(np.abs(self.scores), weights=self.counts)) if self.counts.sum() > 0 else 0.0
 
 
+@dataclass(frozen=True)
+class SharedEffect:
+    """A feature without a clear effect of its own that has one together with others, which say nearly the same: no row
+    tells whose it is.
+
+    feature, others : their places; the strongest first. told : share of the feature that the others tell.
+    """
+
+    feature: int
+    others: tuple[int, ...]
+    told: float
+
+
 class Attachment:
     """What an addition keeps with a model. The core carries it, and asks it only this."""
 
@@ -178,6 +191,7 @@ class AdditiveModel:
         terms (`stats.bands`). None where there are none yet.
     evenness : of half-sample refits, the effective share of the rows that they are of (`stats.weights`); 1 where all
         weigh the same.
+    shared : of half-sample refits, the features that only with others have a clear effect (`explain.shared_effects`).
     signs : of each feature 1 where the score may only rise along it, -1 where it may only fall, 0 elsewhere; empty if
         all are free (`model.monotone`).
     shapes : how the curve of each feature was learnt; empty if all are steps.
@@ -194,6 +208,7 @@ class AdditiveModel:
     halves: AdditiveModel | None = None
     given: tuple[Given, ...] = ()
     evenness: float = 1.0
+    shared: tuple[SharedEffect, ...] = ()
     signs: tuple[int, ...] = ()
     shapes: tuple[Shape, ...] = ()
     intervals: Intervals | None = None

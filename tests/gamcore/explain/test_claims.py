@@ -46,12 +46,23 @@ def end_of(text: str, kind: str, upper: bool) -> float:
     return days_of(text) + (1 - 1e-9 if upper and len(text) == 10 else 0)
 
 
-def check(curve: Curve, cells: Any, effects: Any, weight: Any) -> None:
-    """Check a sentence by its claims, and by its own numbers alone."""
+def group_of(model: Any, curve: Curve, X: pd.DataFrame, codes: Any) -> Any:
+    """Return the cells and the joint effects of a curve's feature and those that it shares an effect with."""
+    places = [k for k, bins in enumerate(model.bins) if bins.feature.name in (curve.feature, *curve.shared_with)]
+    places.sort(key=lambda k: model.bins[k].feature.name != curve.feature)
+    effects = sum(model.terms[k].scores[codes[k]] for k in places)
+    return [cells_of(X, model.bins[k]) for k in places], effects
+
+
+def check(curve: Curve, cells: Any, effects: Any, weight: Any, group: Any = None) -> None:
+    """Check a sentence by its claims, and by its own numbers alone. group : see `group_of`."""
     said = read_curve(curve)
     assert len(said) <= LONGEST
     assert not re.search(r"\de[-+]?\d|nan|inf\b", said)
     for claim in claims_of(curve):
+        if claim.kind == "shared":
+            assert claim.holds(*group), (said, claim)
+            continue
         missing = claim.where is MISSING
         of = np.where(pd.isna(pd.Series(cells)), "", "a value") if missing else cells
         assert claim.holds(of, effects, weight), (said, claim)
@@ -72,7 +83,7 @@ def test_what_is_said_holds_on_the_rows(seed):
         link = model.explain_shape(bins.feature.name)
         for scale in LOSSES[link.loss].scales:
             effects = LOSSES[link.loss].effect(model.model_.terms[j].scores[codes[j]], scale, link.base)
-            check(link.on(scale), cells_of(X, bins), effects, weight)
+            check(link.on(scale), cells_of(X, bins), effects, weight, group_of(model.model_, link, X, codes))
 
 
 @pytest.mark.parametrize("seed", mostly_slow(range(4 * len(OBJECTIVES)), 3))

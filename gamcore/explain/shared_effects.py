@@ -1,0 +1,297 @@
+"""Features whose effect others may equally have: other columns say what they say, and no row tells whose it is.
+
+This is the concurvity of a generalized additive model (Buja, Hastie and Tibshirani, Annals of Statistics 1989), where
+it hides an effect. A feature may be a copy of another, a number that was also cut into classes, or what a sum of
+others leaves. Its own curve is what the refits happened to make of it, often nothing, though the features together have
+an effect. Three things are asked:
+
+1. Do other features, in a straight line and each by a curve, tell nearly all of this one, as a number or as what it
+   says of the prediction? Shapes are taken from half of the rows, and judged on the others. (`NEARLY_THE_SAME`)
+2. Do they have an effect together: do residuals without them go with their values, more than by chance? It is a score
+   test of all their directions, with the errors of the rows or clusters as they are. (`CHANCE`)
+3. Is what is left for the feature alone too little to say that its part is small? (`OPEN`)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from scipy.special import fdtrc, logsumexp
+
+from gamcore.boosting.rows import Encoded
+from gamcore.data.binning import Bins
+from gamcore.explain.claims import NEARLY_THE_SAME
+from gamcore.explain.curves import explain_shape
+from gamcore.explain.sentences import is_unclear
+from gamcore.model.additive import AdditiveModel, SharedEffect
+from gamcore.model.classes import ClassesModel
+from gamcore.stats.bands import half_scale
+from gamcore.types import Codes, Floats, Ints
+
+OPEN: Final = 16.0
+"""Squared size of a joint effect, in squared errors of a feature's part of it, below which the part is open: its 95%
+interval is then wider than from none of the effect to half of it."""
+
+CHANCE: Final = 0.05
+"""Share of features without an effect together that may be said to have one."""
+
+FEWEST_ROWS: Final = 120
+MOST_ROWS: Final = 4_000
+MOST_LEVELS: Final = 8
+MOST_FEATURES: Final = 300
+MOST_CANDIDATES: Final = 8
+"""Others that are looked at by what they tell together in a straight line, and as many by what each tells alone."""
+
+UNTOLD: Final = 0.5
+"""Share of another column that a group does not tell, from which on it is no part of what the group may have."""
+
+AS_GOOD: Final = 1.5
+"""Factor by which what others leave open may grow for naming one fewer."""
+
+ROUNDING: Final = 0.005
+"""What others leave of a feature that they tell whole: bins are coarser than values."""
+
+MANY_FEATURES: Final = 40
+"""Beyond, fewer rows are looked at."""
+
+RIDGE: Final = 1e-6
+ALIKE: Final = 1e-9
+TINY: Final = 1e-12
+
+
+def with_shared_effects(
+    model: AdditiveModel | ClassesModel, data: Encoded, train_share: float
+) -> AdditiveModel | ClassesModel:
+    """Return a model whose half-sample refits know which features share an effect with others, of those that have no
+    clear one of their own; those of each class know it of theirs.
+
+    data : the rows of the refits. train_share : of each half, what its refit trained on.
+    """
+    codes, offset = data.binned.codes, 0.0 if data.offset is None else data.offset
+    if isinstance(model, ClassesModel):
+        scores = model.score(codes) + np.reshape(offset, (-1, 1))
+        each = []
+        for place, one in enumerate(model.models):
+            rest = -logsumexp(np.delete(scores, place, axis=1), axis=1)
+            each.append(_of_score(one, data, data.y == place, rest + offset, train_share))
+        return replace(model, models=tuple(each))
+    return _of_score(model, data, data.y, offset, train_share)
+
+
+def _of_score(
+    model: AdditiveModel, data: Encoded, y: Floats, offset: Floats | float, train_share: float
+) -> AdditiveModel:
+    p, n = data.binned.codes.shape
+    if model.halves is None or not 1 < p <= MOST_FEATURES or n < FEWEST_ROWS:
+        return model
+    scale = half_scale(train_share, model.clarity)
+    some = _Rows.of(model, data, y.astype(np.float64), np.broadcast_to(offset, n), scale)
+    found = [one for j in range(p) if (one := some.shared(j)) and is_unclear(explain_shape(model, j, train_share))]
+    return replace(model, halves=replace(model.halves, shared=tuple(found)))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Some rows of a model in random order, of `n_rows`.
+
+    values : (p, n) what can be read as a number, standardized; 0 for categories. effects : (p, n) of each feature.
+    near : (p, p) how much features tell of each other in a straight line of all. y, offset, weight, clusters : (n,).
+    scale : see `stats.bands.half_scale`.
+    """
+
+    model: AdditiveModel
+    codes: Codes
+    values: Floats
+    effects: Floats
+    near: Floats
+    y: Floats
+    offset: Floats
+    weight: Floats
+    clusters: Ints
+    scale: float
+    n_rows: int
+
+    @classmethod
+    def of(cls, model: AdditiveModel, data: Encoded, y: Floats, offset: Floats, scale: float) -> _Rows:
+        p, n = data.binned.codes.shape
+        most = max(MOST_ROWS * MANY_FEATURES // max(p, MANY_FEATURES), FEWEST_ROWS)
+        rows = np.random.default_rng(0).permutation(n)[:most]
+        codes = data.binned.codes[:, rows]
+        values = _standard(np.stack([_values(bins)[line] for bins, line in zip(model.bins, codes, strict=True)]))
+        effects = np.stack([term.scores[line] for term, line in zip(model.terms, codes, strict=True)])
+        weight = np.ones(rows.size) if data.weight is None else data.weight[rows]
+        clusters = rows if data.clusters is None else data.clusters[rows]
+        return cls(
+            model, codes, values, effects, _partial(values), y[rows], offset[rows], weight,
+            np.unique(clusters, return_inverse=True)[1], scale, n,
+        )  # fmt: skip
+
+    @property
+    def _half(self) -> int:
+        return int(self.codes.shape[1]) // 2
+
+    def shared(self, j: int) -> SharedEffect | None:
+        """Return with which others a feature shares an effect; None if it does not."""
+        shapes = [self.values[j]] if self.values[j].any() else []
+        shapes.append(self._told_by(j, self.effects.sum(axis=0)))
+        made = [one for shape in shapes if (one := self._of_shape(j, shape))]
+        return min(made, key=lambda one: one[0])[1] if made else None
+
+    def _of_shape(self, j: int, shape: Floats) -> tuple[float, SharedEffect] | None:
+        """Return what is left to the feature of a joint effect along a shape (n,) of it, and the group."""
+        judged = slice(self._half, None)
+        curves = {i: self._told_by(i, shape) for i in range(len(self.codes)) if i != j}
+        alone = np.zeros(len(self.codes))
+        for i, curve in curves.items():
+            alone[i] = _correlation(curve[judged], shape[judged])
+        ranked = [np.argsort(-of, kind="stable")[:MOST_CANDIDATES] for of in (self.near[j], alone)]
+        chosen = sorted({int(i) for of in ranked for i in of} - {j})
+        fit = _Fit.of(shape[judged], {i: np.stack([self.values[i], curves[i]])[:, judged] for i in chosen})
+        others, left = self._fewest(fit)
+        if left > 1 - NEARLY_THE_SAME:
+            return None
+        group = [j, *others]
+        evidence = self._together(group)
+        known = min(evidence * left, self._as_refits_agree(j, shape, group))
+        return (known, SharedEffect(j, tuple(others), told=1 - left)) if evidence and known < OPEN else None
+
+    def _as_refits_agree(self, j: int, shape: Floats, group: list[int]) -> float:
+        """Return the squared size of a joint effect along a shape (n,) of a feature, in squared errors of the feature's
+        part of it over half-sample refits."""
+        assert self.model.halves is not None
+        along = _standard(shape[None])[0] / shape.size
+        parts = self.model.halves.terms[j].refits[:, self.codes[j]] @ along
+        error = self.scale**2 * float(np.var(parts, ddof=1))
+        size = float(self.effects[group].sum(axis=0) @ along) ** 2
+        return size / error if error > 0 else np.inf
+
+    def _told_by(self, i: int, shape: Floats) -> Floats:
+        """Return the mean (n,) of a shape at each value of feature i: over the first half of the rows, between whose
+        numbers a line is drawn."""
+        first, size = self.codes[i, : self._half], self.model.bins[i].size
+        rows, sums = np.bincount(first, minlength=size), np.bincount(first, shape[: self._half], size)
+        means = np.divide(sums, rows, out=np.full(size, shape[: self._half].mean()), where=rows > 0)
+        known = np.flatnonzero(rows[1:-1]) + 1
+        if known.size and not self.model.bins[i].feature.is_category:
+            means[1:-1] = np.interp(np.arange(1, size - 1), known, means[known])
+        return np.asarray(means[self.codes[i]])
+
+    def _fewest(self, fit: _Fit) -> tuple[list[int], float]:
+        """Return the fewest others that tell about as much as all, strongest first, and what they leave open. Of equals
+        those with the stronger effects stay."""
+        size = self.effects.std(axis=1)
+        others = sorted(fit.places, key=lambda i: -size[i])
+        most = max(AS_GOOD * fit.left(others), ROUNDING)
+        for i in others[::-1]:
+            fewer = [other for other in others if other != i]
+            if fewer and fit.left(fewer) <= most:
+                others = fewer
+        return others, fit.left(others)
+
+    def _together(self, group: list[int]) -> float:
+        """Return the squared effect of a group in squared errors, for all rows; 0 where it may be chance."""
+        rest = [i for i in range(len(self.codes)) if i not in group]
+        score = self.offset + self.model.intercept + self.effects[rest].sum(axis=0)
+        for pair in self.model.pairs:
+            score += pair.scores[self.codes[pair.features[0]], self.codes[pair.features[1]]]
+        every = np.concatenate(directions := [self._directions(i) for i in group])
+        known = _standard(np.concatenate([self.values[rest], self.effects[rest]]))
+        known = known[np.square(_beside(_standard(every), known)).mean(axis=1) > UNTOLD]
+        residual = self.weight * self.model.loss.gradient(self.y, score)
+        residual = _beside(known, (residual - residual.mean())[None])[0]
+        first = np.concatenate(
+            [of[: 1 if self.values[i].any() else None] for i, of in zip(group, directions, strict=True)]
+        )
+        found = [self._test(_beside(known, _standard(own)), residual, len(known)) for own in (first, every)]
+        if len(found) * min(chance for chance, _ in found) > CHANCE:
+            return 0.0
+        return max(evidence for _, evidence in found) * self.n_rows / self.y.size
+
+    def _test(self, own: Floats, residual: Floats, n_known: int) -> tuple[float, float]:
+        """Return the chance that residuals (n,) go along with directions (q, n) as they do, and the squared size of
+        that in squared errors, less what is expected by chance."""
+        size, turn = np.linalg.eigh(own @ own.T)
+        kept = size > ROUNDING * size.max(initial=TINY)  # what others tell whole is no direction
+        if not kept.any():
+            return 1.0, 0.0
+        own = turn[:, kept].T @ own / np.sqrt(size[kept])[:, None]  # of length 1, and at right angles
+        slopes = own @ residual
+        moves = np.stack([np.bincount(self.clusters, line * (residual - slopes @ own)) for line in own])
+        n, q = moves.shape[1], len(own)
+        free = max(n - q - n_known - 1, 1)
+        found = float(slopes @ np.linalg.lstsq(moves @ moves.T * n / free, slopes, rcond=ALIKE)[0])
+        return float(fdtrc(q, free, found / q)), max(found - q, 0.0)
+
+    def _directions(self, i: int) -> Floats:
+        """Return the directions (q, n) that an effect of a feature may have: a line and a bend, or levels."""
+        if self.values[i].any():
+            return np.stack([self.values[i], self.values[i] ** 2])
+        rows = np.bincount(self.codes[i])
+        return np.stack([self.codes[i] == k for k in np.argsort(-rows, kind="stable")[:MOST_LEVELS]])
+
+
+def _beside(known: Floats, lines: Floats) -> Floats:
+    """Return what known lines (k, n) do not tell of others (q, n)."""
+    if not len(known):
+        return lines
+    return np.asarray(lines - np.linalg.lstsq(known @ known.T, known @ lines.T, rcond=ALIKE)[0].T @ known)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A least-squares fit of a shape by what others say. places : of each other, where its columns are among all.
+    gram : products (q + 1, q + 1) of the columns and, last, of the shape. n : rows."""
+
+    places: dict[int, Ints]
+    gram: Floats
+    n: int
+
+    @classmethod
+    def of(cls, shape: Floats, columns: dict[int, Floats]) -> _Fit:
+        ends = np.cumsum([0, *(len(of) for of in columns.values())])
+        places = {i: np.arange(a, b) for i, a, b in zip(columns, ends[:-1], ends[1:], strict=True)}
+        lines = _standard(np.concatenate([*columns.values(), shape[None]]))
+        return cls(places, lines @ lines.T / shape.size, shape.size)
+
+    def left(self, others: list[int]) -> float:
+        """Return the share of the shape that others do not tell, less what bins and chance leave; 1 of a flat one."""
+        at = np.concatenate([self.places[i] for i in others])
+        told = self.gram[at, -1]
+        slopes = np.linalg.lstsq(self.gram[np.ix_(at, at)], told, rcond=ALIKE)[0]
+        left = max(float(self.gram[-1, -1] - told @ slopes), 0.0) if self.gram[-1, -1] > 0 else 1.0
+        return max(left * (self.n - 1) / max(self.n - 1 - at.size, 1) - ROUNDING, 0.0)
+
+
+def _standard(lines: Any) -> Floats:
+    """Return lines (q, n) with a mean of 0 and a mean square of 1; 0 where they are flat."""
+    lines = np.asarray(lines, np.float64)
+    lines = lines - lines.mean(axis=1, keepdims=True)
+    size = lines.std(axis=1, keepdims=True)
+    made: Floats = np.divide(lines, size, out=np.zeros_like(lines), where=size > TINY)
+    return made
+
+
+def _values(bins: Bins) -> Floats:
+    """Return what each code (size,) is as a number: the mean for one that is none; 0 for those of categories."""
+    if bins.feature.is_category or not bins.n_values:
+        return np.zeros(bins.size)
+    middle = bins.display.mean()
+    return np.concatenate([[middle], bins.display, [middle]])
+
+
+def _partial(values: Floats) -> Floats:
+    """Return the sizes of the correlations (p, p) of features given all others; those that determine each other tell
+    almost all."""
+    together = values @ values.T / values.shape[1]
+    inverse = np.linalg.inv(together + RIDGE * np.eye(len(values)))
+    size = np.sqrt(np.diag(inverse))
+    known = values.any(axis=1)
+    return np.asarray(np.abs(inverse / np.outer(size, size)) * np.outer(known, known))
+
+
+def _correlation(first: Floats, second: Floats) -> float:
+    a, b = first - first.mean(), second - second.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return abs(float(a @ b)) / size if size > TINY else 0.0

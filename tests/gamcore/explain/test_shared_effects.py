@@ -1,0 +1,108 @@
+"""Columns that say nearly the same: none of them is said to have no clear effect where together they have one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore import GAMClassifier, GAMRegressor, load_model
+from gamcore.data.binning import encode_table
+from gamcore.explain.claims import NO_CLEAR_EFFECT
+from gamcore.explain.sentences import claims_of, read_curve
+from tests.gamcore.explain.test_claims import group_of
+
+NOISE = ["noise", "level", "count"]
+
+
+def table(kind, rng, n):
+    """Return features, a signal (n,), and the columns that say nearly the same."""
+    X = pd.DataFrame(rng.normal(size=(n, 4)), columns=list("abcd"))
+    parts = pd.DataFrame(rng.poisson(3, (n, 3)), columns=list("pqr"))
+    level = pd.Series(rng.choice(list("stu"), n))
+    signal, group = X["a"].to_numpy(), ["a", "e"]
+    match kind:
+        case "copy":
+            X["e"] = 3 - 2 * X["a"]
+        case "curve":
+            X["e"] = np.exp(X["a"])
+        case "two copies":
+            X["e"], X["f"], group = X["a"], -X["a"], ["a", "e", "f"]
+        case "classes":
+            X["e"] = pd.qcut(X["a"], 8, labels=list("klmnopqr")).astype(str)
+        case "difference":
+            X["e"], group = X["a"] - X["b"] - 6, ["a", "b", "e"]
+        case "sum of four":
+            X["e"], group = X["a"] + X["b"] - X["c"] + X["d"], list("abcde")
+        case "indicators":
+            X["e"], group = level, ["e", "s", "t", "u"]
+            X = X.assign(**{name: (level == name) * 1 for name in "stu"})
+            signal = (level == "s") * 1.0 - (level == "u")
+        case "parts and total":
+            X, group = X.join(parts).assign(total=parts.sum(axis=1)), ["p", "q", "r", "total"]
+            signal = parts["p"].to_numpy() / 2
+    X["noise"], X["level"], X["count"] = rng.normal(size=n), rng.choice(list("vwx"), n), rng.poisson(2, n)
+    return X, np.asarray(signal, float), group
+
+
+KINDS = ["copy", "curve", "two copies", "classes", "difference", "sum of four", "indicators", "parts and total"]
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_columns_share_is_not_called_unclear(kind, seed):
+    """Of means and of shares; noise is not drawn in, and the rows bear every claim out."""
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    X, signal, group = table(kind, rng, 400)
+    if seed:
+        y, made = (rng.uniform(size=400) < 1 / (1 + np.exp(-1.5 * signal))).astype(int), GAMClassifier
+    else:
+        y, made = 0.6 * signal + rng.normal(size=400), GAMRegressor
+    model = made(random_state=0, bands=30).fit(X, y)
+    codes = encode_table(X, model.model_.bins, in_training=True)
+    for name in X:
+        curve = model.explain_shape(name)
+        said = read_curve(curve)
+        assert name not in group or NO_CLEAR_EFFECT not in said, said
+        assert name not in NOISE or not curve.shared_with, said
+        assert not set(curve.shared_with) & set(NOISE)
+        for claim in claims_of(curve):
+            if claim.kind == "shared":
+                cells, effects = group_of(model.model_, curve, X, codes)
+                assert claim.holds(cells, effects), said
+                strangers = [cells[0], X["noise"].to_numpy()]
+                assert not claim.holds(strangers, effects)
+                assert not replace(claim, interval=(1.0, 2.0)).holds(cells, effects)
+
+
+def test_copies_of_noise_have_no_effect_together_either():
+    unclear = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, _, group = table("difference", rng, 300)
+        y = rng.normal(size=300) + X["d"]
+        model = GAMRegressor(random_state=0, bands=30).fit(X, y)
+        unclear += [NO_CLEAR_EFFECT in read_curve(model.explain_shape(name)) for name in [*group, *NOISE]]
+    assert np.mean(unclear) >= 0.95
+
+
+def test_what_two_columns_can_be_told_apart_by_is_enough_rows():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=6000), "b": rng.normal(size=6000)})
+    X["e"] = X["a"] + 0.4 * rng.normal(size=6000)
+    model = GAMRegressor(random_state=0, bands=30).fit(X, 2 * X["a"] + rng.normal(size=6000))
+    assert not model.explain_shape("e").shared_with
+
+
+def test_it_is_known_of_each_class_and_kept_in_a_file(tmp_path):
+    rng = np.random.default_rng(3)
+    X, signal, _ = table("difference", rng, 500)
+    y = np.where(rng.normal(size=500) + 2 * signal > 1.5, "high", np.where(rng.normal(size=500) > 0.5, "mid", "low"))
+    model = GAMClassifier(random_state=0, bands=30).fit(X, y)
+    model.save(tmp_path / "a.gamx")
+    again = load_model(tmp_path / "a.gamx")
+    known = [[one.halves.shared for one in of.model_.models] for of in (model, again)]
+    assert any(known[0])
+    assert known[0] == known[1]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from typing import Final
+
+FEWEST: Final = 3
+"""Characters below which a text is cut no further."""
 
 
 def labels_of(members: Sequence[Sequence[str]], rare: Sequence[str]) -> tuple[str, ...]:
@@ -14,3 +19,22 @@ def labels_of(members: Sequence[Sequence[str]], rare: Sequence[str]) -> tuple[st
 def cut(text: str, most: int) -> str:
     """Return a text cut to at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def cut_apart(texts: Sequence[str], most: int) -> list[str]:
+    """Return texts cut to at most `most` characters, such that those that begin alike differ in what is left of them:
+    they lose their middle, up to where they part."""
+    made, head = [cut(text, most) for text in texts], most // 3
+    families = defaultdict(list)
+    for k, text in enumerate(texts):
+        if len(text) > most:
+            families[text[:head]].append(k)
+    for places in families.values():
+        long = sorted({texts[k] for k in places})
+        if len({made[k] for k in places}) == len(long) or most < 2 * FEWEST:
+            continue
+        parting = next((k for k, (a, b) in enumerate(zip(long[0], long[-1], strict=False)) if a != b), len(long[0]))
+        ends = cut_apart([texts[k][parting:] for k in places], most - head - 1)
+        for k, end in zip(places, ends, strict=True):
+            made[k] = f"{texts[k][:head]}…{end}"
+    return made

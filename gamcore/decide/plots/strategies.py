@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, cut_apart
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.results import Scale
 from gamcore.decide.strategies import Ledger
@@ -60,7 +60,7 @@ def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
              outlined=True, hover=[f"{count(ledger.remainder)} eligible rows get nothing"],
              texts=[f"{count(ledger.remainder)} · {percent(ledger.remainder / whole, 0)}"]),
     )  # fmt: skip
-    y = level_axis([*(cut(name, MOST_LABEL) for name in names), "not reached"])
+    y = level_axis([*cut_apart(names, MOST_LABEL), "not reached"])
     panel = Panel(Axis("eligible rows", format="count", grid=True, from_zero=True), y, marks, stacked=True)
     reached = 1 - ledger.remainder / whole
     who = f"{k} strategies reach" if k != 1 else "1 strategy reaches"
@@ -80,7 +80,7 @@ def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
 def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     """Return the eligible rows that each pair of rules matches, and their share of the rule at left."""
     k = len(names)
-    labels = [cut(name, MOST_LABEL) for name in names]
+    labels = cut_apart(names, MOST_LABEL)
     share = ledger.overlap / np.maximum(ledger.raw, 1)[:, None]
     texts = np.array(
         [[f"{count(ledger.overlap[i, j])}\n{percent(share[i, j], 0)}" for j in range(k)] for i in range(k)], object

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, cut_apart
 from gamcore.explain.curves import Breakdown
 from gamcore.explain.importance import Importance
 from gamcore.explain.plots.curves import effect_axis
@@ -37,7 +37,7 @@ def importance(
     unit = LOSSES[ranking.loss].unit(ranking.scale, "units of the target").removesuffix(" at the base rate")
     title = axis or f"{what} ({unit})"
     axis_of_sizes = effect_axis(title, ranking.scale)
-    panel = Panel(axis_of_sizes, level_axis([cut(name, MOST_LABEL) for name in frame["feature"]]), (bars,))
+    panel = Panel(axis_of_sizes, level_axis(cut_apart(frame["feature"].tolist(), MOST_LABEL)), (bars,))
     first = str(frame["feature"].iloc[0]) if len(frame) else "Nothing"
     return Plot(
         "importance",
@@ -67,7 +67,7 @@ def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -
         marks.append(Bars(at, sizes, base, roles=role, lying=True, name=label, hover=hover))
         base = base + sizes
     x = Axis("share of the total gain", format="percent", grid=True)
-    panel = Panel(x, level_axis([cut(name, MOST_LABEL) for name in frame["feature"]]), tuple(marks), stacked=True)
+    panel = Panel(x, level_axis(cut_apart(frame["feature"].tolist(), MOST_LABEL)), tuple(marks), stacked=True)
     common = float(frame["common"].sum())
     return Plot(
         "importance",
@@ -102,7 +102,7 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: 
         for name, rank, size in zip(names, shown["rank"], strength, strict=True)
     ]  # fmt: skip
     roles: list[ColorRole] = ["primary" if pair in fitted else "density" for pair in pairs]
-    y = level_axis([cut(name, 44) for name in names])
+    y = level_axis(cut_apart(names, 44))
     marks: list[Mark] = [Bars(at, strength, roles=roles, lying=True, hover=hover), Line(chance, True)]
     if fitted:
         gains = np.array([fitted.get(pair, np.nan) for pair in pairs], np.float64)
@@ -158,7 +158,7 @@ def waterfall(
     low, high = min(float(drawn.min()), 0.0), max(float(drawn.max()), 0.0)
     margin = (0.24 if low < 0 else 0.12) * (high - low or 1.0)  # room for the numbers beside the bars
     x = Axis(_axis(breakdown.loss, scale, target), limits=(low - margin, high + margin), grid=True)
-    y = level_axis([cut(name, LONGEST) for name in ("average row", *names, "this row")])
+    y = level_axis(cut_apart(["average row", *names, "this row"], LONGEST))
     numbers = pd.DataFrame({"part": ["average row", *names, "this row"], "score": [at[0], *np.diff(at), at[-1]]})
     end = _total(at[-1], breakdown.loss, scale)
     return Plot(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, cut_apart
 from gamcore.stats.column_drift import VERDICTS, Moved
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
@@ -35,7 +35,7 @@ def columns_moved(of: Moved, detail: str = "") -> Plot:
 
 def bars_panel(axis: Axis, names: Sequence[str], marks: tuple[Mark, ...]) -> tuple[tuple[Panel | None, ...], ...]:
     """Return bars that lie, each beside its name."""
-    return single(Panel(axis, level_axis([cut(name, MOST_LABEL) for name in names]), marks))
+    return single(Panel(axis, level_axis(cut_apart(list(names), MOST_LABEL)), marks))
 
 
 def bars_height(names: Sequence[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, cut_apart
 from gamcore.numbers import percent
 from gamcore.stats.histograms import Overlay
 from gamcore.types import Floats
@@ -35,7 +35,7 @@ def moved(overlay: Overlay, title: str, names: tuple[str, str] = ("then", "now")
             marks.append(Steps(overlay.edges, shares, role, 2.2, name=name, hover=hover))
     share = Axis("share of rows with a value", format="percent", grid=True, from_zero=True)
     if overlay.labels:
-        panel = Panel(share, level_axis([cut(label, MOST_LABEL) for label in overlay.labels]), tuple(marks))
+        panel = Panel(share, level_axis(cut_apart(overlay.labels, MOST_LABEL)), tuple(marks))
         height = 80 + ROW * max(at.size, 3)
     else:
         panel = Panel(Axis(overlay.name, "date" if overlay.kind == "date" else "number"), share, tuple(marks))

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut_apart
 from gamcore.numbers import count, number, percent
 from gamcore.stats.profiles import Profile
 from gamcore.viz.axes import level_axis, number_axis
@@ -32,7 +32,7 @@ def profile(of: Profile, detail: str = "") -> Plot:
         legend="left",
     )
     if of.labels:
-        names = level_axis([cut(label, MOST_LABEL) for label in of.labels])
+        names = level_axis(cut_apart(of.labels, MOST_LABEL))
         at = np.arange(of.counts.size, dtype=np.float64)
         rows = Panel(Axis("rows", format="count", from_zero=True), names, (_rows(of, at, 0.62, lying=True),))
         plot = replace(plot, panels=single(rows), height=80 + ROW * max(at.size, 3))

@@ -27,7 +27,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, cut_apart
 from gamcore.numbers import exact, tick
 from gamcore.viz.files.mpl_marks import draw_mark, legend_handle
 from gamcore.viz.palette import PALETTES, Mode, Palette
@@ -229,7 +229,7 @@ def _side(axes: Any, axis: Axis, side: str, color: Palette, small: bool, wide: f
         mine.set_major_formatter(ConciseDateFormatter(locator))
     elif axis.ticks is not None:
         mine.set_major_locator(FixedLocator([at for at, _ in axis.ticks]))
-        names = {at: cut(name, 44) for at, name in axis.ticks}
+        names = dict(zip([at for at, _ in axis.ticks], cut_apart([name for _, name in axis.ticks], 44), strict=True))
         mine.set_major_formatter(FuncFormatter(lambda value, _: names.get(round(value, 6), "")))
     else:
         mine.set_major_locator(MaxNLocator(4 if small else 7 if wide > 4 else 5, steps=[1, 2, 2.5, 5, 10]))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from gamcore.data.dates import as_date
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, cut_apart
 from gamcore.numbers import exact, factor, tick
 from gamcore.types import Floats
 from gamcore.viz.palette import Palette, clean
@@ -65,7 +65,9 @@ def scale(ends: Limits, pixels: Limits, axis: Axis) -> Place:
 def ticks(axis: Axis, ends: Limits, most: int) -> list[tuple[float, str]]:
     """Return positions and names of ticks."""
     if axis.ticks is not None:
-        return [(at, cut(name, MOST_NAME)) for at, name in axis.ticks]
+        return list(
+            zip([at for at, _ in axis.ticks], cut_apart([name for _, name in axis.ticks], MOST_NAME), strict=True)
+        )
     if axis.kind == "log":
         return [(at, tick(at)) for at in ratio_ticks(ends, 2 * most)]
     step, at = even_ticks(ends, most)

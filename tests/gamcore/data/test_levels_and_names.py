@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gamcore import GAMRegressor
 from gamcore.data.column_names import PAIR, Names, free_name, members
 from gamcore.data.columns import read_texts
+from gamcore.data.labels import cut_apart
 from gamcore.data.table import Table, learn_features
 from gamcore.decide.fairness import groups_of
 from gamcore.io.score_json import from_json, to_json
@@ -158,3 +159,16 @@ def test_relativities_keep_the_base_beside_a_feature_called_base():
     assert list(tables) == ["base_", "base", "x"]
     assert "part" in tables["base_"]
     assert "factor" in tables["base"]
+
+
+BEGINNINGS = st.sampled_from(["", "RevolvingUtilizationOfUnsecuredLines"])
+SECONDS = st.sampled_from(["", " × NumberOfTime30to59DaysPastDueNotWorse", " × NumberOfTime60to89Days"])
+
+
+@given(st.lists(st.tuples(BEGINNINGS, SECONDS, st.text("abc", max_size=3)), unique=True), st.integers(28, 60))
+def test_names_that_are_cut_differ_in_what_is_left(parts, most):
+    names = ["".join(one) for one in parts]
+    shown = cut_apart(names, most)
+    assert all(len(one) <= most for one in shown)
+    assert len(set(shown)) == len(set(names))
+    assert all(one == name for one, name in zip(shown, names, strict=True) if len(name) <= most)

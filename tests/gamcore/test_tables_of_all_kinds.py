@@ -18,6 +18,7 @@ from gamcore import (
     MultiTaskTreesClassifier,
     MultiTaskTreesRegressor,
     TableError,
+    calibration_by_group,
     fewer_curves,
     price_of_readability,
     rank_pairs,
@@ -193,6 +194,9 @@ CALLS = {
     "expected_outcomes": lambda m, X: expected_outcomes(X, Y, random_state=0),
     "rank_pairs": lambda m, X: rank_pairs(X, Y, random_state=0),
     "price_of_readability": lambda m, X: price_of_readability(
+        m["regressor"], X, Y, held_out=np.arange(N) % 4 == 0
+    ).frame(),
+    "calibration_by_group": lambda m, X: calibration_by_group(
         m["regressor"], X, Y, held_out=np.arange(N) % 4 == 0
     ).frame(),
     "fewer_curves": lambda m, X: fewer_curves(m["regressor"], X, Y),

@@ -7,7 +7,13 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from gamcore import GAMClassifier, MultiTaskTreesRegressor, price_of_readability, why_moved
+from gamcore import (
+    GAMClassifier,
+    MultiTaskTreesRegressor,
+    calibration_by_group,
+    price_of_readability,
+    why_moved,
+)
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.arms_plan import plan
 from gamcore.decide.experiment_plan import Metric
@@ -81,5 +87,6 @@ def every() -> dict[str, Explanation]:
         read_uplift(np.linspace(0.0, 1.0, len(X)), rng.normal(size=len(X))),
         why_moved(gam, X, y, X_b=later, y_b=1 - y, names=(EVIL, "later")),
         price_of_readability(gam, X, y, held_out=np.arange(len(X)) % 4 == 0),
+        calibration_by_group(gam, X, y, held_out=np.arange(len(X)) % 4 == 0),
     ]  # fmt: skip
     return {f"{type(one).__name__} {k}": one for k, one in enumerate(made)}

@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from gamcore.additions.black_box.gap import Difference
 from gamcore.additions.black_box.strongest import Ranked
+from gamcore.explain.gap import Difference
 from gamcore.explanation import Explanation
 from gamcore.numbers import fixed, percent, within
 from gamcore.viz.spec import Plot

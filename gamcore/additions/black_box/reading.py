@@ -15,7 +15,6 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from gamcore.additions.black_box.gap import Difference, HeldOut, Measured, difference, mean_of, measured
 from gamcore.additions.black_box.learner import black_box_scores, features_of
 from gamcore.additions.black_box.price import PriceOfReadability, Step
 from gamcore.additions.black_box.strongest import Axes, Descent, Ranked, cells_of, ranked, steps_of
@@ -26,6 +25,7 @@ from gamcore.data.rows import read_weight
 from gamcore.data.table import Table, frame_of
 from gamcore.estimators.base import n_threads
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
+from gamcore.explain.gap import Difference, HeldOut, Measured, difference, mean_of, measured
 from gamcore.model.additive import AdditiveModel, check_relearnt, count_bins
 from gamcore.numbers import count
 from gamcore.types import Floats, Ints

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, price_of_readability
-from gamcore.additions.black_box.gap import Difference
 from gamcore.additions.black_box.learner import MOST_LEVELS, features_of
 from gamcore.data.table import Table, learn_features
+from gamcore.explain.gap import Difference
 
 SETTINGS = {"outer_bags": 2, "max_rounds": 60, "random_state": 0, "n_jobs": 1}
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import softmax
 from sklearn import metrics
 
-from gamcore.additions.black_box.gap import HeldOut, difference, measured
+from gamcore.explain.gap import HeldOut, difference, measured
 from gamcore.data.columns import TableError
 from gamcore.model.losses import LOSSES
 

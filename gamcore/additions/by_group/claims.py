@@ -1,0 +1,62 @@
+"""What is said of a group in which a model is wrong, as data: sentences are made of it, and rows can refute it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from gamcore.additions.by_group.judged import Group
+from gamcore.data.labels import cut
+from gamcore.numbers import decimals_of, fixed, number, percent
+
+CLOSE: Final = 1e-6
+LONGEST_NAME: Final = 40
+
+
+@dataclass(frozen=True)
+class GroupClaim:
+    """That a model is wrong in a group of a column: "" for all rows. n_rows : of all groups together."""
+
+    column: str
+    name: str
+    group: Group
+    n_rows: int
+    is_share: bool
+
+    def words(self) -> str:
+        """Return the claim as a part of a sentence."""
+        group = self.group
+        where = f"{cut(self.column, LONGEST_NAME)} is {cut(self.name, LONGEST_NAME)}: " if self.column else ""
+        observed, predicted, low, high = self._alike(group.observed, group.predicted, *group.interval)
+        share = f", {percent(group.rows / self.n_rows, 0)} of rows" if self.column else ""
+        between = f" ({low} to {high})" if math.isfinite(group.interval[1] - group.interval[0]) else ""
+        return f"{where}{observed}{between} observed, {predicted} predicted{share}"
+
+    def _alike(self, *values: float) -> list[str]:
+        """Return means that stand together with as many decimals as tell observed and predicted apart."""
+        apart = abs(self.group.difference) * (100 if self.is_share else 1)
+        least = -math.floor(math.log10(apart)) if apart > 0 else 0
+        if self.is_share:
+            return [percent(value, max(1, least)) for value in values]
+        decimals = max(decimals_of([self.group.observed, self.group.predicted]), least)
+        return [number(value) if not math.isfinite(value) else fixed(value, decimals) for value in values]
+
+    def holds(self, rows: Iterable[tuple[str, float, float, float]]) -> bool:
+        """Return whether rows bear the claim out: its number of rows, and what is observed and predicted of them.
+
+        rows : of each the name of its group, the outcome, what is predicted, both of its whole exposure, and the
+        exposure, all three times the row's weight.
+        """
+        n, seen, said, size = 0, 0.0, 0.0, 0.0
+        for name, outcome, predicted, exposure in rows:
+            if name == self.name or not self.column:
+                n, seen, said, size = n + 1, seen + outcome, said + predicted, size + exposure
+        if n != self.group.rows or not size > 0:
+            return False
+        pairs = ((seen / size, self.group.observed), (said / size, self.group.predicted))
+        low, high = self.group.interval
+        return all(math.isclose(one, other, rel_tol=CLOSE, abs_tol=1e-12) for one, other in pairs) and (
+            not math.isfinite(high - low) or low - CLOSE <= seen / size <= high + CLOSE
+        )

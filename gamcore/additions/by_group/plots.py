@@ -1,0 +1,61 @@
+"""Observed means with their intervals beside predicted ones, a line for each group of a column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gamcore.data.labels import cut
+from gamcore.numbers import count, number, p_value, percent
+from gamcore.stats.intervals import ALPHA
+from gamcore.viz.axes import level_axis
+from gamcore.viz.palette import MOST_LABEL
+from gamcore.viz.spec import Axis, Mark, Panel, Plot, Points, Whiskers, single
+
+if TYPE_CHECKING:
+    from gamcore.additions.by_group.calibration import CalibrationByGroup
+
+ROW: Final = 30
+
+
+def by_group(found: CalibrationByGroup, name: str, target: str = "", title: str = "", detail: str = "") -> Plot:
+    """Return a line per group: a dot with its interval is observed, a bar predicted; clear errors are in the accent."""
+    column, table = found.column(name), found.frame(name)
+    at = np.arange(len(table), dtype=float)
+    observed, predicted = table["observed"].to_numpy(), table["predicted"].to_numpy()
+    ends, wrong = table[["lower", "upper"]].to_numpy(), table["wrong"].to_numpy()
+    hover = [
+        f"{cut(of.group, 400)}\nobserved {_mean(found, of.observed)}\npredicted {_mean(found, of.predicted)}\n"
+        f"{count(of.rows)} rows\n{p_value(of.p_holm)} after Holm"
+        for of in table.itertuples()
+    ]
+    marks: list[Mark] = []
+    for mine, role, label in ((~wrong, "primary", "observed"), (wrong, "accent", "observed, clearly off")):
+        known = mine & np.isfinite(ends).all(axis=1)
+        if mine.any():
+            marks.append(Whiskers(at[known], ends[known, 0], ends[known, 1], role, lying=True))  # type: ignore[arg-type]
+            dots = [text for text, is_mine in zip(hover, mine, strict=True) if is_mine]
+            marks.append(Points(observed[mine], at[mine], role, 9, name=label, hover=dots))  # type: ignore[arg-type]
+    marks.append(Points(predicted, at, "ink", 18, "bar", name="predicted", hover=hover))
+    drawn = np.concatenate([observed, predicted, ends[np.isfinite(ends).all(axis=1)].ravel()])
+    margin = 0.05 * (float(np.ptp(drawn)) or abs(float(drawn[0])) or 1.0)
+    low = float(drawn.min()) - margin
+    limits = (max(low, 0.0) if drawn.min() >= 0 else low, float(drawn.max()) + margin)
+    unit = f"{'share' if found.is_share else 'mean'} of {target or found.outcome}"
+    x = Axis(f"{unit} per unit of exposure" if found.per == "exposure" else unit, grid=True, limits=limits,
+             format="percent" if found.is_share else "plain")  # fmt: skip
+    labels = [
+        f"{cut(of, MOST_LABEL - 10)}  {count(rows)}" for of, rows in zip(column.cut.names, table["rows"], strict=True)
+    ]
+    n_wrong = int(wrong.sum())
+    said = f"{name}: {'no group is clearly off' if not n_wrong else f'{n_wrong} of {len(table)} groups clearly off'}"
+    return Plot(
+        "by_group", title or said, detail or f"{found.notes} · {percent(ALPHA, 0)} level after Holm",
+        panels=single(Panel(x, level_axis(labels), tuple(marks))), words=f"{said}. {found.words()}", numbers=table,
+        height=90 + ROW * len(table), legend="left",
+    )  # fmt: skip
+
+
+def _mean(found: CalibrationByGroup, value: float) -> str:
+    return percent(value) if found.is_share else number(value, 4)

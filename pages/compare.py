@@ -182,7 +182,7 @@ def metrics_of(shown: dict[str, ModelAbout]) -> pd.DataFrame:
 def said(minus: Curve, first: str, second: str) -> str:
     """Return the difference in a sentence."""
     if not minus.has_whole:
-        return f"{_largest(minus, first, second)}; no band says yet what is clear"
+        return _largest(minus, first, second)  # that there are no bands yet is said below
     if minus.by_hand.any():
         return f"{second} minus {first}: partly set by hand, so no band says what is clear"
     words = read_curve(minus).removeprefix(f"{minus.feature}: ")

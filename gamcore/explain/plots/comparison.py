@@ -57,7 +57,7 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
         words=spoken,
         numbers=numbers,
         heights=(0.6, 0.4) if minus else (1.0,),
-        height=362 if minus else 302,
+        height=340 if minus else 302,
         legend="left",
     )
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.special import softmax
 from sklearn import metrics
 
-from gamcore.explain.gap import HeldOut, difference, measured
 from gamcore.data.columns import TableError
+from gamcore.explain.gap import HeldOut, difference, measured
 from gamcore.model.losses import LOSSES
 
 

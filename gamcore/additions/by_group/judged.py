@@ -157,7 +157,10 @@ def judged(rows: Seen, moments: Moments, here: Bools, learned: float) -> Group:
         gap = float(np.sign(gap)) * max(abs(gap) - step / 2, 0.0)
         skew = float(moments.third[here].sum()) / by_loss**1.5 if by_loss > 0 else 0.0
         p = float(2 * stdtr(n - 1, -abs(_normal(gap / np.sqrt(variance), skew))))
-    return Group(int(np.count_nonzero(here)), whole, observed, expected, _interval(rows, here, sizes), p)
+    return Group(
+        rows=int(np.count_nonzero(here)), size=whole, observed=observed, predicted=expected,
+        interval=_interval(rows, here, sizes), p=p,
+    )  # fmt: skip
 
 
 def _scale(rows: Seen, observed: float, expected: float) -> float:

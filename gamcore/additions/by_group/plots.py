@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 ROW: Final = 30
 
 
-def by_group(found: CalibrationByGroup, name: str, target: str = "", title: str = "", detail: str = "") -> Plot:
+def by_group(groups: CalibrationByGroup, name: str, target: str = "", title: str = "", detail: str = "") -> Plot:
     """Return a line per group: a dot with its interval is observed, a bar predicted; clear errors are in the accent."""
-    column, table = found.column(name), found.frame(name)
+    column, table = groups.column(name), groups.frame(name)
     at = np.arange(len(table), dtype=float)
     observed, predicted = table["observed"].to_numpy(), table["predicted"].to_numpy()
     ends, wrong = table[["lower", "upper"]].to_numpy(), table["wrong"].to_numpy()
     hover = [
-        f"{cut(of.group, 400)}\nobserved {_mean(found, of.observed)}\npredicted {_mean(found, of.predicted)}\n"
+        f"{cut(of.group, 400)}\nobserved {_mean(groups, of.observed)}\npredicted {_mean(groups, of.predicted)}\n"
         f"{count(of.rows)} rows\n{p_value(of.p_holm)} after Holm"
         for of in table.itertuples()
     ]
@@ -42,20 +42,20 @@ def by_group(found: CalibrationByGroup, name: str, target: str = "", title: str 
     margin = 0.05 * (float(np.ptp(drawn)) or abs(float(drawn[0])) or 1.0)
     low = float(drawn.min()) - margin
     limits = (max(low, 0.0) if drawn.min() >= 0 else low, float(drawn.max()) + margin)
-    unit = f"{'share' if found.is_share else 'mean'} of {target or found.outcome}"
-    x = Axis(f"{unit} per unit of exposure" if found.per == "exposure" else unit, grid=True, limits=limits,
-             format="percent" if found.is_share else "plain")  # fmt: skip
+    unit = f"{'share' if groups.is_share else 'mean'} of {target or groups.outcome}"
+    x = Axis(f"{unit} per unit of exposure" if groups.per == "exposure" else unit, grid=True, limits=limits,
+             format="percent" if groups.is_share else "plain")  # fmt: skip
     labels = [
         f"{cut(of, MOST_LABEL - 10)}  {count(rows)}" for of, rows in zip(column.cut.names, table["rows"], strict=True)
     ]
     n_wrong = int(wrong.sum())
     said = f"{name}: {'no group is clearly off' if not n_wrong else f'{n_wrong} of {len(table)} groups clearly off'}"
     return Plot(
-        "by_group", title or said, detail or f"{found.notes} · {percent(ALPHA, 0)} level after Holm",
-        panels=single(Panel(x, level_axis(labels), tuple(marks))), words=f"{said}. {found.words()}", numbers=table,
+        "by_group", title or said, detail or f"{groups.notes} · {percent(ALPHA, 0)} level after Holm",
+        panels=single(Panel(x, level_axis(labels), tuple(marks))), words=f"{said}. {groups.words()}", numbers=table,
         height=90 + ROW * len(table), legend="left",
     )  # fmt: skip
 
 
-def _mean(found: CalibrationByGroup, value: float) -> str:
-    return percent(value) if found.is_share else number(value, 4)
+def _mean(groups: CalibrationByGroup, value: float) -> str:
+    return percent(value) if groups.is_share else number(value, 4)

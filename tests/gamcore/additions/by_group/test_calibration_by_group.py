@@ -11,8 +11,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from benchmarks.by_group import KINDS, run
 from gamcore import GAMClassifier, GAMRegressor, TableError, calibration_by_group
+from tests.support.planted_groups import KINDS, run
 
 SETTINGS = {"outer_bags": 2, "max_rounds": 300, "random_state": 0}
 OBJECTIVES = ["squared", "poisson", "exposure", "gamma", "tweedie", "quantile", "binary", "first", "classes"]

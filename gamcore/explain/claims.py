@@ -216,11 +216,11 @@ def told_by_others(cells: Sequence[Any], effects: Floats) -> float:
     if numbers.dtype.kind in "fiu":
         shapes.append(numbers.fillna(numbers.mean()).to_numpy(float))
     by = np.hstack([np.ones((effects.size, 1)), *others])
-    told = [0.0]
+    shares = [0.0]
     for shape in shapes:
         left = shape - by @ np.linalg.lstsq(by, shape, rcond=None)[0]
-        told.append(1 - float(left.var() / shape.var()) if np.ptp(shape) > CLOSE * np.abs(shape).max() else 0.0)
-    return max(told)
+        shares.append(1 - float(left.var() / shape.var()) if np.ptp(shape) > CLOSE * np.abs(shape).max() else 0.0)
+    return max(shares)
 
 
 def _indicators(cells: Any) -> Floats:

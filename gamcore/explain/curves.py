@@ -74,7 +74,7 @@ class Curve(Explanation):
     values : what the one value of each bin is called, for a number whose values have names; empty where they have none.
     beside : (2, K - 1) the training values next to each inner border, below and above; empty where it is not known.
     shared_with : features that say nearly the same, where it has a clear effect only together with them; the strongest
-        first. told : share of it that they tell.
+        first. determined : share of it that they tell.
     is_counted : whether `counts` are in proportion to rows in these bins; else they are sums of weights, or shares of
         the rows of wider bins.
     """
@@ -111,7 +111,7 @@ class Curve(Explanation):
     beside: Floats = field(default_factory=lambda: np.empty((2, 0)))
     is_counted: bool = True
     shared_with: tuple[str, ...] = ()
-    told: float = float("nan")
+    determined: float = float("nan")
 
     def on(self, scale: Scale) -> Curve:
         """Return the curve on another scale; a target in its own units has only one."""
@@ -403,7 +403,7 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
     if feature not in shared:
         return made
     others = tuple(model.bins[k].feature.name for k in shared[feature].others)
-    return replace(made, shared_with=others, told=shared[feature].told)
+    return replace(made, shared_with=others, determined=shared[feature].determined)
 
 
 def quick_spread(refits: Floats, train_share: float) -> Spread | None:

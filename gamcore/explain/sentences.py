@@ -237,7 +237,7 @@ def _nothing(read: Reading) -> list[tuple[Claim, ...]]:
         return [(Claim("somewhere", None, math.nan, (low, high), curve.scale),)]
     if not curve.shared_with:
         return [(Claim("no clear effect", None, math.nan, (low, high), curve.scale),)]
-    shared = Claim("shared", None, curve.told, (low, high), curve.scale, others=curve.shared_with)
+    shared = Claim("shared", None, curve.determined, (low, high), curve.scale, others=curve.shared_with)
     return [(replace(shared, n_named=k),) for k in range(min(len(shared.others), MOST_NAMED), -1, -1)]
 
 

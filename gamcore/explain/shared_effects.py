@@ -88,8 +88,8 @@ def _of_score(
         return model
     scale = half_scale(train_share, model.clarity)
     some = _Rows.of(model, data, y.astype(np.float64), np.broadcast_to(offset, n), scale)
-    found = [one for j in range(p) if (one := some.shared(j)) and is_unclear(explain_shape(model, j, train_share))]
-    return replace(model, halves=replace(model.halves, shared=tuple(found)))
+    shared = [one for j in range(p) if (one := some.shared(j)) and is_unclear(explain_shape(model, j, train_share))]
+    return replace(model, halves=replace(model.halves, shared=tuple(shared)))
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class _Rows:
         group = [j, *others]
         evidence = self._together(group)
         known = min(evidence * left, self._as_refits_agree(j, shape, group))
-        return (known, SharedEffect(j, tuple(others), told=1 - left)) if evidence and known < OPEN else None
+        return (known, SharedEffect(j, tuple(others), determined=1 - left)) if evidence and known < OPEN else None
 
     def _as_refits_agree(self, j: int, shape: Floats, group: list[int]) -> float:
         """Return the squared size of a joint effect along a shape (n,) of a feature, in squared errors of the feature's
@@ -204,10 +204,10 @@ class _Rows:
         first = np.concatenate(
             [of[: 1 if self.values[i].any() else None] for i, of in zip(group, directions, strict=True)]
         )
-        found = [self._test(_beside(known, _standard(own)), residual, len(known)) for own in (first, every)]
-        if len(found) * min(chance for chance, _ in found) > CHANCE:
+        tests = [self._test(_beside(known, _standard(own)), residual, len(known)) for own in (first, every)]
+        if len(tests) * min(chance for chance, _ in tests) > CHANCE:
             return 0.0
-        return max(evidence for _, evidence in found) * self.n_rows / self.y.size
+        return max(evidence for _, evidence in tests) * self.n_rows / self.y.size
 
     def _test(self, own: Floats, residual: Floats, n_known: int) -> tuple[float, float]:
         """Return the chance that residuals (n,) go along with directions (q, n) as they do, and the squared size of
@@ -221,8 +221,8 @@ class _Rows:
         moves = np.stack([np.bincount(self.clusters, line * (residual - slopes @ own)) for line in own])
         n, q = moves.shape[1], len(own)
         free = max(n - q - n_known - 1, 1)
-        found = float(slopes @ np.linalg.lstsq(moves @ moves.T * n / free, slopes, rcond=ALIKE)[0])
-        return float(fdtrc(q, free, found / q)), max(found - q, 0.0)
+        size_in_errors = float(slopes @ np.linalg.lstsq(moves @ moves.T * n / free, slopes, rcond=ALIKE)[0])
+        return float(fdtrc(q, free, size_in_errors / q)), max(size_in_errors - q, 0.0)
 
     def _directions(self, i: int) -> Floats:
         """Return the directions (q, n) that an effect of a feature may have: a line and a bend, or levels."""
@@ -258,9 +258,9 @@ class _Fit:
     def left(self, others: list[int]) -> float:
         """Return the share of the shape that others do not tell, less what bins and chance leave; 1 of a flat one."""
         at = np.concatenate([self.places[i] for i in others])
-        told = self.gram[at, -1]
-        slopes = np.linalg.lstsq(self.gram[np.ix_(at, at)], told, rcond=ALIKE)[0]
-        left = max(float(self.gram[-1, -1] - told @ slopes), 0.0) if self.gram[-1, -1] > 0 else 1.0
+        along = self.gram[at, -1]
+        slopes = np.linalg.lstsq(self.gram[np.ix_(at, at)], along, rcond=ALIKE)[0]
+        left = max(float(self.gram[-1, -1] - along @ slopes), 0.0) if self.gram[-1, -1] > 0 else 1.0
         return max(left * (self.n - 1) / max(self.n - 1 - at.size, 1) - ROUNDING, 0.0)
 
 

@@ -12,7 +12,10 @@ from gamcore.model.additive import AdditiveModel, SharedEffect
 def shared_entry(models: Sequence[AdditiveModel]) -> dict[str, Any]:
     """Return the manifest's entry of the models of all scores; none if no feature shares an effect."""
     each = [model.halves.shared if model.halves is not None else () for model in models]
-    lists = [[{"feature": one.feature, "others": list(one.others), "told": one.told} for one in of] for of in each]
+    lists = [
+        [{"feature": one.feature, "others": list(one.others), "determined": one.determined} for one in of]
+        for of in each
+    ]
     return {"shared": lists} if any(lists) else {}
 
 
@@ -27,10 +30,12 @@ def read_shared(manifest: dict[str, Any], n_features: int, place: int) -> tuple[
 
 
 def _read(entry: Any, n_features: int) -> SharedEffect:
-    require(isinstance(entry, dict) and {"feature", "others", "told"} <= set(entry), "a shared effect is incomplete")
-    feature, others, told = entry["feature"], entry["others"], entry["told"]
+    require(
+        isinstance(entry, dict) and {"feature", "others", "determined"} <= set(entry), "a shared effect is incomplete"
+    )
+    feature, others, share = entry["feature"], entry["others"], entry["determined"]
     require(isinstance(others, list) and 0 < len(others) < n_features, "a shared effect has no others")
     known = all(type(k) is int and 0 <= k < n_features for k in (feature, *others))
     require(known and len({feature, *others}) == 1 + len(others), "a shared effect is of unknown features")
-    require(type(told) is float and 0 <= told <= 1, "the share that others tell is out of range")
-    return SharedEffect(feature, tuple(others), told)
+    require(type(share) is float and 0 <= share <= 1, "the share that others determine is out of range")
+    return SharedEffect(feature, tuple(others), share)

@@ -147,12 +147,12 @@ class SharedEffect:
     """A feature without a clear effect of its own that has one together with others, which say nearly the same: no row
     tells whose it is.
 
-    feature, others : their places; the strongest first. told : share of the feature that the others tell.
+    feature, others : their places; the strongest first. determined : share of the feature that the others tell.
     """
 
     feature: int
     others: tuple[int, ...]
-    told: float
+    determined: float
 
 
 class Attachment:

@@ -24,11 +24,11 @@ def main() -> None:
     )
     began = time.process_time()
     for kind in options.kinds:
-        null, found = (
+        null, planted_first = (
             sum(run(kind, planted, options.rows, seed)[planted] for seed in range(options.runs))
             for planted in (False, True)
         )
-        print(f"| {kind} | {null} of {options.runs} | {found} of {options.runs} | {KINDS[kind]} |", flush=True)
+        print(f"| {kind} | {null} of {options.runs} | {planted_first} of {options.runs} | {KINDS[kind]} |", flush=True)
     print(f"{time.process_time() - began:.0f} CPU seconds")
 
 

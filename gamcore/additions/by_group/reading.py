@@ -56,8 +56,8 @@ def calibration_by_group(
         Where the model, the rows or a column do not allow it; the message says why and what to do.
     """
     model, code = _one_outcome(model, of_class)
-    table, rows, held = _read(model, X, y, {"sample_weight": sample_weight, "groups": groups, "exposure": exposure,
-                                            "init_score": init_score}, held_out, code)  # fmt: skip
+    given = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure, "init_score": init_score}
+    table, rows, held = _read(model, X, y, given=given, held_out=held_out, code=code)
     seen = rows.take(held)
     asked = [columns] if isinstance(columns, str) else columns
     cuts = [groups_of(table, name, rows.size, held) for name in columns_of_interest(table, asked)]

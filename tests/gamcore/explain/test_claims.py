@@ -14,16 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamcore import GAMClassifier, GAMRegressor, load_model
-from gamcore.data.binning import Bins, bin_table, encode_table
+from gamcore.data.binning import bin_table, encode_table
 from gamcore.data.column_names import Measure
 from gamcore.data.dates import days_of
-from gamcore.data.table import Table, learn_features, read_feature
+from gamcore.data.table import Table, learn_features
 from gamcore.explain.claims import NO_CLEAR_EFFECT, Claim
 from gamcore.explain.curves import Curve
 from gamcore.explain.places import MISSING, Place, place_of
 from gamcore.explain.sentences import LONGEST, claim_of_pair, claims_of, read_curve, read_surface
 from gamcore.model.losses import LOSSES
 from gamcore.numbers import roundest, within
+from tests.support.cells import cells_of, group_of
 from tests.support.gears import mostly_slow
 from tests.support.random_models import OBJECTIVES, fitted
 
@@ -33,25 +34,11 @@ FIT = {"outer_bags": 2, "max_rounds": 20, "random_state": 0}
 N_FITS = 8 * len(OBJECTIVES)
 
 
-def cells_of(X: pd.DataFrame, bins: Bins) -> Any:
-    """Return a feature's cells (n,): numbers, days or texts."""
-    values = read_feature(Table(X), bins.feature)
-    return np.array([*bins.feature.levels, ""], object)[values] if bins.feature.is_category else values
-
-
 def end_of(text: str, kind: str, upper: bool) -> float:
     """Return the number that a printed end means; a day ends with its last moment."""
     if kind != "date":
         return float(text.replace(",", ""))
     return days_of(text) + (1 - 1e-9 if upper and len(text) == 10 else 0)
-
-
-def group_of(model: Any, curve: Curve, X: pd.DataFrame, codes: Any) -> Any:
-    """Return the cells and the joint effects of a curve's feature and those that it shares an effect with."""
-    places = [k for k, bins in enumerate(model.bins) if bins.feature.name in (curve.feature, *curve.shared_with)]
-    places.sort(key=lambda k: model.bins[k].feature.name != curve.feature)
-    effects = sum(model.terms[k].scores[codes[k]] for k in places)
-    return [cells_of(X, model.bins[k]) for k in places], effects
 
 
 def check(curve: Curve, cells: Any, effects: Any, weight: Any, group: Any = None) -> None:

@@ -12,7 +12,7 @@ from gamcore import GAMClassifier, GAMRegressor, load_model
 from gamcore.data.binning import encode_table
 from gamcore.explain.claims import NO_CLEAR_EFFECT
 from gamcore.explain.sentences import claims_of, read_curve
-from tests.gamcore.explain.test_claims import group_of
+from tests.support.cells import group_of
 
 NOISE = ["noise", "level", "count"]
 

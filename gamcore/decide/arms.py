@@ -21,17 +21,15 @@ from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.clusters import by_clusters, interval_of_level, read_assigned
 from gamcore.decide.experiment_effects import (
-    Arm,
     Effect,
     ReadOut,
     concluded,
-    effect_of_means,
-    effect_of_rates,
     less_expected,
 )
 from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
-from gamcore.decide.experiment_readout import outcome_of, whenever
+from gamcore.decide.experiment_readout import whenever
 from gamcore.decide.fairness import groups_of
+from gamcore.decide.outcomes import Outcome, Units, outcome_of, read_outcome, read_outcomes
 from gamcore.decide.results import Result, Scale
 from gamcore.explanation import Explanation
 from gamcore.stats.intervals import UNKNOWN, Interval, student, wilson
@@ -47,7 +45,8 @@ FEWEST: Final = 2
 @dataclass(frozen=True)
 class ArmsTest:
     """How a test was set up. arm : its column. control : a level of it. shares : the planned share of every arm by
-    level, up to a factor, also of arms that nobody got; None for equal ones. metrics : outcomes and their roles.
+    level, up to a factor, also of arms that nobody got; None for equal ones. metrics : outcomes and their roles, each a
+    column, or what `outcomes` says that it is made of.
     before : by metric, the column with its pre-experiment values. customers : of all arms at the planned end, if
     the test may be looked at before; 0 for one look, at the end. cluster : column of what was assigned to an arm as
     a whole, such as a store or a household. known_before : columns known before the test, of which a model may
@@ -62,6 +61,22 @@ class ArmsTest:
     customers: int = 0
     cluster: str | None = None
     known_before: tuple[str, ...] = ()
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+
+    def outcome(self, metric: str) -> Outcome:
+        """Return what an outcome is made of."""
+        return self.outcomes.get(metric) or Outcome(metric)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The columns that its outcomes are made of."""
+        return tuple(dict.fromkeys(column for metric in self.metrics for column in self.outcome(metric).columns))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it is read from."""
+        others = (*(self.before or {}).values(), *([self.cluster] if self.cluster else []), *self.known_before)
+        return tuple(dict.fromkeys((self.arm, *self.measured, *others)))
 
 
 @dataclass(frozen=True)
@@ -147,28 +162,25 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
     table = as_table(frame)
     arm, arms = _arms(table, test)
     clusters = None if test.cluster is None else read_assigned(table, test.cluster, arm, arms)
-    columns = {name: outcome_of(table, name) for name in {*test.metrics, *(test.before or {}).values()}}
     inside = arm >= 0
+    units = read_outcomes(table, {metric: test.outcome(metric) for metric in test.metrics}, inside)
+    past = {metric: outcome_of(table, column) for metric, column in (test.before or {}).items()} | dict(expected or {})
     sizes = {"all": _sizes(_assigned(arm, inside, clusters), arms, test.shares)}
     effects, levels, rates = [], {}, set()
     for metric, role in test.metrics.items():
-        values = columns[metric]
-        known = inside & np.isfinite(values)
+        known = inside & units[metric].known
         sizes[metric] = _sizes(_assigned(arm, known, clusters), arms, test.shares)
-        is_rate = metric not in (test.before or {}) and bool(np.isin(values[known], (0.0, 1.0)).all())
-        rates |= {metric} if is_rate else set()
+        rates |= {metric} if units[metric].is_share else set()
         for k, name in enumerate(arms):
             mine = known & (arm == k)
-            levels[name, metric] = _level(values[mine], None if clusters is None else clusters[mine], is_rate)
+            levels[name, metric] = _level(units[metric], mine, clusters)
             if k:
-                rows = known & (arm == k), known & (arm == 0)
-                past = columns[test.before[metric]] if test.before and metric in test.before else None
-                past = (expected or {}).get(metric, past)
-                made = _effect(name, metric, role, values, rows=rows, past=past, is_rate=is_rate, clusters=clusters)
-                effects.append(made)
+                rows = mine, known & (arm == 0)
+                effects.append(_effect(name, metric, role, units[metric], rows=rows, past=past.get(metric),
+                                       clusters=clusters))  # fmt: skip
     done = concluded(whenever(effects, int(inside.sum()), test.customers), []).effects
     if test.adjustment == "Dunnett":
-        done = tuple(_by_dunnett(list(done), arm, inside, columns))
+        done = tuple(_by_dunnett(list(done), arm, inside, units))
     return ArmsReadOut(test, arms, sizes=sizes, effects=done, levels=levels, rates=frozenset(rates),
                        left_out=int((~inside).sum()))  # fmt: skip
 
@@ -195,7 +207,7 @@ def _arms(table: Table, test: ArmsTest) -> tuple[NDArray[np.int64], tuple[str, .
     those that were planned, of which nobody may be."""
     if test.arm not in table:
         raise ExperimentError(f"The table has no column {test.arm!r}: choose another arm column.")
-    if test.arm in test.metrics:
+    if test.arm in test.measured:
         raise ExperimentError(f"{test.arm!r} is the arm, so it cannot be an outcome, too: choose another.")
     codes, present = read_present_texts(table.frame[test.arm])
     if test.control not in present:
@@ -227,44 +239,41 @@ def _sizes(arm: NDArray[np.int64], arms: tuple[str, ...], shares: Mapping[str, f
     return ArmSizes(names, dict(zip(arms, planned.tolist(), strict=True)), p)
 
 
-def _level(values: Floats, clusters: Ints | None, is_rate: bool) -> tuple[float, Interval]:
-    """Return a rate with Wilson's interval, or a mean with Student's; by clusters (n,) where these were assigned."""
+def _level(units: Units, rows: NDArray[np.bool_], clusters: Ints | None) -> tuple[float, Interval]:
+    """Return a rate with Wilson's interval, or a mean or a ratio with Student's; by clusters (n,) where these were
+    assigned."""
+    values = units.of(rows)
     if not values.size:
         return math.nan, UNKNOWN
     mean = float(values.mean())
     if clusters is not None:
-        return mean, interval_of_level(values, clusters, is_rate)
-    return mean, wilson(mean, values.size) if is_rate else student(values)
+        return mean, interval_of_level(values, clusters[rows], units.is_rate)
+    return mean, wilson(mean, values.size) if units.is_rate else student(values)
 
 
 def _effect(
-    arm: str, metric: str, role: MetricRole, values: Floats, *, rows: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    past: Floats | None, is_rate: bool, clusters: Ints | None = None,
+    arm: str, metric: str, role: MetricRole, units: Units, *, rows: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    past: Floats | None, clusters: Ints | None = None,
 ) -> Effect:  # fmt: skip
-    """Return the effect of an arm on a metric. rows : those of the arm, and those of the control."""
-    sides = values[rows[0]], values[rows[1]]
-    before = None if past is None else (past[rows[0]], past[rows[1]])
-    both = [Arm(part.size, float(part.mean()) if part.size else math.nan) for part in sides]
-    if is_rate and before is None:
-        made = effect_of_rates(arm, metric, role, treated=both[0], control=both[1])
-    else:
-        made = effect_of_means(arm, metric, role=role, arms=sides, before=before)
-    if clusters is not None:
-        few = min(part.size for part in sides) < FEWEST
-        adjusted = sides if before is None or few else less_expected(sides, before)[:2]
-        made = by_clusters(made, adjusted, (clusters[rows[0]], clusters[rows[1]]))
-    return replace(made, treated=both[0], control=both[1]) if is_rate else made
+    """Return the effect of an arm on a metric. rows : known ones of the arm, and those of the control."""
+    made = units.effect(arm, metric, role, rows=rows, past=past)
+    if clusters is None:
+        return made
+    sides = units.of(rows[0]), units.of(rows[1])
+    if past is not None and min(part.size for part in sides) >= FEWEST:
+        sides = less_expected(sides, (past[rows[0]], past[rows[1]]))[:2]
+    return by_clusters(made, sides, (clusters[rows[0]], clusters[rows[1]]))
 
 
 def _by_dunnett(
-    effects: Sequence[Effect], arm: NDArray[np.int64], inside: NDArray[np.bool_], columns: Mapping[str, Floats]
+    effects: Sequence[Effect], arm: NDArray[np.int64], inside: NDArray[np.bool_], units: Mapping[str, Units]
 ) -> list[Effect]:
     """Return the effects with p values and intervals of the difference adjusted over the arms of each metric."""
     made = list(effects)
     for metric in dict.fromkeys(effect.metric for effect in effects):
         mine = [k for k, effect in enumerate(made) if effect.metric == metric]
-        values = columns[metric]
-        parts = [values[inside & np.isfinite(values) & (arm == k)] for k in range(len(mine) + 1)]
+        known = inside & units[metric].known
+        parts = [units[metric].of(known & (arm == k)) for k in range(len(mine) + 1)]
         if min(part.size for part in parts) < FEWEST or not any(np.ptp(part) > 0 for part in parts):
             continue
         compared = dunnett(*parts[1:], control=parts[0], rng=np.random.default_rng(0))
@@ -291,9 +300,10 @@ class Segments(Explanation):
         return self.p_relative if scale == "relative" else self.p
 
     def describe(self, detail: str = "", scale: Scale = "relative", **words: Any) -> Plot:
-        """Return the measured lift in each segment with its interval, on a scale: a "difference", or "relative"."""
-        shown = detail or f"{self.metric} by {self.column}, 95% intervals"
-        return replace(ReadOut((), self.effects).describe(shown, scale, **words), numbers=self.frame())
+        """Return the lift of each segment and arm as a heat table, on a scale: a "difference", or "relative"."""
+        from gamcore.decide.plots.heat import heat
+
+        return heat(self, detail, scale)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per segment and arm."""
@@ -307,7 +317,7 @@ class Segments(Explanation):
 def by_segment(frame: pd.DataFrame | Table, test: ArmsTest, metric: str, column: str) -> Segments:
     """Return each arm's difference to the control in each segment by a column: a level, or a quarter of the rows."""
     table = as_table(frame)
-    if column == test.arm or column in test.metrics:
+    if column in (test.arm, *test.measured):
         raise ExperimentError(f"{column!r} is the arm or an outcome: choose a column known before the test.")
     labels = groups_of(table, column).to_numpy(object)
     return by_group(table, test, metric, labels=labels, named=column)
@@ -318,18 +328,16 @@ def by_group(
 ) -> Segments:
     """Return each arm's difference to the control in each group. labels : (n,) of the rows; named : what groups them;
     order : of the groups, by default their names'."""
-    whole = read_arms(table, replace(test, metrics={metric: "primary"}, adjustment="Holm"))
     arm, arms = _arms(table, test)
     clusters = None if test.cluster is None else read_assigned(table, test.cluster, arm, arms)
-    values = outcome_of(table, metric)
+    units = read_outcome(table, test.outcome(metric), arm >= 0)
     effects = []
     for label in order or sorted(set(labels), key=str):
-        inside = (labels == label) & np.isfinite(values)
+        inside = (labels == label) & units.known
         for k, name in enumerate(arms[1:], 1):
             sides = inside & (arm == k), inside & (arm == 0)
             if min(side.sum() for side in sides) >= FEWEST:
-                effect = _effect(name, metric, "primary", values, rows=sides, past=None, is_rate=metric in whole.rates,
-                                 clusters=clusters)  # fmt: skip
+                effect = _effect(name, metric, "primary", units, rows=sides, past=None, clusters=clusters)
                 effects.append(replace(effect, strategy=str(label), metric=name))
     by_arm = {name: [effect for effect in effects if effect.metric == name] for name in arms[1:]}
     gaps = {name: _heterogeneity([(e.difference, e.difference_interval) for e in own]) for name, own in by_arm.items()}

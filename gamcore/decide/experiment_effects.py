@@ -81,7 +81,7 @@ class Effect:
     the plan calls worth finding, or NaN; for guardrails and expected nulls, the largest move allowed. reduced : share
     of the variance removed by the adjustment for pre-experiment values. smallest : relative lift detected with 80%
     power by this many customers, at the alpha of Holm's first step. arm : which treated arm; "" where there is one.
-    measure : unit and form of a mean.
+    is_rate : whether the metric is a share of something, shown in percent. measure : unit and form of others.
     """
 
     strategy: str
@@ -99,17 +99,13 @@ class Effect:
     reduced: float = 0.0
     smallest: float = math.nan
     arm: str = ""
+    is_rate: bool = False
     measure: Measure = PLAIN
 
     @property
     def what(self) -> str:
         """The metric, and the arm where there are several."""
         return f"{self.arm} · {self.metric}" if self.arm else self.metric
-
-    @property
-    def is_rate(self) -> bool:
-        """Whether the metric is a rate: single values are kept of a mean only."""
-        return self.control.values is None
 
     @property
     def n(self) -> int:
@@ -200,7 +196,7 @@ def effect_of_rates(
     strategy: str, metric: str, role: MetricRole, treated: Arm, control: Arm, planned: float = math.nan
 ) -> Effect:
     """Return the effect on a rate."""
-    unknown = Effect(strategy=strategy, metric=metric, role=role, treated=treated, control=control)
+    unknown = Effect(strategy=strategy, metric=metric, role=role, treated=treated, control=control, is_rate=True)
     if min(treated.n, control.n) < 1:
         return unknown
     return replace(

@@ -11,38 +11,37 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.columns import TableError, read_numbers
 from gamcore.data.table import Table, as_table
 from gamcore.decide.experiment_effects import (
     Arm,
     Effect,
     ReadOut,
     SampleRatio,
-    _mean,
     anytime,
     concluded,
-    effect_of_means,
     effect_of_rates,
     sample_ratio,
     sample_ratio_of_arms,
 )
 from gamcore.decide.experiment_plan import ExperimentError, MetricRole
-from gamcore.types import Bools, Floats
+from gamcore.decide.outcomes import Outcome, outcome_of, read_outcomes
+from gamcore.types import Bools
 
 
 def read_rows(
     frame: pd.DataFrame | Table, treated: Bools | NDArray[np.int64], assigned: NDArray[np.int64], names: Sequence[str],
     metrics: Mapping[str, MetricRole], shares: Sequence[float] = (0.5, 0.5), arms: Sequence[str] = ("treated",),
     planned: Mapping[tuple[str, str], float] | None = None, before: Mapping[str, str] | None = None,
-    customers: float = 0.0,
+    customers: float = 0.0, outcomes: Mapping[str, Outcome] | None = None,
 ) -> ReadOut:  # fmt: skip
     """Read an experiment from its rows.
 
     treated : (n,) the arm, 0 or False for the control, else 1 + its index in `arms`. assigned : (n,) the strategy that
     each row would get, as an index into `names`; negative for none. metrics : columns and their roles; 0 and 1 (or
-    booleans) are a rate, other numbers a mean. shares : planned, the control's first, up to a factor. planned : lifts
-    by (strategy, metric). before : by metric, the column with its pre-experiment values. customers : of all arms and
-    strategies at the planned end, if the test may be looked at before; 0 for one look, at the end.
+    booleans) are a rate, other numbers a mean. outcomes : those of them that are made of columns in another way.
+    shares : planned, the control's first, up to a factor. planned : lifts by (strategy, metric). before : by metric,
+    the column with its pre-experiment values. customers : of all arms and strategies at the planned end, if the test
+    may be looked at before; 0 for one look, at the end.
     """
     table, inside, arm = as_table(frame), assigned >= 0, np.asarray(treated, np.int64)
     if not inside.any():
@@ -53,9 +52,10 @@ def read_rows(
         return sample_ratio_of_arms(counts.tolist(), shares, where)
 
     ratios = [ratio(inside)]
-    columns = {name: outcome_of(table, name) for name in {*metrics, *(before or {}).values()}}
+    units = read_outcomes(table, {name: (outcomes or {}).get(name, Outcome(name)) for name in metrics}, inside)
+    earlier = {metric: outcome_of(table, column) for metric, column in (before or {}).items()}
     for metric in metrics:  # whether an outcome is known may depend on the arm
-        known = inside & np.isfinite(columns[metric])
+        known = inside & units[metric].known
         if known.sum() < inside.sum():
             ratios.append(ratio(known, f"with {metric}"))
     effects = []
@@ -64,17 +64,10 @@ def read_rows(
         ratios.append(ratio(mine, strategy))
         for k, name in enumerate(arms, 1):
             for metric, role in metrics.items():
-                known = mine & np.isfinite(columns[metric])
+                known = mine & units[metric].known
                 rows = known & (arm == k), known & (arm == 0)
-                values = columns[metric][rows[0]], columns[metric][rows[1]]
                 hoped = (planned or {}).get((strategy, metric), math.nan)
-                past = (before or {}).get(metric)
-                if past is None and _is_rate(columns[metric][inside]):
-                    sides = [Arm(part.size, _mean(part)) for part in values]
-                    made = effect_of_rates(strategy, metric, role, treated=sides[0], control=sides[1], planned=hoped)
-                else:
-                    earlier = None if past is None else (columns[past][rows[0]], columns[past][rows[1]])
-                    made = effect_of_means(strategy, metric, role=role, arms=values, before=earlier, planned=hoped)
+                made = units[metric].effect(strategy, metric, role, rows=rows, past=earlier.get(metric), planned=hoped)
                 effects.append(replace(made, arm=name if len(arms) > 1 else ""))
     return replace(concluded(whenever(effects, int(inside.sum()), customers), ratios), customers=customers)
 
@@ -86,29 +79,6 @@ def whenever(effects: Sequence[Effect], rows: int, customers: float) -> list[Eff
         return list(effects)
     parts = [(effect.treated.n + effect.control.n) / max(rows, 1) for effect in effects]
     return [anytime(effect, customers * part) if part else effect for effect, part in zip(effects, parts, strict=True)]
-
-
-def _is_rate(values: Floats) -> bool:
-    return bool(np.isin(values[np.isfinite(values)], (0.0, 1.0)).all())
-
-
-def outcome_of(table: Table, name: str) -> Floats:
-    """Return the values (n,) of a metric; ExperimentError where it is not there or not a number."""
-    if name not in table:
-        raise ExperimentError(f"The table of outcomes has no column {name!r}: choose another metric.")
-    if table.kind(name) not in ("number", "boolean"):
-        raise ExperimentError(f"Column {name!r} is not a number: a metric is 0 and 1, boolean, or a number.")
-    try:
-        values = read_numbers(table.frame[name])
-    except TableError as error:
-        raise ExperimentError(str(error)) from error
-    if np.nanmax(np.abs(values), initial=0.0) > LARGEST_OUTCOME:
-        raise ExperimentError(f"Column {name!r} has values beyond 1e75: divide it by a constant first.")
-    return values
-
-
-LARGEST_OUTCOME: Final = 1e75
-"""Largest size of a metric: tests take squares of variances."""
 
 
 def _whole(cell: Any) -> float:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from gamcore.data.column_names import Names
 from gamcore.decide.arms import ArmSizes, ArmsReadOut, ArmsTest, Segments
+from gamcore.decide.by_day import ByDay
 from gamcore.decide.experiment_effects import Effect, ReadOut, SampleRatio
 
 Value = TypeVar("Value")
@@ -19,7 +20,10 @@ Value = TypeVar("Value")
 
 def shown_arms(made: ArmsReadOut, names: Names) -> ArmsReadOut:
     """Return what a test of arms measured, with the names of its table."""
-    column, arm = names.column, partial(names.level, made.test.arm)
+    test, arm = made.test, partial(names.level, made.test.arm)
+
+    def called(metric: str) -> str:
+        return test.outcome(metric).called(names)
 
     def size(of: ArmSizes) -> ArmSizes:
         return replace(of, counts=_keys(of.counts, arm), planned=_keys(of.planned, arm))
@@ -28,36 +32,44 @@ def shown_arms(made: ArmsReadOut, names: Names) -> ArmsReadOut:
         made,
         test=_test(made.test, names),
         arms=tuple(map(arm, made.arms)),
-        sizes={column(key) if key in made.test.metrics else key: size(of) for key, of in made.sizes.items()},
-        effects=tuple(replace(_effect(one, names), strategy=arm(one.strategy)) for one in made.effects),
-        levels={(arm(level), column(metric)): value for (level, metric), value in made.levels.items()},
-        rates=frozenset(map(column, made.rates)),
-        measures={column(metric): names.of(metric).measure for metric in made.test.metrics},
+        sizes={called(key) if key in test.metrics else key: size(of) for key, of in made.sizes.items()},
+        effects=tuple(replace(_of_arms(one, names, test), strategy=arm(one.strategy)) for one in made.effects),
+        levels={(arm(level), called(metric)): value for (level, metric), value in made.levels.items()},
+        rates=frozenset(map(called, made.rates)),
+        measures={called(metric): test.outcome(metric).measure(names) for metric in test.metrics},
     )
 
 
-def shown_between(made: Sequence[tuple[str, Effect]], names: Names, arm: str) -> list[tuple[str, Effect]]:
-    """Return differences between arms with the names of their table. arm : the own name of its column."""
-    level = partial(names.level, arm)
-    return [(level(other), replace(_effect(one, names), strategy=level(one.strategy))) for other, one in made]
+def shown_between(made: Sequence[tuple[str, Effect]], names: Names, test: ArmsTest) -> list[tuple[str, Effect]]:
+    """Return differences between the arms of a test with the names of their table."""
+    level = partial(names.level, test.arm)
+    return [(level(other), replace(_of_arms(one, names, test), strategy=level(one.strategy))) for other, one in made]
 
 
-def shown_segments(made: Segments, names: Names, arm: str, column: str = "") -> Segments:
-    """Return lifts by segment with the names of their table.
+def shown_by_day(made: ByDay, names: Names, test: ArmsTest) -> ByDay:
+    """Return the lifts by day of a test with the names of their table."""
+    level = partial(names.level, test.arm)
+    looks = ((day, replace(_of_arms(one, names, test), strategy=level(one.strategy))) for day, one in made.looks)
+    return replace(made, metric=test.outcome(made.metric).called(names), control=level(made.control),
+                   looks=tuple(looks))  # fmt: skip
 
-    arm : the own name of its column. column : that of the column whose levels or ranges the segments are; "" where they
-    are something else, such as strategies.
+
+def shown_segments(made: Segments, names: Names, test: ArmsTest, column: str = "") -> Segments:
+    """Return lifts by segment of a test with the names of their table.
+
+    column : the one whose levels or ranges the segments are; "" where they are something else, such as strategies.
     """
+    outcome = test.outcome(made.metric)
     effects = tuple(
         replace(
-            one, strategy=_segment(one.strategy, names, column), metric=names.level(arm, one.metric),
-            measure=names.of(made.metric).measure,
+            one, strategy=_segment(one.strategy, names, column), metric=names.level(test.arm, one.metric),
+            measure=outcome.measure(names),
         )
         for one in made.effects
     )  # fmt: skip
-    p, p_relative = (_keys(p, partial(names.level, arm)) for p in (made.p, made.p_relative))
+    p, p_relative = (_keys(p, partial(names.level, test.arm)) for p in (made.p, made.p_relative))
     named = names.column(column) if column else made.column
-    return replace(made, column=named, metric=names.column(made.metric), effects=effects, p=p, p_relative=p_relative)
+    return replace(made, column=named, metric=outcome.called(names), effects=effects, p=p, p_relative=p_relative)
 
 
 def shown_read_out(made: ReadOut, names: Names, arm: str = "") -> ReadOut:
@@ -74,11 +86,18 @@ def shown_read_out(made: ReadOut, names: Names, arm: str = "") -> ReadOut:
 
 def _test(test: ArmsTest, names: Names) -> ArmsTest:
     arm = partial(names.level, test.arm)
-    before = {names.column(metric): names.column(past) for metric, past in (test.before or {}).items()}
+    called = {metric: test.outcome(metric).called(names) for metric in test.metrics}
+    before = {called[metric]: names.column(past) for metric, past in (test.before or {}).items()}
     return replace(
-        test, arm=names.column(test.arm), control=arm(test.control), metrics=_keys(test.metrics, names.column),
+        test, arm=names.column(test.arm), control=arm(test.control), metrics=_keys(test.metrics, called.__getitem__),
         shares=None if test.shares is None else _keys(test.shares, arm), before=before or None,
+        outcomes={called[metric]: one.shown(names) for metric, one in test.outcomes.items() if metric in called},
     )  # fmt: skip
+
+
+def _of_arms(effect: Effect, names: Names, test: ArmsTest) -> Effect:
+    outcome = test.outcome(effect.metric)
+    return replace(effect, metric=outcome.called(names), measure=outcome.measure(names))
 
 
 def _effect(effect: Effect, names: Names) -> Effect:

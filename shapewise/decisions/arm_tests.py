@@ -22,9 +22,10 @@ from gamcore.decide.arms import (
     by_group,
     read_arms,
 )
+from gamcore.decide.by_day import ByDay, by_day
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import MetricRole
-from gamcore.decide.experiment_readout import outcome_of
+from gamcore.decide.outcomes import Outcome, read_outcomes
 from gamcore.decide.strategies import StrategySet
 from gamcore.estimators.effect import expected_outcomes
 from gamcore.types import Floats
@@ -55,12 +56,13 @@ class StoredTest:
     cluster: str | None = None
     known_before: list[str] = field(default_factory=list)
     money: dict[str, Any] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def test(self) -> ArmsTest:
         """Return how it was set up."""
         return ArmsTest(self.arm, self.control, self.metrics, shares=self.shares or None, before=self.before or None,
                         adjustment=self.adjustment, customers=self.customers, cluster=self.cluster,
-                        known_before=tuple(self.known_before))  # fmt: skip
+                        known_before=tuple(self.known_before), outcomes=_outcomes(self.outcomes))  # fmt: skip
 
 
 def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier: str = "") -> StoredTest:
@@ -69,6 +71,7 @@ def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier
         "arm": test.arm, "control": test.control, "metrics": dict(test.metrics), "shares": dict(test.shares or {}),
         "before": dict(test.before or {}), "adjustment": test.adjustment, "customers": test.customers,
         "cluster": test.cluster, "known_before": list(test.known_before),
+        "outcomes": {name: asdict(outcome) for name, outcome in test.outcomes.items()},
     }  # fmt: skip
     if identifier:
         return known(StoredTest, workspace.edit(KIND, identifier, lambda about: about | setup))
@@ -90,7 +93,11 @@ def to_text(test: ArmsTest) -> str:
 def from_text(text: str) -> ArmsTest:
     """Return the test that `to_text` wrote."""
     kept = json.loads(text)
-    return ArmsTest(**kept | {"known_before": tuple(kept["known_before"])})
+    return ArmsTest(**kept | {"known_before": tuple(kept["known_before"]), "outcomes": _outcomes(kept["outcomes"])})
+
+
+def _outcomes(kept: dict[str, dict[str, Any]]) -> dict[str, Outcome]:
+    return {name: known(Outcome, about) for name, about in kept.items()}
 
 
 def tests(workspace: Workspace, tables: set[str]) -> list[StoredTest]:
@@ -101,7 +108,7 @@ def tests(workspace: Workspace, tables: set[str]) -> list[StoredTest]:
 
 def read_test(test: ArmsTest, rows_of: Callable[[Sequence[str]], pd.DataFrame], n_jobs: int = 1) -> ArmsReadOut:
     """Read a test, with what a model of its columns known before expects. rows_of : returns all rows of columns."""
-    frame = rows_of(_columns(test))
+    frame = rows_of(test.columns)
     return read_arms(frame, test, _expected(frame, test, n_jobs) if test.known_before else None)
 
 
@@ -109,27 +116,30 @@ def compare_arms(
     test: ArmsTest, rows_of: Callable[[Sequence[str]], pd.DataFrame], n_jobs: int = 1
 ) -> list[tuple[str, Effect]]:
     """Return how the treated arms of a test differ from each other, likewise (`between_arms`)."""
-    frame = rows_of(_columns(test))
+    frame = rows_of(test.columns)
     return between_arms(frame, test, _expected(frame, test, n_jobs) if test.known_before else None)
 
 
-def _columns(test: ArmsTest) -> list[str]:
-    """Return the columns that a test is read from."""
-    others = [*(test.before or {}).values(), *([test.cluster] if test.cluster else []), *test.known_before]
-    return [test.arm, *test.metrics, *others]
+def read_by_day(
+    test: ArmsTest, metric: str, day: str, rows_of: Callable[[Sequence[str]], pd.DataFrame], n_jobs: int = 1
+) -> ByDay:
+    """Return how an outcome of a test went, by a column of dates, likewise (`gamcore.decide.by_day`)."""
+    frame = rows_of([*dict.fromkeys((*test.columns, day))])
+    return by_day(frame, test, metric, day, _expected(frame, test, n_jobs) if test.known_before else None)
 
 
 def _expected(frame: pd.DataFrame, test: ArmsTest, n_jobs: int) -> dict[str, Floats]:
     """Return what is expected of each row (n,) by metric; 0 where the outcome is not known, which is not read."""
     table, expected = as_table(frame), {}
-    for metric in test.metrics:
-        values = outcome_of(table, metric)
-        known = np.isfinite(values)
-        expected[metric] = np.zeros(values.size)
+    every = np.ones(len(frame), bool)
+    units = read_outcomes(table, {metric: test.outcome(metric) for metric in test.metrics}, every)
+    for metric, one in units.items():
+        known = one.known
+        expected[metric] = np.zeros(known.size)
         if known.any():
             rows, groups = frame.loc[known], frame.loc[known, test.cluster] if test.cluster else None
             expected[metric][known] = expected_outcomes(
-                rows[list(test.known_before)], values[known], groups=groups, random_state=0, n_jobs=n_jobs
+                rows[list(test.known_before)], one.of(known), groups=groups, random_state=0, n_jobs=n_jobs
             )
     return expected
 

@@ -10,7 +10,7 @@ import numpy as np
 from gamcore.data.column_names import Names
 from gamcore.data.table import Table
 from gamcore.decide.arms import ArmsTest
-from gamcore.decide.experiment_readout import outcome_of
+from gamcore.decide.outcomes import outcome_of
 from gamcore.decide.results import Result
 from gamcore.decide.results import money as in_money
 from gamcore.decide.rules import Rule
@@ -47,7 +47,7 @@ def known_before(table: Table, test: ArmsTest) -> list[str]:
     that are not called like an outcome."""
     if test.known_before:
         return list(test.known_before)
-    taken = {test.arm, *test.metrics, *([test.cluster] if test.cluster else [])}
+    taken = {test.arm, *test.measured, *([test.cluster] if test.cluster else [])}
     return [name for name in table.names if name not in taken and not sounds_like_outcome(name)
             and table.usable_kind(name) is not None]  # fmt: skip
 

@@ -13,7 +13,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.decide.arms_plan import EVERYBODY, ExperimentPlan, plan
 from gamcore.decide.experiment_plan import ExperimentError, Metric
-from gamcore.decide.experiment_readout import outcome_of
+from gamcore.decide.outcomes import outcome_of
 from gamcore.decide.strategies import Ledger, StrategySet
 from gamcore.numbers import bare, exact, fixed
 from shapewise.columns.roles import sounds_like_outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 from gamcore.decide import verdicts
@@ -67,15 +68,17 @@ def risks_of(made: ArmsReadOut) -> list[str]:
 
 
 def _figures(review: Review, made: ArmsReadOut, best: Effect) -> list[KeyFigure]:
-    """Return the outcomes gained per 1,000 customers, and what they are worth.
+    """Return the outcomes gained per 1,000 customers, and what they are worth; a ratio's per 1,000 of what it is over.
 
     The arm was chosen as the best of several: its interval is widened for that, unless Dunnett's already is."""
     tested = 1 if made.test.adjustment == "Dunnett" else len(made.arms) - 1
     gain = total([Contribution(PER, best.difference, best.difference_interval)], tested)
-    more = f"more {'customers with' if best.is_rate else 'of'} {best.metric} per {count(PER)} customers"
+    outcome = made.test.outcome(best.metric)
+    counted = "customers with" if best.is_rate and not outcome.per else "of"
+    more = f"more {counted} {replace(outcome, per='').name} per {count(PER)} {outcome.per or 'customers'}"
     figures = [figure(Result(gain.value, (gain.low, gain.high), "measured", "sum", best.n), more)]
-    amount, cost = review.money.of(review.names.own(best.metric)), review.money.cost
-    if amount:
+    amount, cost = review.money.of(review.names.own(outcome.column)), review.money.cost
+    if amount and not outcome.per:  # what a contact costs is known per customer alone
         part = Contribution(PER * amount, best.difference, best.difference_interval, PER * cost)
         worth = total([part], tested)
         costs = ", costs deducted" if cost else ""

@@ -28,6 +28,7 @@ from gamcore import (
 from gamcore.additions.editing import edit, edit_price, refit_others, room_to_move
 from gamcore.data.table import Table
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
+from gamcore.decide.by_day import by_day
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range
 from gamcore.decide.rules_code import kinds_of
 from gamcore.decide.strategies import Strategy, StrategySet
@@ -225,6 +226,7 @@ CALLS = {
     "kinds_of": lambda m, X: kinds_of(X, ["x0"]),
     "read_arms": lambda m, X: read_arms(X, TEST),
     "by_segment": lambda m, X: by_segment(X, TEST, "x2", "x1"),
+    "by_day": lambda m, X: by_day(X, TEST, "x2", "x0"),
     "predict_pieces": lambda m, X: predict_pieces(m["regressor"], X),
 }
 """What is asked of every public callable that takes a table. Methods are named after the class that defines them, or

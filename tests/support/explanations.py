@@ -16,6 +16,7 @@ from gamcore import (
 )
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.arms_plan import plan
+from gamcore.decide.by_day import by_day
 from gamcore.decide.experiment_plan import Metric
 from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.rules import Range
@@ -83,7 +84,9 @@ def every() -> dict[str, Explanation]:
         gam.explain_rows(X.head(3)), tasks().importance(), tasks().agreement(EVIL), moved, what_moved(X, later),
         overlay(X["level"], later["level"], "category"), profile(X[EVIL], "number", Target(y * 1.0, EVIL, True)),
         costs(y, gam.predict_proba(X)[:, 1], 1.0, 2.0), board.ledger(X), read, read_arms(frame, test),
-        by_segment(frame, test, "clicked", "level"), plan({EVIL: 900.0, "b": 50.0}, [Metric("clicked", 0.1, 0.2)]),
+        by_segment(frame, test, "clicked", "level"),
+        by_day(frame.assign(day=np.arange(len(X)) % 9), test, "clicked", "day"),
+        plan({EVIL: 900.0, "b": 50.0}, [Metric("clicked", 0.1, 0.2)]),
         read_uplift(np.linspace(0.0, 1.0, len(X)), rng.normal(size=len(X))),
         why_moved(gam, X, y, X_b=later, y_b=1 - y, names=(EVIL, "later")),
         price_of_readability(gam, X, y, held_out=np.arange(len(X)) % 4 == 0),

@@ -1,6 +1,7 @@
 """Plots as SVG: still pictures, written as text. They need no plotting library and no script."""
 
+from gamcore.viz.svg.inline import interval_svg
 from gamcore.viz.svg.picture import picture
 from gamcore.viz.svg.small import small_svg
 
-__all__ = ["picture", "small_svg"]
+__all__ = ["interval_svg", "picture", "small_svg"]

@@ -27,7 +27,7 @@ def models_of_outcomes(now: InView) -> tuple[StoredTest | None, list[ModelAbout]
     if test is None or now.project is None:
         return None, []
     known = [model for model in now.project.models if tables.can_be_asked(model) and model.table == test.table]
-    return test, [model for model in known if model.target in test.metrics and not model.spec.get("treatment")
+    return test, [model for model in known if model.target in test.test().measured and not model.spec.get("treatment")
                   and test.arm not in model.spec["features"]]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from shapewise.decisions import arm_tests as stored
 from shapewise.decisions.arm_tests import StoredTest
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.data import questions
-from shapewise.ui.decide import arms_result, for_whom, moved, plan_form, roles
+from shapewise.ui.decide import arms_result, by_day, for_whom, made_outcomes, moved, plan_form, roles
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import chart
@@ -41,12 +41,13 @@ def show(table: TableAbout) -> None:
         return
     _keep(table, test, kept)
     names = state.names(table.id)
-    arms_result.show(table, shown_arms(made, names), place)
-    if len(made.arms) > 2 and not made.stopped:
-        arms_result.between(shown_between(_between(table.id, stored.to_text(test)), names, test.arm))
-    if not made.stopped:
+    several = len(made.arms) > 2 and not made.stopped
+    compared = shown_between(_between(table.id, stored.to_text(test)), names, test) if several else []
+    scale = arms_result.show(table, shown_arms(made, names), compared, place)
+    if scale is not None:
         with st.container(border=True):
-            for_whom.show(table, test)
+            for_whom.show(table, test, scale)
+        by_day.show(table, test, scale)
         with st.container(border=True):
             moved.show(table, test, sorted(set(made.arms) - {test.control}))
 
@@ -112,22 +113,30 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
                 "columns were known before the test.",
             )  # fmt: skip
     possible = stored.possible_outcomes(rows, arm)
-    before = [name for name in kept.metrics if name in possible] if kept else stored.likely_outcomes(rows, meant, arm)
-    outcomes = st.multiselect("Outcomes", possible, before, key=f"arms-outcomes-{table.id}-{arm}",
-                              placeholder="What the test was to move", format_func=names.column)  # fmt: skip
+    key = f"arms-outcomes-{table.id}-{arm}"
+    made = made_outcomes.known(key, kept.test().outcomes if kept else {})
+    options = [*possible, *(name for name, one in made.items() if set(one.columns) <= set(possible))]
+    called = {name: made[name].called(names) if name in made else names.column(name) for name in options}
+    before = [name for name in kept.metrics if name in options] if kept else stored.likely_outcomes(rows, meant, arm)
+    st.session_state.setdefault(key, before)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        outcomes = st.multiselect("Outcomes", options, key=key, placeholder="What the test was to move",
+                                  format_func=called.__getitem__)  # fmt: skip
+        made_outcomes.make(key, possible, names)
     if control is None or not outcomes:
         st.caption("Choose the control." if control is None else "Choose at least one outcome.")
         return None
     with st.expander("Roles, and values from before the test"):
         metrics, past = roles.edit(
-            f"arms-roles-{table.id}", outcomes, possible, names,
+            f"arms-roles-{table.id}", {name: called[name] for name in outcomes}, possible, names,
             roles=kept.metrics if kept else {}, before=kept.before if kept else {},
         )  # fmt: skip
         cluster, known = _assignment(table, [name for name in rows.names if name not in (arm, *outcomes)], kept)
     was_shares = kept.shares if kept and kept.arm == arm else {}
     shares = planned_shares(f"{table.id}-{arm}", arms[arm], was_shares, partial(names.level, arm))
     return ArmsTest(arm, control, metrics, shares=shares, before=past or None, adjustment=adjust, customers=customers,
-                    cluster=cluster, known_before=known)  # fmt: skip
+                    cluster=cluster, known_before=known,
+                    outcomes={name: made[name] for name in outcomes if name in made})  # fmt: skip
 
 
 def _assignment(table: TableAbout, columns: list[str], kept: StoredTest | None) -> tuple[str | None, tuple[str, ...]]:

@@ -1,9 +1,10 @@
-"""What a test of arms measured, on a page: the verdict, the sizes of the arms, what each reached, and the lifts."""
+"""What a test of arms measured, on a page: the verdict, the sizes of the arms, and one table of outcomes by arms."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,14 @@ import streamlit as st
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect
+from gamcore.decide.results import Scale
 from gamcore.numbers import p_value, percent
+from gamcore.viz import files as export
+from gamcore.viz.svg import interval_svg
 from shapewise.store.workspace import TableAbout
+from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import downloads
 from shapewise.ui.widgets.chart import Place
 
 ICONS: Final = {
@@ -23,11 +28,15 @@ ICONS: Final = {
     "stop": ":material/front_hand:",
 }  # fmt: skip
 NOTHING: Final = "-"
+SCALES: Final[dict[Scale, str]] = {"difference": "Difference", "relative": "Relative"}
+MARGIN: Final = 0.05
+"""Room on both sides of the intervals of an outcome, as a share of their span."""
 Tone = Literal["good", "bad", "open", "stop"]
 
 
-def show(table: TableAbout, made: ArmsReadOut, place: Place) -> None:
-    """Show the verdict and the sizes of the arms, the lifts as a chart, and what each arm reached."""
+def show(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, Effect]], place: Place) -> Scale | None:
+    """Show the verdict, the sizes of the arms, and each outcome by arm; return the scale that was chosen for all of the
+    page, None where nothing may be read. compared : treated arms with each other, each with the one it is beside."""
     sizes = made.sizes["all"]
     said = ", ".join(f"{md(arm)} {count(n)}" for arm, n in sizes.counts.items())
     who = f"Assigned by {md(made.test.cluster)}" if made.test.cluster else "Customers"
@@ -37,32 +46,98 @@ def show(table: TableAbout, made: ArmsReadOut, place: Place) -> None:
         st.caption(f"{who}: {said}. Sample ratio {p_value(sizes.p)} (alarm below .001).{left}")
     if made.stopped:
         place.drawing.caption("Differences are not shown: with arms of the wrong sizes they would mislead.")
-        return
-    outcome = made.as_read_out()
-    over = "over all arms and outcomes" if made.test.adjustment == "Holm" else "over the arms of each outcome"
-    plot = outcome.describe(f"each arm against {made.test.control}, {outcome.intervals}")
-    cards.figure(plot, f"arms-{table.id}", table.name, titled=False, at=place)  # fmt: skip
-    place.drawing.caption(
-        f"{plot.title}: {md(plot.detail)}. “Significant” is at 5% after "
-        f"{made.test.adjustment}'s adjustment {over}."
-        + f" {looking_words(outcome.customers)}"
-        * bool(outcome.customers)
-    )
-    for metric in made.test.metrics:
-        st.subheader(md(metric), anchor=False)
-        st.dataframe(_table(made, metric), hide_index=True, alt=f"Each arm's {metric}, and its lift over the control.")
-        for effect in made.effects:
-            if effect.metric == metric and _adds(effect):
-                own, text = verdicts.verdict(effect)
-                cut = f" What was known before cut the variance by {percent(effect.reduced, 0)}."
-                less = cut if effect.reduced > 0 else ""
-                st.caption(f"{ICONS[own]} **{md(effect.strategy)}**: {md(text)}{less}")
+        return None
+    with place.options:
+        scale: Scale = st.segmented_control(
+            "Lifts as", list(SCALES), default="difference", required=True, key=f"arms-scale-{table.id}",
+            format_func=SCALES.__getitem__,
+            help="Of everything on this page. Whether an arm differs from the control is one question on both scales, "
+            "with one p. Whether segments differ is not: where their rates are unlike, lifts may differ in points and "
+            "be alike relative to the rate, so that is tested on the scale chosen here.",
+        )  # fmt: skip
+        downloads.button("CSV", lambda: export.safe_csv(made.frame()), export.file_name(table.name, "read-out", "csv"),
+                         f"arms-csv-{table.id}", ":material/download:")  # fmt: skip
+    with place.drawing:
+        _table(_of_control(made, scale), "Each outcome by arm, with its lift over the control.")
+        if compared:
+            _table(_between(compared, scale), "How the treated arms differ from each other.")
+        _said(made, bool(compared))
+    return scale
 
 
 def verdict(tone: Tone, words: str) -> None:
     """Show what a test says, in the colour of its kind."""
     box = {"good": st.success, "bad": st.warning, "open": st.info, "stop": st.error}[tone]
     box(f"**{verdicts.WORDS[tone]}.** {md(words)}", icon=ICONS[tone])
+
+
+def _said(made: ArmsReadOut, compared: bool) -> None:
+    """Say what the table does not: verdicts that add to it, and how the numbers are meant."""
+    for effect in made.effects:
+        if _adds(effect):
+            own, text = verdicts.verdict(effect)
+            cut = f" What was known before cut the variance by {percent(effect.reduced, 0)}."
+            less = cut if effect.reduced > 0 else ""
+            st.caption(f"{ICONS[own]} **{md(effect.strategy)}** on {md(effect.metric)}: {md(text)}{less}")
+    over = "over all arms and outcomes" if made.test.adjustment == "Holm" else "over the arms of each outcome"
+    beside = " Arms against each other are a question of its own, with Holm's over its comparisons." if compared else ""
+    looks = f" {looking_words(made.test.customers)}" if made.test.customers else ""
+    st.caption(
+        f"p is after {made.test.adjustment}'s adjustment {over}; blue intervals are of p below 5%.{beside}{looks}"
+    )
+
+
+def _table(rows: list[dict[str, Any]], alt: str) -> None:
+    """Show comparisons as a table with their intervals drawn."""
+    picture = st.column_config.ImageColumn("95% interval", width="medium")
+    st.dataframe(pd.DataFrame(rows), hide_index=True, alt=alt, column_config={"Interval": picture})
+
+
+def _of_control(made: ArmsReadOut, scale: Scale) -> list[dict[str, Any]]:
+    """Return each outcome of each arm, the control first, as it is shown."""
+    rows = []
+    for metric in made.test.metrics:
+        effects = {effect.strategy: effect for effect in made.effects if effect.metric == metric}
+        limits = _limits(list(effects.values()), scale)
+        for arm in made.arms:
+            level = made.level(arm, metric)
+            rows.append({
+                "Outcome": metric, "Arm": arm,
+                "Clusters" if made.test.cluster else "Customers": count(made.sizes[metric].counts[arm]),
+                "Reached": level.words() if level.is_known else NOTHING,
+                **_change(effects.get(arm), scale, limits, "Against control"),
+            })  # fmt: skip
+    return rows
+
+
+def _between(compared: Sequence[tuple[str, Effect]], scale: Scale) -> list[dict[str, Any]]:
+    """Return how the arms differ from each other, as it is shown."""
+    limits = {metric: _limits([one for _, one in compared if one.metric == metric], scale)
+              for metric in {one.metric for _, one in compared}}  # fmt: skip
+    return [
+        {"Outcome": effect.metric, "Arm": effect.strategy, "Against": other,
+         **_change(effect, scale, limits[effect.metric], "By how much")}
+        for other, effect in sorted(compared, key=lambda pair: pair[1].metric)
+    ]  # fmt: skip
+
+
+def _change(effect: Effect | None, scale: Scale, limits: tuple[float, float], named: str) -> dict[str, str | None]:
+    """Return an effect drawn, in words, and its adjusted p. limits : of the drawing. named : the column of words."""
+    if effect is None or not effect.on(scale).has_interval:
+        return {"Interval": None, named: NOTHING, "p, adjusted": NOTHING if effect is None else _adjusted(effect)}
+    lift = effect.on(scale)
+    drawn = interval_svg(
+        lift.value, lift.interval, limits, "primary" if effect.is_significant else "zero", state.mode()
+    )
+    uri = f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"
+    return {"Interval": uri, named: lift.words(), "p, adjusted": _adjusted(effect)}
+
+
+def _limits(effects: Sequence[Effect], scale: Scale) -> tuple[float, float]:
+    """Return the ends of an axis on which all intervals and 0 lie."""
+    ends = [0.0, *(end for effect in effects for end in effect.on(scale).interval if np.isfinite(end))]
+    room = MARGIN * (max(ends) - min(ends))
+    return min(ends) - room, max(ends) + room
 
 
 def _adjusted(effect: Effect) -> str:
@@ -72,21 +147,7 @@ def _adjusted(effect: Effect) -> str:
 
 def _adds(effect: Effect) -> bool:
     """Return whether the verdict on a comparison says what its row of the table does not."""
-    lift = effect.role == "primary" and verdicts.verdict(effect)[0] == "good"
-    return not lift or effect.reduced > 0 or np.isfinite(effect.planned)
-
-
-def between(compared: Sequence[tuple[str, Effect]]) -> None:
-    """Show how the arms differ from each other. compared : each with the arm that it is compared with."""
-    st.subheader("Arm against arm", anchor=False)
-    rows = [{
-        "Outcome": effect.metric, "Arm": effect.strategy, "Against": other,
-        "Difference": effect.gap.words() if effect.gap.has_interval else NOTHING,
-        "Relative": effect.change.words() if effect.change.has_interval else NOTHING,
-        "p, adjusted": _adjusted(effect),
-    } for other, effect in sorted(compared, key=lambda pair: pair[1].metric)]  # fmt: skip
-    st.dataframe(pd.DataFrame(rows), hide_index=True, alt="How the arms differ from each other.")
-    st.caption("Holm's adjustment is over these comparisons: a question of its own, beside that to the control.")
+    return effect.role != "primary" or effect.reduced > 0 or bool(np.isfinite(effect.planned))
 
 
 def looking_words(customers: float) -> str:
@@ -95,24 +156,6 @@ def looking_words(customers: float) -> str:
         "Differences have always-valid intervals, narrowest at the planned "
         f"{count(customers)} customers: you may look and stop whenever you like."
     )
-
-
-def _table(made: ArmsReadOut, metric: str) -> pd.DataFrame:
-    """Return the arms of a metric as they are shown."""
-    is_rate = metric in made.rates
-    effects = {effect.strategy: effect for effect in made.effects if effect.metric == metric}
-    rows = []
-    for arm in made.arms:
-        level, effect = made.level(arm, metric), effects.get(arm)
-        rows.append({
-            "Arm": arm, "Clusters" if made.test.cluster else "Customers": count(made.sizes[metric].counts[arm]),
-            "Rate" if is_rate else "Mean": level.text if level.is_known else NOTHING,
-            "95% interval": level.ends or NOTHING,
-            "Against control": effect.gap.words() if effect is not None and effect.gap.has_interval else NOTHING,
-            "Relative": effect.change.words() if effect is not None and effect.change.has_interval else NOTHING,
-            "p, adjusted": NOTHING if effect is None else _adjusted(effect),
-        })  # fmt: skip
-    return pd.DataFrame(rows)
 
 
 def overall(made: ArmsReadOut) -> tuple[Tone, str]:

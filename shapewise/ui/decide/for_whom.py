@@ -27,7 +27,6 @@ from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, told_apart
 from shapewise.ui.widgets import cards
 
-SCALES: Final[dict[Scale, str]] = {"difference": "Difference", "relative": "Relative"}
 BOARD: Final = "\0board:"
 """Before the id of a board among names of columns."""
 
@@ -35,38 +34,37 @@ BOARD: Final = "\0board:"
 @state.kept(show_spinner="Reading the segments", max_entries=32)
 def _segments(table: str, test: str, metric: str, column: str) -> Segments:
     asked = stored.from_text(test)
-    return by_segment(state.rows_of(table, [asked.arm, metric, column]), asked, metric, column)
+    return by_segment(state.rows_of(table, _columns(asked, metric, column)), asked, metric, column)
 
 
 @state.kept(show_spinner="Reading the strategies", max_entries=32)
 def _strategies(table: str, test: str, metric: str, made: str) -> tuple[Segments, tuple[str, ...]]:
     asked, strategies = stored.from_text(test), StrategySet.from_dict(json.loads(made))
-    rows = state.rows_of(table, [asked.arm, metric, *strategies.cascade().columns])
+    rows = state.rows_of(table, _columns(asked, metric, *strategies.cascade().columns))
     return stored.by_strategy(rows, asked, metric, strategies)
 
 
-def show(table: TableAbout, asked: ArmsTest) -> None:
-    """Show the lift of an outcome by segment, or by strategy of a board."""
+def _columns(asked: ArmsTest, metric: str, *others: str) -> list[str]:
+    """Return the columns that one outcome is read from, and others."""
+    return [*dict.fromkeys((*replace(asked, metrics={metric: "primary"}, before=None).columns, *others))]
+
+
+def show(table: TableAbout, asked: ArmsTest, scale: Scale) -> None:
+    """Show the lift of an outcome by segment, or by strategy of a board, as it is drawn and tested on a scale."""
     st.subheader("For whom", anchor=False)
     rows, names = state.table(table.id), state.names(table.id)
     boards = {f"{BOARD}{board.id}": board for board in stored_boards.boards(state.workspace())
               if board.read().strategies}  # fmt: skip
-    columns = [name for name in rows.names if name != asked.arm and name not in asked.metrics
+    columns = [name for name in rows.names if name != asked.arm and name not in asked.measured
                and rows.usable_kind(name) is not None]  # fmt: skip
     labels = told_apart({key: f"Strategies of {board.name}" for key, board in boards.items()})
     with st.container(horizontal=True, vertical_alignment="bottom"):
         metric = st.selectbox("Outcome", list(asked.metrics), key=f"whom-metric-{table.id}",
-                              format_func=names.column)  # fmt: skip
+                              format_func=lambda one: asked.outcome(one).called(names))  # fmt: skip
         by = st.selectbox(
             "By", [*columns, *boards], None, key=f"whom-column-{table.id}",
             format_func=lambda one: labels.get(one) or names.column(one),
             placeholder="A column known before the test, or a board",
-        )  # fmt: skip
-        scale = st.segmented_control(
-            "As", list(SCALES), default="difference", required=True, key=f"whom-scale-{table.id}",
-            format_func=SCALES.__getitem__,
-            help="Whether segments differ is tested on the scale that is drawn: where their rates are unlike, lifts "
-            "may differ in points and be alike relative to the rate.",
         )  # fmt: skip
     if by is None:
         return
@@ -83,23 +81,24 @@ def show(table: TableAbout, asked: ArmsTest) -> None:
         return
     for note in notes:
         st.warning(md(note), icon=":material/warning:")
-    shown = shown_segments(segments, names, asked.arm, "" if by in boards else by)
+    shown = shown_segments(segments, names, asked, "" if by in boards else by)
     looks = len(columns) * len(asked.metrics) * max(len(shown.p), 1)
     plot = _plot(shown, names.level(asked.arm, asked.control), asked.customers, scale=scale, looks=looks)
     cards.figure(plot, f"whom-{table.id}-{metric}-{by}-{scale}", table.name)
     st.caption(
-        "“Significant” is after Holm over all groups and arms; each interval is for itself. The sentence above tests "
-        f"whether the groups differ at all (Cochran's Q, on the scale drawn). {count(looks)} such looks are possible "
-        "here, by column, outcome and arm: they “differ” where that is clear after all of them (Bonferroni)."
+        "Coloured lifts are significant after Holm over all groups and arms; each interval is for itself. The headline "
+        "tests whether the groups differ at all (Cochran's Q, on the scale chosen above). "
+        f"{count(looks)} such looks are possible here, by column, outcome and arm: they “differ” where that is clear "
+        "after all of them (Bonferroni)."
     )
 
 
 def _plot(segments: Segments, control: str, customers: int, *, scale: Scale, looks: int) -> Plot:
     """Return the lifts by segment, and whether they differ. looks : how many such questions the test may be asked."""
     words = "; ".join(f"{arm}: {_differs(p, looks)}" for arm, p in segments.p_on(scale).items())
-    outcome = ReadOut((), segments.effects, customers=customers)
-    plot = outcome.describe(f"{segments.metric}, each arm against {control}, {outcome.intervals}", scale)
-    return replace(plot, title=f"{segments.metric} by {segments.column}: {words}", numbers=segments.frame())
+    intervals = ReadOut((), segments.effects, customers=customers).intervals
+    plot = segments.describe(f"each arm against {control}, {intervals}; coloured where it is significant", scale)
+    return replace(plot, title=f"{segments.metric} by {segments.column}: {words}")
 
 
 def _differs(p: float, looks: int) -> str:

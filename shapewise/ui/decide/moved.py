@@ -33,8 +33,8 @@ def show(table: TableAbout, test: ArmsTest, arms: list[str]) -> None:
         if len(arms) > 1:
             level = st.selectbox("Effect of", arms, key=f"moved-arm-{table.id}",
                                  format_func=partial(names.level, test.arm))  # fmt: skip
-        outcome = st.selectbox("Outcome", list(test.metrics), key=f"moved-outcome-{table.id}", format_func=names.column)
-    taken = {test.arm, test.cluster, *test.metrics}
+        outcome = st.selectbox("Outcome", test.measured, key=f"moved-outcome-{table.id}", format_func=names.column)
+    taken = {test.arm, test.cluster, *test.measured}
     possible = [name for name in rows.names if name not in taken and rows.usable_kind(name) is not None]
     roles = state.roles(table.id).by_column
     usual = [name for name in effects.known_before(rows, test)

@@ -150,7 +150,8 @@ def _metrics(
                             format_func=names.column)  # fmt: skip
     if not chosen:
         return {}, {}
-    return roles.edit(f"roles-{board.id}-{table}", chosen, usable, names, roles=known, before=own.get("before", {}))
+    called = {name: names.column(name) for name in chosen}
+    return roles.edit(f"roles-{board.id}-{table}", called, usable, names, roles=known, before=own.get("before", {}))
 
 
 def counts(board: Board, made: StrategySet) -> dict[str, Any] | None:

@@ -15,16 +15,17 @@ NOTHING: Final = "-"
 
 
 def edit(
-    key: str, outcomes: Sequence[str], columns: Sequence[str], names: Names, *,
+    key: str, outcomes: Mapping[str, str], columns: Sequence[str], names: Names, *,
     roles: Mapping[str, MetricRole], before: Mapping[str, str],
 ) -> tuple[dict[str, MetricRole], dict[str, str]]:  # fmt: skip
     """Show the role of each outcome and its value from before the test; return both by outcome.
 
-    columns : those that may hold values from before, an outcome's own values apart. roles, before : those stored.
+    outcomes : by name, what they are called. columns : those that may hold values from before, an outcome's own values
+    apart. roles, before : those stored.
     """
     past = {names.column(name): name for name in [*columns, *before.values()]}
     start = pd.DataFrame({
-        "outcome": [names.column(name) for name in outcomes],
+        "outcome": list(outcomes.values()),
         "role": [roles.get(name, "primary") for name in outcomes],
         "before": [names.column(before[name]) if name in before else NOTHING for name in outcomes],
     })  # fmt: skip

@@ -36,7 +36,7 @@ def _worth(board: Board | None, test: StoredTest | None) -> None:
     its own; of a test's first outcome, kept with the project. The currency is the project's."""
     if board is None:
         assert test is not None
-        prices.edit(test.table, list(test.metrics)[:1], f"report-{test.id}")
+        prices.edit(test.table, test.test().measured[:1], f"report-{test.id}")
         return
     own = sorted({one.value for one in board.read().strategies})
     mine = state.mine("boards", board.id)

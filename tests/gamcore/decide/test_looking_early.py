@@ -8,7 +8,8 @@ import pytest
 
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.arms_plan import plan
-from gamcore.decide.experiment_plan import Metric
+from gamcore.decide.by_day import by_day
+from gamcore.decide.experiment_plan import ExperimentError, Metric
 from gamcore.decide.experiment_readout import read_counts, read_rows
 
 CUSTOMERS = 20_000
@@ -62,6 +63,26 @@ def test_rows_and_counts_of_strategies_are_read_the_same_way():
         assert one.holm == pytest.approx(same.holm)
         assert one.holm > once.holm
     assert made.customers == CUSTOMERS
+
+
+@pytest.mark.parametrize("scale", ["difference", "relative"])
+def test_by_day_is_a_look_after_each_day(scale):
+    frame = customers(6000, np.random.default_rng(0), 0.05).assign(day=np.repeat(np.arange(12), 500))
+    dated = frame.assign(day=pd.Timestamp("2024-03-01") + pd.to_timedelta(frame["day"], "D"))
+    made = by_day(dated, arms_test(6000), "bought", "day")
+    days = [made.frame()["day"].iloc[k] for k in (0, 5, -1)]
+    assert days == [pd.Timestamp("2024-03-01"), pd.Timestamp("2024-03-06"), pd.Timestamp("2024-03-12")]
+    for day, effect in (made.looks[3], made.looks[-1]):
+        until = read_arms(frame[frame["day"] <= day - made.looks[0][0]], arms_test(6000)).effects[0]
+        assert effect.on(scale).interval == pytest.approx(until.on(scale).interval)
+    since = made.cleared("new", scale)
+    assert made.said(since) in made.describe(scale=scale).title
+    assert all(e.on(scale).interval[0] <= 0 for day, e in made.looks if day < since)
+    numbered = by_day(frame, arms_test(6000), "bought", "day")
+    assert [e.gap for _, e in numbered.looks] == [e.gap for _, e in made.looks]
+    assert "clear since day" in numbered.words()
+    with pytest.raises(ExperimentError, match="has no dates"):
+        by_day(frame, arms_test(0), "bought", "region")
 
 
 def test_segments_hold_at_every_look_too():

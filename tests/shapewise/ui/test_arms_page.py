@@ -29,9 +29,10 @@ def field(app, label):
     return next(one for one in app.selectbox if one.label == label)
 
 
-def shown(app, name):
-    """The table of an outcome."""
-    return next(d.value for d in app.dataframe if name in d.value.columns and "Arm" in d.value.columns)
+def shown(app, outcome):
+    """The rows of an outcome in the read-out."""
+    table = next(d.value for d in app.dataframe if "Against control" in d.value.columns)
+    return table[table["Outcome"] == outcome].reset_index(drop=True)
 
 
 def test_a_test_of_three_arms_is_read_at_once(mailed):
@@ -42,15 +43,18 @@ def test_a_test_of_three_arms_is_read_at_once(mailed):
     assert "visit" not in field(app, "Arm").options[:1]
     outcomes = next(one for one in app.multiselect if one.label == "Outcomes")
     assert outcomes.value == ["visit", "spend"]
-    rates = shown(app, "Rate")
+    rates = shown(app, "visit")
     wanted = frame.groupby("segment")["visit"].mean()
     assert rates["Arm"].tolist() == ARMS
-    assert rates["Rate"].tolist() == [f"{wanted[arm]:.1%}" for arm in ARMS]
+    assert [text.split(" ")[0] for text in rates["Reached"]] == [f"{wanted[arm]:.1%}" for arm in ARMS]
     assert rates["Against control"][0] == "-"
     gap = 100 * (wanted["Mens E-Mail"] - wanted["No E-Mail"])
     assert rates["Against control"][1].startswith(f"{gap:+.1f} points")
     assert "Mens E-Mail works" in app.success[0].value.replace("\\", "")
-    assert any("measured lifts are significant" in one.value for one in app.caption)
+    assert rates["Interval"].str.startswith("data:image/svg+xml;base64,").tolist() == [None, True, True]
+    choose(app, "Lifts as", "relative")
+    relative = wanted["Mens E-Mail"] / wanted["No E-Mail"] - 1
+    assert shown(app, "visit")["Against control"][1].startswith(f"{relative:+.0%}"[:4])
     assert len(arm_tests.tests(space, {table.id})) == 1
 
 
@@ -58,13 +62,13 @@ def test_a_test_of_three_arms_is_read_at_once(mailed):
 def test_a_test_may_be_read_whenever_one_likes(mailed):
     space, table, _ = mailed
     app = open_page("experiment", table=table.id)
-    once = shown(app, "Rate")["Against control"][1]
+    once = shown(app, "visit")["Against control"][1]
     choose(app, "Adjust for many comparisons", "Dunnett")
     choose(app, "Read it", "Whenever we like")
     planned = next(one for one in app.number_input if one.label == "Customers planned")
     assert planned.value == 6000
     planned.set_value(12_000).run()
-    always = shown(app, "Rate")["Against control"][1]
+    always = shown(app, "visit")["Against control"][1]
     assert once.split(" points")[0] == always.split(" points")[0]
     assert once != always
     assert "narrowest at the planned 12,000 customers" in captions(app)
@@ -85,13 +89,13 @@ def test_households_and_what_was_known_before_change_the_intervals(space):
     frame = pd.DataFrame({"arm": np.where(arm, "new", "control"), "household": household, "age": age, "spend": spend})
     table = space.tables.add(frame, "homes", [])
     app = open_page("experiment", table=table.id)
-    widths = [width(shown(app, "Mean")["Against control"][1])]
+    widths = [width(shown(app, "spend")["Against control"][1])]
     field(app, "Assigned as a whole").set_value("household").run()
-    widths.append(width(shown(app, "Mean")["Against control"][1]))
+    widths.append(width(shown(app, "spend")["Against control"][1]))
     assert "Assigned by household: control" in captions(app)
     next(one for one in app.multiselect if one.label == "Known before the test").set_value(["age"]).run()
     assert not app.exception
-    widths.append(width(shown(app, "Mean")["Against control"][1]))
+    widths.append(width(shown(app, "spend")["Against control"][1]))
     assert widths[1] > 1.3 * widths[0]
     assert widths[2] < 0.95 * widths[1]
     assert "What was known before cut the variance by" in captions(app)
@@ -145,3 +149,29 @@ def test_nothing_is_guessed_where_nothing_sounds_like_an_arm(space):
     app = open_page("experiment", table=space.tables.add(frame, "outcomes", []).id)
     assert field(app, "Arm").value is None
     assert "Choose the arm column" in captions(app)
+
+
+def test_a_ratio_and_a_capped_mean_are_outcomes_too(space):
+    rng = np.random.default_rng(0)
+    visits = rng.poisson(2, 3000)
+    frame = pd.DataFrame({"arm": rng.choice(["new", "control"], 3000), "visits": visits,
+                          "revenue": visits * rng.gamma(0.5, 20, 3000)})  # fmt: skip
+    table = space.tables.add(frame, "shop", [])
+    app = open_page("experiment", table=table.id)
+    app.multiselect[0].set_value(["revenue"]).run()
+    field(app, "Sum or mean of").set_value("revenue").run()
+    field(app, "Per").set_value("visits").run()
+    next(one for one in app.button if one.label == "Add revenue per visits").click().run()
+    field(app, "Capped at").set_value(0.99).run()
+    field(app, "Per").set_value(None).run()
+    next(one for one in app.button if one.label == "Add revenue, capped at 99%").click().run()
+    assert not app.exception
+    chosen = ["revenue", "revenue per visits", "revenue, capped at 99%"]
+    again = open_page("experiment", table=table.id)
+    for one in (app, again):
+        assert next(field for field in one.multiselect if field.label == "Outcomes").value == chosen
+    (kept,) = arm_tests.tests(space, {table.id})
+    assert list(kept.metrics) == chosen
+    made = arm_tests.read_test(kept.test(), lambda columns: frame[list(columns)])
+    sums = frame.groupby("arm")[["revenue", "visits"]].sum()
+    assert made.levels["new", "revenue per visits"][0] == pytest.approx(sums["revenue"]["new"] / sums["visits"]["new"])

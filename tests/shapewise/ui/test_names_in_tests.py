@@ -92,7 +92,7 @@ def test_what_is_stored_keeps_the_columns_own_names(tested):
 def test_numbers_are_the_same_under_any_name(tested):
     _, _, frame = tested
     made, segments = read_arms(frame, TEST), by_segment(frame, TEST, "visit_fl", "new_fl")
-    seen, parts = shown_arms(made, NAMES), shown_segments(segments, NAMES, "arm_cd", "new_fl")
+    seen, parts = shown_arms(made, NAMES), shown_segments(segments, NAMES, made.test, "new_fl")
     numbers = [one.frame().select_dtypes("number") for one in (made, seen)]
     pd.testing.assert_frame_equal(*numbers)
     assert seen.sizes["all"].counts == {"nothing": made.sizes["all"].counts["C0"],

@@ -141,7 +141,8 @@ OPENING = r"""
   for (const element of main.querySelectorAll(kinds))
     if (inSight(element) && !hint(element) && !element.closest(aside))
       controls.add(element.closest(whole) ?? element.closest("label") ?? element);
-  const chart = main.querySelector(".js-plotly-plot")?.getBoundingClientRect();
+  const drawn = [".js-plotly-plot", '[data-testid="stDataFrame"]'].map(kind => main.querySelector(kind));
+  const chart = drawn.find(one => one)?.getBoundingClientRect();
   const sentence = main.querySelector('[class*=st-key-headline]')?.getBoundingClientRect();
   return {
     controls: [...controls].map(e => (e.getAttribute("aria-label") || e.innerText || e.dataset.testid || e.tagName)

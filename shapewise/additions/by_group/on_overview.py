@@ -28,12 +28,12 @@ def draw(now: InView) -> None:
     if data is None or not data.measurable or {"sample", "added"} & set(model.rows or {}):
         st.caption("This needs rows of the model's table that are held out, and all that it was trained on.")
         return
-    found = found_of(model.id, state.class_in_view(model.id))
-    if isinstance(found, str):
-        st.error(md(found), icon=":material/error:")
+    groups = found_of(model.id, state.class_in_view(model.id))
+    if isinstance(groups, str):
+        st.error(md(groups), icon=":material/error:")
         return
     named = state.names_of(model)
-    shown = {name: named.column(name) for name in found.ranked}
+    shown = {name: named.column(name) for name in groups.ranked}
     column = st.selectbox(
         "By", list(shown), format_func=shown.__getitem__, key=f"by-group-{model.id}",
         help="All columns of the table, also those that the model does not read; that with the clearest error first.",
@@ -41,12 +41,12 @@ def draw(now: InView) -> None:
     if column is None:
         st.caption("No column of the table has more than one group.")
         return
-    plot = found.describe(column, target=state.goal(model))
+    plot = groups.describe(column, target=state.goal(model))
     title = f"{shown[column]}{plot.title.removeprefix(column)}"
     cards.figure(replace(plot, title=title), f"by-group-figure-{model.id}", f"{model.name} by {shown[column]}",
                  state.card(model))  # fmt: skip
-    st.caption(md(found.words()))
-    ranking = found.by_column().assign(column=lambda table: table["column"].map(shown))
+    st.caption(md(groups.words()))
+    ranking = groups.by_column().assign(column=lambda table: table["column"].map(shown))
     st.dataframe(ranking, hide_index=True, alt="Columns, that with the clearest error of the model first.")
 
 

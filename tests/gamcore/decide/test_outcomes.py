@@ -8,12 +8,12 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from benchmarks.false_positives import OUTCOMES, TEST, looked_at, null_test
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.outcomes import Outcome
 from gamcore.stats.sequences import anytime_reach
+from tests.support.null_tests import OUTCOMES, TEST, looked_at, null_test
 
 RATIO, CAPPED = OUTCOMES["spend per visits"], OUTCOMES["spend, capped at 98%"]
 

@@ -59,15 +59,15 @@ def show(table: TableAbout, asked: ArmsTest, scale: Scale) -> None:
                and rows.usable_kind(name) is not None]  # fmt: skip
     labels = told_apart({key: f"Strategies of {board.name}" for key, board in boards.items()})
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        metric = st.selectbox("Outcome", list(asked.metrics), key=f"whom-metric-{table.id}",
-                              format_func=lambda one: asked.outcome(one).called(names))  # fmt: skip
         by = st.selectbox(
             "By", [*columns, *boards], None, key=f"whom-column-{table.id}",
             format_func=lambda one: labels.get(one) or names.column(one),
             placeholder="A column known before the test, or a board",
         )  # fmt: skip
-    if by is None:
-        return
+        if by is None:
+            return
+        metric = st.selectbox("Outcome", list(asked.metrics), key=f"whom-metric-{table.id}",
+                              format_func=lambda one: asked.outcome(one).called(names))  # fmt: skip
     test = stored.to_text(replace(asked, before=None))
     notes: tuple[str, ...] = ()
     try:

@@ -31,9 +31,8 @@ def test_an_email_test_of_three_arms_is_read_in_two_steps(page, tmp_path):
     page.get_by_role("button", name="Train on this table").wait_for()
     page.get_by_role("link", name="Experiment", exact=True).click()
     page.get_by_text("Mens E-Mail works").wait_for()
-    page.get_by_role("heading", name="visit", exact=True).wait_for()
-    page.get_by_role("heading", name="spend", exact=True).wait_for()
-    page.locator(".js-plotly-plot").first.wait_for()
+    page.get_by_test_id("stDataFrame").first.wait_for()
+    page.get_by_text("adjustment over all arms and outcomes").wait_for()
     with page.expect_download() as download:
         options(page)
         press(page, "CSV")

@@ -171,4 +171,5 @@ def opened(visitor: Any) -> Iterator[Any]:
         one.close()
     page.remove_listener("console", logged)
     page.remove_listener("pageerror", thrown)
-    assert [error for error in errors if not PROBES.search(error)] == []
+    left = [error for error in errors if not PROBES.search(error)]
+    assert left == [], left

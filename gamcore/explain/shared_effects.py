@@ -22,7 +22,7 @@ from scipy.special import fdtrc, logsumexp
 
 from gamcore.boosting.rows import Encoded
 from gamcore.data.binning import Bins
-from gamcore.explain.claims import NEARLY_THE_SAME
+from gamcore.explain.claims import NEARLY_THE_SAME, told_by_others
 from gamcore.explain.curves import explain_shape
 from gamcore.explain.sentences import is_unclear
 from gamcore.model.additive import AdditiveModel, SharedEffect
@@ -155,7 +155,14 @@ class _Rows:
         group = [j, *others]
         evidence = self._together(group)
         known = min(evidence * left, self._as_refits_agree(j, shape, group))
-        return (known, SharedEffect(j, tuple(others), determined=1 - left)) if evidence and known < OPEN else None
+        if not evidence or known >= OPEN:
+            return None
+        determined = told_by_others([self._cells(i) for i in group], self.effects[group].sum(axis=0))
+        return (known, SharedEffect(j, tuple(others), determined=1 - left)) if determined > NEARLY_THE_SAME else None
+
+    def _cells(self, i: int) -> Any:
+        """Return a feature's cells (n,) as a claim is checked by them: numbers, or names of levels."""
+        return self.values[i] if self.values[i].any() else self.codes[i].astype(str)
 
     def _as_refits_agree(self, j: int, shape: Floats, group: list[int]) -> float:
         """Return the squared size of a joint effect along a shape (n,) of a feature, in squared errors of the feature's

@@ -10,6 +10,7 @@ import streamlit as st
 from shapewise.access.permissions import ROLE_WORDS, ROLES
 from shapewise.jobs import queue as jobs
 from shapewise.store import people
+from shapewise.store.deletions import deletions
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, date, md, size, told_apart
 from shapewise.ui.widgets import undo
@@ -84,8 +85,10 @@ with jobs_tab:
         st.dataframe(frame, hide_index=True, alt="One row per job: kind, owner, time, state.")
 
 with deleted_tab:
-    if not undo.listed(label):
+    gone = deletions(space)
+    if not gone:
         st.caption("Nothing was deleted recently. Deleted items can be restored for a week.")
+    undo.show(gone, label)
 
 with log_tab:
     audit_log = people.log(space)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from shapewise.errors import StoreError
-from shapewise.store.deletions import bring_back, deletions
+from shapewise.store.deletions import Deletion, bring_back, deletions
 from shapewise.store.items import KINDS
 from shapewise.ui.session import state
 from shapewise.ui.session.words import date, md
@@ -65,25 +65,23 @@ def offer() -> None:
                   on_click=_forget)  # fmt: skip
 
 
-def listed(owners: Mapping[str, str] | None = None) -> bool:
-    """List what this person may bring back, with a button each; return whether there is anything. owners : names of
-    people by id, where things of several are listed."""
-    gone = deletions(state.workspace())
+def show(gone: Sequence[Deletion], owners: Mapping[str, str] | None = None) -> None:
+    """List what can be brought back, with a button each. owners : names of people by id, where things of several are
+    listed."""
     for one in gone[:MOST]:
         whose = "" if owners is None else f" of {md(owners.get(one.owner, one.owner))}"
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{one.what.capitalize()} **{md(one.name)}**{whose}, deleted {date(one.at)}")
             st.button("Restore", key=f"back-{one.id}", type="tertiary", icon=":material/undo:", on_click=_bring_back,
                       args=(one.kind, one.id))  # fmt: skip
-    return bool(gone)
 
 
 def recent() -> None:
     """Show what this person deleted in the last week, if anything, one press away."""
-    if deletions(state.workspace()):
+    if gone := deletions(state.workspace()):
         with st.expander("Recently deleted", icon=":material/restore_from_trash:"):
             st.caption("Kept for seven days.")
-            listed()
+            show(gone)
 
 
 def _bring_back(kind: str, identifier: str) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from shapewise.decisions import boards
+from shapewise.store.cleanup import sweep
 from shapewise.store.deletions import deletions
 from shapewise.ui.widgets import undo
 from tests.support.pages import button, open_page
@@ -68,7 +71,9 @@ def test_home_lists_what_was_deleted_also_where_nothing_is_left(full):
 
 
 def test_what_a_sweep_has_taken_meanwhile_is_said(full):
-    _, table, number = full[:3]
-    app = after_deleting("models", "models", number.id, number.name, table=table.id)  # which is there
+    space, table, number = full[:3]
+    space.delete("models", number.id)
+    app = after_deleting("models", "models", number.id, number.name, table=table.id)
+    sweep(space, timedelta(0))
     button(app, "Undo").click().run()
     assert "restore it from a backup" in " ".join(one.value for one in app.error)

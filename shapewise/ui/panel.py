@@ -14,6 +14,13 @@ def _always(now: InView) -> bool:
     return True
 
 
+def has_one_outcome(now: InView) -> bool:
+    """Return whether a model is in view that predicts what its table has: none of several tasks, of an effect, or from
+    elsewhere."""
+    model = now.model
+    return model is not None and bool(model.spec) and not model.of_tasks and not model.spec.get("treatment")
+
+
 @dataclass(frozen=True)
 class Panel:
     """A part of a page, declared as a constant of an addition's `addition.py`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shapewise.ui.panel import Panel
+from shapewise.ui.panel import Panel, has_one_outcome
 
 if TYPE_CHECKING:
     from shapewise.ui.session.current import InView
@@ -18,10 +18,4 @@ def _on_overview(now: InView) -> None:
     on_overview.draw(now)
 
 
-def _can_be_asked(now: InView) -> bool:
-    """Return whether a model has outcomes to compare with: none of several tasks, of an effect, or from elsewhere."""
-    model = now.model
-    return model is not None and bool(model.spec) and not model.of_tasks and not model.spec.get("treatment")
-
-
-OVERVIEW: Final = Panel("overview", TITLE, _on_overview, _can_be_asked)
+OVERVIEW: Final = Panel("overview", TITLE, _on_overview, has_one_outcome)

@@ -16,7 +16,8 @@ from shapewise.store.atomic_files import is_read_only
 from shapewise.store.cleanup import PURGE_AFTER, sweep
 from shapewise.store.items import adopt
 from shapewise.store.read_only import for_looking
-from shapewise.store.workspace import Workspace, default_root
+from shapewise.store.root import default_root
+from shapewise.store.workspace import Workspace
 
 
 def run(asked: Namespace) -> int:

@@ -245,9 +245,10 @@ def test_the_library_comes_without_screen_files_and_records(what):
     assert done.stdout.strip() == "[]"
 
 
-def test_the_reader_of_files_comes_without_the_library_s_core():
-    """A second and 150 MB that a reader has no use for."""
-    code = "import sys, shapewise.ingest.child; print([n for n in ('numba', 'sklearn', 'scipy') if n in sys.modules])"
+@pytest.mark.parametrize("entry", ["shapewise.ingest.child", "shapewise.ui.session.deployment"])
+def test_what_comes_first_comes_without_the_library_s_core(entry):
+    """A second and 150 MB that a reader has no use for, and in which a first visitor would see a blank page."""
+    code = f"import sys, {entry}; print([n for n in ('numba', 'sklearn', 'scipy') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
 

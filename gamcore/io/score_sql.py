@@ -24,7 +24,7 @@ def to_sql(
     columns: Iterable[str] = (), computed: Sequence[str] = (), exposure: str | None = None,
     init_score: str | None = None, key: str = "", unit: str = "",
 ) -> str:  # fmt: skip
-    """Return a SELECT of all columns of a table and of the model's score.
+    """Return a SELECT of all columns of a table and of the model's score, with the rows in any order.
 
     output : "link" adds a column "score (UNIT)", such as "score (log-odds)"; "response" also adds "prediction": the
     chance of the second class, or the target. A model with an exposure has "rate" in its place, the target per unit of

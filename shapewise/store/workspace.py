@@ -9,11 +9,6 @@ here, so nothing is lost with a browser session.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-import platformdirs
-
 from shapewise.errors import StoreError
 from shapewise.store.items import KINDS, Things
 from shapewise.store.models import ModelAbout, Models
@@ -30,16 +25,9 @@ __all__ = [
     "TableAbout",
     "Workspace",
     "clean_name",
-    "default_root",
     "new_id",
     "now",
 ]
-
-
-def default_root() -> Path:
-    """Return the workspace's folder: GAMCORE_WORKSPACE, or a folder in the user's data folder."""
-    chosen = os.environ.get("GAMCORE_WORKSPACE")
-    return Path(chosen) if chosen else Path(platformdirs.user_data_dir("shapewise", appauthor=False))
 
 
 class Workspace(Things):

@@ -16,6 +16,7 @@ from tests.support.hostile import EVIL
 
 LEVELS = ["a", "b'c", EVIL, "d", *(f"rare {k}" for k in range(30))]
 NAME = 'odd "name"; -- x'
+PLACE = "place among the rows"
 
 
 def table(n, seed, hostile=False):
@@ -59,16 +60,25 @@ def on_edges(frame, estimator):
 def in_sqlite(frame, query):
     stored = frame.assign(when=frame["when"].map(lambda t: None if pd.isna(t) else t.isoformat(" ")))
     with sqlite3.connect(":memory:") as base:
-        stored.astype(object).where(stored.notna(), None).to_sql("rows to score", base, index=False)
-        return pd.read_sql_query(query, base)
+        numbered(stored.astype(object).where(stored.notna(), None)).to_sql("rows to score", base, index=False)
+        return in_order(pd.read_sql_query(query, base))
 
 
 def in_duckdb(frame, query):
     with duckdb.connect() as base:
         numbers = {name: "Float64" for name in frame.columns if frame[name].dtype == "float64"}
-        base.register("given", frame.astype(numbers))  # where missing is NULL
+        base.register("given", numbered(frame.astype(numbers)))  # where missing is NULL
         base.execute('CREATE TABLE "rows to score" AS SELECT * FROM given')
-        return base.execute(query).fetchdf()
+        return in_order(base.execute(query).fetchdf())
+
+
+def numbered(frame):
+    """Return rows with their place: a database gives rows in any order, and a query of scores has all columns."""
+    return frame.assign(**{PLACE: range(len(frame))})
+
+
+def in_order(scored):
+    return scored.sort_values(PLACE, ignore_index=True).drop(columns=PLACE)
 
 
 def cells(frame):

@@ -21,7 +21,7 @@ from shapewise.access.deployment import missing, wrong_folder
 from shapewise.access.quotas import is_shared
 from shapewise.databases import connections
 from shapewise.errors import StoreError
-from shapewise.store.workspace import default_root
+from shapewise.store.root import default_root
 
 log = logging.getLogger(__name__)
 OPTIONS = (

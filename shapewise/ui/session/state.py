@@ -41,7 +41,8 @@ from shapewise.reports.card import card as full_card
 from shapewise.reports.card import described, line, names_of_table, target, unit_of_effect
 from shapewise.scoring import all_rows as wholes
 from shapewise.store.cleanup import sweep, why_stopped
-from shapewise.store.workspace import ModelAbout, StoreError, Workspace, default_root
+from shapewise.store.root import default_root
+from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training.dataset import Data, read_data
 from shapewise.training.effects import as_trained
 from shapewise.training.spec import Spec

@@ -35,19 +35,21 @@ PAGES = [
 
 SLOW_DISK = """
 import sys, time
+from pathlib import Path
 
 class SlowDisk:
     def find_spec(name, path=None, target=None):
-        time.sleep(3 * (name == "gamcore.data.table"))
+        while name == "gamcore.data.table" and not Path(__file__).with_name("read").exists():
+            time.sleep(0.1)
 
 sys.meta_path.insert(0, SlowDisk)
 """
 
 
 def test_cold_links_and_the_menu_from_there(chromium, tmp_path):
-    """On a slow disk the first visitor reads that libraries load: from a fast one they load before a browser has drawn
-    the sentence, and nobody needs it. Then come links to a page of each section of the menu, each in a session of its
-    own. From the last one the menu leads on, and a reload stays."""
+    """On a slow disk, here one that waits for the sentence to be read, the first visitor reads that libraries load:
+    from a fast one they load before a browser has drawn it, and nobody needs it. Then come links to a page of each
+    section of the menu, each in a session of its own. From the last one the menu leads on, and a reload stays."""
     (tmp_path / "sitecustomize.py").write_text(SLOW_DISK)
     space = Workspace(tmp_path / "space")
     small_model(space)
@@ -56,6 +58,7 @@ def test_cold_links_and_the_menu_from_there(chromium, tmp_path):
         with opened(visitor) as page:
             page.goto("/shapes", wait_until="commit")
             page.get_by_text("Starting Shapewise").wait_for()
+            (tmp_path / "read").touch()
             leads_to(page, "shapes")
         for path in ("", "data", "report"):
             with opened(visitor) as page:

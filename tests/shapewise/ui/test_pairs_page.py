@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from gamcore.estimators.saved import from_saved
-from shapewise.store.workspace import Workspace, default_root
+from shapewise.store.root import default_root
+from shapewise.store.workspace import Workspace
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from shapewise.ui.explain import pair as joint

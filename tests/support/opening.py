@@ -29,7 +29,6 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from gamcore import ModelFileError, load_model, suggest_segments
 from gamcore import io as scoring
-from gamcore.data.columns import TableError
 from gamcore.estimators.saved import from_saved
 from gamcore.io.attached import FilePart
 from gamcore.io.gamx import from_bytes, to_bytes
@@ -191,8 +190,8 @@ def computations(estimator: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def is_in_words(error: Exception) -> bool:
-    """Return whether an error is raised by this project itself or by a parameter check."""
-    if isinstance(error, TableError | ModelFileError | InvalidParameterError):
+    """Return whether an error is one of this project's own, raised by it, or by a parameter check."""
+    if isinstance(error, InvalidParameterError) or type(error).__module__.startswith("gamcore."):
         return True
     places = traceback.extract_tb(error.__traceback__)
     return type(error) in (ValueError, KeyError) and f"{os.sep}gamcore{os.sep}" in places[-1].filename

@@ -16,6 +16,7 @@ from gamcore.boosting.problem import Parameters, rows_of
 from gamcore.boosting.refit import RefitState
 from gamcore.data.sampling import splits
 from tests.support.fits import problem
+from tests.support.gears import mostly_slow
 
 ALL = {"shapes": "linear", "validation_fraction": 0.0, "outer_bags": 1, "max_rounds": 5000, "random_state": 0}
 SMALL = {"mart": False, "n_bags": 4, "subsample": 0.65, "max_rounds": 5, "learning_rate": 0.2, "max_leaves": 2,
@@ -76,7 +77,7 @@ def squares():
     return X, (X["age"] / 40.0) ** 2
 
 
-@pytest.mark.parametrize("keep_tables", [False, True])
+@pytest.mark.parametrize("keep_tables", mostly_slow([False, True], 1))
 def test_a_target_without_noise_is_not_learnt_for_ever(keep_tables):
     X, y = squares()
     fitted = GAMRegressor(keep_tables=keep_tables, random_state=0).fit(X, y)

@@ -37,6 +37,7 @@ def test_all_rows_in_one_bag_is_plain_boosting(loss, ensemble):
         np.testing.assert_allclose(one.curves, other.curves, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_fine_rounds_go_on_from_the_best_coarse_one():
     of = problem("logistic", n=3000)
     seen = []

@@ -51,6 +51,7 @@ def columns(rng):
     return frame.mask(rng.random(frame.shape) < rng.choice([0.0, 0.1]))
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), max_bins=st.sampled_from([4, 7, 20, 256]))
 def test_a_rule_of_bins_has_their_training_rows_as_it_is_printed(seed, max_bins):
     rng = np.random.default_rng(seed)
@@ -132,6 +133,7 @@ def test_a_column_of_two_values_is_said_by_them():
     assert range_of(size, 0, 2) == Not(Missing("size"))
 
 
+@pytest.mark.slow
 @few_tables
 @given(seed=st.integers(0, 2**32 - 1), max_bins=st.sampled_from([4, 7, 20, 256]))
 def test_a_bin_is_named_by_a_range_that_has_its_training_rows(seed, max_bins):
@@ -180,6 +182,7 @@ def test_bars_of_round_edges_are_said_by_these():
     assert profile(mostly, "number").words().endswith("% of the rows with a value are 0")
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), max_bins=st.sampled_from([4, 7, 20, 256]))
 def test_values_that_are_advised_are_in_their_bin_though_no_training_row_has_them(seed, max_bins):
     rng = np.random.default_rng(seed)

@@ -354,7 +354,9 @@ def test_a_job_that_cannot_be_started_says_so(team, monkeypatch):
     assert "no more processes" in run.message
 
 
-@pytest.mark.parametrize("error", [FullError("The disk is full"), OSError("no room"), psutil.NoSuchProcess(1)])
+@pytest.mark.parametrize(
+    "error", mostly_slow([FullError("The disk is full"), OSError("no room"), psutil.NoSuchProcess(1)], 1)
+)
 @pytest.mark.parametrize("also_its_end", mostly_slow([False, True], 1))
 def test_a_job_that_could_not_be_started_is_not_running(team, monkeypatch, error, also_its_end):
     """Its worker is ended, its slot is free, and it can neither end well nor make anything later."""

@@ -273,6 +273,7 @@ def test_others_adapt_around_an_edit():
         refit_others(everything, X, y)
 
 
+@pytest.mark.slow
 def test_what_was_learnt_around_edits_keeps_them(tmp_path):
     X, y = rows(1500)
     X["age again"] = X["age"] + np.random.default_rng(0).normal(size=1500)

@@ -39,8 +39,8 @@ def branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
     feature, column = bins.feature, column_of(bins.feature.column)
     if "\0" in feature.column or any("\0" in level for level in (*bins.codes_of_levels, *feature.missing)):
         raise ScoringError(
-            f"Column {feature.column!r} or one of its levels has a character that SQL cannot write (\\0): use to_python "
-            "or to_json."
+            f"Column {feature.column!r} or one of its levels has a character that SQL cannot write (\\0): use "
+            "to_python or to_json."
         )
     if not feature.is_category:
         if not bins.n_values:

@@ -210,6 +210,8 @@ def size(n_bytes: float) -> str:
 
 def duration(seconds: float) -> str:
     """Return a duration in a suitable unit."""
+    if seconds < 0.05:
+        return "under 0.1 s"
     if seconds < 9.95:
         return f"{fixed(seconds, 1)} s"
     if seconds < 100:

@@ -56,10 +56,10 @@ def _guess(table: Table, report: ColumnReport, reports: Sequence[ColumnReport]) 
     score, reasons = 0.0, []
     if word := shares_word(report.name, ARMS):
         score += 3.0
-        reasons.append(f"{word} is what a test is split by")
+        reasons.append(f"its name is that of the arms of a test ({word})")
     elif word := shares_word(report.name, MAYBE_ARMS):
         score += 1.5
-        reasons.append(f"{word} may be what a test is split by")
+        reasons.append(f"its name may be that of the arms of a test ({word})")
     elif word := shares_word(report.name, GIVEN):
         score -= GIVEN_FIRST  # who or where a row is was seldom drawn by lot
     if words_in(report.name) == (word,) and score > 0:

@@ -109,7 +109,7 @@ def roles_of(
     if "arm" in given.values():
         for r in free:
             if r.name not in known and (given[r.name] == "feature" or _is_copy(r)) and is_outcome(r):
-                given[r.name], why[r.name] = "outcome", "a test is to move what is called so"
+                given[r.name], why[r.name] = "outcome", "its name is that of an outcome of a test"
     features = [r for r in free if given[r.name] == "feature" and r.kind == "number" and r.name != target]
     settle("exposure", _exposures(table, features, target))
     return Roles(given, why, tuple(targets), tuple(questions))
@@ -151,12 +151,12 @@ def _exposure(series: pd.Series, name: str) -> Guess | None:
     share = float((known == top).mean())
     of_year = whole and (top == 1.0 or top in YEAR_OF_DAYS) and share >= SPIKE and np.unique(values).size > MOST_ANSWERS
     if words & EXPOSURES:
-        return Guess("exposure", name, 1.0, f"{min(words & EXPOSURES)} is what counts are divided by", sure=whole)
+        return Guess("exposure", name, 1.0, f"its name is that of an exposure ({min(words & EXPOSURES)})", sure=whole)
     if of_year:
         unit = "a whole year" if top > 1 else "1, the whole of a period"
         return Guess("exposure", name, 0.9, f"it ends at {unit}, which {percent(share, 0)} of the rows have", sure=True)
     if word := shares_word(name, MAYBE_EXPOSURES):
-        return Guess("exposure", name, 0.4, f"{word} may be how much there was to observe")
+        return Guess("exposure", name, 0.4, f"its name may be that of an exposure ({word})")
     return None
 
 

@@ -56,15 +56,15 @@ AMOUNT_OF_FATE: Final = 0.5
 NOT_AIMED_AT: Final = EXPOSURES | ARMS | MAYBE_ARMS
 
 WEIGHTS: Final[dict[str, tuple[float, str]]] = {
-    "asked": (3.5, "it is called {word}"),
-    "fate": (3.75, "{word} is what happens in the end"),
-    "amount": (2.75, "{word} is what is measured in the end"),
-    "measure": (0.75, "{word} may be what is measured"),
-    "ends": (1.5, "{word} is how it may end"),
-    "latest": (1.0, "{word} is the latest year of it"),
-    "table": (1.75, "the table is called after it"),
-    "first": (2.0, "it comes first of those that may be"),
-    "last": (1.0, "it comes last of those that may be"),
+    "asked": (3.5, "its name says so ({word})"),
+    "fate": (3.75, "its name is that of an outcome ({word})"),
+    "amount": (2.75, "its name is that of a measured result ({word})"),
+    "measure": (0.75, "its name may be that of a measured result ({word})"),
+    "ends": (1.5, "one of its levels is an outcome ({word})"),
+    "latest": (1.0, "it is of the latest year ({word})"),
+    "table": (1.75, "the table is named after it"),
+    "first": (2.0, "it comes first among the candidates"),
+    "last": (1.0, "it comes last among the candidates"),
     "end": (0.75, "it is the last column"),
     "yes or no": (-0.25, ""),
     "given": (-1.0, ""),
@@ -79,15 +79,15 @@ WEIGHTS: Final[dict[str, tuple[float, str]]] = {
     "levels": (-0.25, ""),
     "many levels": (-3.0, ""),
     "few numbers": (-1.25, ""),
-    "kind": (1.5, "{word} is what the numbers tell apart"),
-    "after": (1.25, "{word} is what comes last"),
+    "kind": (1.5, "the numbers may tell its levels apart ({word})"),
+    "after": (1.25, "its name is that of something that comes last ({word})"),
     "planned": (-2.0, ""),
     "of a group": (-1.5, ""),
     "one of several": (-1.0, ""),
     "alike": (-1.25, ""),
     "count": (1.0, "it counts something"),
     "many values": (1.0, "it has many values"),
-    "only class": (0.75, "it is the only one that is no number"),
+    "only class": (0.75, "it is the only column that is not a number"),
 }
 """Weight of each piece of evidence, and how it is told where it speaks for a column."""
 

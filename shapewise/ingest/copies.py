@@ -34,6 +34,9 @@ MOST_CLASSES: Final = 60
 FINER: Final = 3
 """A number is cut into classes where it has at least three values to a class, and there are at most 60 classes."""
 
+MOST_ON_BORDERS: Final = 0.02
+"""Most rows with one number that two classes have, as where it was rounded after it had been cut."""
+
 
 def copies(table: Table, names: list[str], part: Table) -> dict[str, Finding]:
     """Return which columns say the same as another of the table: all of it, nearly all, or a number in classes.
@@ -125,35 +128,40 @@ def _counted(table: Table, of: str, name: str) -> Finding | None:
 def _cut(table: Table, names: list[str], numbers: list[str], part: Table) -> dict[str, Finding]:
     """Return the columns that are a number cut into classes."""
     cuts: dict[str, Finding] = {}
-    ordered = {of: (order, values[order]) for of in numbers
-               for values in [_values(part, of)] for order in [np.argsort(values, kind="stable")]}  # fmt: skip
+    seen = {of: _values(part, of) for of in numbers}
     for name in names:
         codes, levels = pd.factorize(_values(part, name), use_na_sentinel=True)
         if not 2 <= len(levels) <= MOST_CLASSES:
             continue
-        for of, (order, values) in ordered.items():
-            if of == name or of in cuts or not in_runs(codes[order], values, len(levels)):
+        for of, values in seen.items():
+            if of == name or of in cuts or rows_on_borders(codes, values, len(levels)) is None:
                 continue
             whole, classes = pd.factorize(_values(table, name), use_na_sentinel=True)
-            numbers_of = _values(table, of)
-            by_value = np.argsort(numbers_of, kind="stable")
-            if in_runs(whole[by_value], numbers_of[by_value], len(classes)):
-                cuts[name] = Finding("cut", name, n=len(table), distinct=len(classes), of=of)
+            on_borders = rows_on_borders(whole, _values(table, of), len(classes))
+            if on_borders is not None:
+                cuts[name] = Finding("cut", name, rows=on_borders, n=len(table), distinct=len(classes), of=of)
                 break
     return cuts
 
 
-def in_runs(codes: Ints, values: Floats, classes: int) -> bool:
-    """Return whether each class is one range of a number. codes, values : (n,) in the order of the values."""
+def rows_on_borders(codes: Ints, values: Floats, classes: int) -> int | None:
+    """Return how many rows have a value that two classes share, where each class is one range of a number and few rows
+    do; None where classes overlap. codes, values : (n,)."""
     known = (codes >= 0) & np.isfinite(values)
-    codes, values = codes[known], values[known]
     if known.sum() < max(FEWEST_REPEATS, (1 - NEARLY) * known.size):
-        return False
-    turns = np.flatnonzero(codes[1:] != codes[:-1])
-    if turns.size + 1 != classes:
-        return False
-    distinct = 1 + int((np.diff(values) > 0).sum())
-    return distinct >= FINER * classes and bool((values[turns] < values[turns + 1]).all())
+        return None
+    codes, values = codes[known], values[known]
+    low, high = np.full(classes, np.inf), np.full(classes, -np.inf)
+    np.minimum.at(low, codes, values)
+    np.maximum.at(high, codes, values)
+    order = np.lexsort((high, low))
+    low, high = low[order], high[order]
+    if not np.isfinite(low).all() or (high[:-1] > low[1:]).any() or np.unique(values).size < FINER * classes:
+        return None
+    borders, rows = np.unique(values[np.isin(values, low[1:][high[:-1] == low[1:]])], return_counts=True)
+    shares = np.bincount(codes, np.isin(values, borders), classes) / np.bincount(codes, minlength=classes)
+    few = rows.max(initial=0) <= MOST_ON_BORDERS * values.size and (shares <= 0.5).all()
+    return int(rows.sum()) if few else None
 
 
 def _equal(first: np.ndarray, second: np.ndarray) -> Bools:

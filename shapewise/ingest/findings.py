@@ -89,7 +89,8 @@ class Finding:
             case "copy":
                 return self._copy_words(sample)
             case "cut":
-                return f"{self.of} cut into {count(self.distinct)} classes, as all rows{sample} with both say"
+                but = f", except {count(self.rows)} on a border between two classes" if self.rows else ""
+                return f"{self.of} cut into {count(self.distinct)} classes, as all rows{sample} with both say{but}"
             case "large":
                 return "numbers above 9 quadrillion lose their last digits"
             case "pooled":

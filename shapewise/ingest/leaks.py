@@ -19,7 +19,7 @@ from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, rea
 from gamcore.data.table import Table, as_table
 from gamcore.numbers import count, exact, fixed
 from gamcore.types import Bools, Floats, Ints
-from shapewise.ingest.copies import MOST_CLASSES, in_runs
+from shapewise.ingest.copies import MOST_CLASSES, rows_on_borders
 
 SAMPLE_ROWS: Final = 20_000
 LEAK_AUC: Final = 0.999
@@ -283,8 +283,7 @@ def _classes(series: pd.Series, goal: pd.Series, kind: Kind, kind_of_goal: Kind)
             continue
         values = read_numbers(finer) if of_finer == "number" else read_dates(finer)
         codes, levels = pd.factorize(coarser, use_na_sentinel=True)
-        order = np.argsort(values, kind="stable")
-        if 2 <= len(levels) <= MOST_CLASSES and in_runs(np.asarray(codes)[order], values[order], len(levels)):
+        if 2 <= len(levels) <= MOST_CLASSES and rows_on_borders(np.asarray(codes), values, len(levels)) is not None:
             return Leak("classes", str(series.name), str(goal.name), others=(str(coarser.name), str(finer.name)))
     return None
 

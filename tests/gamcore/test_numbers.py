@@ -115,7 +115,8 @@ def test_neighbouring_places_are_told_apart(start, span):
     (points(19.34), "+19.3 points"), (points(-0.02), "0.0 points"), (factor(1.5), "×1.50"),
     (exact(0.05), "0.05"), (exact(2_500.0), "2,500"), (exact(-0.0), "0"), (fixed(0.69949, 3), "0.699"),
     (size(999_950), "1 MB"), (size(12), "12 bytes"), (size(2.5e9), "2.5 GB"), (p_value(0.0342), "p = .034"),
-    (p_value(1e-9), "p < .0001"), (duration(0.04), "0.0 s"), (duration(59.6), "60 s"), (duration(9_000), "2.5 hours"),
+    (p_value(1e-9), "p < .0001"), (duration(0.04), "under 0.1 s"), (duration(59.6), "60 s"),
+    (duration(9_000), "2.5 hours"),
     (place(16_424.3, 500), "16,424"), (place(0.5, 1), "0.5"),
 ])  # fmt: skip
 def test_examples(made, text):

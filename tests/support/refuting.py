@@ -36,7 +36,7 @@ def holds(finding: Finding, frame: pd.DataFrame) -> bool:
     if finding.kind == "copy":
         return is_copy(finding, cells, cells_of(frame[finding.of]))
     if finding.kind == "cut":
-        return is_cut(cells, cells_of(frame[finding.of]), finding.distinct)
+        return is_cut(cells, cells_of(frame[finding.of]), finding.distinct, finding.rows)
     counts = {
         "empty": lambda: not present and len(cells) > 0,
         "constant": lambda: len(set(present)) == 1 and (len(present), len(cells)) == (finding.rows, finding.n),
@@ -95,13 +95,17 @@ def is_copy(finding, cells, others):
     return len(both) == finding.n and sum(a == b for a, b in both) == finding.rows
 
 
-def is_cut(classes, numbers, distinct):
-    """Whether each class is one range of a number, in all rows that have both."""
+def is_cut(classes, numbers, distinct, on_borders=None):
+    """Whether each class is one range of a number, in all rows that have both but `on_borders` on a border of two."""
     known = [(a, b) for a, b in zip(classes, numbers, strict=True) if a is not None and b is not None]
+    of_value = {value: {a for a, b in known if b == value} for value in {b for _, b in known}}
+    borders = [value for value, both in of_value.items() if len(both) > 1]
     spans = sorted(
         (min(b for a, b in known if a == one), max(b for a, b in known if a == one)) for one in {a for a, _ in known}
     )
-    return len(spans) == distinct and all(high < low for (_, high), (low, _) in itertools.pairwise(spans))
+    in_order = all(high <= low for (_, high), (low, _) in itertools.pairwise(spans))
+    shared = sum(b in borders for _, b in known)
+    return len(spans) == distinct and in_order and on_borders in (None, shared)
 
 
 def leak_holds(leak: Leak, frame: pd.DataFrame, positive: list[str] | None) -> bool:

@@ -22,6 +22,11 @@ from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, Poi
 FEWEST_SHOWN, MOST_SHOWN = 8, 25
 ROW = 26
 LONGEST = 36
+FAR_FROM_ZERO = 1 / 3
+"""Parts of a prediction that take less of the way from 0 than this are drawn without it, between two marks for the
+totals."""
+MARKED = 0.02
+"""Width of such a mark, as a share of the way between the ends of the parts."""
 
 
 def importance(
@@ -110,10 +115,12 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: 
                  for name, value in zip(names, gains, strict=True)]  # fmt: skip
         marks.append(Points(gains, at, "accent", 9, name="gain on held-out rows", hover=hover))
     panel = Panel(Axis(f"gain in {error}", format="small", grid=True), y, tuple(marks))
-    first = f"{pairs[0][0]} and {pairs[0][1]}" if pairs else "No pair"
+    title = "No pair interacts more than chance would produce"
+    if pairs and strength[0] > chance:
+        title = f"{pairs[0][0]} and {pairs[0][1]} interact most"
     return Plot(
         "pairs",
-        f"{first} interact most",
+        title,
         detail=detail or "pairs of features by strength; those of the model in blue",
         panels=single(panel),
         words=f"Bars of the {len(shown)} strongest pairs.",
@@ -151,12 +158,19 @@ def waterfall(
     loss = breakdown.loss
     ticks = [_total(at[0], loss, scale), *_parts(at, loss, scale), _total(at[-1], loss, scale)]
     roles: list[ColorRole] = ["muted", *("accent" if step > 0 else "primary" for step in steps), "muted"]
+    low, high = float(drawn.min()), float(drawn.max())
+    span = high - low
+    if 0 < span < FAR_FROM_ZERO * max(abs(low), abs(high)):  # totals from 0 would leave the parts too small to see
+        starts, totals = drawn[[0, -1]] - MARKED * span / 2, np.full(2, MARKED * span)
+        margin = 0.24 * span  # room for the numbers beside the bars, on either side
+    else:
+        starts, totals = np.zeros(2), drawn[[0, -1]]
+        low, high = min(low, 0.0), max(high, 0.0)
+        margin = (0.24 if low < 0 else 0.12) * (high - low or 1.0)
     bars = Bars(
-        np.arange(len(names) + 2, dtype=np.float64), np.array([drawn[0], *steps, drawn[-1]]),
-        np.array([0.0, *drawn[:-1], 0.0]), roles=roles, lying=True, texts=ticks,
+        np.arange(len(names) + 2, dtype=np.float64), np.array([totals[0], *steps, totals[1]]),
+        np.array([starts[0], *drawn[:-1], starts[1]]), roles=roles, lying=True, texts=ticks,
     )  # fmt: skip
-    low, high = min(float(drawn.min()), 0.0), max(float(drawn.max()), 0.0)
-    margin = (0.24 if low < 0 else 0.12) * (high - low or 1.0)  # room for the numbers beside the bars
     x = Axis(_axis(breakdown.loss, scale, target), limits=(low - margin, high + margin), grid=True)
     y = level_axis(cut_apart(["average row", *names, "this row"], LONGEST))
     numbers = pd.DataFrame({"part": ["average row", *names, "this row"], "score": [at[0], *np.diff(at), at[-1]]})

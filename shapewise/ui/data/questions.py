@@ -34,7 +34,7 @@ def ask(table: TableAbout, role: Role, field: str = "") -> bool:
                 names.column(guess.column), key=f"ask-{role}-{table.id}-{guess.column}", disabled=not may,
                 on_click=_answer, args=(table, guess.column, role, field),
             )  # fmt: skip
-            st.caption(md(guess.why))
+            st.caption(md(guess.why[:1].upper() + guess.why[1:]))
     return True
 
 

@@ -291,4 +291,30 @@ def test_bars_of_pairs_tell_those_of_the_model(crossed):
     assert gain.x[0] == 0.4
     assert gain.mode == "markers"
     assert len(figures.draw(explain_plots.pair_ranking(ranking, worth.head(0), "squared")).data) == 1
+    ranking.attrs["chance"] = 1.0
+    assert "No pair" in explain_plots.pair_ranking(ranking, worth, "squared").title
     assert all("<img" not in text for text in strings(figure.to_dict()))
+
+
+@pytest.mark.parametrize("mean", [0.0, 7.0, 1_000.0, -1_000.0])
+def test_the_parts_of_a_row_are_seen_however_far_from_zero_it_is(mean):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
+    breakdown = (
+        GAMRegressor(outer_bags=2, max_rounds=30, random_state=0).fit(X, mean + X.sum(axis=1)).explain_rows(X[:9])
+    )
+    for row in range(9):
+        plot = explain_plots.waterfall(breakdown, row, "y")
+        ((panel,),) = plot.panels
+        (bars,) = panel.marks
+        low, high = panel.x.limits
+        ends = bars.bases + bars.sizes
+        assert low < min(bars.bases.min(), ends.min())
+        assert high > max(bars.bases.max(), ends.max())
+        np.testing.assert_allclose(bars.sizes[1:-1].sum(), breakdown.scores[row] - breakdown.intercept, atol=1e-9)
+        moves = np.r_[bars.bases[1:-1], ends[1:-1]]
+        assert np.ptp(moves) > 0.2 * (high - low)
+        if bars.bases[0] == 0:
+            assert (ends[0], ends[-1]) == (breakdown.intercept, breakdown.scores[row])
+        else:
+            np.testing.assert_allclose((bars.bases + ends)[[0, -1]] / 2, [breakdown.intercept, breakdown.scores[row]])

@@ -143,6 +143,21 @@ def test_a_number_in_classes_is_left_out_and_coordinates_are_not():
     assert reports["town"].role == "leave out"  # its numbers say the same, and have an order
 
 
+@pytest.mark.parametrize("decimals", [0, 1, 6])
+def test_a_number_that_was_rounded_after_it_was_cut_is_still_one_in_classes(decimals):
+    """Two classes have rows on their border then: `lowbirthweight` of 5.50 pounds in the births of openintro."""
+    rng = np.random.default_rng(3)
+    exact = rng.normal(72, 20, 2_000)
+    classes = np.array(["low", "middle", "high"])[np.digitize(exact, [60.25, 90.0])]
+    frame = pd.DataFrame({"weight": exact.round(decimals), "class": classes, "other": rng.normal(size=2_000)})
+    (finding,) = [finding for report in examine(frame) for finding in report.findings if finding.kind == "cut"]
+    assert (finding.column, finding.of, bool(finding.rows)) == ("class", "weight", decimals < 2)
+    assert holds(finding, frame)
+    assert leaks(frame, "weight", None, ["class", "other"]).keys() == {"class"}
+    often = frame.assign(weight=np.where(rng.random(2_000) < 0.1, 60.0, frame["weight"]))  # in all classes
+    assert not any(report.has("cut") for report in examine(often))
+
+
 CODES = {
     "numbers": (np.r_[np.arange(17).repeat(40), [96] * 5, [98] * 218], ("96", "98")),
     "percent": (np.r_[np.tile(np.arange(90.0), 8), [-9.0] * 6], ("-9",)),

@@ -77,7 +77,9 @@ def importance() -> list[str]:
     drawn = measure if measure != "permutation" else "mean_abs"
     named = state.names_of(model)
     table_shown = table.assign(feature=table["feature"].map(named.term))
-    plot = state.seen(model, part).describe(most=shown, measure=drawn, axis=unit, detail=state.goal(model))
+    plot = state.seen(model, part).describe(
+        most=shown, measure=drawn, axis=unit, detail=f"effects on {state.goal(model)}"
+    )
     plot = replace(plot, numbers=table_shown)
     cards.figure(plot, f"importance-{model.id}-{measure}", model.name, state.card(model), at=first)
     cards.metrics(model)

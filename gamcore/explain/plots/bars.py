@@ -24,7 +24,7 @@ ROW = 26
 LONGEST = 36
 FAR_FROM_ZERO = 1 / 3
 """Parts of a prediction that take less of the way from 0 than this are drawn without it, between two marks for the
-totals."""
+totals: they could hardly be seen. So are those of logarithms, whose 0 says nothing."""
 MARKED = 0.02
 """Width of such a mark, as a share of the way between the ends of the parts."""
 
@@ -144,7 +144,7 @@ def waterfall(
     parts = breakdown.contributions[row]
     order = np.argsort(-np.abs(parts), kind="stable")
     order = order[parts[order] != 0.0]
-    shown, rest = order[:most], order[most:]
+    shown, rest = (order[:most], order[most:]) if order.size > most + 1 else (order, order[:0])
     known = cells or {}
     names = [f"{name} = {known[name]}" if name in known else name for name in (breakdown.features[j] for j in shown)]
     values = [float(parts[j]) for j in shown]
@@ -160,7 +160,7 @@ def waterfall(
     roles: list[ColorRole] = ["muted", *("accent" if step > 0 else "primary" for step in steps), "muted"]
     low, high = float(drawn.min()), float(drawn.max())
     span = high - low
-    if 0 < span < FAR_FROM_ZERO * max(abs(low), abs(high)):  # totals from 0 would leave the parts too small to see
+    if span > 0 and (_is_log(loss, scale) or span < FAR_FROM_ZERO * max(abs(low), abs(high))):
         starts, totals = drawn[[0, -1]] - MARKED * span / 2, np.full(2, MARKED * span)
         margin = 0.24 * span  # room for the numbers beside the bars, on either side
     else:
@@ -188,6 +188,11 @@ def _drawn(at: Floats, loss: str, scale: Scale) -> Floats:
     if scale == "points":
         return np.asarray(100 * expit(at))
     return LOSSES[loss].inverse_link(at) if scale == "units" else at
+
+
+def _is_log(loss: str, scale: Scale) -> bool:
+    """Return whether scores are drawn as logarithms, of which 0 is as good as any."""
+    return scale not in ("points", "units") and (LOSSES[loss].has_log_link or LOSSES[loss].is_binary)
 
 
 def _parts(at: Floats, loss: str, scale: Scale) -> list[str]:

@@ -86,8 +86,12 @@ def test_a_row_adds_up_on_every_scale(mode):
     for scale in ("link", "ratio", "points"):
         figure = figures.draw(found.describe(0, "y", scale, cells={"a": "3", "b": EVIL}), mode)
         assert "<img" not in texts(figure)
-        end = 100 / (1 + np.exp(0.7)) if scale == "points" else -0.7
-        assert np.sum(figure.data[0].x[:-1]) == pytest.approx(end) == figure.data[0].x[-1]
-        np.testing.assert_allclose(np.array(figure.data[0].base, float)[2:-1], np.cumsum(figure.data[0].x)[1:-2])
+        sizes, bases = np.array(figure.data[0].x, float), np.array(figure.data[0].base, float)
+        start, end = (100 / (1 + np.exp([0.4, 0.7]))) if scale == "points" else (-0.4, -0.7)
+        np.testing.assert_allclose(bases[1:-1], start + np.r_[0.0, np.cumsum(sizes[1:-2])])
+        assert bases[-2] + sizes[-2] == pytest.approx(end)
+        if scale == "points":  # from 0, which logarithms do not have
+            np.testing.assert_allclose(sizes[[0, -1]], [start, end])
+        np.testing.assert_allclose((bases + sizes / (1 if scale == "points" else 2))[[0, -1]], [start, end])
         assert figure.layout.yaxis.ticktext[2] == "a = 3"
     assert figures.draw(found.describe(0, "y", "ratio"), mode).data[0].text[1] == "×0.37"

@@ -16,7 +16,7 @@ from gamcore.numbers import percent
 from shapewise.store.workspace import clean_name
 from shapewise.training import runs
 from shapewise.training.by_feature import BINS, SHAPES, with_values
-from shapewise.training.cost import WORKER_SECONDS, estimate, estimate_tasks, roughly
+from shapewise.training.cost import WORKER_SECONDS, estimate, estimate_tasks
 from shapewise.training.dataset import HELD_OUT
 from shapewise.training.directions import with_directions
 from shapewise.training.large import check_kind
@@ -112,8 +112,9 @@ n_features = len(chosen) + 2 * n_dates
 if data.task is None:
     n_scores = max(len(data.classes), 1)
     cost = estimate(
-        rows, n_features, spec.parameters() | {"bands": spec.bands}, state.n_jobs(), loss=spec.loss, n_scores=n_scores
-    )
+        rows, n_features, spec.parameters() | {"bands": spec.bands}, state.n_jobs(), loss=spec.loss, n_scores=n_scores,
+        levels=max((report.distinct for report in chosen if report.kind == "category"), default=0),
+    )  # fmt: skip
 else:
     n_tasks = len(set(data.task.tolist()))
     cost = estimate_tasks(
@@ -130,7 +131,7 @@ def what_it_takes() -> tuple[str, str]:
     fixed = ", as at its first training" if basis is not None and (by_time, by_group) != (spec.time, spec.group) else ""
     rest = data.dropped if data.task is not None else len(loaded) - len(data.X)
     left_out = f" {count(rest)} rows are left out by levels, filter or missing targets." if rest else ""
-    seconds = roughly(cost.seconds + (0 if at_once else WORKER_SECONDS)).capitalize()
+    seconds = cost.words(0 if at_once else WORKER_SECONDS).capitalize()
     short = (
         f"{seconds} · {count(rows)} rows{of} to learn from, {n_features} features · "
         f"{count(data.held_out.sum())} rows held out"

@@ -3,8 +3,8 @@
 A step has a fixed cost (combining groups, cutting lines) and a cost per row. A round is one step per feature plus the
 greedy steps. The number of rounds until early stopping is a guess from the tables in docs/benchmarks/presets.md, and
 depends on how much a table has to tell: on 70 tables of under 10,000 rows, times were from a seventh to twelve times
-the guess. So less than `FEW_SECONDS` are not told apart, and once a refit has been timed, its seconds take the place of
-the guess: times were from a third to four times those.
+the guess. So less than `FEW_SECONDS` are not told apart, a guess that may be long is told as a range, and once a refit
+has been timed, its seconds take the place of the guess: times were from a third to four times those.
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ YOUNG_PATIENCE = 12
 FEW_SECONDS = 5.0
 """Seconds below which an estimate is no number for people."""
 
+MOST_TIMES, LONG_SECONDS = 12, 15.0
+"""How many times a guess a training took at most, and the seconds from which that is told."""
+
 WORKER_SECONDS = 2.0
 """Start-up time of a child process: importing the libraries, reading the table."""
 
@@ -93,18 +96,26 @@ class Estimate:
     """The estimated cost of a training.
 
     seconds : of boosting, as usual. most : if every refit ran all its rounds. memory : bytes beyond the table itself.
-    disk : bytes of the model's file.
+    disk : bytes of the model's file. is_timed : whether the seconds are those of a refit, and no guess.
     """
 
     seconds: float
     most: float
     memory: int
     disk: int
+    is_timed: bool = False
+
+    def words(self, start: float = 0.0) -> str:
+        """Return the seconds in words, as a range where a guess may be long. start : seconds before boosting begins."""
+        seconds, longest = start + self.seconds, start + min(self.most, MOST_TIMES * self.seconds)
+        if self.is_timed or longest < LONG_SECONDS:
+            return roughly(seconds)
+        return f"{roughly(seconds).removeprefix('about ')} to {duration(longest)}"
 
     def after(self, refit: float, parameters: dict[str, Any], n_jobs: int) -> Estimate:
         """Return the estimate once a refit with the same parameters has been timed. refit : its seconds."""
         refits = parameters.get("outer_bags", defaults(AdditiveParameters)["outer_bags"])
-        return replace(self, seconds=refit * ceil(refits / max(1, min(n_jobs, refits))))
+        return replace(self, seconds=refit * ceil(refits / max(1, min(n_jobs, refits))), is_timed=True)
 
 
 def roughly(seconds: float) -> str:
@@ -121,12 +132,13 @@ def _pairs(features: int, wanted: Any) -> tuple[int, float]:
 
 
 def estimate(
-    rows: int, features: int, parameters: dict[str, Any], n_jobs: int, loss: str = "", n_scores: int = 1
-) -> Estimate:
+    rows: int, features: int, parameters: dict[str, Any], n_jobs: int, loss: str = "", n_scores: int = 1,
+    levels: int = 0,
+) -> Estimate:  # fmt: skip
     """Return the cost of a fit on `rows` training rows with these parameters; bands count only towards the file.
 
     loss : its name, where rows are in memory: squared loss is boosted from counts of bin pairs where rows are many.
-    n_scores : scores of a row; of several classes, one for each.
+    n_scores : scores of a row; of several classes, one for each. levels : the most that a feature has.
     """
     settings = {**defaults(AdditiveParameters), **parameters}
     refits, ensemble = settings["outer_bags"], settings["ensemble"]
@@ -142,7 +154,7 @@ def estimate(
     n_groups = TABLE_GROUPS if settings["n_groups"] == "auto" else settings["n_groups"]
     bins = N_CODES if settings["max_bins"] == AUTO else settings["max_bins"]
     wider = max(1.0, bins / N_CODES)
-    sizes = [bins - 1] * features
+    sizes = [max(bins - 1, levels), *[bins - 1] * (features - 1)]
     is_greedy = settings["order"] == GREEDY
     on_tables = loss == "squared" and not is_greedy and pays(rows, sizes, n_groups, LOSSES["squared"], ensemble)
     step = n_scores * (STEP_SECONDS + BAG_SECONDS * n_bags * wider + a_row * rows)

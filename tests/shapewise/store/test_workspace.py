@@ -27,7 +27,7 @@ from shapewise.store.names import MAX_NAME, clean_name
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training import runs
 from shapewise.training import train as training
-from shapewise.training.cost import estimate, estimate_bands, estimate_tasks, roughly
+from shapewise.training.cost import Estimate, estimate, estimate_bands, estimate_tasks, roughly
 from shapewise.training.dataset import held_out_rows, read_data
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
@@ -260,6 +260,19 @@ def test_a_timed_refit_takes_the_place_of_the_guess():
 def test_few_seconds_are_not_told_apart():
     assert {roughly(seconds) for seconds in (0.03, 0.7, 4.9)} == {"a few seconds"}
     assert roughly(12.2) == "about 12 s"
+
+
+def test_a_guess_that_may_be_long_is_told_as_a_range_until_a_refit_is_timed():
+    short, long = (Estimate(seconds, 500.0, 0, 0) for seconds in (0.4, 2.0))
+    assert short.words() == "a few seconds"
+    assert long.words(start=2.0) == "a few seconds to 26 s"
+    assert Estimate(60.0, 500.0, 0, 0).words() == "60 s to 8 min"
+    assert long.after(5.0, {}, 1).words() == "about 40 s"
+
+
+def test_a_category_of_many_levels_is_not_learnt_from_counts_of_bin_pairs():
+    few, many = (estimate(1_000_000, 12, {}, 2, "squared", levels=levels).seconds for levels in (200, 4_000))
+    assert few < 0.3 * many
 
 
 def test_the_estimate_knows_counts_of_bin_pairs():

@@ -1,7 +1,8 @@
 """A test of any number of arms, read from its rows: each arm against the control, overall and by segment.
 
 Holm (1979) adjusts over all arms and metrics. Dunnett (1955) adjusts over the arms of each metric, which share one
-control; it assumes that all arms spread alike.
+control; it assumes that all arms spread alike. Arms that are pooled are read together as one more arm: their rows as
+they are, so that larger arms count for more.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import chi2, chisquare, dunnett, norm
+from scipy.stats import chi2, chisquare, norm
 
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import read_present_texts
@@ -33,6 +34,7 @@ from gamcore.decide.outcomes import Outcome, Units, outcome_of, read_outcome, re
 from gamcore.decide.results import Result, Scale
 from gamcore.explanation import Explanation
 from gamcore.stats.intervals import UNKNOWN, Interval, student, wilson
+from gamcore.stats.many_to_one import ManyToOne
 from gamcore.types import Floats, Ints
 from gamcore.viz.spec import Plot
 
@@ -50,7 +52,7 @@ class ArmsTest:
     before : by metric, the column with its pre-experiment values. customers : of all arms at the planned end, if
     the test may be looked at before; 0 for one look, at the end. cluster : column of what was assigned to an arm as
     a whole, such as a store or a household. known_before : columns known before the test, of which a model may
-    expect outcomes (`expected` of `read_arms`)."""
+    expect outcomes (`expected` of `read_arms`). pooled : treated arms that are read together, too; () for none."""
 
     arm: str
     control: str
@@ -62,6 +64,13 @@ class ArmsTest:
     cluster: str | None = None
     known_before: tuple[str, ...] = ()
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    pooled: tuple[str, ...] = ()
+
+    @property
+    def pool(self) -> str:
+        """What the pooled arms are called; "" where there are none."""
+        *most, last = self.pooled or ("",)
+        return f"{', '.join(most)} or {last}" if most else last
 
     def outcome(self, metric: str) -> Outcome:
         """Return what an outcome is made of."""
@@ -97,9 +106,8 @@ class ArmSizes:
 @dataclass(frozen=True)
 class ArmsReadOut(Explanation):
     """What a test measured. sizes : first of all rows, then of the rows with each metric. effects : one per arm and
-    metric, `strategy` being the arm. levels : by (arm, metric) the rate or mean with its 95% interval, by clusters
-    where these were assigned. measures : unit
-    and form of means, by metric."""
+    metric, `strategy` being the arm, or what the pooled arms are called. levels : by (arm, metric) the rate or mean
+    with its 95% interval, by clusters where these were assigned. measures : unit and form of means, by metric."""
 
     test: ArmsTest
     arms: tuple[str, ...]
@@ -115,10 +123,20 @@ class ArmsReadOut(Explanation):
         """Whether a sample-ratio mismatch forbids a verdict."""
         return any(size.alarm for size in self.sizes.values())
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The arms, the control first, and the pooled ones last."""
+        return (*self.arms, self.test.pool) if self.test.pool else self.arms
+
+    def size(self, arm: str, metric: str) -> int:
+        """Return the customers of an arm, or of the pooled ones, with a metric; clusters where these were assigned."""
+        counts = self.sizes[metric].counts
+        return sum(counts[own] for own in self.test.pooled) if arm == self.test.pool else counts[arm]
+
     def level(self, arm: str, metric: str) -> Result:
-        """Return the rate or mean of an arm."""
+        """Return the rate or mean of an arm, or of the pooled ones."""
         value, interval = self.levels[arm, metric]
-        return Result(value, interval, n=self.sizes[metric].counts[arm], is_rate=metric in self.rates,
+        return Result(value, interval, n=self.size(arm, metric), is_rate=metric in self.rates,
                       measure=self.measures.get(metric, PLAIN))  # fmt: skip
 
     def as_read_out(self) -> ReadOut:
@@ -132,14 +150,15 @@ class ArmsReadOut(Explanation):
         return replace(outcome.describe(shown, **words), numbers=self.frame())
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per arm and metric, the control first, with rates or means, differences and ratios."""
-        rows = [self._row(arm, metric) for metric in self.test.metrics for arm in self.arms]
+        """Return one row per arm and metric, the control first and the pooled arms last, with rates or means,
+        differences and ratios."""
+        rows = [self._row(arm, metric) for metric in self.test.metrics for arm in self.lines]
         return pd.DataFrame(rows)
 
     def _row(self, arm: str, metric: str) -> dict[str, Any]:
         level, (low, high) = self.levels[arm, metric]
         row: dict[str, Any] = {"arm": arm, "metric": metric, "role": self.test.metrics[metric],
-                               "customers": self.sizes[metric].counts[arm], "value": level, "lower": low,
+                               "customers": self.size(arm, metric), "value": level, "lower": low,
                                "upper": high}  # fmt: skip
         effect = next((e for e in self.effects if (e.strategy, e.metric) == (arm, metric)), None)
         if effect is not None:
@@ -155,9 +174,10 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
 
     expected : by metric, what a model of columns known before the test expects of each row (n,), by parts that did not
     see it (`estimators.effect.expected_outcomes`); it narrows intervals as a value from before does. Dunnett's
-    adjustment is for customers by themselves that are looked at once: else Holm's takes its place.
+    adjustment is for customers by themselves that are looked at once, by their outcomes alone: else Holm's takes its
+    place.
     """
-    if test.customers or test.cluster or expected:
+    if test.customers or test.cluster or test.before or expected:
         test = replace(test, adjustment="Holm")
     table = as_table(frame)
     arm, arms = _arms(table, test)
@@ -171,16 +191,18 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
         known = inside & units[metric].known
         sizes[metric] = _sizes(_assigned(arm, known, clusters), arms, test.shares)
         rates |= {metric} if units[metric].is_share else set()
-        for k, name in enumerate(arms):
-            mine = known & (arm == k)
+        control = known & (arm == 0)
+        levels[test.control, metric] = _level(units[metric], control, clusters)
+        for name, places in compared(arms, test).items():
+            mine = known & np.isin(arm, places)
             levels[name, metric] = _level(units[metric], mine, clusters)
-            if k:
-                rows = mine, known & (arm == 0)
-                effects.append(_effect(name, metric, role, units[metric], rows=rows, past=past.get(metric),
-                                       clusters=clusters))  # fmt: skip
+            effects.append(_effect(name, metric, role, units[metric], rows=(mine, control), past=past.get(metric),
+                                   clusters=clusters))  # fmt: skip
     done = concluded(whenever(effects, int(inside.sum()), test.customers), []).effects
     if test.adjustment == "Dunnett":
-        done = tuple(_by_dunnett(list(done), arm, inside, units))
+        rows = {metric: [inside & units[metric].known & (arm == k) for k in range(len(arms))] for metric in units}
+        values = {metric: [units[metric].of(part) for part in parts] for metric, parts in rows.items()}
+        done = tuple(_by_dunnett(done, values, list(compared(arms, test).values())))
     return ArmsReadOut(test, arms, sizes=sizes, effects=done, levels=levels, rates=frozenset(rates),
                        left_out=int((~inside).sum()))  # fmt: skip
 
@@ -196,10 +218,23 @@ def between_arms(
     _, (_, *treated) = _arms(table, test)
     pairs: list[tuple[str, Effect]] = []
     for k, other in enumerate(treated[:-1]):
-        made = read_arms(table, replace(test, control=other, adjustment="Holm"), expected)
+        made = read_arms(table, replace(test, control=other, adjustment="Holm", pooled=()), expected)
         pairs += [(other, effect) for effect in made.effects if effect.strategy in treated[k + 1 :]]
     done = concluded([effect for _, effect in pairs], []).effects
     return [(other, effect) for (other, _), effect in zip(pairs, done, strict=True)]
+
+
+def compared(arms: tuple[str, ...], test: ArmsTest) -> dict[str, list[int]]:
+    """Return the places in `arms` of what is compared with the control, by name: each treated arm, and last the pooled
+    ones. ExperimentError where these are not several treated arms."""
+    those = {name: [k] for k, name in enumerate(arms) if k}
+    if not test.pooled:
+        return those
+    strange = [name for name in test.pooled if name not in those]
+    if strange or len(set(test.pooled)) < 2 or test.pool in those:
+        which = f"{strange[0]!r} is no treated arm" if strange else "Fewer than two arms are pooled"
+        raise ExperimentError(f"{which}: choose again which arms are read together.")
+    return those | {test.pool: [arms.index(name) for name in test.pooled]}
 
 
 def _arms(table: Table, test: ArmsTest) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -266,21 +301,26 @@ def _effect(
 
 
 def _by_dunnett(
-    effects: Sequence[Effect], arm: NDArray[np.int64], inside: NDArray[np.bool_], units: Mapping[str, Units]
+    effects: Sequence[Effect], values: Mapping[str, list[Floats]], groups: Sequence[Sequence[int]]
 ) -> list[Effect]:
-    """Return the effects with p values and intervals of the difference adjusted over the arms of each metric."""
-    made = list(effects)
-    for metric in dict.fromkeys(effect.metric for effect in effects):
-        mine = [k for k, effect in enumerate(made) if effect.metric == metric]
-        known = inside & units[metric].known
-        parts = [units[metric].of(known & (arm == k)) for k in range(len(mine) + 1)]
-        if min(part.size for part in parts) < FEWEST or not any(np.ptp(part) > 0 for part in parts):
+    """Return the effects with p values and intervals of the difference adjusted over the comparisons of each metric.
+
+    values : by metric, those of each arm, the control first. groups : places of the arms of each comparison."""
+    done = list(effects)
+    for metric, (control, *treated) in values.items():
+        sizes = np.array([part.size for part in treated])
+        if min(control.size, *sizes) < FEWEST or not any(np.ptp(part) > 0 for part in (control, *treated)):
             continue
-        compared = dunnett(*parts[1:], control=parts[0], rng=np.random.default_rng(0))
-        ends = compared.confidence_interval(0.95)
-        for k, p, low, high in zip(mine, compared.pvalue, ends.low, ends.high, strict=True):
-            made[k] = replace(made[k], holm=float(p), difference_interval=(float(low), float(high)))
-    return made
+        shares = np.array([[n * (k in group) for k, n in enumerate(sizes, 1)] for group in groups], np.float64)
+        among = ManyToOne(shares / shares.sum(axis=1, keepdims=True), sizes, control.size)
+        within = sum(float(np.square(part - part.mean()).sum()) for part in (control, *treated))
+        errors = math.sqrt(within / among.freedom) * among.errors
+        mine = [k for k, effect in enumerate(effects) if effect.metric == metric]
+        gaps, critical = [effects[k].difference for k in mine], among.critical()
+        for k, gap, error in zip(mine, gaps, errors.tolist(), strict=True):
+            ends = gap - critical * error, gap + critical * error
+            done[k] = replace(effects[k], holm=among.chance_of_any(abs(gap) / error), difference_interval=ends)
+    return done
 
 
 @dataclass(frozen=True)
@@ -334,12 +374,12 @@ def by_group(
     effects = []
     for label in order or sorted(set(labels), key=str):
         inside = (labels == label) & units.known
-        for k, name in enumerate(arms[1:], 1):
-            sides = inside & (arm == k), inside & (arm == 0)
+        for name, places in compared(arms, test).items():
+            sides = inside & np.isin(arm, places), inside & (arm == 0)
             if min(side.sum() for side in sides) >= FEWEST:
                 effect = _effect(name, metric, "primary", units, rows=sides, past=None, clusters=clusters)
                 effects.append(replace(effect, strategy=str(label), metric=name))
-    by_arm = {name: [effect for effect in effects if effect.metric == name] for name in arms[1:]}
+    by_arm = {name: [effect for effect in effects if effect.metric == name] for name in compared(arms, test)}
     gaps = {name: _heterogeneity([(e.difference, e.difference_interval) for e in own]) for name, own in by_arm.items()}
     with np.errstate(divide="ignore", invalid="ignore"):  # a ratio of 0 has no logarithm, and does not count
         logs = {name: _heterogeneity([(float(np.log(e.ratio)), (float(np.log(e.ratio_interval[0])),

@@ -12,7 +12,7 @@ import pandas as pd
 from gamcore.data.columns import read_dates, read_numbers
 from gamcore.data.dates import as_date
 from gamcore.data.table import Table, as_table
-from gamcore.decide.arms import FEWEST, ArmsTest, _arms, _effect
+from gamcore.decide.arms import FEWEST, ArmsTest, _arms, _effect, compared
 from gamcore.decide.clusters import read_assigned
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import ExperimentError
@@ -100,10 +100,10 @@ def by_day(
     looks: list[tuple[float, Effect]] = []
     for last in days[np.unique(np.linspace(0, days.size - 1, MOST_LOOKS).round().astype(int))]:
         until = known & (dates <= last)
-        sides = [until & (arm == k) for k in range(len(arms))]
+        control, sides = until & (arm == 0), {name: until & np.isin(arm, k) for name, k in compared(arms, test).items()}
         some = [
-            _effect(name, metric, "primary", units, rows=(sides[k], sides[0]), past=past, clusters=clusters)
-            for k, name in enumerate(arms[1:], 1) if min(sides[k].sum(), sides[0].sum()) >= FEWEST
+            _effect(name, metric, "primary", units, rows=(mine, control), past=past, clusters=clusters)
+            for name, mine in sides.items() if min(mine.sum(), control.sum()) >= FEWEST
         ]  # fmt: skip
         looks += [(float(last), effect) for effect in whenever(some, int(until.sum()), planned)]
     return ByDay(metric, test.control, tuple(looks), planned, dated=kind == "date")

@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 
 def shown_arms(made: ArmsReadOut, names: Names) -> ArmsReadOut:
     """Return what a test of arms measured, with the names of its table."""
-    test, arm = made.test, partial(names.level, made.test.arm)
+    test, arm = made.test, _arms_of(made.test, names)
 
     def called(metric: str) -> str:
         return test.outcome(metric).called(names)
@@ -42,13 +42,13 @@ def shown_arms(made: ArmsReadOut, names: Names) -> ArmsReadOut:
 
 def shown_between(made: Sequence[tuple[str, Effect]], names: Names, test: ArmsTest) -> list[tuple[str, Effect]]:
     """Return differences between the arms of a test with the names of their table."""
-    level = partial(names.level, test.arm)
+    level = _arms_of(test, names)
     return [(level(other), replace(_of_arms(one, names, test), strategy=level(one.strategy))) for other, one in made]
 
 
 def shown_by_day(made: ByDay, names: Names, test: ArmsTest) -> ByDay:
     """Return the lifts by day of a test with the names of their table."""
-    level = partial(names.level, test.arm)
+    level = _arms_of(test, names)
     looks = ((day, replace(_of_arms(one, names, test), strategy=level(one.strategy))) for day, one in made.looks)
     return replace(made, metric=test.outcome(made.metric).called(names), control=level(made.control),
                    looks=tuple(looks))  # fmt: skip
@@ -59,15 +59,15 @@ def shown_segments(made: Segments, names: Names, test: ArmsTest, column: str = "
 
     column : the one whose levels or ranges the segments are; "" where they are something else, such as strategies.
     """
-    outcome = test.outcome(made.metric)
+    outcome, arm = test.outcome(made.metric), _arms_of(test, names)
     effects = tuple(
         replace(
-            one, strategy=_segment(one.strategy, names, column), metric=names.level(test.arm, one.metric),
+            one, strategy=_segment(one.strategy, names, column), metric=arm(one.metric),
             measure=outcome.measure(names),
         )
         for one in made.effects
     )  # fmt: skip
-    p, p_relative = (_keys(p, partial(names.level, test.arm)) for p in (made.p, made.p_relative))
+    p, p_relative = (_keys(p, arm) for p in (made.p, made.p_relative))
     named = names.column(column) if column else made.column
     return replace(made, column=named, metric=outcome.called(names), effects=effects, p=p, p_relative=p_relative)
 
@@ -92,7 +92,14 @@ def _test(test: ArmsTest, names: Names) -> ArmsTest:
         test, arm=names.column(test.arm), control=arm(test.control), metrics=_keys(test.metrics, called.__getitem__),
         shares=None if test.shares is None else _keys(test.shares, arm), before=before or None,
         outcomes={called[metric]: one.shown(names) for metric, one in test.outcomes.items() if metric in called},
+        pooled=tuple(map(arm, test.pooled)),
     )  # fmt: skip
+
+
+def _arms_of(test: ArmsTest, names: Names) -> Callable[[str], str]:
+    """Return how its arms, and the pooled ones together, are called."""
+    together = {test.pool: _test(test, names).pool} if test.pool else {}
+    return lambda arm: together.get(arm) or names.level(test.arm, arm)
 
 
 def _of_arms(effect: Effect, names: Names, test: ArmsTest) -> Effect:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -16,7 +17,9 @@ from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from gamcore.decide.arms import ArmsTest, between_arms, by_segment, read_arms
+from gamcore.decide.by_day import by_day
 from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.decide.outcomes import Outcome
 
 ARMS = ["Mens E-Mail", "No E-Mail", "Womens E-Mail"]
 
@@ -144,6 +147,8 @@ def test_equal_lifts_rarely_look_different():
         ({"arm": "gone"}, "no column 'gone'"), ({"control": "nobody"}, "No row of 'segment' is 'nobody'"),
         ({"arm": "history", "control": "1"}, "choose another control"), ({"metrics": {"gone": "primary"}}, "gone"),
         ({"metrics": {"segment": "primary"}}, "cannot be an outcome"), ({"shares": {"No E-Mail": 1}}, "planned share"),
+        ({"pooled": ("Mens E-Mail",)}, "Fewer than two arms"), ({"pooled": ("Mens E-Mail", "none")}, "'none' is no"),
+        ({"pooled": ("Mens E-Mail", "No E-Mail")}, "'No E-Mail' is no treated arm"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused(changes, words):
@@ -278,3 +283,94 @@ def test_arms_are_compared_with_each_other(seed):
     firm = [e for _, e in made if e.role != "expected null"]
     assert [e.holm for e in firm] == pytest.approx(multipletests([e.p for e in firm], method="holm")[1])
     assert between_arms(frame[frame[TEST.arm] != arms[0]], TEST) == [] or len(arms) > 2
+
+
+TOGETHER = ("Mens E-Mail", "Womens E-Mail")
+POOL = "Mens E-Mail or Womens E-Mail"
+
+
+def test_pooled_arms_are_one_more_arm_of_the_table():
+    """The pooled estimate is that of statsmodels on the rows together, and counts in Holm's family."""
+    frame = mailing()
+    alone, out = read_arms(frame, TEST), read_arms(frame, replace(TEST, pooled=TOGETHER))
+    assert out.lines == (*alone.arms, POOL)
+    assert [e.difference for e in out.effects if e.strategy != POOL] == [e.difference for e in alone.effects]
+    both, control = (frame[frame["segment"].isin(arms)] for arms in (TOGETHER, ["No E-Mail"]))
+    for e in (e for e in out.effects if e.strategy == POOL):
+        a, b = both[e.metric], control[e.metric]
+        assert (e.difference, e.lift) == pytest.approx((a.mean() - b.mean(), a.mean() / b.mean() - 1))
+        if e.metric in out.rates:
+            assert e.p == pytest.approx(proportions_ztest([a.sum(), b.sum()], [len(a), len(b)])[1])
+            assert out.level(POOL, e.metric).interval == pytest.approx(
+                proportion_confint(a.sum(), len(a), method="wilson")
+            )
+        else:
+            pair = CompareMeans(DescrStatsW(a), DescrStatsW(b))
+            assert e.p == pytest.approx(pair.ttest_ind(usevar="unequal")[1])
+            assert e.difference_interval == pytest.approx(pair.tconfint_diff(usevar="unequal"))
+    assert len(out.effects) == len(alone.effects) + len(TEST.metrics)
+    holm = multipletests([e.p for e in out.effects], method="holm")[1]
+    assert [e.holm for e in out.effects] == pytest.approx(holm)
+    table = out.frame()
+    assert table.loc[table["arm"] == POOL, "customers"].tolist() == [len(both)] * 3
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"cluster": "store"}, {"before": {"spend": "history"}}, {"customers": 20_000},
+     {"outcomes": {"spend": Outcome("spend", "history")}}, {"outcomes": {"spend": Outcome("spend", cap=0.99)}}],
+    ids=str,
+)  # fmt: skip
+def test_to_pool_arms_is_to_call_them_alike(how):
+    """Whatever is measured and however: by rows, by clusters, adjusted, at every look, ratios and capped means."""
+    frame = mailing().assign(store=np.arange(9000) // 10)
+    frame["segment"] = frame.groupby("store")["segment"].transform("first")
+    pooled = read_arms(frame, replace(TEST, pooled=TOGETHER, **how))
+    alike = read_arms(frame.replace({"segment": dict.fromkeys(TOGETHER, POOL)}), replace(TEST, **how))
+    one, other = ([replace(e, holm=0.0, smallest=0.0, treated=None, control=None) for e in made.effects
+                   if e.strategy == POOL] for made in (pooled, alike))  # fmt: skip
+    assert one == other
+    for metric in TEST.metrics:
+        assert pooled.level(POOL, metric) == alike.level(POOL, metric)
+    days = frame.assign(day=pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(9000) // 3000, "D"))
+    looks = by_day(days, replace(TEST, pooled=TOGETHER, **how), "spend", "day").arms
+    assert list(looks) == [*TOGETHER, POOL]
+    groups = by_segment(frame, replace(TEST, pooled=TOGETHER), "visit", "newbie")
+    assert set(groups.p) == {*TOGETHER, POOL}
+
+
+def test_dunnett_knows_that_pooled_arms_are_correlated_with_their_own():
+    """Adjusted p are the share of simulated tests without an effect in which any contrast of OLS is as large."""
+    frame = mailing(900, seed=3)
+    frame = frame[(frame["segment"] != "Womens E-Mail") | (np.arange(900) % 3 == 0)]
+    out = read_arms(frame, replace(TEST, pooled=TOGETHER, adjustment="Dunnett", shares={
+        "No E-Mail": 3, "Mens E-Mail": 3, "Womens E-Mail": 1}))  # fmt: skip
+    sizes = frame["segment"].value_counts()[list(out.arms)].to_numpy()
+    shares = sizes[1:] / sizes[1:].sum()
+    contrasts = np.array([[-1, 1, 0], [-1, 0, 1], [-1, *shares]])
+    rng, errors = np.random.default_rng(0), np.sqrt(np.square(contrasts) @ (1 / sizes))
+    means = rng.normal(size=(400_000, 3)) / np.sqrt(sizes)
+    spread = np.sqrt(rng.chisquare(len(frame) - 3, 400_000) / (len(frame) - 3))
+    largest = np.abs(means @ contrasts.T / errors / spread[:, None]).max(axis=1)
+    for metric in TEST.metrics:
+        fitted = sm.OLS(frame[metric].astype(float), pd.get_dummies(frame["segment"])[list(out.arms)].astype(float))
+        wanted = fitted.fit().t_test(contrasts)
+        mine = [e for e in out.effects if e.metric == metric]
+        assert [e.difference for e in mine] == pytest.approx(wanted.effect)
+        for e, t, error in zip(mine, wanted.tvalue.ravel(), wanted.sd.ravel(), strict=True):
+            assert e.holm == pytest.approx((largest >= abs(t)).mean(), abs=4e-3)
+            reach = np.quantile(largest, 0.95) * error
+            assert e.difference_interval == pytest.approx(
+                (e.difference - reach, e.difference + reach), abs=0.01 * reach
+            )
+
+
+def test_dunnett_gives_way_to_holm_where_a_value_from_before_adjusts():
+    """Its intervals are of outcomes as they are: around an adjusted difference they would not hold."""
+    rng = np.random.default_rng(0)
+    past = rng.normal(0, 10, 900)
+    frame = pd.DataFrame({"arm": rng.choice(["none", "a", "b"], 900), "past": past, "y": past + rng.normal(size=900)})
+    out = read_arms(frame, ArmsTest("arm", "none", {"y": "primary"}, before={"y": "past"}, adjustment="Dunnett"))
+    assert out.test.adjustment == "Holm"
+    for e in out.effects:
+        assert np.mean(e.difference_interval) == pytest.approx(e.difference)

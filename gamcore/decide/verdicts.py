@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, Literal
 
 from gamcore import numbers
+from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.experiment_plan import MISMATCH, level_words
+from gamcore.decide.results import Result, Scale
 from gamcore.numbers import count, exact, p_value
+from gamcore.stats.intervals import UNKNOWN
 
 Tone = Literal["good", "bad", "open", "stop"]
 
 WORDS: Final[dict[Tone, str]] = {"good": "Clear", "bad": "Attention", "open": "Open", "stop": "Stopped"}
 
 
-def moved(effect: Effect) -> str:
-    """Return the measurement in words: a relative lift, or the difference where the ratio is not known."""
-    moved_by = effect.clearest
+def clearest(effect: Effect, scale: Scale) -> Result:
+    """Return what was measured on a scale; on the relative one the difference where the ratio is not known."""
+    return effect.clearest if scale == "relative" else effect.on(scale)
+
+
+def moved(effect: Effect, scale: Scale = "relative") -> str:
+    """Return the measurement in words, on a scale: a "difference", or "relative", as far as the ratio is known."""
+    moved_by = clearest(effect, scale)
     if not moved_by.has_interval:
         return f"a difference of {moved_by.text} (interval not known)"
-    return moved_by.words() if moved_by.scale == "relative" else f"a difference of {moved_by.words()}"
+    return moved_by.words() if moved_by.scale == scale else f"a difference of {moved_by.words()}"
+
+
+def _size(effect: Effect, relative: float, scale: Scale) -> str:
+    """Return a relative move of the control's level as it reads on a scale, without a sign."""
+    if scale == "relative":
+        return numbers.percent(relative, 0)
+    return replace(effect.gap, value=relative * effect.control.mean, interval=UNKNOWN).text.removeprefix("+")
 
 
 def sides(effect: Effect) -> tuple[str, str]:
@@ -38,54 +54,54 @@ def levels(effect: Effect) -> str:
     return f"{treated} treated against {control} in the control."
 
 
-def verdict(effect: Effect) -> tuple[Tone, str]:
-    """Return the verdict on one comparison."""
+def verdict(effect: Effect, scale: Scale = "relative") -> tuple[Tone, str]:
+    """Return the verdict on one comparison, with its numbers on a scale: a "difference", or "relative"."""
     if not math.isfinite(effect.p):
         return "open", "No verdict: too few customers, or none that differ."
-    change = moved(effect)
+    change = moved(effect, scale)
     if effect.role == "expected null":
-        return _of_null(effect, change)
+        return _of_null(effect, change, scale)
     if effect.is_significant and effect.difference > 0:
-        return "good", f"A measured lift: {change}, {p_value(effect.holm)} after Holm{_against_plan(effect)}."
+        plan = _against_plan(effect, scale)
+        return "good", f"A measured lift: {change}, {p_value(effect.holm)} after Holm{plan}."
     if effect.is_significant:
         return "bad", f"A measured fall: {change}, {p_value(effect.holm)} after Holm: do not roll out."
     if effect.role == "guardrail":
         if effect.lift_interval[0] >= -effect.planned:  # False where either is NaN
-            return "good", f"Holds: {change}; a fall of {numbers.percent(effect.planned, 0)} or more is ruled out."
-        return "open", f"Not settled: no fall found, but {change} leaves room for one{_missed(effect, 'fall')}."
-    return "open", f"No effect found: {change}, {p_value(effect.holm)} after Holm{_missed(effect, 'lift')}."
+            return "good", f"Holds: {change}; a fall of {_size(effect, effect.planned, scale)} or more is ruled out."
+        return "open", f"Not settled: no fall found, but {change} leaves room for one{_missed(effect, 'fall', scale)}."
+    return "open", f"No effect found: {change}, {p_value(effect.holm)} after Holm{_missed(effect, 'lift', scale)}."
 
 
-def _of_null(effect: Effect, change: str) -> tuple[Tone, str]:
+def _of_null(effect: Effect, change: str, scale: Scale) -> tuple[Tone, str]:
     """Return the verdict on an expected null: it should not move, in a test large enough to detect a move."""
     if effect.is_significant:
         return "bad", f"Moved although nothing there was changed: {change}, {p_value(effect.holm)}: check the set-up."
     if effect.smallest <= effect.planned:
         return "good", f"Flat as expected: {change}."
-    return "open", f"No change detected, as expected: {change}{_missed(effect, 'change')}."
+    return "open", f"No change detected, as expected: {change}{_missed(effect, 'change', scale)}."
 
 
-def _missed(effect: Effect, what: str) -> str:
+def _missed(effect: Effect, what: str, scale: Scale) -> str:
     """Return the move that this sample may have missed."""
     if not math.isfinite(effect.smallest):
         return ""
-    return f"; the test could only have seen a {what} above {numbers.percent(effect.smallest, 0)}"
+    return f"; the test could only have seen a {what} above {_size(effect, effect.smallest, scale)}"
 
 
-def _against_plan(effect: Effect) -> str:
+def _against_plan(effect: Effect, scale: Scale) -> str:
     """Return how the measured lift compares with the planned one."""
     low, high = effect.lift_interval
     if not all(map(math.isfinite, (effect.planned, low, high))):
         return ""
+    planned = f"the +{_size(effect, effect.planned, scale)} planned"
     if effect.planned < low:
-        return f"; more than the {numbers.percent(effect.planned, 0, signed=True)} planned"
-    if effect.planned > high:
-        return f"; less than the {numbers.percent(effect.planned, 0, signed=True)} planned"
-    return f"; the {numbers.percent(effect.planned, 0, signed=True)} planned is inside"
+        return f"; more than {planned}"
+    return f"; less than {planned}" if effect.planned > high else f"; {planned} is inside"
 
 
-def of_strategy(outcome: ReadOut, strategy: str) -> tuple[Tone, str]:
-    """Return the verdict on a strategy from all its comparisons."""
+def of_strategy(outcome: ReadOut, strategy: str, scale: Scale = "relative") -> tuple[Tone, str]:
+    """Return the verdict on a strategy from all its comparisons, with its numbers on a scale."""
     if outcome.stopped:
         return "stop", "No verdict: the arms have the wrong sizes."
     tones = [(effect, verdict(effect)[0]) for effect in outcome.effects if effect.strategy == strategy]
@@ -105,7 +121,7 @@ def of_strategy(outcome: ReadOut, strategy: str) -> tuple[Tone, str]:
         return "open", "No primary metric: nothing here decides."
     if not rose:
         return "open", "No lift was found: leave it, or plan a larger test."
-    lifts = listed([f"{effect.what} {effect.clearest.text}" for effect in rose])
+    lifts = listed([f"{effect.what} {clearest(effect, scale).text}" for effect in rose])
     if unsettled:
         return "open", f"A lift ({lifts}), but {listed(unsettled)} could have fallen: settle that first."
     rest = "" if len(rose) == len(primary) else f"; no lift was found on the other {len(primary) - len(rose)}"
@@ -132,6 +148,36 @@ def overall(outcome: ReadOut) -> tuple[Tone, str]:
         return "open", "No strategy has a significant lift in this experiment."
     works = "works" if len(good) == 1 else "work"
     return "good", f"{listed(good)} {works}. No guardrail got worse, and nothing moved that should not."
+
+
+def of_arms(made: ArmsReadOut, scale: Scale = "relative") -> tuple[Tone, str]:
+    """Return what a test of arms shows, in a sentence or two, with its numbers on a scale: a "difference", or
+    "relative"."""
+    if made.stopped:
+        wrong = [name for name, size in made.sizes.items() if size.alarm]
+        where = "" if wrong[0] == "all" else f" among rows with {wrong[0]}"
+        return "stop", f"The arms do not have the planned sizes{where}: find out why before reading any difference."
+    bad = [e for e in made.effects if e.is_significant and (e.difference < 0 or e.role == "expected null")]
+    good = [e for e in made.effects if e.is_significant and e.difference > 0 and e.role != "expected null"]
+    parts = []
+    if good:
+        deciding = min(good, key=lambda e: e.role != "primary").metric
+        ranked = sorted((e for e in good if e.metric == deciding), key=lambda e: -e.difference)
+        moves = "; ".join(f"{moved(e, scale)} with {e.strategy}" for e in ranked)
+        parts.append(f"{_works(made, good)}. {deciding}: {moves}.")
+    if bad:
+        parts.append("; ".join(f"{e.strategy} moved {e.metric}, {moved(e, scale)}" for e in bad) + ".")
+    if not parts:
+        return "open", "No arm differs significantly from the control."
+    return "bad" if bad else "good", " ".join(parts)
+
+
+def _works(made: ArmsReadOut, good: Sequence[Effect]) -> str:
+    """Return which arms work; that pooled ones do, only where none does alone."""
+    alone = [arm for arm in dict.fromkeys(e.strategy for e in good) if arm != made.test.pool]
+    if not alone:
+        return f"{made.test.pool} work, read together"
+    return f"{listed(alone)} {'work' if len(alone) > 1 else 'works'}"
 
 
 def listed(names: Sequence[str]) -> str:

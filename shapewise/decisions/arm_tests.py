@@ -57,12 +57,14 @@ class StoredTest:
     known_before: list[str] = field(default_factory=list)
     money: dict[str, Any] = field(default_factory=dict)
     outcomes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    pooled: list[str] = field(default_factory=list)
 
     def test(self) -> ArmsTest:
         """Return how it was set up."""
         return ArmsTest(self.arm, self.control, self.metrics, shares=self.shares or None, before=self.before or None,
                         adjustment=self.adjustment, customers=self.customers, cluster=self.cluster,
-                        known_before=tuple(self.known_before), outcomes=_outcomes(self.outcomes))  # fmt: skip
+                        known_before=tuple(self.known_before), outcomes=_outcomes(self.outcomes),
+                        pooled=tuple(self.pooled))  # fmt: skip
 
 
 def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier: str = "") -> StoredTest:
@@ -72,6 +74,7 @@ def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier
         "before": dict(test.before or {}), "adjustment": test.adjustment, "customers": test.customers,
         "cluster": test.cluster, "known_before": list(test.known_before),
         "outcomes": {name: asdict(outcome) for name, outcome in test.outcomes.items()},
+        "pooled": list(test.pooled),
     }  # fmt: skip
     if identifier:
         return known(StoredTest, workspace.edit(KIND, identifier, lambda about: about | setup))
@@ -93,7 +96,8 @@ def to_text(test: ArmsTest) -> str:
 def from_text(text: str) -> ArmsTest:
     """Return the test that `to_text` wrote."""
     kept = json.loads(text)
-    return ArmsTest(**kept | {"known_before": tuple(kept["known_before"]), "outcomes": _outcomes(kept["outcomes"])})
+    lists = {name: tuple(kept[name]) for name in ("known_before", "pooled")}
+    return ArmsTest(**kept | lists | {"outcomes": _outcomes(kept["outcomes"])})
 
 
 def _outcomes(kept: dict[str, dict[str, Any]]) -> dict[str, Outcome]:

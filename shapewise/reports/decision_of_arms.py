@@ -26,11 +26,14 @@ def decision(review: Review) -> ReportPart:
     lines = [("Measured", _measured(review, made))]
     if best is not None:
         lines.insert(0, (best.strategy, f"{_moved(best)}: {best.gap.words()}"))
+    together = _together(made)
     if not made.stopped:
         for arm in made.arms[1:]:
-            tone, words = verdicts.of_strategy(outcome, arm)
+            tone, words = verdicts.of_strategy(outcome, arm, "difference")
             if best is None or arm != best.strategy:
                 lines.append((arm, "A lift, too, but a smaller one." if tone == "good" and best else words))
+        if together is not None:
+            lines.append((together.strategy, f"Read together, {_moved(together)}: {together.gap.words()}"))
     lines += [("Risk", " ".join(risks_of(made)[:2]) or "None that the data show."), ("Next", _next(review, best))]
     return ReportPart(_title(made, best), figures=_figures(review, made, best) if best else (), lines=lines)
 
@@ -38,7 +41,12 @@ def decision(review: Review) -> ReportPart:
 def _title(made: ArmsReadOut, best: Effect | None) -> str:
     if made.stopped:
         return "Do not decide on this test: its arms do not have the planned sizes"
-    return f"Choose {best.strategy}: {_moved(best)}" if best else f"Keep {made.test.control}: no arm did better"
+    if best is not None:
+        return f"Choose {best.strategy}: {_moved(best)}"
+    together = _together(made)
+    if together is not None and _works(together):
+        return f"No arm stands out alone, but together they do: {_moved(together)}"
+    return f"Keep {made.test.control}: no arm did better"
 
 
 def _moved(effect: Effect) -> str:
@@ -46,11 +54,25 @@ def _moved(effect: Effect) -> str:
     return f"{effect.metric} {after} instead of {before}"
 
 
+def _deciding(made: ArmsReadOut) -> str:
+    """Return the first primary outcome; "" where there is none."""
+    return next((name for name, role in made.test.metrics.items() if role == "primary"), "")
+
+
+def _works(effect: Effect) -> bool:
+    return effect.is_significant and effect.difference > 0
+
+
+def _together(made: ArmsReadOut) -> Effect | None:
+    """Return the effect of the pooled arms on the outcome that decides; None where there is none."""
+    wanted = made.test.pool, _deciding(made)
+    return next((one for one in made.effects if (one.strategy, one.metric) == wanted), None)
+
+
 def best_of(made: ArmsReadOut) -> Effect | None:
     """Return the effect of the best arm on the first primary outcome, of those that passed; None if there is none."""
-    metric = next((name for name, role in made.test.metrics.items() if role == "primary"), "")
-    outcome = made.as_read_out()
-    good = [one for one in made.effects if one.metric == metric and one.is_significant and one.difference > 0
+    metric, outcome = _deciding(made), made.as_read_out()
+    good = [one for one in made.effects if one.metric == metric and one.strategy in made.arms and _works(one)
             and verdicts.of_strategy(outcome, one.strategy)[0] == "good"]  # fmt: skip
     return None if made.stopped else max(good, key=lambda one: one.difference, default=None)
 
@@ -98,7 +120,10 @@ def _next(review: Review, best: Effect | None) -> str:
     if review.recipe.next_step:
         return review.recipe.next_step
     if best is None:
-        return "Leave things as they are, or plan a larger test."
+        together = None if review.arms.stopped else _together(review.arms)
+        works = together is not None and _works(together)
+        return "Plan a larger test, to tell the arms apart." if works else (
+            "Leave things as they are, or plan a larger test.")  # fmt: skip
     when = f" on {day(date.fromisoformat(review.recipe.start))}" if review.recipe.start else ""
     end = "" if review.recipe.start else " The day is to be set."
     return f"Give {best.strategy} to everybody{when}, but for a tenth as a control, and read again.{end}"

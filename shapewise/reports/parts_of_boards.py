@@ -13,6 +13,7 @@ from gamcore.data.table import as_table
 from gamcore.decide import plots, verdicts
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, parity, sensitive
+from gamcore.decide.results import Scale
 from gamcore.numbers import count, fixed, p_value, percent
 from gamcore.viz.files.parts import ReportPart
 from shapewise.decisions import boards as stored
@@ -134,18 +135,21 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
     if not review.recipe.is_brief and not item.of:
         text = [*outcome.notes, *(f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names)]
-        yield ReportPart(plot=replace(outcome.describe(), title=verdicts.overall(outcome)[1]), text=text)
+        title = (verdicts.overall(outcome) if _by_board(review) else verdicts.of_arms(review.arms))[1]
+        yield ReportPart(plot=replace(outcome.describe(), title=title), text=text)
         return
     called = review.names_of_outcomes if _by_board(review) else names_of_table(review.space, review.test.table)
     metric = called.column(item.of[0]) if item.of else of_board.deciding(review, outcome)
     kept = tuple(effect for effect in outcome.effects if effect.metric == metric)
     if not kept:
         raise StoreError(f"The test did not measure {metric}.")
-    moved = verdicts.listed([f"{one.clearest.text} with {named(one)}" for one in kept])
+    scale: Scale = "relative" if _by_board(review) else "difference"  # of plans, and of the page of a test
+    moved = verdicts.listed([f"{verdicts.clearest(one, scale).text} with {named(one)}" for one in kept])
     others = len({effect.metric for effect in outcome.effects}) - 1
-    text = [f"{named(one)}: {verdicts.verdict(one)[1]}" for one in kept]
+    text = [f"{named(one)}: {verdicts.verdict(one, scale)[1]}" for one in kept]
     text += [f"{others} more metrics were measured: see the analyst's report."] if others and not item.of else []
-    yield ReportPart(plot=replace(replace(outcome, effects=kept).describe(), title=f"{metric}: {moved}"), text=text)
+    plot = replace(outcome, effects=kept).describe(scale=scale)
+    yield ReportPart(plot=replace(plot, title=f"{metric}: {moved}"), text=text)
 
 
 def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import streamlit as st
@@ -126,17 +126,19 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
     if control is None or not outcomes:
         st.caption("Choose the control." if control is None else "Choose at least one outcome.")
         return None
-    with st.expander("Roles, and values from before the test"):
+    with st.expander("Roles, values from before the test, and arms read together"):
         metrics, past = roles.edit(
             f"arms-roles-{table.id}", {name: called[name] for name in outcomes}, possible, names,
             roles=kept.metrics if kept else {}, before=kept.before if kept else {},
         )  # fmt: skip
         cluster, known = _assignment(table, [name for name in rows.names if name not in (arm, *outcomes)], kept)
-    was_shares = kept.shares if kept and kept.arm == arm else {}
-    shares = planned_shares(f"{table.id}-{arm}", arms[arm], was_shares, partial(names.level, arm))
+        mine, named = kept if kept and kept.arm == arm else None, partial(names.level, arm)
+        treated = sorted(set(arms[arm]) - {control})
+        pooled = _pooled(f"{table.id}-{arm}-{control}", treated, mine.pooled if mine else [], named)
+    shares = planned_shares(f"{table.id}-{arm}", arms[arm], mine.shares if mine else {}, named)
     return ArmsTest(arm, control, metrics, shares=shares, before=past or None, adjustment=adjust, customers=customers,
                     cluster=cluster, known_before=known,
-                    outcomes={name: made[name] for name in outcomes if name in made})  # fmt: skip
+                    outcomes={name: made[name] for name in outcomes if name in made}, pooled=pooled)  # fmt: skip
 
 
 def _assignment(table: TableAbout, columns: list[str], kept: StoredTest | None) -> tuple[str | None, tuple[str, ...]]:
@@ -156,6 +158,21 @@ def _assignment(table: TableAbout, columns: list[str], kept: StoredTest | None) 
             "whatever the test may have changed.",
         )  # fmt: skip
     return cluster, tuple(known)
+
+
+def _pooled(key: str, treated: list[str], was: Sequence[str], named: Callable[[str], str]) -> tuple[str, ...]:
+    """Show which treated arms are read together as one more; return them, none where that is a single one."""
+    if len(treated) < 2:
+        return ()
+    chosen = st.multiselect(
+        "Arms read together", treated, [name for name in was if name in treated], key=f"arms-pooled-{key}",
+        placeholder="None", format_func=named,
+        help="Their customers as one more arm against the control: whether to do any of it at all. It counts as one "
+        "more comparison of each outcome; larger arms count for more.",
+    )  # fmt: skip
+    if len(chosen) == 1:
+        st.caption("Choose at least one more arm.")
+    return tuple(name for name in treated if name in chosen) if len(chosen) > 1 else ()
 
 
 def planned_shares(

@@ -37,32 +37,43 @@ Tone = Literal["good", "bad", "open", "stop"]
 def show(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, Effect]], place: Place) -> Scale | None:
     """Show the verdict, the sizes of the arms, and each outcome by arm; return the scale that was chosen for all of the
     page, None where nothing may be read. compared : treated arms with each other, each with the one it is beside."""
-    sizes = made.sizes["all"]
-    said = ", ".join(f"{md(arm)} {count(n)}" for arm, n in sizes.counts.items())
-    who = f"Assigned by {md(made.test.cluster)}" if made.test.cluster else "Customers"
-    left = f" {count(made.left_out)} rows without an arm are left out." if made.left_out else ""
+    with place.options:
+        scale = None if made.stopped else _scale(table, made)
     with place.said:
-        verdict(*overall(made))
-        st.caption(f"{who}: {said}. Sample ratio {p_value(sizes.p)} (alarm below .001).{left}")
-    if made.stopped:
+        verdict(*verdicts.of_arms(made, scale or "difference"))
+        st.caption(_who(made))
+    if scale is None:
         place.drawing.caption("Differences are not shown: with arms of the wrong sizes they would mislead.")
         return None
-    with place.options:
-        scale: Scale = st.segmented_control(
-            "Lifts as", list(SCALES), default="difference", required=True, key=f"arms-scale-{table.id}",
-            format_func=SCALES.__getitem__,
-            help="Of everything on this page. Whether an arm differs from the control is one question on both scales, "
-            "with one p. Whether segments differ is not: where their rates are unlike, lifts may differ in points and "
-            "be alike relative to the rate, so that is tested on the scale chosen here.",
-        )  # fmt: skip
-        downloads.button("CSV", lambda: export.safe_csv(made.frame()), export.file_name(table.name, "read-out", "csv"),
-                         f"arms-csv-{table.id}", ":material/download:")  # fmt: skip
     with place.drawing:
         _table(_of_control(made, scale), "Each outcome by arm, with its lift over the control.")
         if compared:
             _table(_between(compared, scale), "How the treated arms differ from each other.")
-        _said(made, bool(compared))
+        _said(made, scale, bool(compared))
     return scale
+
+
+def _scale(table: TableAbout, made: ArmsReadOut) -> Scale:
+    """Show the choice of a scale, and the numbers as a file; return the scale."""
+    scale: Scale = st.segmented_control(
+        "Lifts as", list(SCALES), default="difference", required=True, key=f"arms-scale-{table.id}",
+        format_func=SCALES.__getitem__,
+        help="Of everything on this page. Whether an arm differs from the control is one question on both scales, "
+        "with one p. Whether segments differ is not: where their rates are unlike, lifts may differ in points and "
+        "be alike relative to the rate, so that is tested on the scale chosen here.",
+    )  # fmt: skip
+    downloads.button("CSV", lambda: export.safe_csv(made.frame()), export.file_name(table.name, "read-out", "csv"),
+                     f"arms-csv-{table.id}", ":material/download:")  # fmt: skip
+    return scale
+
+
+def _who(made: ArmsReadOut) -> str:
+    """Return how many were in each arm, as planned or not, and who was left out."""
+    sizes = made.sizes["all"]
+    counts = ", ".join(f"{md(arm)} {count(n)}" for arm, n in sizes.counts.items())
+    who = f"Assigned by {md(made.test.cluster)}" if made.test.cluster else "Customers"
+    left = f" {count(made.left_out)} rows without an arm are left out." if made.left_out else ""
+    return f"{who}: {counts}. Sample ratio {p_value(sizes.p)} (alarm below .001).{left}"
 
 
 def verdict(tone: Tone, words: str) -> None:
@@ -71,20 +82,20 @@ def verdict(tone: Tone, words: str) -> None:
     box(f"**{verdicts.WORDS[tone]}.** {md(words)}", icon=ICONS[tone])
 
 
-def _said(made: ArmsReadOut, compared: bool) -> None:
+def _said(made: ArmsReadOut, scale: Scale, compared: bool) -> None:
     """Say what the table does not: verdicts that add to it, and how the numbers are meant."""
     for effect in made.effects:
         if _adds(effect):
-            own, text = verdicts.verdict(effect)
+            own, text = verdicts.verdict(effect, scale)
             cut = f" What was known before cut the variance by {percent(effect.reduced, 0)}."
             less = cut if effect.reduced > 0 else ""
             st.caption(f"{ICONS[own]} **{md(effect.strategy)}** on {md(effect.metric)}: {md(text)}{less}")
+    pooled = f" {md(made.test.pool)}: their customers as one arm, one more comparison each." if made.test.pool else ""
     over = "over all arms and outcomes" if made.test.adjustment == "Holm" else "over the arms of each outcome"
     beside = " Arms against each other are a question of its own, with Holm's over its comparisons." if compared else ""
     looks = f" {looking_words(made.test.customers)}" if made.test.customers else ""
-    st.caption(
-        f"p is after {made.test.adjustment}'s adjustment {over}; blue intervals are of p below 5%.{beside}{looks}"
-    )
+    how = f"p is after {made.test.adjustment}'s adjustment {over}; blue intervals are of p below 5%."
+    st.caption(f"{how}{pooled}{beside}{looks}")
 
 
 def _table(rows: list[dict[str, Any]], alt: str) -> None:
@@ -99,11 +110,11 @@ def _of_control(made: ArmsReadOut, scale: Scale) -> list[dict[str, Any]]:
     for metric in made.test.metrics:
         effects = {effect.strategy: effect for effect in made.effects if effect.metric == metric}
         limits = _limits(list(effects.values()), scale)
-        for arm in made.arms:
+        for arm in made.lines:
             level = made.level(arm, metric)
             rows.append({
                 "Outcome": metric, "Arm": arm,
-                "Clusters" if made.test.cluster else "Customers": count(made.sizes[metric].counts[arm]),
+                "Clusters" if made.test.cluster else "Customers": count(made.size(arm, metric)),
                 "Reached": level.words() if level.is_known else NOTHING,
                 **_change(effects.get(arm), scale, limits, "Against control"),
             })  # fmt: skip
@@ -156,25 +167,3 @@ def looking_words(customers: float) -> str:
         "Differences have always-valid intervals, narrowest at the planned "
         f"{count(customers)} customers: you may look and stop whenever you like."
     )
-
-
-def overall(made: ArmsReadOut) -> tuple[Tone, str]:
-    """Return what the test shows, in a sentence or two."""
-    if made.stopped:
-        wrong = [name for name, size in made.sizes.items() if size.alarm]
-        where = "" if wrong[0] == "all" else f" among rows with {wrong[0]}"
-        return "stop", f"The arms do not have the planned sizes{where}: find out why before reading any difference."
-    bad = [e for e in made.effects if e.is_significant and (e.difference < 0 or e.role == "expected null")]
-    good = [e for e in made.effects if e.is_significant and e.difference > 0 and e.role != "expected null"]
-    parts = []
-    if good:
-        deciding = min(good, key=lambda e: e.role != "primary").metric
-        ranked = sorted((e for e in good if e.metric == deciding), key=lambda e: -e.difference)
-        works = list(dict.fromkeys(e.strategy for e in good))
-        moved = "; ".join(f"{verdicts.moved(e)} with {e.strategy}" for e in ranked)
-        parts.append(f"{verdicts.listed(works)} {'work' if len(works) > 1 else 'works'}. {deciding}: {moved}.")
-    if bad:
-        parts.append("; ".join(f"{e.strategy} moved {e.metric}, {verdicts.moved(e)}" for e in bad) + ".")
-    if not parts:
-        return "open", "No arm differs significantly from the control."
-    return "bad" if bad else "good", " ".join(parts)

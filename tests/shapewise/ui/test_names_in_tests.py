@@ -28,7 +28,7 @@ NAMES = Names({
     "new_fl": ColumnNames("Customer", levels={"0": "old", "1": "new"}),
 })  # fmt: skip
 ROLES = {"visit_fl": "primary", "spend_am": "guardrail"}
-TEST = ArmsTest("arm_cd", "C0", ROLES, before={"spend_am": "past_am"})
+TEST = ArmsTest("arm_cd", "C0", ROLES, before={"spend_am": "past_am"}, pooled=("T1", "T2"))
 
 
 @pytest.fixture
@@ -65,6 +65,7 @@ def test_a_test_that_has_run_says_names(tested):
     app = open_page("experiment", table=tested[1].id)
     text = written(app)
     assert not own_names(text)
+    assert "first letter or second letter" in text
     assert {"Mailing", "nothing", "first letter", "Shop visit", "Revenue"} <= set(re.split(r"[^\w ]", text))
     assert re.search(r"\+€\d", text)  # differences of means in their unit
     roles = next(one.value for one in app.dataframe if "role" in one.value)

@@ -67,7 +67,15 @@ def others() -> dict[str, ModelAbout]:
         "With", list(known), default=[asked] if asked in known else list(known)[:1], max_selections=MOST_MODELS - 1,
         key=f"others-{model.id}", format_func=names.__getitem__,
     )  # fmt: skip
-    return {names[one.id]: one for one in (model, *[known[identifier] for identifier in picked])}
+    return without_common_name({names[one.id]: one for one in (model, *[known[identifier] for identifier in picked])})
+
+
+def without_common_name(shown: dict[str, ModelAbout]) -> dict[str, ModelAbout]:
+    """Return models by what tells them apart alone, where all have one name."""
+    short = [label.removeprefix(f"{about.name} · ") for label, about in shown.items()]
+    alike = len({about.name for about in shown.values()}) == 1 and len(shown) > 1
+    apart = not any(label == about.name for label, about in zip(short, shown.values(), strict=True))
+    return dict(zip(short, shown.values(), strict=True)) if alike and apart else shown
 
 
 def parts() -> dict[str, ModelAbout]:
@@ -248,10 +256,10 @@ feature = bar.selectbox(
     format_func=state.names_of(model).term, label_visibility="collapsed",
 )  # fmt: skip
 show(chosen, feature, scale)
-without = [about for about in chosen.values() if not about.bands]
+without = [name for name, about in chosen.items() if not about.bands]
 if without:
     st.caption(
-        f"No bands yet: {'; '.join(md(about.name) for about in without)}. Open it on Shapes and measure them "
+        f"No bands yet: {'; '.join(map(md, without))}. Open it on Shapes and measure them "
         f"({BANDS} refits), and the difference gets a band as well."
     )
 st.subheader("Held-out metrics", anchor=False)

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
+from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.estimators.additive_parameters import GREEDY, AdditiveParameters
 from gamcore.estimators.multitask_parameters import MultiTaskParameters
 from gamcore.estimators.parameters import inputs
@@ -21,7 +22,7 @@ MOST_NAMED: Final = 2
 
 def labels(project: Project) -> dict[str, str]:
     """Return a label of each model of a project by id: its name, and what differs among models of that name, as in
-    "default · + 7 pairs" or "default · without income"."""
+    "default · + 7 pairs" or "default · without income". Columns are called as in the model's version of the table."""
     together: dict[tuple[str, bool], list[ModelAbout]] = defaultdict(list)
     for model in project.models:
         together[model.name, model.of_tasks].append(model)
@@ -35,15 +36,17 @@ def labels(project: Project) -> dict[str, str]:
 def _differences(models: list[ModelAbout], project: Project) -> dict[str, list[str]]:
     """Return the words on each of some models for every aspect in which they are not all alike."""
     specs = {model.id: Spec.from_dict(model.spec) for model in models if model.spec}
+    shown = {table.id: Names.from_dict(table.names) for table in project.tables}
+    names = {i: shown.get(spec.table, AS_THEY_ARE) for i, spec in specs.items()}
     every = dict.fromkeys(name for spec in specs.values() for name in spec.features)
     words: dict[str, list[str]] = {model.id: [] for model in models}
     aspects: list[dict[str, str]] = [
         {model.id: f"+ {model.n_pairs} pair{'s' * (model.n_pairs > 1)}" if model.n_pairs else "" for model in models},
-        {i: _without(spec, list(every)) for i, spec in specs.items()},
-        {i: f"only {spec.filter_words()}" if spec.conditions else "" for i, spec in specs.items()},
+        {i: _without(spec, list(every), names[i]) for i, spec in specs.items()},
+        {i: f"only {spec.filter_words(names[i])}" if spec.conditions else "" for i, spec in specs.items()},
         {i: f"version {project.version(spec.table)}" for i, spec in specs.items() if project.version(spec.table)},
         {i: spec.preset for i, spec in specs.items()},
-        {i: _changed(spec) for i, spec in specs.items()},
+        {i: _changed(spec, names[i]) for i, spec in specs.items()},
     ]
     for aspect in aspects:
         if len(set(aspect.values())) > 1:
@@ -52,21 +55,21 @@ def _differences(models: list[ModelAbout], project: Project) -> dict[str, list[s
     return words
 
 
-def _without(spec: Spec, every: list[str]) -> str:
+def _without(spec: Spec, every: list[str], names: Names) -> str:
     """Return which features a model lacks that another has."""
     lacking = [name for name in every if name not in spec.features]
     if len(lacking) > len(every) / 2:
-        return f"only {_some(spec.features, 'features')}"
-    return f"without {_some(lacking, 'features')}" if lacking else ""
+        return f"only {_some(list(map(names.term, spec.features)), 'features')}"
+    return f"without {_some(list(map(names.term, lacking)), 'features')}" if lacking else ""
 
 
-def _changed(spec: Spec) -> str:
+def _changed(spec: Spec, names: Names) -> str:
     """Return the settings that differ from the preset's, pairs aside: those are counted."""
     known = inputs(MultiTaskParameters if spec.kind == "tasks" else AdditiveParameters)
     said = [f"{known[name].label.lower()} {_value(value)}" for name, value in spec.changes.items()
             if name in known and name != "interactions"]  # fmt: skip
     said += ["only features that beat chance"] if spec.changes.get("order") == GREEDY else []
-    said += [text for of in (directions, curve_shapes, chosen_bins) if (text := of.words(spec.changes))]
+    said += [text for of in (directions, curve_shapes, chosen_bins) if (text := of.words(spec.changes, names))]
     return _some(said, "settings")
 
 

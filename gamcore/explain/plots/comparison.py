@@ -10,7 +10,15 @@ import pandas as pd
 
 from gamcore.data.labels import cut
 from gamcore.explain.curves import Curve
-from gamcore.explain.plots.curves import common_limits, effect_axis, level_order, ribbons, value_axis, visible_edges
+from gamcore.explain.plots.curves import (
+    common_limits,
+    effect_axis,
+    level_order,
+    ribbons,
+    value_axis,
+    visible_edges,
+    widened,
+)
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
 from gamcore.viz.palette import shorten
@@ -41,10 +49,10 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
     if labels:
         names = tuple((float(k), shorten(label, len(labels))) for k, label in enumerate(labels))
         x = Axis(first.feature, ticks=names, limits=(-0.6, len(labels) - 0.4))
-    top = Panel(x, effect_axis(units, first.scale, common_limits(list(curves.values()))), (*marks, Line(first.zero)))
+    top = Panel(x, effect_axis(units, first.scale, _limits(list(curves.values()))), (*marks, Line(first.zero)))
     rows = single(top)
     if minus is not None:
-        axis = effect_axis("difference", minus.scale, common_limits([minus]))
+        axis = effect_axis("difference", minus.scale, _limits([minus]))
         rows = ((Panel(Axis("", x.kind, x.limits, x.ticks, named=False), top.y, top.marks),),
                 (Panel(x, axis, (*_difference(minus, levels), Line(minus.zero))),))  # fmt: skip
     spoken = f"Curves of {first.feature} in {', '.join(curves)}. {title}"
@@ -60,6 +68,14 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
         height=340 if minus else 302,
         legend="left",
     )
+
+
+def _limits(curves: list[Curve]) -> tuple[float, float]:
+    """Return limits of curves on one scale, with all of each: where few rows are, curves may differ most."""
+    low, high = common_limits(curves)
+    scores = np.concatenate([one.scores for one in curves])
+    least, most = widened(float(scores.min()), float(scores.max()), curves[0].scale)
+    return min(low, least), max(high, most)
 
 
 def value_names(curve: Curve) -> list[str]:

@@ -24,17 +24,23 @@ CLEAR = 0.05
 
 def form(spec: Spec) -> None:
     """Show the budget and the Search button."""
-    with st.popover("Tune", icon=":material/tune:"):
+    opened = f"tuning-{spec.table}"
+    with st.popover("Tune", icon=":material/tune:", key=opened, on_change="rerun"):
         st.caption(
             "Searches tree size, learning rate, bins, pairs and subsampling. Weak settings are dropped early, on a "
             "sample of the rows. Held-out rows are never used."
         )
         tried = st.number_input("Settings to try", 5, 200, 27, key=f"tune-n-{spec.table}")
         seconds = st.number_input("Time limit in seconds", 5, 3600, 120, key=f"tune-s-{spec.table}")
-        if st.button("Search", icon=":material/search:", key=f"tune-{spec.table}"):
-            budget = {"candidates": int(tried), "seconds": float(seconds)}
-            st.query_params["run"] = runs.start(state.workspace(), spec, state.n_jobs(), budget=budget)
-            st.rerun()
+        budget = {"candidates": int(tried), "seconds": float(seconds)}
+        st.button("Search", icon=":material/search:", key=f"tune-{spec.table}", on_click=_search,
+                  args=(spec, budget, opened))  # fmt: skip
+
+
+def _search(spec: Spec, budget: dict[str, float], opened: str) -> None:
+    """Begin a search, and close the form, which would lie on its result. opened : key of whether it is open."""
+    st.session_state[opened] = False
+    st.query_params["run"] = runs.start(state.workspace(), spec, state.n_jobs(), budget=budget)
 
 
 def verdict(trials: list[dict[str, Any]], own: dict[str, Any]) -> str:
@@ -55,11 +61,10 @@ def result(run: Run) -> None:
     own = next((trial for trial in run.tuned if trial["changes"] == run.spec.changes), run.tuned[0])
     best = run.tuned[0]
     with st.container(border=True):
-        head, go_on = st.columns([3, 1], vertical_alignment="center")
-        head.markdown(f":material/tune: **{count(len(run.tuned))} settings were tried.** {verdict(run.tuned, own)}")
-        go_on.button(
-            "Use the best", type="primary", icon=":material/check:", width="stretch",
-            disabled=best["changes"] == own["changes"], on_click=settings.take, args=(run.spec, best["changes"]),
+        st.markdown(f":material/tune: **{count(len(run.tuned))} settings were tried.** {verdict(run.tuned, own)}")
+        st.button(
+            "Use the best", type="primary", icon=":material/check:", disabled=best["changes"] == own["changes"],
+            on_click=settings.take, args=(run.spec, best["changes"]),
         )  # fmt: skip
         names = list(dict.fromkeys(name for trial in run.tuned for name in trial["changes"]))
         known, rows = {**GAMClassifier().get_params(), **run.spec.parameters()}, []

@@ -96,6 +96,22 @@ def test_on_other_scales():
     np.testing.assert_array_equal(bare.lower, bare.scores)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_no_curve_leaves_the_axis_that_it_is_compared_on(seed):
+    """Also where it has few rows: the sentence above may speak of that very place."""
+    rng = np.random.default_rng(seed)
+    x = np.r_[np.zeros(900), rng.gamma(1, 20, 300)]  # a zero-inflated column, whose bins have few rows each
+    y = np.where(x > 0, 5.0, 0.0) + 20.0 * (x > 70) + rng.normal(size=x.size)
+    models = {name: GAMRegressor(random_state=0, outer_bags=4, bands=10, max_rounds=rounds)
+              for name, rounds in (("a", 100), ("b", 10))}  # fmt: skip
+    curves = {name: model.fit(pd.DataFrame({"x": x}), y).explain_shape("x") for name, model in models.items()}
+    minus = difference(curves["a"], curves["b"])
+    drawn = plots.comparison(curves, minus, ("t", "d", "y"))
+    for (panel,), some in zip(drawn.panels, (list(curves.values()), [minus]), strict=True):
+        low, high = panel.y.limits
+        assert all(low <= curve.scores.min() <= curve.scores.max() <= high for curve in some)
+
+
 def test_merged_levels_are_compared_with_those_that_were_apart():
     apart = made(0).explain_shape("c")
     rng = np.random.default_rng(0)

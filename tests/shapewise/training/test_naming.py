@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gamcore.data.column_names import ColumnNames, Names
 from gamcore.decide.rules import Range
 from shapewise.store.models import ModelAbout
 from shapewise.store.projects import Project
@@ -62,3 +63,22 @@ def test_twins_are_numbered_and_an_import_has_no_specification():
 def test_labels_are_never_equal():
     made = [model(k, n_pairs=k % 3, preset=("fast", "balanced")[k % 2]) for k in range(1, 13)]
     assert len(set(labels_of(*made))) == 12
+
+
+def test_what_differs_has_the_shown_names_of_the_model_s_table():
+    """Whatever differs: features, the rows, directions, shapes and bins; each by the names of its own version."""
+    shown = Names({"income": ColumnNames("Household income"), "age": ColumnNames("Age, years")}).to_dict()
+    tables = [TableAbout("t2", "credit", 10, 3, 1, "2026-01-02", replaces="t1"),
+              TableAbout("t1", "credit", 10, 3, 1, "2026-01-01", names=shown)]  # fmt: skip
+    for changes, words in (
+        ({"features": ["age", "sex"]}, "without Household income"), ({"features": ["age"]}, "only Age, years"),
+        ({"conditions": [Range("age", 30.0, None)]}, "only Age, years"),
+        ({"changes": {"monotone": {"income": 1}}}, "Household income"),
+        ({"changes": {"shapes": {"income": "linear"}}}, "Household income"),
+    ):  # fmt: skip
+        label = labels_of(model(1), model(2, **changes), tables=tables)[1]
+        assert words in label
+        assert "income" not in label.replace("Household income", "")
+    there, gone = labels_of(model(1), model(2, table="t2", features=["age", "sex"]), tables=tables)
+    assert "without income" in gone
+    assert "version 1" in there

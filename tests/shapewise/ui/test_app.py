@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shapewise.training import runs
 from shapewise.ui.train.settings import INPUTS
 from shapewise.ui.train.target import usual_sides
 from tests.support.hostile import EVIL
@@ -78,6 +79,18 @@ def test_a_small_table_is_trained_at_once(full):
     assert space.models.listed()[0].spec["preset"] == "fast"
     assert "Read the curves" in [b.label for b in app.button]
     assert "price" in headlines(app)[0]
+
+
+def test_a_search_closes_its_form(full, monkeypatch):
+    """It would lie on the result."""
+    begun = []
+    monkeypatch.setattr(runs, "start", lambda *asked, **more: begun.append(more["budget"]) or "0" * 16)
+    app = open_page("train", table=full[1].id)
+    app.session_state[f"tuning-{full[1].id}"] = True
+    app.run()
+    button(app, "Search").click().run()
+    assert begun == [{"candidates": 27, "seconds": 120.0}]
+    assert app.session_state[f"tuning-{full[1].id}"] is False
 
 
 @pytest.mark.slow

@@ -160,11 +160,25 @@ def test_the_smallest_change_flips_the_answer(sure):
     assert not app.exception
 
 
+def metrics_of(app):
+    """The table of metrics of Compare."""
+    return next(one.value for one in app.dataframe if "Training rows" in one.value)
+
+
 def test_two_models_are_compared_with_their_difference(sure):
     space, _, model, other = sure
     app = open_page("compare", model=model.id)
     assert not app.error
     assert "No bands yet: fewer" in captions(app)
+    spec = other.spec | {"preset": "balanced"}
+    space.edit("models", other.id, lambda about: about | {"name": model.name, "spec": spec})
+    alike = open_page("compare", model=model.id)
+    labels = metrics_of(alike)["Model"].tolist()
+    assert len(set(labels)) == 2
+    assert f"No bands yet: {labels[1]}." in captions(alike)  # what tells it from the other of its name
+    assert all(label in headlines(alike)[0] for label in labels)
+    assert f"{model.name} · " not in headlines(alike)[0]
+    space.edit("models", other.id, lambda about: about | {"name": other.name, "spec": other.spec})
     add_bands(space, other.id)
     app = open_page("compare", model=model.id)
     found = charts(app)[0]

@@ -18,9 +18,10 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from gamcore.decide.arms import MOST_ARMS, Adjustment
+from gamcore.decide.arrivals import ALIKE, WEEK, Arrivals
 from gamcore.decide.experiment_plan import ExperimentError, Metric, sample_size, smallest_lift
 from gamcore.explanation import Explanation
-from gamcore.numbers import count, exact, percent
+from gamcore.numbers import count, exact, number, percent
 from gamcore.stats.intervals import ALPHA
 from gamcore.stats.sequences import anytime_alpha
 from gamcore.viz.spec import Plot
@@ -56,8 +57,8 @@ def dunnett_alpha(shares: Sequence[float], alpha: float = ALPHA) -> float:
 class PlanRow:
     """One metric of one arm of one strategy: customers per day, alpha, customers needed in both arms, and days.
 
-    share, control_share : of all customers, of the arm and of the control. once : days for one look, at the end, where
-    the test may be looked at whenever one likes; 0 where it may not.
+    a_day : on average. share, control_share : of all customers, of the arm and of the control. once : days for one
+    look, at the end, where the test may be looked at whenever one likes; 0 where it may not. arrivals : when they come.
     """
 
     strategy: str
@@ -71,6 +72,7 @@ class PlanRow:
     control: int
     days: int
     once: int = 0
+    arrivals: Arrivals = ALIKE
 
     @property
     def feasible(self) -> bool:
@@ -79,8 +81,9 @@ class PlanRow:
 
     def smallest(self, day: int, power: float) -> float:
         """Return the smallest relative lift that is detected after a number of days; NaN where there is none."""
-        treated = math.floor(self.a_day * day * self.share)
-        alpha = anytime_alpha(self.alpha, day, self.days) if self.once and day else self.alpha
+        come, planned = self.arrivals.after(day), self.arrivals.after(self.days)
+        treated = math.floor(self.a_day * come * self.share)
+        alpha = anytime_alpha(self.alpha, come, planned) if self.once and come else self.alpha
         return smallest_lift(self.metric, treated, alpha, power, self.control_share / self.share)
 
 
@@ -97,6 +100,7 @@ class ExperimentPlan(Explanation):
     power: float
     tests: int
     adjustment: Adjustment = "Holm"
+    arrivals: Arrivals = ALIKE
 
     @property
     def days(self) -> int:
@@ -111,13 +115,21 @@ class ExperimentPlan(Explanation):
     @property
     def weeks(self) -> int:
         """The same in whole weeks, because days of the week differ."""
-        return math.ceil(self.days / 7)
+        return math.ceil(self.days / WEEK)
 
     @property
     def customers(self) -> int:
         """Customers of all arms and strategies until then."""
-        a_day = {row.strategy: row.a_day for row in self.rows}
-        return math.ceil(self.days * sum(a_day.values()))
+        return math.ceil(self.come(self.days))
+
+    def come(self, days: int) -> float:
+        """Return the customers of all arms and strategies that have come after a number of days."""
+        return self.arrivals.after(days) * sum({row.strategy: row.a_day for row in self.rows}.values())
+
+    def dates(self, days: int) -> str:
+        """Return the first and the last of a number of days, "2026-12-01 to 2026-12-14"; "" where none is set."""
+        last = self.arrivals.last(days)
+        return "" if last is None else f"{self.arrivals.first} to {last}"
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -172,7 +184,8 @@ class ExperimentPlan(Explanation):
         """Return the length of the test, its arms, and what each primary comparison needs, as sentences."""
         if not self.days:
             return ["No strategy reaches anybody, so there is nothing to test."]
-        weeks = "1 week" if self.weeks == 1 else f"{count(self.weeks)} weeks"
+        dates = self.dates(WEEK * self.weeks)
+        weeks = f"{weeks_in_words(self.weeks)}{f' ({dates})' if dates else ''}"
         said = [f"{weeks} and {count(self.customers)} customers ({self.split()}); {percent(self.power, 0)} power, "
                 f"{self.adjustment} over {self.tests} comparisons. {self.looking()}"]  # fmt: skip
         for row, texts in zip(self.rows, self.table().to_dict("records"), strict=True):
@@ -202,6 +215,37 @@ class ExperimentPlan(Explanation):
             ]
         )  # fmt: skip
 
+    def by_week(self, metric: str = "") -> pd.DataFrame:
+        """Return the smallest lift that each comparison of a metric could detect after 1, 2, 4, ... weeks.
+
+        One row per number of weeks and comparison: the last day (None where no first day is set), the customers of all
+        arms until then, the relative lift and the difference; NaN where there is none. metric : its name; by default
+        the first primary one."""
+        metric = metric or self.metrics[0]
+        rows = []
+        for weeks in _doubled(self.weeks):
+            days = WEEK * weeks
+            for name, row in self.comparisons(metric).items():
+                lift = row.smallest(days, self.power)
+                rows.append({"weeks": weeks, "until": self.arrivals.last(days), "customers": round(self.come(days)),
+                             "comparison": name, "metric": metric, "smallest lift": lift,
+                             "smallest difference": lift * row.metric.base})  # fmt: skip
+        return pd.DataFrame(rows)
+
+    def by_week_table(self, metric: str = "") -> pd.DataFrame:
+        """Return the same as texts: one row per number of weeks, one column per comparison."""
+        rows: dict[int, dict[str, str]] = {}
+        for one in self.by_week(metric).to_dict("records"):
+            base = self.comparisons(one["metric"])[one["comparison"]].metric
+            after = replace(base, base=base.base + one["smallest difference"]).value
+            lift = one["smallest lift"]
+            seen = f"+{percent_of_lift(lift)} ({base.value} to {after})" if math.isfinite(lift) else "nothing"
+            until = {"until": str(one["until"])} if one["until"] is not None else {}
+            rows.setdefault(one["weeks"], {"after": weeks_in_words(one["weeks"]), **until,
+                                           "customers": count(one["customers"])})  # fmt: skip
+            rows[one["weeks"]][one["comparison"] or "smallest lift that shows"] = seen
+        return pd.DataFrame(list(rows.values()))
+
     def comparisons(self, metric: str) -> dict[str, PlanRow]:
         """Return the rows of a metric with any traffic by what tells them apart; arms of equal size are one."""
         mine = [row for row in self.rows if row.metric.name == metric and row.feasible]
@@ -217,7 +261,7 @@ class ExperimentPlan(Explanation):
 def plan(
     a_day: Mapping[str, float], metrics: Sequence[Metric], arms: Mapping[str, float] = EVEN, power: float = 0.8,
     alpha: float = ALPHA, adjustment: Adjustment = "Holm", looks: bool = False,
-    today: Mapping[tuple[str, str], float] | None = None,
+    today: Mapping[tuple[str, str], float] | None = None, arrivals: Arrivals = ALIKE,
 ) -> ExperimentPlan:  # fmt: skip
     """Plan a test. looks : whether it may be looked at whenever one likes, with always-valid intervals.
 
@@ -225,6 +269,7 @@ def plan(
     a factor, the control first. adjustment : as in the read-out. Holm's family is strategies x arms x metrics, with the
     expected nulls, which check the set-up, as a family of their own; Dunnett's is the arms of one strategy and metric.
     today : by (strategy, metric), its rate or mean among the customers of the strategy, where that is not its `base`.
+    arrivals : from which day on customers come, and on which weekdays how many.
     """
     shares = _shares(arms)
     if not 0 < power < 1 or not 0 < alpha < 1:
@@ -246,10 +291,26 @@ def plan(
                 raise ExperimentError(f"What {metric.name!r} is today for {strategy} is not known: enter it.")
             family = nulls if metric.role == "expected null" else tests
             own = single if adjustment == "Dunnett" else alpha / family
-            made = [_row(strategy, arm, metric, a_day=customers, shares=(share, control), alpha=own, power=power)
+            made = [_row(strategy, arm, metric, a_day=customers, shares=(share, control), alpha=own, power=power,
+                         arrivals=arrivals)
                     for arm, share in treated]  # fmt: skip
             rows += [_looked_at(one, power) for one in made] if looks else made
-    return ExperimentPlan(tuple(rows), shares, power, tests, adjustment)
+    return ExperimentPlan(tuple(rows), shares, power, tests, adjustment=adjustment, arrivals=arrivals)
+
+
+def weeks_in_words(weeks: int) -> str:
+    """Return a number of weeks."""
+    return "1 week" if weeks == 1 else f"{count(weeks)} weeks"
+
+
+def percent_of_lift(lift: float) -> str:
+    """Return a lift in percent with two digits or, from 10%, none behind the point."""
+    return f"{number(100 * lift, 2)}%" if lift < 0.1 else percent(lift, 0)
+
+
+def _doubled(weeks: int) -> list[int]:
+    """Return 1, 2, 4, ... weeks, until a plan of so many has ended, and a year at most."""
+    return [week for week in (1, 2, 4, 8, 16, 32, 52) if week <= 4 or week / 2 < weeks]
 
 
 def _shares(arms: Mapping[str, float]) -> dict[str, float]:
@@ -267,20 +328,22 @@ def _looked_at(once: PlanRow, power: float) -> PlanRow:
     """Return what a comparison needs that may be looked at whenever one likes, given what it needs for one look."""
     single = anytime_alpha(once.alpha)
     shares = once.share, once.control_share
-    made = _row(once.strategy, once.arm, once.metric, a_day=once.a_day, shares=shares, alpha=single, power=power)
+    made = _row(once.strategy, once.arm, once.metric, a_day=once.a_day, shares=shares, alpha=single, power=power,
+                arrivals=once.arrivals)  # fmt: skip
     return replace(made, alpha=once.alpha, once=once.days)
 
 
 def _row(
-    strategy: str, arm: str, metric: Metric, *, a_day: float, shares: tuple[float, float], alpha: float, power: float
-) -> PlanRow:
+    strategy: str, arm: str, metric: Metric, *, a_day: float, shares: tuple[float, float], alpha: float, power: float,
+    arrivals: Arrivals,
+) -> PlanRow:  # fmt: skip
     """Return what a metric of an arm needs. shares : of the arm, and of the control."""
     share, control_share = shares
     known = not math.isnan(metric.base)  # else of a strategy that nobody gets
     treated = math.ceil(sample_size(metric, alpha, power, control_share / share)) if known else 0
     control = math.ceil(treated * control_share / share)
-    days = math.ceil(max(treated / share, control / control_share) / a_day) if a_day > 0 else 0
+    days = arrivals.until(max(treated / share, control / control_share) / a_day) if a_day > 0 else 0
     return PlanRow(
         strategy=strategy, arm=arm, metric=metric, a_day=a_day, share=share, control_share=control_share, alpha=alpha,
-        treated=treated, control=control, days=days,
+        treated=treated, control=control, days=days, arrivals=arrivals,
     )  # fmt: skip

@@ -6,12 +6,14 @@ import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import date
 from typing import Any, Final
 
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.decide.arms_plan import EVERYBODY, ExperimentPlan, plan
+from gamcore.decide.arrivals import Arrivals
 from gamcore.decide.experiment_plan import ExperimentError, Metric
 from gamcore.decide.outcomes import outcome_of
 from gamcore.decide.strategies import Ledger, StrategySet
@@ -58,7 +60,8 @@ def form_of(stored: dict[str, Any], metrics: list[dict[str, Any]]) -> dict[str, 
     instead of arms."""
     treated = 100 * stored.get("share", 0.5)
     arms = [{"arm": "control", "share": 100 - treated}, {"arm": "treated", "share": treated}]
-    usual = {"a_day": 1000.0, "power": 0.8, "adjustment": "Holm", "looks": False, "arms": arms}
+    usual = {"a_day": 1000.0, "power": 0.8, "adjustment": "Holm", "looks": False, "arms": arms, "first": "",
+             "weekdays_of": "", "weekdays": []}  # fmt: skip
     usual |= {"metrics": metrics or [dict(USUAL)]}
     return usual | {name: value for name, value in stored.items() if name != "share"}
 
@@ -74,6 +77,12 @@ def shares_of(form: dict[str, Any]) -> dict[str, float]:
             raise ExperimentError(f"Two arms are called {name!r}: rename one.")
         shares[name] = float(share)
     return shares
+
+
+def arrivals_of(form: dict[str, Any]) -> Arrivals:
+    """Return when the customers of a form come."""
+    first = form.get("first")
+    return Arrivals(date.fromisoformat(first) if first else None, tuple(form.get("weekdays") or ()))
 
 
 def metrics_of(form: dict[str, Any], by_strategy: bool = False) -> list[Metric]:
@@ -138,14 +147,15 @@ def planned(
     left = {metric.name for metric in metrics if math.isnan(metric.base)}
     own = {(name, names.column(one.metric)): one.base for name, (one, _) in parts.items()}
     today = {key: base for key, base in own.items() if key[1] in left}
-    return plan(a_day, metrics, arms or shares_of(form), form["power"], looks=form.get("looks", False), today=today)
+    return plan(a_day, metrics, arms or shares_of(form), form["power"], looks=form.get("looks", False), today=today,
+                arrivals=arrivals_of(form))  # fmt: skip
 
 
 def planned_for_all(form: dict[str, Any]) -> ExperimentPlan:
     """Return the plan of a test of all customers, without strategies."""
     a_day = {EVERYBODY: form["a_day"]}
-    looks = form.get("looks", False)
-    return plan(a_day, metrics_of(form), shares_of(form), form["power"], adjustment=form["adjustment"], looks=looks)
+    return plan(a_day, metrics_of(form), shares_of(form), form["power"], adjustment=form["adjustment"],
+                looks=form.get("looks", False), arrivals=arrivals_of(form))  # fmt: skip
 
 
 def level_of(text: Any) -> float | None:

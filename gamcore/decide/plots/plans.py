@@ -8,13 +8,13 @@ from typing import Final
 import numpy as np
 
 from gamcore.data.labels import cut
-from gamcore.decide.arms_plan import ExperimentPlan, PlanRow
-from gamcore.numbers import count, number, percent
+from gamcore.decide.arms_plan import ExperimentPlan, PlanRow, percent_of_lift
+from gamcore.decide.arrivals import WEEK
+from gamcore.numbers import count, percent
 from gamcore.types import Floats
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Path, Plot, Points, single
 
-WEEK: Final = 7
 YEAR: Final = 364
 LOOKS: Final = (7, 14, 28, 56)
 """Days in the table of numbers."""
@@ -41,7 +41,7 @@ def detectable(plan: ExperimentPlan, metric: str = "", detail: str = "") -> Plot
         lifts = np.array([row.smallest(int(day), plan.power) for day in days])
         marks += _line(days, lifts, cut(name, MOST_LABEL) if len(rows) > 1 else "", color)
         if row.days <= last:
-            hover = [f"day {row.days}: {_percent(wanted)} is reached"]
+            hover = [f"day {row.days}: {percent_of_lift(wanted)} is reached"]
             marks.append(Points(np.array([float(row.days)]), np.array([wanted]), color, 11, hover=hover))
             if len(rows) == 1:
                 marks.append(Line(float(row.days), True, role=color, text=f"day {row.days}"))
@@ -82,18 +82,15 @@ def _weeks(last: int) -> tuple[tuple[float, str], ...]:
 def _line(days: Floats, lifts: Floats, name: str, color: ColorRole) -> list[Mark]:
     """Return the line of a comparison, from the first day that detects anything."""
     known = np.isfinite(lifts)
-    hover = [f"{name}\n" * bool(name) + f"day {count(day)}: {_percent(lift)}"
+    hover = [f"{name}\n" * bool(name) + f"day {count(day)}: {percent_of_lift(lift)}"
              for day, lift in zip(days[known], lifts[known], strict=True)]  # fmt: skip
     return [Path(days[known], lifts[known], color, name=name, hover=hover)] if known.any() else []
 
 
-def _percent(lift: float) -> str:
-    """Return a lift in percent with two digits or, from 10%, none behind the point."""
-    return f"{number(100 * lift, 2)}%" if lift < 0.1 else percent(lift, 0)
-
-
-def _days(number: int) -> str:
-    return "1 day" if number == 1 else f"{count(number)} days"
+def _days(plan: ExperimentPlan, days: int) -> str:
+    """Return a number of days, with the last of them where the first is set."""
+    last = plan.arrivals.last(days)
+    return ("1 day" if days == 1 else f"{count(days)} days") + ("" if last is None else f" ({last})")
 
 
 def _headline(plan: ExperimentPlan, metric: str, rows: dict[str, PlanRow], wanted: float) -> str:
@@ -101,18 +98,20 @@ def _headline(plan: ExperimentPlan, metric: str, rows: dict[str, PlanRow], wante
     if not rows:
         return f"No customers are left to test {metric} on"
     (first, fast), (last, slow) = next(iter(rows.items())), list(rows.items())[-1]
-    lift = f"A lift of {_percent(wanted)}"
+    lift = f"A lift of {percent_of_lift(wanted)}"
     if fast.days > YEAR:
-        return f"{lift} does not show within a year: it takes {_days(fast.days)}{f' for {first}' if first else ''}"
+        return (
+            f"{lift} does not show within a year: it takes {_days(plan, fast.days)}{f' for {first}' if first else ''}"
+        )
     if fast.days == slow.days:
-        shows = f"{lift} shows after {_days(slow.days)}"
+        shows = f"{lift} shows after {_days(plan, slow.days)}"
     elif slow.days > YEAR:
-        shows = f"{lift} shows after {_days(fast.days)} for {first}, but not within a year for {last}"
+        shows = f"{lift} shows after {_days(plan, fast.days)} for {first}, but not within a year for {last}"
     else:
-        shows = f"{lift} shows after {_days(fast.days)} for {first} and {_days(slow.days)} for {last}"
+        shows = f"{lift} shows after {_days(plan, fast.days)} for {first} and {_days(plan, slow.days)} for {last}"
     day, when = (WEEK, "a week") if slow.days > WEEK else (2 * WEEK, "two weeks")
     early = slow.smallest(day, plan.power)
     if not math.isfinite(early):
         return shows
-    return f"{shows}; after {when} {'only ' if early > wanted else 'even '}{_percent(early)} would" + (
+    return f"{shows}; after {when} {'only ' if early > wanted else 'even '}{percent_of_lift(early)} would" + (
         f" for {last}" if len(rows) > 1 and fast.days != slow.days else "")  # fmt: skip

@@ -165,7 +165,7 @@ def _pooled(key: str, treated: list[str], was: Sequence[str], named: Callable[[s
     if len(treated) < 2:
         return ()
     chosen = st.multiselect(
-        "Arms read together", treated, [name for name in was if name in treated], key=f"arms-pooled-{key}",
+        "Arms read together", treated, list(was) if set(was) <= set(treated) else [], key=f"arms-pooled-{key}",
         placeholder="None", format_func=named,
         help="Their customers as one more arm against the control: whether to do any of it at all. It counts as one "
         "more comparison of each outcome; larger arms count for more.",

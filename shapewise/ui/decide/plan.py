@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.decide.arms_plan import ExperimentPlan
+from gamcore.decide.arrivals import WEEK
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.strategies import Ledger, StrategySet
 from gamcore.decide.verdicts import listed
@@ -36,7 +36,9 @@ def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
     """Show the form of a board's plan, and its result."""
     form = plans.form_of(board.plan, plans.proposed(made))
     names, place = state.names(board.table), chart.place("first")
-    changed = _edited(board.id, form, names, place, lambda new: stored.change(state.workspace(), board.id, plan=new))
+    with place.options:
+        changed = plan_form.edited(board.id, form, names, state.table(board.table), of_board=True)
+    plan_form.keep(board.id, form, changed, lambda new: stored.change(state.workspace(), board.id, plan=new))
     who = [f"Eligible: {md(made.gate.words(names))}."]
     who += [f"{k}. **{md(one.name)}**: {md(one.action) or 'no action yet'}; who: {md(one.rule.words(names))}"
             for k, one in enumerate(made.strategies, 1)]  # fmt: skip
@@ -61,22 +63,15 @@ def show_table(table: TableAbout, rows: Table) -> None:
             plans.keep(state.workspace(), table.id, f"Plan on {table.name}", new, kept.id if kept else "")
 
     key, names, place = f"plan-{table.id}", state.names(table.id), chart.place("first")
-    changed = _edited(key, form, names, place, save, of_board=False)
+    with place.options:
+        changed = plan_form.edited(key, form, names, rows, of_board=False)
+    plan_form.keep(key, form, changed, save)
     columns = [name for name in arm_tests.possible_outcomes(rows, "")
                if name not in {row["metric"] for row in changed["metrics"]}]  # fmt: skip
     called = {name: names.column(name) for name in columns}
     with place.options:
         _add(key, rows, called, lambda row: save({**form, **changed, "metrics": [*changed["metrics"], row]}))
     _result(key, table.name, lambda: plans.planned_for_all(plans.named(changed, names)), [], place)
-
-
-def _edited(
-    key: str, form: Form, names: Names, place: chart.Place, save: Callable[[Form], Any], of_board: bool = True
-) -> Form:
-    with place.options:
-        changed = plan_form.edited(key, form, names, of_board)
-    plan_form.keep(key, form, changed, save)
-    return changed
 
 
 def _add(key: str, rows: Table, columns: Mapping[str, str], save: Callable[[Form], None]) -> None:
@@ -134,6 +129,10 @@ def _result(key: str, name: str, make: Callable[[], ExperimentPlan], who: Sequen
         )
     cards.figure(made.describe(shown), f"by-day-{key}-{shown}", name, at=place)
     _tiles(made)
+    seen = made.by_week_table(shown)
+    if len(seen):
+        st.markdown("**What could be seen by when**")
+        st.dataframe(seen, hide_index=True, alt=f"The smallest lift of {shown} that could be seen, by weeks.")
     with st.expander("What each comparison needs") if len(made.rows) > FEW else st.container():
         table = made.table()
         st.dataframe(
@@ -167,6 +166,9 @@ def _tiles(made: ExperimentPlan) -> None:
         once = f", {count(made.once)} if read once" if made.once else ""
         tile(row, "Weeks", count(made.weeks), f"{'at most ' * bool(made.once)}{count(made.days)} days{once}")
         tile(row, "Customers", count(made.customers), "in all arms")
+        dates = made.arrivals.last(WEEK * made.weeks)
+        if dates is not None:
+            tile(row, "Until", str(dates), f"from {made.arrivals.first}")
     else:
         tile(row, "Weeks", "never", "nobody is reached")
     over = f"5% / {made.tests} (Holm)" if made.adjustment == "Holm" else "5% (Dunnett)"
@@ -193,13 +195,22 @@ def _notes(made: ExperimentPlan) -> None:
     )
 
 
+def _lines(table: pd.DataFrame) -> list[str]:
+    """Return a table as lines of Markdown."""
+    head = [f"| {' | '.join(map(md, table.columns))} |", "|---" * table.shape[1] + "|"]
+    return head + [f"| {' | '.join(md(cell) for cell in row)} |" for row in table.itertuples(index=False)]
+
+
 def page(name: str, made: ExperimentPlan, who: Sequence[str]) -> str:
     """Return the plan as one page of Markdown. who : lines that say who gets what."""
     table = made.table()
     lines = [f"# Test plan: {md(name)}", "", f"Arms: {md(made.split())}. The first is the control.", "", *who, ""]
-    lines += [f"Length: {made.weeks} weeks ({made.days} days for the slowest primary metric).", ""]
-    lines += [f"| {' | '.join(table.columns)} |", "|---" * table.shape[1] + "|"]
-    lines += [f"| {' | '.join(md(cell) for cell in row)} |" for row in table.itertuples(index=False)]
+    dates = made.dates(WEEK * made.weeks)
+    when = f", {dates}" if dates else ""
+    lines += [f"Length: {made.weeks} weeks{when} ({made.days} days for the slowest primary metric).", ""]
+    lines += _lines(table)
+    for metric in made.metrics:
+        lines += ["", f"What could be seen of {md(metric)} by when:", "", *_lines(made.by_week_table(metric))]
     over = f"{made.adjustment} over {made.tests} comparisons at 5%"
     lines += [
         "", f"Power {percent(made.power, 0)}; two-sided; {over}. First the sample ratio (no verdict below p = .001); "

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
 
 from gamcore.data.column_names import Names
-from gamcore.decide.experiment_plan import ROLES
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table
+from gamcore.decide.arrivals import weekdays_of
+from gamcore.decide.experiment_plan import ROLES, ExperimentError
 from shapewise.decisions.plans import LEVEL, level_of, level_typed
+from shapewise.ui.session.words import md
 from shapewise.ui.widgets.columns import COUNT, SHARE, WHOLE, WHOLE_PERCENT
 
 ONCE, WHENEVER = "Once, at the end", "Whenever we like"
 ADJUSTMENTS: Final = "Holm: over all arms and metrics. Dunnett: over the arms of each metric, which share one control."
 
 
-def keep(key: str, form: dict[str, Any], changed: dict[str, Any], save: Callable[[dict[str, Any]], None]) -> None:
+def keep(key: str, form: dict[str, Any], changed: dict[str, Any], save: Callable[[dict[str, Any]], Any]) -> None:
     """Store the plan if the user changed it; a mere rerun writes nothing."""
     seen = st.session_state.setdefault(f"plan-seen-{key}", {name: form[name] for name in changed})
     if changed != seen:
@@ -25,15 +30,17 @@ def keep(key: str, form: dict[str, Any], changed: dict[str, Any], save: Callable
         save({**form, **changed})
 
 
-def edited(key: str, form: dict[str, Any], names: Names, of_board: bool) -> dict[str, Any]:
-    """Show the fields of a plan, and return their values. names : of metrics that are columns. of_board : whether it is
-    of strategies, which may have rates of their own; if not, Dunnett's adjustment may be chosen."""
+def edited(key: str, form: dict[str, Any], names: Names, rows: Table, of_board: bool) -> dict[str, Any]:
+    """Show the fields of a plan, and return their values. names : of metrics that are columns. rows : of the table
+    whose customers it is of. of_board : whether it is of strategies, which may have rates of their own; if not,
+    Dunnett's adjustment may be chosen."""
     left, right = st.columns(2, gap="medium")
     with left:
         a_day = st.number_input(
             "Eligible customers per day", 1.0, value=float(form["a_day"]), step=100.0, key=f"a-day-{key}",
-            format=WHOLE, help="All customers whom the test may reach.",
+            format=WHOLE, help="All customers whom the test may reach, on average.",
         )  # fmt: skip
+        arriving = _arriving(key, form, names, rows)
         power = st.slider(
             "Power", 50, 99, round(100 * form["power"]), format=WHOLE_PERCENT, key=f"power-{key}",
             help="The probability of detecting the lift if it exists, in each comparison.",
@@ -50,8 +57,32 @@ def edited(key: str, form: dict[str, Any], names: Names, of_board: bool) -> dict
     metrics = _metrics(key, form, names, of_board)
     return {
         "a_day": float(a_day), "power": power / 100, "adjustment": "Holm" if looks else adjustment, "looks": looks,
-        "arms": arms, "metrics": metrics,
+        "arms": arms, "metrics": metrics, **arriving,
     }  # fmt: skip
+
+
+def _arriving(key: str, form: dict[str, Any], names: Names, rows: Table) -> dict[str, Any]:
+    """Show the first day of a test and, where the table has dates, the column whose weekdays are those of the test."""
+    began = date.fromisoformat(form["first"]) if form["first"] else None
+    first = st.date_input(
+        "First day", began, key=f"first-{key}", format="YYYY-MM-DD",
+        help="Then the plan says on which day what can be seen.",
+    )  # fmt: skip
+    dates = [name for name in rows.names if rows.usable_kind(name) == "date"]
+    column, weekdays = form["weekdays_of"], form["weekdays"]
+    if first is not None and dates:
+        chosen = st.selectbox(
+            "Weekdays as in", dates, dates.index(column) if column in dates else None, key=f"weekdays-{key}",
+            placeholder="All days alike", format_func=names.column,
+            help="A column that says when each row came: on which weekdays how many come in a test is taken from it.",
+        )  # fmt: skip
+        try:
+            weekdays = list(weekdays_of(rows, chosen)) if chosen else []
+        except (ExperimentError, TableError) as error:
+            chosen, weekdays = None, []
+            st.error(md(error), icon=":material/error:")
+        column = chosen or ""
+    return {"first": first.isoformat() if first else "", "weekdays_of": column, "weekdays": weekdays}
 
 
 def looking(key: str, was: bool) -> bool:

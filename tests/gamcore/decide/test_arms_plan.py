@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from datetime import date, timedelta
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import NormalIndPower, TTestIndPower
 from statsmodels.stats.proportion import power_proportions_2indep
 
+from gamcore.data.table import as_table
 from gamcore.decide.arms_plan import EVERYBODY, dunnett_alpha, plan
+from gamcore.decide.arrivals import Arrivals, weekdays_of
 from gamcore.decide.experiment_plan import ExperimentError, Metric, level_words, power_of, sample_size, smallest_lift
 
 VISIT = Metric("visit", 0.106, 0.1)
@@ -210,3 +216,77 @@ def test_a_strategy_is_planned_with_its_own_rate():
     assert made.table()["today"].tolist() == ["58.0%", "20.0%", "-"]
     with pytest.raises(ExperimentError, match="'conversion' is today for B is not known"):
         plan({"A": 100.0, "B": 1.0}, [metric], today={("A", "conversion"): 0.58})
+
+
+MONDAY = date(2026, 11, 30)
+
+
+@pytest.mark.parametrize("adjustment", ["Holm", "Dunnett"])
+def test_what_can_be_seen_by_when_is_what_statsmodels_says(adjustment):
+    """After 1, 2, 4, ... weeks, arms of unequal size, a rate and a mean: 80% power at the lift, by their own n."""
+    mean = Metric("mean", 10.0, 0.1, deviation=25.0)
+    made = plan({EVERYBODY: 500.0}, [VISIT, mean], THREE, adjustment=adjustment)
+    for metric in (VISIT, mean):
+        rows = made.comparisons(metric.name)
+        seen = made.by_week(metric.name)
+        assert list(seen["weeks"].unique()[:3]) == [1, 2, 4]
+        assert seen["weeks"].max() >= made.weeks > seen["weeks"].unique()[-2] or made.weeks <= 2
+        for one in seen.itertuples():
+            row = rows[one.comparison]
+            n, ratio = math.floor(500 * 7 * one.weeks * row.share), 0.5 / row.share
+            lift, difference = seen.loc[one.Index, ["smallest lift", "smallest difference"]]
+            assert difference == pytest.approx(lift * metric.base)
+            if metric is VISIT:
+                power = power_proportions_2indep(difference, metric.base, n, ratio, row.alpha, return_results=False)
+                assert power == pytest.approx(0.8, abs=1e-4)
+            else:
+                wanted = TTestIndPower().solve_power(None, n, row.alpha, 0.8, ratio)
+                assert difference / metric.deviation == pytest.approx(wanted, rel=1e-4)
+        table = made.by_week_table(metric.name)
+        assert list(table) == ["after", "customers", "mens", "womens"]
+        assert table["after"].iloc[:2].tolist() == ["1 week", "2 weeks"]
+
+
+@given(
+    weekdays=st.lists(st.floats(0, 100), min_size=7, max_size=7).filter(lambda some: sum(some) > 1e-3),
+    begin=st.dates(date(1990, 1, 1), date(2100, 1, 1)), worth=st.floats(0, 300),
+)  # fmt: skip
+def test_customers_come_on_weekdays_as_counted_day_by_day(weekdays, begin, worth):
+    come = Arrivals(begin, tuple(weekdays))
+    share = [weekdays[(begin + timedelta(k)).weekday()] / (sum(weekdays) / 7) for k in range(330)]
+    for days in (0, 1, 6, 7, 30, 329):
+        assert come.after(days) == pytest.approx(sum(share[:days]))
+    days = come.until(worth)
+    assert come.after(days) >= worth
+    assert days == 0 or come.after(days - 1) < worth
+    assert come.after(7 * 40) == pytest.approx(280)
+    assert Arrivals(None, tuple(weekdays)).until(worth) == math.ceil(worth)
+
+
+def test_a_plan_with_dates_says_them():
+    shop = Arrivals(MONDAY, (1, 1, 1, 1, 1, 0, 0))
+    dated, plain = (plan({EVERYBODY: 3000.0}, [VISIT], arrivals=one) for one in (shop, Arrivals()))
+    assert dated.customers >= plain.rows[0].treated + plain.rows[0].control
+    (row,) = dated.rows
+    assert row.days == shop.until(plain.rows[0].treated / 0.5 / 3000)
+    assert str(MONDAY + timedelta(row.days - 1)) in dated.describe().title
+    assert dated.dates(14) == "2026-11-30 to 2026-12-13"
+    assert f"({dated.dates(7 * dated.weeks)})" in dated.sentences()[0]
+    assert dated.by_week_table()["until"].iloc[0] == "2026-12-06"
+    assert plain.dates(14) == ""
+    assert row.smallest(5, 0.8) < plain.rows[0].smallest(5, 0.8)  # a week's customers came in five days
+    assert row.smallest(7, 0.8) == plain.rows[0].smallest(7, 0.8)
+    assert Arrivals(date.max, ()).last(2) is None
+
+
+def test_weekdays_are_those_of_the_table():
+    days = pd.date_range("2026-11-30", "2027-01-03")
+    rows = pd.Series(days.repeat(np.array([40, 10, 10, 10, 20, 0, 5])[days.day_of_week]))
+    frame = pd.DataFrame({"day": rows, "few": rows.where(rows < rows[80])})
+    table = as_table(frame.assign(n=1.0))
+    assert weekdays_of(table, "day") == pytest.approx((40, 10, 10, 10, 20, 0, 5))
+    for column, words in (("n", "has no dates"), ("gone", "has no dates"), ("few", "fewer than 14 days")):
+        with pytest.raises(ExperimentError, match=words):
+            weekdays_of(table, column)
+    with pytest.raises(ExperimentError, match="seven numbers"):
+        Arrivals(MONDAY, (1.0, 2.0))

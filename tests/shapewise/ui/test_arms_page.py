@@ -123,6 +123,34 @@ def test_what_was_chosen_is_there_tomorrow(mailed):
     assert len(arm_tests.tests(space, {table.id})) == 1
 
 
+def test_arms_are_read_together_and_stay_so(mailed):
+    """One alone is none; the control is no choice; a control that changes leaves no arm behind."""
+    space, table, frame = mailed
+    app = open_page("experiment", table=table.id)
+
+    def pooled():
+        return next(one for one in app.multiselect if one.label == "Arms read together")
+
+    assert pooled().options == ["Mens E-Mail", "Womens E-Mail"]
+    pooled().set_value(["Womens E-Mail"]).run()
+    assert shown(app, "visit")["Arm"].tolist() == ARMS
+    pooled().set_value(["Womens E-Mail", "Mens E-Mail"]).run()
+    assert not app.exception
+    row = shown(app, "visit").iloc[-1]
+    assert row["Arm"] == "Mens E-Mail or Womens E-Mail"
+    both = frame.loc[frame["segment"] != "No E-Mail", "visit"]
+    gap = both.mean() - frame.loc[frame["segment"] == "No E-Mail", "visit"].mean()
+    assert row["Customers"] == f"{len(both):,}"
+    assert row["Against control"].startswith(f"{100 * gap:+.1f} points")
+    assert arm_tests.tests(space, {table.id})[0].pooled == ["Mens E-Mail", "Womens E-Mail"]
+    app = open_page("experiment", table=table.id)
+    assert pooled().value == ["Mens E-Mail", "Womens E-Mail"]
+    field(app, "Control").set_value("Mens E-Mail").run()
+    assert not app.exception
+    assert not app.error
+    assert pooled().value == []
+
+
 def test_for_whom_it_works(mailed):
     app = open_page("experiment", table=mailed[1].id)
     field(app, "By").set_value("newbie").run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -13,12 +14,13 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from gamcore.data.table import as_table
+from gamcore.decide.arrivals import Arrivals
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range
 from gamcore.decide.strategies import Strategy, StrategySet
 from shapewise.decisions import boards as board
 from shapewise.decisions import guided_example as example
 from shapewise.decisions import plans
-from shapewise.ui.decide import for_whom, readout_source
+from shapewise.ui.decide import for_whom, plan, readout_source
 from tests.support.hostile import EVIL
 from tests.support.pages import button, captions, charts, choose, headlines, open_page
 
@@ -394,6 +396,29 @@ def test_a_test_is_planned_without_a_board(space):
     assert needed(again).equals(needed(app))
     sent_again(app, keyed(app.selectbox, f"add-plan-{table.id}"), "recency")
     assert needed(app)["metric"].tolist() == ["visit", "spend", "recency"]
+
+
+def test_a_plan_says_by_which_day_what_can_be_seen(space):
+    """From a first day, and with the weekdays of a column of dates; both are kept, and stand in the downloaded page."""
+    days = pd.Series(pd.date_range("2026-01-05", periods=28)).repeat(50).reset_index(drop=True)
+    frame = pd.DataFrame({"came": days, "visit": np.arange(len(days)) % 4 == 0})
+    table = space.tables.add(frame[frame["came"].dt.day_of_week < 5], "customers")
+    app = choose(open_page("experiment", table=table.id), "Begin with", "plan")
+    keyed(app.date_input, f"first-plan-{table.id}").set_value(date(2026, 11, 30)).run()
+    keyed(app.selectbox, f"weekdays-plan-{table.id}").set_value("came").run()
+    assert not app.exception
+    seen = next(one.value for one in app.dataframe if "after" in one.value)
+    assert seen["until"].tolist()[:2] == ["2026-12-06", "2026-12-13"]
+    assert seen["customers"].tolist()[:2] == ["7,000", "14,000"]
+    (kept,) = plans.plans(space, table.id)
+    made = plans.planned_for_all(kept.form)
+    assert made.arrivals == Arrivals(date(2026, 11, 30), (50.0,) * 5 + (0.0,) * 2)
+    assert seen["smallest lift that shows"].tolist() == made.by_week_table()["smallest lift that shows"].tolist()
+    assert f"({made.arrivals.last(made.days)})" in headlines(app)[0]
+    assert metrics(app)["Until"] == str(made.arrivals.last(7 * made.weeks))
+    assert "| 1 week | 2026-12-06 | 7,000 |" in plan.page("customers", made, []).replace("\\", "")
+    again = choose(open_page("experiment", table=table.id), "Begin with", "plan")
+    assert needed(again).equals(needed(app))
 
 
 def sent_again(app, box, value):

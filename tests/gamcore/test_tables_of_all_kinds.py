@@ -19,6 +19,7 @@ from gamcore import (
     MultiTaskTreesRegressor,
     TableError,
     calibration_by_group,
+    compare_models,
     fewer_curves,
     price_of_readability,
     rank_pairs,
@@ -200,6 +201,7 @@ CALLS = {
     "calibration_by_group": lambda m, X: calibration_by_group(
         m["regressor"], X, Y, held_out=np.arange(N) % 4 == 0
     ).frame(),
+    "compare_models": lambda m, X: compare_models(m["regressor"], m["intervals"], X, Y).frame(),
     "fewer_curves": lambda m, X: fewer_curves(m["regressor"], X, Y),
     "suggest_segments": lambda m, X: suggest_segments(m["regressor"], X, Y),
     "relativities": lambda m, X: relativities(m["counts"], {"all": Compared(X, COUNTS)}),

@@ -11,6 +11,7 @@ from gamcore import (
     GAMClassifier,
     MultiTaskTreesRegressor,
     calibration_by_group,
+    compare_models,
     price_of_readability,
     why_moved,
 )
@@ -49,6 +50,13 @@ def model(bands: int = 10) -> GAMClassifier:
     X, y = table()
     pairs = [(EVIL, "level")]
     return GAMClassifier(outer_bags=3, max_rounds=20, bands=bands, interactions=pairs, random_state=0).fit(X, y)
+
+
+@cache
+def plainer() -> GAMClassifier:
+    """Return another model of the same target, which reads one of its columns."""
+    X, y = table()
+    return GAMClassifier(outer_bags=3, max_rounds=20, random_state=0).fit(X[["plain"]], y)
 
 
 @cache
@@ -91,5 +99,6 @@ def every() -> dict[str, Explanation]:
         why_moved(gam, X, y, X_b=later, y_b=1 - y, names=(EVIL, "later")),
         price_of_readability(gam, X, y, held_out=np.arange(len(X)) % 4 == 0),
         calibration_by_group(gam, X, y, held_out=np.arange(len(X)) % 4 == 0),
+        compare_models(plainer(), gam, X, y, names=(EVIL, "the other")),
     ]  # fmt: skip
     return {f"{type(one).__name__} {k}": one for k, one in enumerate(made)}

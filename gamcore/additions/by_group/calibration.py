@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from gamcore.additions.by_group.claims import GroupClaim
-from gamcore.additions.by_group.groups import Groups
 from gamcore.additions.by_group.judged import Group
+from gamcore.explain.row_groups import Groups
 from gamcore.explanation import Explanation
 from gamcore.numbers import count
 from gamcore.stats.intervals import ALPHA, Interval, adjusted_by_holm

@@ -2,8 +2,9 @@
 
 The sum of outcomes less predictions is compared with its standard error where the model is right. That is what the
 variance of the loss says of these rows, with the dispersion that all rows have (Pearson's), times how much more the
-rows of the group, or their clusters, are dispersed about their own mean. Neither alone is safe: the first where groups
-differ in spread, the second where a few rows happen to be alike, such as none of thirty with a claim. The skewness of
+rows of the group, or their clusters, are dispersed about what they are off by alike: by the same factor where the
+variance goes with the mean, else by the same amount. Neither alone is safe: the first where groups differ in spread,
+the second where a few rows happen to be alike, such as none of thirty with a claim. The skewness of
 the sum is taken out by the cube root of Wilson and Hilferty (1931) for a gamma distribution (Pearson's type III), and
 whole outcomes have a correction for continuity; what is left is compared with Student's t.
 
@@ -13,68 +14,21 @@ as the mean of those rows is. That error is added, since chance in training woul
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from scipy.special import stdtr
 
-from gamcore.model.loss import Loss
-from gamcore.stats.intervals import Interval, poisson_rate, skewed_mean, student, wilson
-from gamcore.stats.rates import rate
+from gamcore.explain.seen import Seen, observed_interval
+from gamcore.stats.intervals import Interval
 from gamcore.stats.weights import effective_rows
-from gamcore.types import Bools, Floats, Ints
+from gamcore.types import Bools, Floats
 
 FEWEST: Final = 10.0
 """Effective rows, or clusters, from which a group is tested."""
 
 LEAST_SKEW: Final = 1e-8
-
-
-@dataclass(frozen=True)
-class Seen:
-    """Rows that a model has not learned from, with what it predicts of them.
-
-    y, predicted : (n,) the outcome and its expected value, of the whole exposure of a row; of quantiles, whether it is
-    below the prediction, and how often that was asked for. target, said : (n,) the same as the model has them. weight,
-    exposure : (n,). clusters : (n,) from 0 on; each row's own number where none are given. kind : what the outcome is.
-    power : of the mean that its variance goes with.
-    """
-
-    y: Floats
-    predicted: Floats
-    weight: Floats
-    exposure: Floats
-    clusters: Ints
-    clustered: bool
-    target: Floats
-    said: Floats
-    kind: str
-    power: float
-
-    @property
-    def size(self) -> Floats:
-        """What means are over: weighted exposure, or rows."""
-        return self.weight * self.exposure
-
-    @classmethod
-    def of(cls, loss: Loss, y: Floats, predicted: Floats, weight: Floats, exposure: Floats, clusters: Ints | None
-           ) -> Seen:  # fmt: skip
-        """Return the rows."""
-        target, said = y, predicted
-        kind, power = loss.outcome_kind, loss.variance_power
-        if not loss.is_of_mean:
-            y, predicted = (y <= predicted).astype(np.float64), np.full(y.size, float(getattr(loss, "quantile", 0.5)))
-            kind, power = "share", 0.0
-        own = np.arange(y.size) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-        return cls(
-            y, predicted, weight, exposure, own.astype(np.int64), clusters is not None, target, said, kind, power
-        )
-
-    def take(self, rows: Bools) -> Seen:
-        """Return some of the rows."""
-        made = {name: getattr(self, name)[rows] for name in ("y", "predicted", "weight", "exposure", "target", "said")}
-        return replace(self, **made, clusters=np.unique(self.clusters[rows], return_inverse=True)[1])
 
 
 @dataclass(frozen=True)
@@ -141,11 +95,15 @@ def judged(rows: Seen, moments: Moments, here: Bools, learned: float) -> Group:
     observed, expected = float(w @ y) / whole, float(w @ predicted) / whole
     sums: Floats = w * (y - predicted)
     sizes: Floats = size
+    alike: Floats = (
+        w * predicted if rows.power > 0 and expected > 0 else size
+    )  # what a group that is off alike is off by
     if rows.clustered:
         numbers = np.unique(rows.clusters[here], return_inverse=True)[1]
-        sums, sizes = (np.bincount(numbers, of).astype(np.float64) for of in (sums, size))
+        sums, sizes, alike = (np.bincount(numbers, of).astype(np.float64) for of in (sums, size, alike))
     n, gap = effective_rows(sizes), float(sums.sum())
-    by_rows = n / max(n - 1, 1e-9) * float(np.square(sums - sizes * gap / whole).sum()) if n > 1 else 0.0
+    about = np.square(sums - alike * (gap / alike.sum()))
+    by_rows = n / max(n - 1, 1e-9) * float(about.sum()) if n > 1 else 0.0
     by_loss = float(moments.variance[here].sum())
     about_mean = by_loss * _scale(rows, observed, expected)
     variance = by_loss * max(by_rows / about_mean, 1.0) if about_mean > 0 else max(by_loss, by_rows)
@@ -159,7 +117,7 @@ def judged(rows: Seen, moments: Moments, here: Bools, learned: float) -> Group:
         p = float(2 * stdtr(n - 1, -abs(_normal(gap / np.sqrt(variance), skew))))
     return Group(
         rows=int(np.count_nonzero(here)), size=whole, observed=observed, predicted=expected,
-        interval=_interval(rows, here, sizes), p=p,
+        interval=observed_interval(rows, here), p=p,
     )  # fmt: skip
 
 
@@ -175,28 +133,3 @@ def _normal(z: float, skew: float) -> float:
     if abs(skew) < LEAST_SKEW:
         return z
     return float(6 / skew * (np.cbrt(skew * z / 2 + 1) - 1) + skew / 6)
-
-
-def _interval(rows: Seen, here: Bools, sizes: Floats) -> Interval:
-    """Return the 95% interval of the observed mean: of clusters, by their own means."""
-    y, w, exposure = rows.y[here], rows.weight[here], rows.exposure[here]
-    if not rows.clustered:
-        if rows.kind == "number":
-            return student(y / exposure, w * exposure)
-        return rate(y, rows.kind, exposure if rows.kind != "share" else None, w)[1]  # type: ignore[arg-type]
-    numbers = np.unique(rows.clusters[here], return_inverse=True)[1]
-    totals = np.bincount(numbers, w * y)
-    n, mean = effective_rows(sizes), float(totals.sum() / sizes.sum())
-    spread = n / max(n - 1, 1e-9) * float(np.square(totals - sizes * mean).sum())
-    match rows.kind:
-        case "share":
-            usual = float(np.square(w).sum()) * mean * (1 - mean)
-            return wilson(mean, effective_rows(w) / max(spread / usual, 1.0) if usual > 0 else n)
-        case "count":
-            unit = float((w**2) @ y) / float(w @ y) if y.any() else 1.0
-            unit *= max(spread / (unit * totals.sum()), 1.0) if y.any() else 1.0
-            return poisson_rate(float(totals.sum()) / unit, float(sizes.sum()) / unit)
-        case "amount":
-            return skewed_mean(totals / sizes, sizes)
-        case _:
-            return student(totals / sizes, sizes)

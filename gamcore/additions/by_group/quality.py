@@ -8,9 +8,10 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from gamcore.additions.by_group.calibration import Quality
-from gamcore.additions.by_group.judged import FEWEST, Seen
+from gamcore.additions.by_group.judged import FEWEST
 from gamcore.data.columns import TableError
-from gamcore.explain.gap import HeldOut, Measured, measured
+from gamcore.explain.gap import Measured
+from gamcore.explain.seen import Seen
 from gamcore.model.loss import Loss
 from gamcore.stats.intervals import ALPHA
 from gamcore.types import Bools, Floats
@@ -24,7 +25,6 @@ class Metric:
     def __init__(self, loss: Loss, rows: Seen) -> None:
         self.loss, self.rows = loss, rows
         self.name = "AUC" if loss.is_binary else "explained"
-        self.scores = (rows.said if loss.is_binary else loss.link(rows.said))[:, None]
         self.whole = self._measured(np.ones(rows.y.size, bool))
 
     def of(self, here: Bools) -> Quality:
@@ -44,12 +44,10 @@ class Metric:
         return Quality(mine.value, (mine.value - reach, mine.value + reach), p)
 
     def _measured(self, here: Bools) -> Measured | None:
-        rows, offset = self.rows, np.log(self.rows.exposure)
-        if not np.ptp(rows.target[here]) > 0:
+        if not np.ptp(self.rows.target[here]) > 0:
             return None
-        own = HeldOut(rows.target[here], rows.weight[here], offset[here], rows.clusters[here])
         try:
-            return measured(self.loss, own, self.scores[here])
+            return self.rows.measured(self.loss, here)
         except TableError:  # nothing to tell apart
             return None
 

@@ -1,0 +1,186 @@
+"""What is said of two models on the same rows, as data: sentences are made of it, and rows can refute it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from gamcore.additions.two_models.parts import Part
+from gamcore.data.labels import cut
+from gamcore.explain.gap import Difference
+from gamcore.numbers import alike, factor, fixed, percent, within
+
+CLOSE: Final = 1e-6
+LONGEST_NAME: Final = 40
+POINTS: Final = 100.0
+DECIMALS: Final = 2
+
+Row = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class BetterClaim:
+    """Which of two models predicts rows better. values : of the metric, in the order of the models. gap : the second
+    less the first. is_ranking : whether the metric is the AUC, else it is the share of the loss that is explained."""
+
+    names: tuple[str, str]
+    values: tuple[float, float]
+    gap: Difference
+    rows: int
+    is_ranking: bool
+
+    def words(self) -> str:
+        """Return the claim as a sentence without its full stop."""
+        first, second = (cut(name, LONGEST_NAME) for name in self.names)
+        one, other = self._values()
+        low, high = POINTS * self.gap.lower, POINTS * self.gap.upper
+        what = "AUC" if self.is_ranking else "share explained"
+        if not math.isfinite(high - low):
+            return f"one cluster of rows is too few to compare {first} and {second} ({what} {one} and {other})"
+        decimals = 1 if min(abs(low), abs(high)) >= 1 else DECIMALS
+        if not self.gap.is_clear:
+            between = f"{fixed(low, decimals)} to {fixed(high, decimals)} points"
+            return f"neither {first} nor {second} is clearly better: {what} {one} and {other} ({between})"
+        better, worse = (second, first) if self.gap.value > 0 else (first, second)
+        one, other = (other, one) if self.gap.value > 0 else (one, other)
+        low, high = sorted((abs(low), abs(high)))
+        size = within(POINTS * abs(self.gap.value), (low, high), DECIMALS)
+        between = f"{fixed(low, decimals)} to {fixed(high, decimals)}"
+        verb = "ranks rows better" if self.is_ranking else "explains more"
+        return f"{better} {verb} than {worse}: {what} {one} against {other}, {size} points more ({between})"
+
+    def _values(self) -> list[str]:
+        """Return the metric of both, with as many decimals as tell them apart."""
+        apart = abs(self.gap.value)
+        least = -math.floor(math.log10(apart)) if apart > 0 else 0
+        if self.is_ranking:
+            return [fixed(value, min(max(3, least), 6)) for value in self.values]
+        return [percent(value, min(max(1, least - 2), 4)) for value in self.values]
+
+    def holds(self, rows: Iterable[Row]) -> bool:
+        """Return whether rows bear the claim out: the metric of both, their difference, and which is the larger.
+
+        rows : of a ranking, whether it happened (1 or 0), the weight, and what both models predict; else the loss of
+        the best constant, the weight, and the losses of both models.
+        """
+        known = list(rows)
+        again = [_area(known, k) if self.is_ranking else _explained(known, k) for k in (2, 3)]
+        if len(known) != self.rows or not all(
+            math.isclose(value, own, rel_tol=CLOSE, abs_tol=CLOSE)
+            for value, own in zip(again, self.values, strict=True)
+        ):
+            return False
+        gap = again[1] - again[0]
+        inside = not math.isfinite(self.gap.upper) or self.gap.lower - CLOSE <= gap <= self.gap.upper + CLOSE
+        return inside and math.isclose(gap, self.gap.value, rel_tol=CLOSE, abs_tol=CLOSE)
+
+
+def _explained(rows: list[Row], k: int) -> float:
+    usual = math.fsum(row[0] * row[1] for row in rows)
+    return 1 - math.fsum(row[k] * row[1] for row in rows) / usual
+
+
+def _area(rows: list[Row], k: int) -> float:
+    """Return the weighted share of pairs of what happened and what did not that column k has in the right order."""
+    ordered = sorted(rows, key=lambda row: row[k])
+    below = right = 0.0
+    place = 0
+    while place < len(ordered):
+        end = place
+        while end < len(ordered) and ordered[end][k] == ordered[place][k]:
+            end += 1
+        hits, misses = (sum(row[1] for row in ordered[place:end] if row[0] == is_hit) for is_hit in (1, 0))
+        right += hits * (below + misses / 2)
+        below += misses
+        place = end
+    happened = sum(row[1] for row in rows if row[0] == 1)
+    return right / (happened * below)
+
+
+@dataclass(frozen=True)
+class TenthClaim:
+    """What is observed in the tenth of the rows where the second model predicts most beyond the first (is_last), or
+    least. place : of the tenth."""
+
+    names: tuple[str, str]
+    place: int
+    is_last: bool
+    part: Part
+    by_ratio: bool
+    is_share: bool
+
+    def words(self) -> str:
+        """Return the claim as a part of a sentence."""
+        first, second = (cut(name, LONGEST_NAME) for name in self.names)
+        values = [self.part.observed, *self.part.interval, *self.part.predicted]
+        observed, low, high, one, other = means(values, self.is_share)
+        between = f" ({low} to {high})" if math.isfinite(self.part.interval[1] - self.part.interval[0]) else ""
+        apart = factor(self.part.ratio) if self.by_ratio else change_in_words(self.part.change, self.is_share)
+        return (
+            f"where {second} is {way(self.part.change, self.is_last)} {first} ({apart}), {observed}{between} is "
+            f"observed, {first} predicts {one} and {second} {other}"
+        )
+
+    def holds(self, rows: Iterable[tuple[int, float, float, float, float]]) -> bool:
+        """Return whether rows bear the claim out.
+
+        rows : of each the place of its tenth, the outcome, what either model predicts, all of its whole exposure, and
+        the exposure, all four times the row's weight.
+        """
+        mine = [row[1:] for row in rows if row[0] == self.place]
+        sums = [math.fsum(column) for column in zip(*mine, strict=True)]
+        values = (self.part.observed, *self.part.predicted)
+        return len(mine) == self.part.rows and all(
+            math.isclose(total / sums[3], value, rel_tol=CLOSE, abs_tol=1e-12)
+            for total, value in zip(sums[:3], values, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class GroupClaim:
+    """That a second model predicts more or less of a group of a column than the first. money : what that comes to;
+    None where no worth is given."""
+
+    column: str
+    name: str
+    part: Part
+    is_share: bool
+    money: float | None
+
+    def words(self) -> str:
+        """Return the claim as a part of a sentence."""
+        size = change_in_words(self.part.change, self.is_share)
+        worth = "" if self.money is None else f", {alike([self.money], signed=True)[0]} in money"
+        return f"where {cut(self.column, LONGEST_NAME)} is {cut(self.name, LONGEST_NAME)} ({size}{worth})"
+
+    def holds(self, rows: Iterable[tuple[str, float, float, float]]) -> bool:
+        """Return whether rows bear the claim out.
+
+        rows : of each the name of its group, what either model predicts of its whole exposure, and the exposure, all
+        three times the row's weight.
+        """
+        mine = [row[1:] for row in rows if row[0] == self.name]
+        first, second, size = (math.fsum(column) for column in zip(*mine, strict=True))
+        change = (second - first) / size
+        return len(mine) == self.part.rows and math.isclose(change, self.part.change, rel_tol=CLOSE, abs_tol=1e-12)
+
+
+def way(change: float, is_most: bool) -> str:
+    """Return how a second prediction stands to the first where it is the highest beside it (is_most), or the lowest."""
+    if is_most:
+        return "furthest above" if change > 0 else "least below"
+    return "furthest below" if change < 0 else "least above"
+
+
+def means(values: list[float], is_share: bool) -> list[str]:
+    """Return means that stand together."""
+    return [percent(value) for value in values] if is_share else alike(values)
+
+
+def change_in_words(change: float, is_share: bool) -> str:
+    """Return by how much more is predicted, with its unit."""
+    if is_share:
+        return f"{fixed(POINTS * change, 1 if abs(change) >= 0.001 else DECIMALS, True)} points"
+    return alike([change], signed=True)[0]

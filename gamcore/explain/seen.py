@@ -1,0 +1,92 @@
+"""Rows that a model has not learned from, with what it predicts of them, its metric over them, and their means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gamcore.explain.gap import HeldOut, Measured, measured
+from gamcore.model.loss import Loss
+from gamcore.stats.intervals import Interval, poisson_rate, skewed_mean, student, wilson
+from gamcore.stats.rates import rate
+from gamcore.stats.weights import effective_rows
+from gamcore.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Rows that a model has not learned from, with what it predicts of them.
+
+    y, predicted : (n,) the outcome and its expected value, of the whole exposure of a row; of quantiles, whether it is
+    below the prediction, and how often that was asked for. target, said : (n,) the same as the model has them. weight,
+    exposure : (n,). clusters : (n,) from 0 on; each row's own number where none are given. kind : what the outcome is.
+    power : of the mean that its variance goes with.
+    """
+
+    y: Floats
+    predicted: Floats
+    weight: Floats
+    exposure: Floats
+    clusters: Ints
+    clustered: bool
+    target: Floats
+    said: Floats
+    kind: str
+    power: float
+
+    @property
+    def size(self) -> Floats:
+        """What means are over: weighted exposure, or rows."""
+        return self.weight * self.exposure
+
+    @classmethod
+    def of(cls, loss: Loss, y: Floats, predicted: Floats, weight: Floats, exposure: Floats, clusters: Ints | None
+           ) -> Seen:  # fmt: skip
+        """Return the rows."""
+        target, said = y, predicted
+        kind, power = loss.outcome_kind, loss.variance_power
+        if not loss.is_of_mean:
+            y, predicted = (y <= predicted).astype(np.float64), np.full(y.size, float(getattr(loss, "quantile", 0.5)))
+            kind, power = "share", 0.0
+        own = np.arange(y.size) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+        return cls(
+            y, predicted, weight, exposure, own.astype(np.int64), clusters is not None, target, said, kind, power
+        )
+
+    def take(self, rows: Bools) -> Seen:
+        """Return some of the rows."""
+        made = {name: getattr(self, name)[rows] for name in ("y", "predicted", "weight", "exposure", "target", "said")}
+        return replace(self, **made, clusters=np.unique(self.clusters[rows], return_inverse=True)[1])
+
+    def measured(self, loss: Loss, here: Bools) -> Measured:
+        """Return the main metric over some of the rows (n,), by a loss; TableError where it cannot tell them apart."""
+        score = self.said[here] if loss.is_binary else loss.link(self.said[here])
+        rows = HeldOut(self.target[here], self.weight[here], np.log(self.exposure[here]), self.clusters[here])
+        return measured(loss, rows, score[:, None])
+
+
+def observed_interval(rows: Seen, here: Bools) -> Interval:
+    """Return the 95% interval of the mean outcome of some rows (n,), per unit of exposure: of clusters, by their own
+    means."""
+    y, w, exposure = rows.y[here], rows.weight[here], rows.exposure[here]
+    if not rows.clustered:
+        if rows.kind == "number":
+            return student(y / exposure, w * exposure)
+        return rate(y, rows.kind, exposure if rows.kind != "share" else None, w)[1]  # type: ignore[arg-type]
+    numbers = np.unique(rows.clusters[here], return_inverse=True)[1]
+    totals, sizes = (np.bincount(numbers, of).astype(np.float64) for of in (w * y, w * exposure))
+    n, mean = effective_rows(sizes), float(totals.sum() / sizes.sum())
+    spread = n / max(n - 1, 1e-9) * float(np.square(totals - sizes * mean).sum())
+    match rows.kind:
+        case "share":
+            usual = float(np.square(w).sum()) * mean * (1 - mean)
+            return wilson(mean, effective_rows(w) / max(spread / usual, 1.0) if usual > 0 else n)
+        case "count":
+            unit = float((w**2) @ y) / float(w @ y) if y.any() else 1.0
+            unit *= max(spread / (unit * totals.sum()), 1.0) if y.any() else 1.0
+            return poisson_rate(float(totals.sum()) / unit, float(sizes.sum()) / unit)
+        case "amount":
+            return skewed_mean(totals / sizes, sizes)
+        case _:
+            return student(totals / sizes, sizes)

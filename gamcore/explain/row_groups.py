@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from gamcore.data.binning import Bins, fit_bins
-from gamcore.data.column_names import PLAIN
+from gamcore.data.column_names import PLAIN, Names
 from gamcore.data.columns import TableError
 from gamcore.data.cuts import names_of_bins
 from gamcore.data.labels import labels_of
@@ -40,6 +40,11 @@ class Groups:
     names: tuple[str, ...]
     codes: Ints
     learned: Floats
+
+    def named(self, names: Names) -> Groups:
+        """Return the groups with the column and its levels as people call them."""
+        return replace(self, column=names.column(self.column),
+                       names=tuple(names.level(self.column, name) for name in self.names))  # fmt: skip
 
 
 def groups_of(table: Table, column: str, sizes: Floats, held: Bools) -> Groups:

@@ -136,13 +136,17 @@ class TwoModels(Explanation):
 
     def words(self) -> str:
         """Return which model predicts better, what is observed where they differ, and who scores more and less."""
-        claims = self.claims()
-        lines = [claims[0].words()]
+        return f"{_sentence(self.better.words())} {self.where()}".rstrip()
+
+    def where(self) -> str:
+        """Return what is observed where the models differ most, and who scores more and less; empty where nobody
+        does."""
+        claims, lines = self.claims(), []
         if tenths := [claim.words() for claim in claims if isinstance(claim, TenthClaim)]:
             lines.append("; ".join(reversed(tenths)))
         if groups := [claim for claim in claims if isinstance(claim, GroupClaim)]:
             lines.append(self._for_whom(*groups))
-        return " ".join(f"{line[0].upper()}{line[1:]}." for line in lines)
+        return " ".join(map(_sentence, lines))
 
     def _for_whom(self, most: GroupClaim, least: GroupClaim) -> str:
         first, second = (cut(name, LONGEST_NAME) for name in self.names)
@@ -162,6 +166,10 @@ class TwoModels(Explanation):
 
         column = words.pop("column", "")
         return groups(self, column, **words) if column else double_lift(self, **words)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def spread_of(parts: tuple[Part, ...], whole: Part) -> float:

@@ -1,0 +1,1 @@
+"""Two models on the same rows, on Compare: which predicts better, where they differ, and for whom."""

@@ -1,0 +1,99 @@
+"""The way on Compare: which of two models is better on rows that neither has seen, where they differ, and for whom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from gamcore import TwoModels, compare_models
+from gamcore.data.column_names import Names
+from gamcore.data.columns import TableError
+from shapewise.additions.two_models import rivals
+from shapewise.decisions import money
+from shapewise.store.workspace import ModelAbout
+from shapewise.training.naming import labels
+from shapewise.training.spec import Spec
+from shapewise.ui.session import state
+from shapewise.ui.session.current import InView
+from shapewise.ui.session.words import count, md
+from shapewise.ui.widgets import cards
+
+NO_GROUPS = ("target", "weight", "exposure", "group")
+"""Columns of a specification that are no groups of rows."""
+
+
+def draw(now: InView) -> None:
+    """Show the choice of another model, the double lift, and who scores more and less."""
+    model, project = now.model, now.project
+    assert model is not None  # the panel is offered for models with rivals
+    assert project is not None
+    named, others = labels(project), {one.id: one for one in rivals.of(now)}
+    other = others[st.selectbox("Beside", list(others), format_func=named.__getitem__, key=f"rival-{model.id}")]
+    worth = money.of_table(state.workspace(), model.table).of(model.target)
+    answer = answer_of(model.id, other.id, (named[model.id], named[other.id]), worth, (model.bands, other.bands))
+    if isinstance(answer, str):
+        st.error(md(answer), icon=":material/error:")
+        return
+    compared, rows = answer
+    compared = shown(compared, state.names_of(model))
+    with st.container(border=True):
+        cards.figure(compared.describe(target=state.goal(model)), f"rival-{model.id}-{other.id}",
+                     f"{named[model.id]} and {named[other.id]}", state.card(model))  # fmt: skip
+        st.markdown(md(compared.where() or "Their predictions do not differ."))
+        st.caption(md(_which(rows)))
+    with st.container(border=True):
+        _for_whom(model, other, compared)
+
+
+def _for_whom(model: ModelAbout, other: ModelAbout, compared: TwoModels) -> None:
+    """Show the predictions of both by the groups of a column."""
+    column = st.selectbox(
+        "For whom, by", [column.name for column in compared.columns], key=f"rival-by-{model.id}",
+        help="All columns of the table, that first by whose groups the predictions differ most.",
+    )  # fmt: skip
+    if column is None:
+        st.caption("No column of the table has more than one group.")
+        return
+    plot = compared.describe(target=state.goal(model), column=column)
+    cards.figure(plot, f"rival-groups-{model.id}-{other.id}", f"{model.name} by {column}", state.card(model))
+    if compared.worth is None:
+        st.caption("With a worth of the outcome, given on Experiment or Strategies, changes are also told in money.")
+
+
+def _which(rows: rivals.SharedRows) -> str:
+    """Say which rows are asked."""
+    table = state.workspace().tables.about(rows.table)
+    again = (f" {count(rows.learned)} more are left out, for the other model has learned from rows like them."
+             if rows.learned else "")  # fmt: skip
+    return f"{count(len(rows.data.y))} held-out rows of {table.name}, from which neither model has learned.{again}"
+
+
+@state.kept(show_spinner="Comparing on rows that neither has seen", max_entries=16)
+def answer_of(
+    model: str, other: str, names: tuple[str, str], worth: float, bands: tuple[int, int]
+) -> tuple[TwoModels, rivals.SharedRows] | str:
+    """Return how two models compare and on which rows, or why that cannot be said. bands : of both, which change
+    models."""
+    about = state.workspace().models.about
+    try:
+        rows = rivals.shared_rows(about(model), about(other))
+        specs = [Spec.from_dict(about(one).spec) for one in (model, other)]
+        read = {name for spec in specs for name in spec.features}
+        apart = {getattr(spec, name) for spec in specs for name in NO_GROUPS} - {None, *read}
+        table = state.as_read(about(rows.owner)).frame.loc[rows.data.X.index]
+        given = rows.data.of_rows(np.arange(len(rows.data.y)))
+        label = next((one for one in rows.data.classes if str(one) == state.class_in_view(model)), None)
+        compared = compare_models(
+            state.whole(model), state.whole(other), table.drop(columns=[*apart]), rows.data.y, **given, of_class=label,
+            worth=worth or None, names=names,
+        )  # fmt: skip
+    except TableError as error:
+        return str(error)
+    return compared, rows
+
+
+def shown(compared: TwoModels, names: Names) -> TwoModels:
+    """Return a comparison with columns and levels as people call them."""
+    return replace(compared, columns=tuple(replace(column, cut=column.cut.named(names)) for column in compared.columns))

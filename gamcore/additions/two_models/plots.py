@@ -36,14 +36,12 @@ def double_lift(models: TwoModels, target: str = "", title: str = "", detail: st
     marks.append(Whiskers(at[known], table["lower"].to_numpy()[known], table["upper"].to_numpy()[known], "ink"))
     marks.append(Points(at, table["observed"].to_numpy(), "ink", 9, name="observed", hover=hover))
     apart = [factor(part.ratio) if models.by_ratio else change_in_words(part.change, models.is_share) for part in parts]
-    first, second = (cut(name, MOST_LABEL) for name in models.names)
-    way = "by" if models.by_ratio else "less"
-    x = Axis(f"tenths of the rows, by the prediction of {second} {way} that of {first}",
+    x = Axis(f"tenths of the rows, by {'ratio' if models.by_ratio else 'difference'} of predictions",
              ticks=tuple(zip(at.tolist(), apart, strict=True)), limits=(0.5, len(parts) + 0.5))  # fmt: skip
     y = Axis(_unit(models, target), grid=True, format="percent" if models.is_share else "plain")
     said = models.better.words()
     near = models.nearer[1]
-    beside = f"what is observed is nearer to {second} in {near} of {len(parts)} tenths"
+    beside = f"what is observed is nearer to {cut(models.names[1], MOST_LABEL)} in {near} of {len(parts)} tenths"
     return Plot(
         "two_models", title or f"{said[0].upper()}{said[1:]}", detail or f"{beside} · {models.notes}",
         panels=single(Panel(x, y, tuple(marks))), words=models.words(), numbers=table, legend="left",

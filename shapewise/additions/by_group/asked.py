@@ -10,6 +10,7 @@ import pandas as pd
 from gamcore import CalibrationByGroup, calibration_by_group
 from gamcore.data.column_names import Names
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.numbers import p_value
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
@@ -54,5 +55,6 @@ def shown(calibration: CalibrationByGroup, names: Names) -> CalibrationByGroup:
 
 def ranking(calibration: CalibrationByGroup) -> pd.DataFrame:
     """Return a line per column, that with the clearest error first, under names that people read."""
-    table = calibration.by_column().rename(columns=HEADS)
-    return table.assign(**{HEADS["in_model"]: table[HEADS["in_model"]].map({True: "yes", False: "no"})})
+    table = calibration.by_column()
+    said = [p_value(p).removeprefix("p ").removeprefix("= ") for p in table["p_holm"]]
+    return table.assign(in_model=table["in_model"].map({True: "yes", False: "no"}), p_holm=said).rename(columns=HEADS)

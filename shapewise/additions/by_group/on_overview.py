@@ -7,7 +7,6 @@ import streamlit as st
 from gamcore import CalibrationByGroup
 from gamcore.data.columns import TableError
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
-from gamcore.numbers import p_value
 from shapewise.additions.by_group.asked import HEADS, asked_of, is_measurable, ranking, shown
 from shapewise.ui.session import state
 from shapewise.ui.session.current import InView
@@ -46,7 +45,6 @@ def _ranking(answer: CalibrationByGroup) -> None:
     table, means, ratio = ranking(answer), [HEADS["observed"], HEADS["predicted"]], HEADS["ratio"]
     form = PERCENT if answer.is_share else measured(table[means])
     table = hundredfold(table, [ratio, *(means if answer.is_share else [])])
-    table[HEADS["p_holm"]] = [p_value(p).removeprefix("p ").removeprefix("= ") for p in table[HEADS["p_holm"]]]
     forms = {**dict.fromkeys(means, form), ratio: WHOLE_PERCENT}
     st.dataframe(
         table, hide_index=True, alt="Columns, that with the clearest error of the model first.",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from gamcore import CalibrationByGroup
-from gamcore.numbers import alike, count, p_value, percent
+from gamcore.numbers import alike, count, percent
 from gamcore.viz.files.parts import ReportPart
 from shapewise.additions.by_group.asked import HEADS, asked_of, is_measurable, ranking, shown
 from shapewise.reports.sources import NOT_HELD_OUT, Review
@@ -42,7 +42,7 @@ def _lines(answer: CalibrationByGroup) -> list[list[str]]:
     for name in ("observed", "predicted"):
         values = table[HEADS[name]].tolist()
         texts[HEADS[name]] = list(map(percent, values)) if answer.is_share else alike(values)
-    for name, write in (("ratio", _ratio), ("p_holm", p_value), ("groups", count), ("wrong", count)):
+    for name, write in (("ratio", _ratio), ("groups", count), ("wrong", count)):
         texts[HEADS[name]] = list(map(write, table[HEADS[name]]))
     return [list(texts.columns), *texts.to_numpy().tolist()]
 

@@ -65,7 +65,7 @@ def test_a_report_has_its_plot_and_its_table(days, space):
     rows = frame[held_out_rows(frame, model.table)]
     means = rows.groupby(EVIL)["y"].mean()
     assert float(line["Observed"]) == pytest.approx(means[line["Clearest group"]], abs=0.06)
-    for form in ("html", "pptx", "pdf", "xlsx"):
+    for form in ("html", "pptx", "pdf", "zip"):
         assert len(export.to_report(report, form)) > 1000
     space.delete("tables", model.table)
     assert "Where is the model wrong?" in str(review_of(space, recipe, model.id).appendix)

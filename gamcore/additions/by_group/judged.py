@@ -114,7 +114,8 @@ def judged(rows: Seen, moments: Moments, here: Bools, learned: float) -> Group:
         step = by_loss / events if events > 0 else 0.0
         gap = float(np.sign(gap)) * max(abs(gap) - step / 2, 0.0)
         skew = float(moments.third[here].sum()) / by_loss**1.5 if by_loss > 0 else 0.0
-        p = float(2 * stdtr(n - 1, -abs(_normal(gap / np.sqrt(variance), skew))))
+        # of a gap within half an outcome, the skewness of hardly any expected ones would make an error
+        p = float(2 * stdtr(n - 1, -abs(_normal(gap / np.sqrt(variance), skew)))) if gap else 1.0
     return Group(
         rows=int(np.count_nonzero(here)), size=whole, observed=observed, predicted=expected,
         interval=observed_interval(rows, here), p=p,

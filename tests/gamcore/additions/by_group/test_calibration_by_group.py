@@ -12,6 +12,9 @@ from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, calibration_by_group
+from gamcore.additions.by_group.judged import Moments, judged
+from gamcore.explain.seen import Seen
+from gamcore.model.losses import LOSSES
 from tests.support.planted_groups import KINDS, run
 
 SETTINGS = {"outer_bags": 2, "max_rounds": 300, "random_state": 0}
@@ -113,6 +116,17 @@ def test_a_planted_group_is_found_and_none_where_the_model_is_right(kind):
     assert kind in KINDS
     assert sum(run(kind, False, 3000, seed)[0] for seed in range(12)) <= 2
     assert run(kind, True, 12_000, 0)[1]
+
+
+@pytest.mark.parametrize("chance", [1e-9, 1e-6, 1e-3])
+def test_rows_that_all_did_what_nearly_all_should_do_are_not_called(chance):
+    rng = np.random.default_rng(0)
+    predicted = np.concatenate([np.full(12, 1 - chance), rng.uniform(0.2, 0.8, 400)])
+    y = np.concatenate([np.ones(12), (rng.random(400) < predicted[12:]).astype(float)])
+    one = np.ones(y.size)
+    for outcomes, means in ((y, predicted), (1 - y, 1 - predicted)):
+        rows = Seen.of(LOSSES["logistic"], outcomes, means, weight=one, exposure=one, clusters=None)
+        assert judged(rows, Moments.of(rows), np.arange(y.size) < 12, learned=40.0).p == 1.0
 
 
 def test_what_cannot_be_asked_is_refused():

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 BLANKS: Final = " \u00a0\u2009\u202f"
+SPACE: Final = rf"[\s{BLANKS}]*"
 APOSTROPHES: Final = "'\u2019"
 EXPONENT: Final = r"(?:[eE][+-]?\d+)?"
 INFINITE: Final = r"(?i)[+-]?inf(?:inity)?"
@@ -46,10 +47,12 @@ WRITINGS: Final[dict[str, Writing]] = {
 SIGNS: Final = {
     "%": "percent signs", "$": "dollar signs", "€": "euro signs", "£": "pound signs", "¥": "yen signs",
     "₹": "rupee signs", "₽": "rouble signs", "₩": "won signs", "₺": "lira signs", "₪": "shekel signs",
+    "￥": "yen signs", "円": "yen signs", "元": "yuan signs", "₫": "dong signs", "₴": "hryvnia signs", "₱": "peso signs",
+    "฿": "baht signs", "₦": "naira signs",
     **{code: f"the currency {code}" for code in (
         "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "RUB", "TRY",
         "BRL", "MXN", "AUD", "CAD", "NZD", "ZAR", "SGD", "HKD", "KRW", "ILS", "US$", "R$", "C$", "A$", "kr", "zł", "Kč",
-        "Fr.", "Rs.",
+        "Fr.", "Rs.", "Ft", "руб.",
     )},
 }  # fmt: skip
 """Percent and currencies, which may stand before or after a number, with the words of the note."""
@@ -64,11 +67,16 @@ IN_PARENTHESES: Final = "parentheses for minus"
 
 def _framed(sign: str) -> str:
     """Return the pattern of a number with its minus, plus or parentheses, and its currency, in any usual order."""
-    mark = rf"(?:{re.escape(sign)})?" if sign else ""
+    mark = rf"{SPACE}(?:{re.escape(sign)})?{SPACE}" if sign else SPACE
     return (
-        rf"^(?P<open>\(?)\s*(?P<before>{MINUS}|\+)?\s*{mark}\s*(?P<inner>{MINUS}|\+)?\s*(?P<body>[\d.,].*?)"
-        rf"\s*{mark}\s*(?P<after>{MINUS}?)\s*{mark}(?P<close>\)?)$"
+        rf"^{mark}(?P<open>\(?){SPACE}(?P<before>{MINUS}|\+)?{mark}(?P<inner>{MINUS}|\+)?{SPACE}(?P<body>[\d.,].*?)"
+        rf"{mark}(?P<after>{MINUS}?){mark}(?P<close>\)?){mark}$"
     )
+
+
+def _without_dashes(cells: pa.Array) -> pa.Array:
+    """Return cells without the dash that stands for no decimals, as in 950,- or 1'234.--, which is no minus."""
+    return pc.replace_substring_regex(cells, rf"(\d[.,]){MINUS}{{1,2}}([^\d]|$)", r"\1\2")
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,7 @@ class Bodies:
 
 def split(cells: pa.Array, sign: str) -> Bodies:
     """Return the digits of trimmed cells, and how their minus is written."""
-    parts = pc.extract_regex(cells, _framed(sign))
+    parts = pc.extract_regex(_without_dashes(cells), _framed(sign))
     open_, before, inner, body, after, close = (
         pc.struct_field(parts, name) for name in ("open", "before", "inner", "body", "after", "close")
     )
@@ -140,9 +148,12 @@ def sign_of(cells: pa.Array) -> str | None:
 
     Percentages among plain numbers may be off by a factor of 100, and two currencies are not one unit."""
     some = "|".join(re.escape(sign) for sign in sorted(SIGNS, key=len, reverse=True))
-    before = rf"^[(\s]*{MINUS}?\s*(?P<sign>{some})\s*{MINUS}?\s*[\d.,]"
-    behind = rf"\d[.,]?\s*(?P<sign>{some})\s*{MINUS}?\)?$|\d\s*{MINUS}\s*(?P<late>{some})$"
-    first, last = pc.extract_regex(cells, before), pc.extract_regex(cells, behind)
+    before = rf"^\(?{SPACE}{MINUS}?{SPACE}(?P<sign>{some}){SPACE}\(?{MINUS}?{SPACE}[\d.,]"
+    behind = (
+        rf"\d[.,]?\)?{SPACE}(?P<sign>{some}){SPACE}{MINUS}?\)?$|\d{SPACE}{MINUS}{SPACE}(?P<late>{some})$"
+    )
+    amounts = _without_dashes(cells)
+    first, last = pc.extract_regex(amounts, before), pc.extract_regex(amounts, behind)
     late = pc.struct_field(last, "late")
     last = pc.if_else(pc.not_equal(late, ""), late, pc.struct_field(last, "sign"))
     signs = pc.coalesce(pc.struct_field(first, "sign"), last)

@@ -55,6 +55,11 @@ NUMBERS = {
     "euros behind": around(GERMAN, behind=" €"),
     "code behind": around(ENGLISH, behind=" USD"),
     "code before": around(ENGLISH, "CHF "),
+    "dollars before parentheses": lambda value: f"$({ENGLISH(-value)})" if value < 0 else f"${ENGLISH(value)}",
+    "euros behind parentheses": lambda value: f"({GERMAN(-value)}) €" if value < 0 else f"{GERMAN(value)} €",
+    "euros behind a hard blank": around(grouped("\u00a0", ","), behind="\u00a0€"),
+    "yen behind": around(ENGLISH, behind="円"),
+    "Hungarian": around(grouped("\u00a0", ","), behind="\u00a0Ft"),
     "percent": around("{:.2f}".format, behind="%"),
     "percent with a blank": around(GERMAN, behind=" %"),
     "typeset minus": lambda value: f"{value:.2f}".replace("-", "\u2212"),
@@ -150,6 +155,19 @@ def test_numbers_are_read_in_every_writing(writing, dialect):
     )
     assert frame["name"].tolist() == texts
     np.testing.assert_allclose(frame["amount"].astype(float), values, rtol=1e-5, atol=1e-9, err_msg=str(notes))
+
+
+@pytest.mark.parametrize("behind", ["-", "--", "\u2013", "\u2014"])
+@pytest.mark.parametrize(("mark", "decimal", "currency"), [(".", ",", " €"), ("'", ".", ""), ("'", ".", " CHF")])
+def test_a_dash_in_place_of_decimals_is_no_minus(behind, mark, decimal, currency):
+    values = [-1250, 980, 12_345_678, 5, -70, *range(100, 120)]
+    rows = [
+        [f"{grouped(mark, decimal)(value)[:-2]}{behind if k % 3 else '00'}{currency}", "x"]
+        for k, value in enumerate(values)
+    ]
+    frame, notes = read([["amount", "k"], *rows], DIALECTS["semicolons"])
+    assert frame["amount"].tolist() == values, notes
+    assert not any("minus" in note for note in notes)
 
 
 @pytest.mark.parametrize("form", DATES)

@@ -33,7 +33,7 @@ def test_the_judge_tells_right_from_wrong():
     assert judged(FRAME.assign(**{"a.1": ["x", "7"]}), ["a.1: leading zeros are lost."]) == WORDS
     assert judged(FRAME.assign(**{"a.1": ["x", "7"]}), ["b: read as dates."]) == SILENT
     assert judged(FRAME.iloc[:1]) == SILENT
-    assert judged(FRAME.iloc[:1], ["Skipped 1 rows that do not have 3 cells: rows 2 (1 cells)."]) == WORDS
+    assert judged(FRAME.iloc[:1], ["Skipped 1 row that does not have 3 cells: row 2 (1 cell)."]) == WORDS
     assert judged(FRAME.rename(columns={"b": "c"})) == SILENT
     assert judged(FRAME.assign(d=np.nan)) == RIGHT  # a separator at the end of each line
     assert judged(None) == REFUSED

@@ -51,7 +51,8 @@ SIGNS: Final = {
     "฿": "baht signs", "₦": "naira signs",
     **{code: f"the currency {code}" for code in (
         "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "RUB", "TRY",
-        "BRL", "MXN", "AUD", "CAD", "NZD", "ZAR", "SGD", "HKD", "KRW", "ILS", "US$", "R$", "C$", "A$", "kr", "zł", "Kč",
+        "BRL", "MXN", "AUD", "CAD", "NZD", "ZAR", "SGD", "HKD", "KRW",
+        "ILS", "US$", "R$", "C$", "A$", "kr", "zł", "Kč",
         "Fr.", "Rs.", "Ft", "руб.",
     )},
 }  # fmt: skip
@@ -69,8 +70,8 @@ def _framed(sign: str) -> str:
     """Return the pattern of a number with its minus, plus or parentheses, and its currency, in any usual order."""
     mark = rf"{SPACE}(?:{re.escape(sign)})?{SPACE}" if sign else SPACE
     return (
-        rf"^{mark}(?P<open>\(?){SPACE}(?P<before>{MINUS}|\+)?{mark}(?P<inner>{MINUS}|\+)?{SPACE}(?P<body>[\d.,].*?)"
-        rf"{mark}(?P<after>{MINUS}?){mark}(?P<close>\)?){mark}$"
+        rf"^{mark}(?P<open>\(?){SPACE}(?P<before>{MINUS}|\+)?{mark}(?P<inner>{MINUS}|\+)?{SPACE}"
+        rf"(?P<body>[\d.,].*?){mark}(?P<after>{MINUS}?){mark}(?P<close>\)?){mark}$"
     )
 
 
@@ -149,9 +150,7 @@ def sign_of(cells: pa.Array) -> str | None:
     Percentages among plain numbers may be off by a factor of 100, and two currencies are not one unit."""
     some = "|".join(re.escape(sign) for sign in sorted(SIGNS, key=len, reverse=True))
     before = rf"^\(?{SPACE}{MINUS}?{SPACE}(?P<sign>{some}){SPACE}\(?{MINUS}?{SPACE}[\d.,]"
-    behind = (
-        rf"\d[.,]?\)?{SPACE}(?P<sign>{some}){SPACE}{MINUS}?\)?$|\d{SPACE}{MINUS}{SPACE}(?P<late>{some})$"
-    )
+    behind = rf"\d[.,]?\)?{SPACE}(?P<sign>{some}){SPACE}{MINUS}?\)?$|\d{SPACE}{MINUS}{SPACE}(?P<late>{some})$"
     amounts = _without_dashes(cells)
     first, last = pc.extract_regex(amounts, before), pc.extract_regex(amounts, behind)
     late = pc.struct_field(last, "late")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -127,7 +128,10 @@ def _check_ratio_of_arrow(data: bytes) -> None:
     """Check the ratio like `check_ratio`, from the row counts, which are stored uncompressed."""
     with pa.BufferReader(data) as file:
         fragment = pa.dataset.IpcFileFormat().make_fragment(file)
-        schema, rows = fragment.physical_schema, fragment.count_rows()
+        schema = fragment.physical_schema
+        if twice := [name for name, times in Counter(schema.names).items() if times > 1]:
+            raise ReaderError(f"The file has several columns named {twice[0]!r}: give each a name of its own.")
+        rows = fragment.count_rows()
     widths = (1 if pa.types.is_boolean(kind) else getattr(kind, "bit_width", 32) // 8 for kind in map(_fixed, schema))
     check_ratio(rows * sum(widths), len(data))
 

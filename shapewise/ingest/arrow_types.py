@@ -48,7 +48,7 @@ def plain_kind(kind: pa.DataType) -> pa.DataType | None:
     """Return the plain type of a column; None if its cells do not each hold one number, text, date or boolean."""
     types = pa.types
     if isinstance(kind, pa.BaseExtensionType):
-        return plain_kind(pa.bool_() if kind.extension_name == "arrow.bool8" else kind.storage_type)
+        return plain_kind(pa.bool_()) if kind.extension_name == "arrow.bool8" else _plain_storage(kind)
     if types.is_run_end_encoded(kind):
         return plain_kind(kind.value_type)
     if types.is_dictionary(kind):
@@ -68,10 +68,18 @@ def plain_kind(kind: pa.DataType) -> pa.DataType | None:
     return kind if text or types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) else None
 
 
+def _plain_storage(kind: pa.BaseExtensionType) -> pa.DataType | None:
+    """Return the plain type of what stores an extension's values; None where that is a code of our own making, such as
+    the number of a month, or bytes."""
+    plain = plain_kind(kind.storage_type)
+    return plain if plain == pa.string() and not holds_bytes(kind.storage_type) else None
+
+
 def holds_bytes(kind: pa.DataType) -> bool:
     """Return whether cells are bytes, as Impala, Hive and old Spark write text."""
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_binary(value) or pa.types.is_large_binary(value) or pa.types.is_binary_view(value))
+    kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
+    return any(is_kind(value) for is_kind in kinds)
 
 
 def not_text(table: pa.Table | pa.RecordBatch) -> set[str]:

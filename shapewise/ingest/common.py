@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from gamcore.numbers import count
+
 TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
 SUFFIXES: Final = (*TEXT_SUFFIXES, ".parquet", ".feather", ".arrow", ".xlsx")
 MAX_UNPACKED: Final = 2**30
@@ -14,6 +16,12 @@ MAX_FIELD: Final = 100_000
 
 class ReaderError(ValueError):
     """A file that cannot be read; the message says where the problem is and how to solve it."""
+
+
+def counted(n: int, noun: str, one: str = "", more: str = "") -> str:
+    """Return a number of things with their verb: 1 cell is, 1,200 cells are."""
+    words = f"{count(n)} {noun}{'s' * (n != 1)}"
+    return f"{words} {one if n == 1 else more}".rstrip()
 
 
 def in_words(error: Exception) -> str:

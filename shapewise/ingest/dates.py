@@ -23,21 +23,29 @@ MONTHS: Final = (
     "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
     "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     "januari februari maart april mei juni juli augustus september oktober november december",
+    "januari februari mrt april maj juni juli augusti september oktober november december",
+    "januar februar marts april maj juni juli august september oktober november desember",
+    "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
+    "ledna února března dubna května června července srpna září října listopadu prosince",
+    "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık",
+    "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+    "január február március április május június július augusztus szeptember október november december",
 )
-"""Names of months in English, German (two ways), French, Spanish, Italian, Portuguese and Dutch."""
+"""Names of months in English, German (two ways), French, Spanish, Italian, Portuguese, Dutch (and its short March),
+Swedish, Danish and Norwegian, Polish, Czech, Turkish, Russian, Hungarian."""
 
 LATEST_PLAIN: Final = 68
 """Two digits up to these are years from 2000 on, others from 1900 on, as POSIX has it."""
 
 WEEKDAY: Final = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]?\s+)?"
-BETWEEN: Final = r"[-/.]\s?|,?\s|"
+BETWEEN: Final = r"[-/.]\s?|,?\s+|\s+(?:de|of)\s+|"
 CLOCK: Final = (
     r"(?:(?:t|,?\s+|:)(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
-    r"\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>z|utc|gmt|[+-]\d{2}(?::?\d{2})?)?)?"
+    r"\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>z|utc|gmt|[+-]\d{2}(?::?\d{2})?)?(?:uhr)?)?"
 )
 PATTERN: Final = (
-    rf"(?i)^{WEEKDAY}(?P<a>\d{{1,4}}|\pL{{3,10}})(?:st|nd|rd|th)?(?P<s>{BETWEEN})"
-    rf"(?P<b>\d{{1,2}}|\pL{{3,10}})(?:st|nd|rd|th)?(?P<t>{BETWEEN})(?P<c>\d{{2}}|\d{{4}}|\d){CLOCK}$"
+    rf"(?i)^{WEEKDAY}(?P<a>\d{{1,4}}|\pL{{3,12}})(?:st|nd|rd|th|er|º)?(?P<s>{BETWEEN})"
+    rf"(?P<b>\d{{1,2}}|\pL{{3,12}})(?:st|nd|rd|th)?(?P<t>{BETWEEN})(?P<c>\d{{2}}|\d{{4}}|\d){CLOCK}$"
 )
 
 
@@ -144,7 +152,9 @@ def _clock(text: dict[str, Any]) -> tuple[npt.NDArray[np.timedelta64], npt.NDArr
 
 
 def _with_marks(cells: pa.Array) -> pa.Array:
-    """Return days of eight digits before a time, and times without colons, with marks: 20260131T120000."""
+    """Return days of eight digits before a time, times without colons, and days between the signs of East Asia, with
+    marks: 20260131T120000."""
+    cells = pc.replace_substring_regex(cells, r"^(\d{4})[年년]\s?(\d{1,2})[月월]\s?(\d{1,2})[日일]", r"\1-\2-\3")
     days = pc.replace_substring_regex(cells, r"^(\d{4})(\d{2})(\d{2})(T|\s+)(\d)", r"\1-\2-\3\4\5")
     return pc.replace_substring_regex(days, r"^(\d{4}-\d{2}-\d{2}T\d{2})(\d{2})(\d{2})", r"\1:\2:\3")
 

@@ -25,18 +25,23 @@ VALUE: Final = re.compile(
 )
 """A number with its currency or unit, a date in digits, a truth."""
 
-MONTHLY: Final = re.compile(r"\d{1,2}[-/. ]*[^\W\d_]{3,9}[-/. ,]*\d{2,4}.*|\d{4}-\d{2}-\d{2}T.*")
+MONTHLY: Final = re.compile(r"\d{1,2}[-/. ]*[^\W\d_]{3,12}[-/. ,]*\d{2,4}.*|\d{4}-\d{2}-\d{2}T.*")
 YEAR: Final = re.compile(r"(?:1[89]|20)\d\d")
 WHOLE: Final = re.compile(r"-?\d+(?:\.0)?")
+RULE: Final = re.compile(r"\W*(?:[-=_]{3,}|:-+:?|-+:)\W*")
+"""A line below names, of hyphens or equals signs."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """Where the names of the columns are. first, end : its first row, and the row after it; equal without names."""
+    """Where the names of the columns are. first, end : its first row, and the row after it; equal without names.
+
+    joined : the rows that have names, without lines drawn below them."""
 
     first: int
     end: int
     names: list[str]
+    joined: int = 1
 
 
 def header_of(rows: Sequence[Sequence[str]]) -> Header:
@@ -60,8 +65,15 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
         if not typed and width > 1 and _recur(filled):
             return Header(0, 0, [""] * width)
         bottom = _after_padding(filled) if not typed else 0
-    first = _top(filled, bottom)
-    return Header(first, bottom + 1, _joined(filled[first : bottom + 1]))
+    first, end = _top(filled, bottom), bottom + 1
+    while end < len(filled) - 1 and _is_rule(filled[end]):
+        end += 1
+    names = [row for row in filled[first:end] if not _is_rule(row)] or filled[first:end]
+    return Header(first, end, _joined(names), len(names))
+
+
+def _is_rule(row: list[str]) -> bool:
+    return any(row) and all(RULE.fullmatch(cell) for cell in row if cell)
 
 
 def named(head: Header, notes: list[str]) -> list[str]:
@@ -70,8 +82,8 @@ def named(head: Header, notes: list[str]) -> list[str]:
     if height == 0:
         notes.append("The first line looks like a row, not like column names: columns are named by their place.")
         return [f"column {k}" for k in range(1, len(names) + 1)]
-    if height > 1:
-        notes.append(f"The column names are in {height} rows, joined here.")
+    if head.joined > 1:
+        notes.append(f"The column names are in {head.joined} rows, joined here.")
     if not any(name.strip() for name in names):
         raise ReaderError("The first line has no column names: give every column a name.")
     if len(names) > 1 and all(map(WHOLE.fullmatch, map(str.strip, names))):
@@ -146,7 +158,8 @@ def _are_numbered(row: list[str], typed: list[int], body: list[list[str]]) -> bo
 
 def _recur(rows: list[list[str]]) -> bool:
     """Return whether each cell of the first row occurs below it in its column: so it is a row like the others."""
-    return len(rows) > 2 and all(cell and cell in {row[k] for row in rows[1:]} for k, cell in enumerate(rows[0]))
+    others = [row for row in rows if row != rows[0]]  # names may be repeated as a whole
+    return len(others) > 1 and all(cell and cell in {row[k] for row in others} for k, cell in enumerate(rows[0]))
 
 
 def _after_padding(rows: list[list[str]]) -> int:

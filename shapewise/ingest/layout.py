@@ -29,6 +29,7 @@ SEPARATORS: Final = {
 }  # fmt: skip
 USUAL: Final = ";\t|,"
 NULL: Final = r"\N"
+WRAPPED: Final = re.compile(r'(?m)^"((?:[^"\n]|"")*)"[;,\t]*$')
 UNIT: Final = "\x1f"
 """The character between columns of files whose own separator the parser cannot take, and of files of one column."""
 
@@ -41,6 +42,15 @@ MARKS: Final = (
 )
 GUESSES: Final = ["cp1252", "latin_1", "cp1250", "shift_jis", "gb18030", "cp1251", "cp1253"]
 WESTERN: Final = "cp1252"
+TURKISH: Final = "cp1254"
+"""Western Europe's, but for the six letters that only Iceland and the Faroes have."""
+
+NOT_WESTERN: Final = re.compile(
+    "[a-zà-ÿ][¹³¿¼¾½ƒ†‡ˆ‰‹›˜¨¸¯´][a-zà-ÿ]|[a-zà-ÿ]{2}[À-ÞŸŒŠŽ](?![A-ZÀ-ÞŸŒŠŽ])|(?:^|[^\\w])[£¥¦¯][a-zà-ÿ]{2}"
+)
+"""Signs and capitals within words, and signs that begin them: letters of another encoding."""
+
+UTF8_IN_PART: Final = "utf-8 in part"
 BEGINNINGS: Final = (
     (re.compile(rb"PK\x03\x04"), "a ZIP archive or workbook"),
     (re.compile(rb"PAR1"), "Parquet"),
@@ -69,6 +79,7 @@ class Dialect:
     escape: str = ""
     spaced: bool = False  # blanks stand between separators and quotation marks
     inner: bool = False  # quotation marks within quoted cells are neither doubled nor escaped
+    wrapped: bool = False  # each line as a whole is one quoted cell
 
     @property
     def separator(self) -> str:
@@ -77,6 +88,8 @@ class Dialect:
 
     def plain(self, text: str) -> str:
         """Return whole lines with one separator of one character between columns, outside of quotes."""
+        if self.wrapped:
+            text = WRAPPED.sub(lambda match: match[1].replace('""', '"'), text)
         if NULL in text:  # as databases write it; no other text stands for a cell so
             text = re.sub(rf"(?m)(^|{re.escape(self.own or UNIT)}){re.escape(NULL)}(?={re.escape(self.own or UNIT)}|$)",
                           r"\1", text)  # fmt: skip
@@ -137,6 +150,7 @@ class Layout:
     dialect: Dialect
     names: list[str]
     start: int
+    first: list[str]  # the cells of the names as written, where they are in one row; else empty
 
 
 def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
@@ -163,8 +177,15 @@ def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head, whole)
     except UnicodeDecodeError:
-        return _guess(head, notes)
+        return _guess(head, notes) if not _is_mostly_utf8(head) else UTF8_IN_PART
     return "utf-8"
+
+
+def _is_mostly_utf8(head: bytes) -> bool:
+    """Return whether nearly all that is not ASCII is UTF-8: files put together of several have odd bytes in it."""
+    text = head.decode("utf-8", "replace")
+    odd = text.count("\ufffd")
+    return 10 * odd <= len(re.findall(r"[^\x00-\x7f\ufffd]", text))
 
 
 def _unmarked_utf16(head: bytes) -> str:
@@ -180,9 +201,10 @@ def _guess(head: bytes, notes: list[str]) -> str:
     """Return the likeliest encoding of a text that is not UTF-8.
 
     The guesser needs whole words: of a text with a few accents, it says Polish as often as French, or Japanese."""
-    encoding = WESTERN
+    encoding = TURKISH if _is_turkish(head[:200_000]) else WESTERN
     if not _is_western(head[:200_000]):
-        guess = from_bytes(head[:200_000], cp_isolation=GUESSES, threshold=0.5).best()
+        isolated = GUESSES[2 * bool(NOT_WESTERN.search(head[:200_000].decode(WESTERN, "replace"))) :]
+        guess = from_bytes(head[:200_000], cp_isolation=isolated, threshold=0.5).best()
         if guess is None:
             raise ReaderError("The file is not text in a known encoding: save it as UTF-8 and load it again.") from None
         # Similar encodings can read most files; the one that most programs write is the better guess.
@@ -200,8 +222,13 @@ def _is_western(head: bytes) -> bool:
         return False
     accents = re.findall(r"[^\W\d_\x00-\x7f]", text)
     together = re.findall(r"[^\x00-\x7f]{2,}", text)
-    within = re.search(r"[a-zà-ÿ](?:[¹³¿¼¾½ƒ†‡ˆ‰‹›˜¨¸¯´]|[À-ÞŸŒŠŽ])[a-zà-ÿ]", text)
-    return not within and 5 * sum(map(len, together)) <= max(len(accents), 5)
+    return not NOT_WESTERN.search(text) and 5 * sum(map(len, together)) <= max(len(accents), 10)
+
+
+def _is_turkish(head: bytes) -> bool:
+    """Return whether the letters in which Turkish differs from Icelandic occur without any that only the latter has."""
+    text = head.decode(WESTERN, "replace")
+    return bool(re.search("[ðýþÐÝÞ]", text)) and not re.search("[áéíóúæÁÉÍÓÚÆ]", text)
 
 
 def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layout:
@@ -223,6 +250,8 @@ def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layo
         notes.append(f"Columns are separated by {SEPARATORS.get(dialect.own, repr(dialect.own))}.")
     if dialect.escape:
         notes.append("Quotation marks within cells are written with a backslash.")
+    if dialect.wrapped:
+        notes.append("Each line as a whole is in quotation marks: they are taken off.")
     if dialect.inner:
         notes.append("Quotation marks within quoted cells are not doubled: those next to separators are the quotes.")
     if not dialect.own and _has_fixed_widths(lines):
@@ -232,7 +261,8 @@ def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layo
         notes.append(skipped_note(before, head))
     after = rows[head.end - 1].after if head.end > head.first else before
     start += sum(len(line) + 1 for line in lines[:after])
-    return Layout(dialect, named(head, notes), min(start, len(text)))
+    written = rows[head.first].cells if head.joined == 1 and head.end > head.first else []
+    return Layout(dialect, named(head, notes), min(start, len(text)), written)
 
 
 def dialect_of(lines: list[str]) -> Dialect:
@@ -250,10 +280,36 @@ def dialect_of(lines: list[str]) -> Dialect:
     guess = Detector().detect(sample, delimiters=SEPARATORS)
     quote = guess.quotechar if guess and guess.quotechar == "'" and '"' not in sample else '"'
     guessed = guess.delimiter if guess else ""
-    for own in dict.fromkeys((guessed, *(mark for mark in USUAL if mark in sample))):
-        if own and (dialect := _fitting(Dialect(own, quote, escape_of(lines, own)), lines[:kept])):
-            return dialect
-    return Dialect("", '"', escape_of(lines, UNIT))
+    fitting = [
+        dialect
+        for own in dict.fromkeys((guessed, *(mark for mark in USUAL if mark in sample)))
+        if own and (dialect := _fitting(Dialect(own, quote, escape_of(lines, own)), lines[:kept]))
+    ]
+    if fitting:
+        return next((dialect for dialect in fitting if len(_widths(dialect, lines[:kept])) == 1), fitting[0])
+    return _unwrapped(lines[:kept]) or Dialect("", '"', escape_of(lines, UNIT))
+
+
+def _widths(dialect: Dialect, lines: list[str]) -> set[int]:
+    """Return the numbers of cells that rows have."""
+    return {len(row.cells) for row in dialect.rows(dialect.plain("\n".join(lines)).split("\n"))}
+
+
+def _unwrapped(lines: list[str]) -> Dialect | None:
+    """Return the dialect of rows each of which was saved as one quoted cell; None if the lines are no such rows.
+
+    Sentences and names with commas, in quotes for their sake, are cells."""
+    filled = [line for line in lines if line]
+    if len(filled) < 3 or not all(map(WRAPPED.fullmatch, filled)):
+        return None
+    dialect = dialect_of(Dialect("", wrapped=True).plain("\n".join(filled)).split("\n"))
+    if not dialect.own:
+        return None
+    table = [row.cells for row in replace(dialect, wrapped=True).rows(
+        replace(dialect, wrapped=True).plain("\n".join(filled)).split("\n"))]  # fmt: skip
+    width = len(table[0])
+    rows = all(len(row) == width for row in table) and not _is_prose(dialect.own, table, width)
+    return replace(dialect, wrapped=True) if rows and _has_names(table) else None
 
 
 def escape_of(lines: list[str], own: str) -> str:
@@ -309,7 +365,8 @@ def _fitting(dialect: Dialect, lines: list[str]) -> Dialect | None:
         return replace(dialect, own=2 * dialect.own)
     table = [row for row in rows if len(row) == width]
     first = rows[0]
-    if len(first) == 1 and len(rows) == times + 1 and not _has_names(table) and _is_prose(dialect.own, table, width):
+    is_alone = len(first) == 1 and len(rows) == times + 1 and not _has_names(table)
+    if is_alone and (dialect.own not in USUAL or _is_prose(dialect.own, table, width)):
         return None  # one name above cells that hold the mark
     if dialect.own in USUAL:
         return dialect
@@ -337,13 +394,20 @@ def _has_codes(table: list[list[str]]) -> bool:
 
 
 def _has_names(table: list[list[str]]) -> bool:
-    return len(table) > 1 and header_of(table).end > 0 and any(is_value(cell.strip()) for cell in table[-1])
+    """Return whether the first row has names, and the last has values."""
+    values = [any(is_value(cell.strip()) for cell in row) for row in (table[0], table[-1])]
+    return len(table) > 1 and values == [False, True] and header_of(table).end > 0
 
 
 def _is_prose(own: str, table: list[list[str]], width: int) -> bool:
     """Return whether a mark is part of sentences, which have a blank behind it, or of numbers."""
     spaced = sum(cell.startswith(" ") for row in table for cell in row[1:])
     return 10 * spaced >= 9 * len(table) * (width - 1) or (width == 2 and own in ",;:")
+
+
+def _count_rows(cells: list[str]) -> bool:
+    """Return whether the cells count the rows, from 0 or 1 on."""
+    return len(cells) > 2 and any(cells == [str(start + k) for k in range(len(cells))] for start in (0, 1))
 
 
 def _table(rows: list[TextRow]) -> tuple[list[TextRow], int]:
@@ -360,6 +424,9 @@ def _table(rows: list[TextRow]) -> tuple[list[TextRow], int]:
     fitting = (width, width - 1) if spare else (width,)
     first = next(k for k, row in enumerate(rows) if len(row.cells) in fitting)
     if first > 0 and len(rows[first - 1].cells) == width - 1 and width > 2 and not spare:
+        if _count_rows([row.cells[0] for row in rows[first:] if len(row.cells) == width]):
+            above = rows[first - 1]  # as R writes them: the column of row numbers has no name
+            return [replace(above, cells=["", *above.cells]), *_table(rows[first:])[0]], width
         raise ReaderError(
             f"Line {rows[first - 1].line + 1} has {width - 1} cells and the rows below have {width}: "
             "give every column a name, or remove the line if it is a title."

@@ -15,7 +15,7 @@ from typing import IO, Any, Final, cast
 
 from gamcore.numbers import count
 from shapewise.ingest.common import ReaderError
-from shapewise.ingest.layout import Dialect, dialect_of, escape_of, has_inner_quotes
+from shapewise.ingest.layout import UTF8_IN_PART, Dialect, dialect_of, escape_of, has_inner_quotes
 
 PART: Final = 2**20
 HEAD: Final = 2**21
@@ -68,9 +68,12 @@ class Texts:
     stands as INNER until the cells are apart."""
 
     def __init__(self, file: IO[bytes], encoding: str) -> None:
-        self._text = io.TextIOWrapper(cast(Any, _Watched(file)), encoding=encoding, newline="")
+        whole = encoding != UTF8_IN_PART
+        codec, errors = (encoding, "strict") if whole else ("utf-8", "replace")
+        self._text = io.TextIOWrapper(cast(Any, _Watched(file)), encoding=codec, errors=errors, newline="")
         self._encoding, self._rest = encoding, ""
-        self.nuls = self.inner = 0
+        self.nuls = self.inner = self.odd = 0
+        self._is_whole = whole
         self.lines = 0
         self._ends_lines: bool | None = None
 
@@ -79,6 +82,8 @@ class Texts:
             if nuls := part.count("\0"):
                 self.nuls += nuls
                 part = part.replace("\0", "")
+            if not self._is_whole:
+                self.odd += part.count("\ufffd")
             yield from self._whole_lines(part)
         yield from self._whole_lines("\n", last=True)
 

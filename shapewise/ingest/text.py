@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from gamcore.numbers import count
-from shapewise.ingest.common import ReaderError, in_words
+from shapewise.ingest.common import ReaderError, counted, in_words
 from shapewise.ingest.layout import Dialect, Layout, encoding_of, layout_of
 from shapewise.ingest.streams import HEAD, INNER, Feed, Quotes, Texts, check_closed, place, unpacked
 from shapewise.ingest.types import (
@@ -75,19 +75,23 @@ class Typed:
 
 @dataclass
 class Ragged:
-    """Rows whose width differs from the header's: how many, and where the first ones are."""
+    """Rows that are no rows of the table: how many have another width than the header's and where the first are, and
+    how many repeat the header."""
 
     count: int = 0
     first: list[str] = field(default_factory=list)
+    names: int = 0  # rows that repeat the names
 
     def skip(self, row: pa.csv.InvalidRow) -> str:
         self.count += 1
         if len(self.first) < 5:
-            self.first.append(f"{row.number or 0} ({row.actual_columns} cells)")
+            self.first.append(f"{row.number or 0} ({counted(row.actual_columns, 'cell')})")
         return "skip"
 
     def tell(self, rows: int, width: int, notes: list[str]) -> None:
         """Note how many rows were skipped beside the `rows` read, or refuse the file if they are too many."""
+        if self.names:
+            notes.append(f"Left out {counted(self.names, 'row', 'that repeats', 'that repeat')} the column names.")
         if not self.count:
             return
         where = ", ".join(self.first) + (" ..." if self.count > len(self.first) else "")
@@ -97,7 +101,10 @@ class Ragged:
                 f"{count(self.count)} rows do not have {width} cells, the first being {where}: "
                 "correct them and load the file again."
             )
-        notes.append(f"Skipped {count(self.count)} rows that do not have {width} cells: rows {where}.")
+        notes.append(
+            f"Skipped {counted(self.count, 'row', 'that does', 'that do')} not have {width} cells: "
+            f"row{'s' * (self.count > 1)} {where}."
+        )
 
 
 @dataclass
@@ -130,9 +137,9 @@ class TextColumn:
         if self.plan.kind == "number" and tally.code:
             notes.append(code_note(self.name, tally.code))
         elif tally.odd > (0 if self.plan.kind == "boolean" else (1 - MOSTLY) * said):
-            notes.append(
-                f"{self.name}: {count(tally.odd)} of {count(said)} cells are not {self.plan.kind}s, so it stays text."
-            )
+            are = "is" if tally.odd == 1 else "are"
+            of_cells = f"{count(tally.odd)} of {counted(said, 'cell')} {are} not {self.plan.kind}s"
+            notes.append(f"{self.name}: {of_cells}, so it stays text.")
         elif self.broken:
             return replace(self, kind=pa.float64(), tally=Tally(), broken=False)
         else:
@@ -150,7 +157,7 @@ class Kept:
         self._below = 2**64
         self.all: list[pa.Table] | None = []
         self._bytes = self.rows = 0
-        self.filled_last = False
+        self.filled: set[int] = set()  # which of the outer columns have a cell
 
     def add(self, batch: pa.Table) -> None:
         """Add the next rows."""
@@ -164,7 +171,9 @@ class Kept:
             self._choose(self._hashes <= np.uint64(self._below - 1))
         joined = pa.concat_tables([self.tail, batch.slice(max(batch.num_rows - TAIL_ROWS, 0))])
         self.tail = joined.slice(max(joined.num_rows - TAIL_ROWS, 0))
-        self.filled_last |= batch.column(batch.num_columns - 1).null_count < batch.num_rows
+        self.filled |= {
+            place for place in (0, batch.num_columns - 1) if batch.column(place).null_count < batch.num_rows
+        }
         self.rows += batch.num_rows
         self._bytes += batch.nbytes
         if self.all is not None:
@@ -174,12 +183,11 @@ class Kept:
         self.sample = self.sample.filter(pa.array(stay)).combine_chunks()
         self.numbers, self._hashes = self.numbers[stay], self._hashes[stay]
 
-    def leave_out(self, below: int, spare: str | None) -> None:
-        """Leave out the last rows, and an empty column."""
+    def leave_out(self, below: int, spare: list[str]) -> None:
+        """Leave out the last rows, and empty columns."""
         self.rows -= below
         self._choose(self.numbers < self.rows)
-        if spare is not None:
-            self.sample = self.sample.drop_columns([spare])
+        self.sample = self.sample.drop_columns(spare)
 
 
 class TextFile(Generic[Result]):
@@ -192,7 +200,7 @@ class TextFile(Generic[Result]):
         self._notes = notes
         self._size = max(len(source) if isinstance(source, bytes) else source.stat().st_size, 1)
         self._ragged = Ragged()
-        self._spare: str | None = None
+        self._spare: list[str] = []
         with unpacked(source, gz) as file:
             self._encoding = encoding_of(file.read(HEAD), notes, whole=False)
         self._layout, self._kept = self._first_pass()
@@ -242,9 +250,12 @@ class TextFile(Generic[Result]):
             with unpacked(self._source, self._gz) as file:
                 check_closed(Texts(file, self._encoding), layout.dialect)
         if texts.nuls:
-            notes.append(f"Removed {count(texts.nuls)} NUL characters.")
+            notes.append(f"Removed {counted(texts.nuls, 'NUL character')}.")
+        if texts.odd:
+            notes.append(f"{counted(texts.odd, 'character', 'is', 'are')} not UTF-8, as the others are: \ufffd here.")
         if texts.inner:
-            notes.append(f"{count(texts.inner)} carriage returns within cells are line ends here.")
+            end = "ends" if texts.inner == 1 else "end"
+            notes.append(f"{counted(texts.inner, 'carriage return')} within cells {end} lines here.")
         if kept.rows == 0 and not self._ragged.count:
             raise ReaderError("The file has column names but no rows: choose another.")
         self._ragged.tell(kept.rows, len(layout.names), notes)
@@ -252,13 +263,16 @@ class TextFile(Generic[Result]):
         return layout, kept
 
     def _settle(self) -> None:
-        """Leave out an empty last column and rows below the table."""
+        """Leave out empty outer columns without a name and rows below the table."""
         names, kept = self._layout.names, self._kept
-        if len(names) > 1 and names[-1] == f"column {len(names)}" and not kept.filled_last:
-            self._spare = names[-1]
-            self._notes[:] = [note for note in self._notes if note != f"Column {len(names)} had no name."]
-            self._notes.append("Dropped an empty last column: every row ends in a separator.")
-        tail = kept.tail.drop_columns([self._spare]) if self._spare else kept.tail
+        for number, which, does in ((1, "first", "begins with"), (len(names), "last", "ends in")):
+            name = f"column {number}"
+            if len(names) > 1 and names[number - 1] == name and number - 1 not in kept.filled:
+                self._spare.append(name)
+                self._notes[:] = [note for note in self._notes if note != f"Column {number} had no name."]
+                self._notes.append(f"Dropped an empty {which} column: every row {does} a separator.")
+        self._spare = self._spare[: len(names) - 1]
+        tail = kept.tail.drop_columns(self._spare)
         rows = [[str(cell or "").strip() for cell in row] for row in zip(*tail.to_pydict().values(), strict=True)]
         words = set(kept.sample.column(0).filter(pa.array(kept.numbers < kept.rows - len(rows))).to_pylist())
         below = footer_rows(rows, kept.rows, words)
@@ -289,6 +303,8 @@ class TextFile(Generic[Result]):
                 for batch in stream:
                     table = pa.Table.from_batches([batch])
                     table = _with_line_ends(table) if texts.inner else table
+                    table, more = _without_names(table, layout.first)
+                    ragged.names += more
                     check_lengths(table)
                     _check_swallowed(table, dialect.separator)
                     # A block of short rows may have a million of them, whose overhead exceeds their bytes.
@@ -302,7 +318,7 @@ class TextFile(Generic[Result]):
         for batch in self._kept.all if self._kept.all is not None else self._parsed_again():
             batch = batch.slice(0, left)
             left -= batch.num_rows
-            yield batch.drop_columns([self._spare]) if self._spare else batch
+            yield batch.drop_columns(self._spare)
 
     def _parsed_again(self) -> Iterator[pa.Table]:
         with unpacked(self._source, self._gz) as file:
@@ -374,6 +390,18 @@ def _converted(batch: pa.Table, columns: list[TextColumn]) -> pa.Table:
     """Return the cells in the types of their columns."""
     arrays = [column.cells(batch.column(k)) for k, column in enumerate(columns)]
     return pa.table(arrays, schema=pa.schema([(column.name, column.kind) for column in columns]))
+
+
+def _without_names(table: pa.Table, names: list[str]) -> tuple[pa.Table, int]:
+    """Return rows without those that repeat the names, as files put together of several have them; and how many."""
+    if len(names) != table.num_columns or len(names) < 2:
+        return table, 0
+    same = pa.scalar(True)
+    for name, cells in zip(names, table.columns, strict=True):
+        same = pc.and_(same, pc.fill_null(pc.equal(cells, name), not name))
+        if not pc.any(same).as_py():
+            return table, 0
+    return table.filter(pc.invert(same)), int(pc.sum(same).as_py())
 
 
 def _with_line_ends(batch: pa.Table) -> pa.Table:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from gamcore.numbers import count
 from gamcore.types import Bools, Ints
 from shapewise.ingest import amounts, dates
-from shapewise.ingest.common import MAX_FIELD, ReaderError
+from shapewise.ingest.common import MAX_FIELD, ReaderError, counted
 
 COMPACT_DATE: Final = "%Y%m%d"
 MISSING: Final = frozenset({
@@ -28,6 +28,20 @@ MISSING_WORDS: Final = pa.array(sorted(MISSING))
 CODE: Final = r"^[+-]?(?:0\d+(?:[eE].*)?|\d{19,})$"
 LEADING_ZERO: Final = r"^-?0\d+(?:[eE]|$)"
 LONG_INTEGER: Final = r"^-?\d{16,}$"
+
+UNIT: Final = r"(?:\s?(?:\pL{1,5}|[^\pL\d\s.,:/-])\.?)"
+NUMBER: Final = r"^[^\pL\d]{0,3}(?:\pL{1,3}[.$]?)?[^\pL\d]{0,3}\d[\d.,]*"
+YEAR: Final = r"(?:1[89]|20)\d\d"
+PERIOD: Final = (
+    rf"^(?i)(?:{YEAR}\D{{1,3}}(?:0?[1-9]|1[0-2])|(?:0?[1-9]|1[0-2])[/.-]{YEAR}|{YEAR}[-/ ]?[QWHTK]\d{{1,2}}"
+    rf"|[QT][1-4][-/ ]?{YEAR}|{YEAR}(?:\D{{1,2}}\d{{1,2}}){{2}}\D.*|\d{{1,2}}[-/.]\d{{1,2}}[-/.]{YEAR}\D.*"
+    rf"|(?:\d{{1,2}}\D{{1,4}})?(?:{'|'.join(dates.NAMES)})\.?\D{{1,4}}(?:{YEAR}|\d\d))\D{{0,3}}$"
+)
+RESEMBLING: Final = (
+    ("numbers with units or signs", rf"{NUMBER}{UNIT}?$", rf"{NUMBER}(?:[.,]\d+|\s){UNIT}$"),
+    ("dates or periods", PERIOD, PERIOD),
+)
+"""What text may be that is not read: in words, what nearly all cells fit, and what one has to fit."""
 
 LOOKED_AT: Final = 100
 """Different cells of a column of which one has to look like a date."""
@@ -78,12 +92,13 @@ def _number_of(mask: pa.Array) -> int:
 
 def infinity_note(name: object, n: int) -> str:
     """Return the note on infinite values."""
-    return f"{name}: {count(n)} infinite values are missing here."
+    return f"{name}: {counted(n, 'infinite value', 'is', 'are')} missing here."
 
 
 def rounding_note(name: object, n: int) -> str:
     """Return the note on whole numbers that float64 cannot represent exactly."""
-    return f"{name}: {count(n)} whole numbers beyond {count(EXACT)} are rounded in models; identifiers should be text."
+    beyond = f"beyond {count(EXACT)} {'is' if n == 1 else 'are'} rounded in models"
+    return f"{name}: {counted(n, 'whole number')} {beyond}; identifiers should be text."
 
 
 def code_note(name: object, why: str) -> str:
@@ -245,6 +260,7 @@ def _plan_numbers(column: Candidate, by_file: str, semicolons: bool, notes: list
     """Plan a column of numbers if at least 95% of its cells are numbers in the writing that its marks call for."""
     cells, sign = column.cells, column.sign
     if sign is None:
+        notes.extend(_unread(column.name, cells))
         return TypePlan()
     parts = amounts.split(cells, sign)
     decimal = column.proves or (by_file if column.either else "") or _likelier(column, parts.body, semicolons)
@@ -259,6 +275,8 @@ def _plan_numbers(column: Candidate, by_file: str, semicolons: bool, notes: list
                 f"numbers, so it stays text; {cells[odd].as_py()[:20]!r} in row {count(column.rows[odd].as_py() + 1)} "
                 "is not."
             )
+        else:
+            notes.extend(_unread(column.name, cells))
         return TypePlan()
     body = parts.body.filter(fit)
     if why := code(amounts.plain(body, writing)):
@@ -274,6 +292,15 @@ def _plan_numbers(column: Candidate, by_file: str, semicolons: bool, notes: list
     if column.either and not column.proves and not by_file:
         said = _either(column.either, writing, sign, said)
     return TypePlan("number", writing=writing, sign=sign, said=said)
+
+
+def _unread(name: str, cells: pa.Array) -> list[str]:
+    """Return the note on cells that look like numbers with units or like dates, and are neither here; or none."""
+    for what, most, one in RESEMBLING:
+        surely = cells.filter(pc.match_substring_regex(cells, one))
+        if len(surely) and _number_of(pc.match_substring_regex(cells, most)) >= MOSTLY * len(cells):
+            return [f"{name}: {surely[0].as_py()[:25]!r} and the like may be {what}; they stay text."]
+    return []
 
 
 def _writing(body: pa.Array, decimal: str, column: Candidate) -> str:
@@ -375,12 +402,13 @@ def tell(name: object, plan: TypePlan, tally: Tally, notes: list[str]) -> None:
     """Note what a plan did to a column."""
     if plan.said:
         notes.append(f"{name}: read as {plan.said}.")
-    for why, n, words in (
-        ("missing", tally.missing, "say that they are missing"),
-        ("odd", tally.odd, f"are not {plan.kind}s and are missing here"),
+    for why, n, one, more in (
+        ("missing", tally.missing, "says that it is missing", "say that they are missing"),
+        ("odd", tally.odd, f"is not a {plan.kind} and is missing here", f"are not {plan.kind}s and are missing here"),
     ):
         if n and plan.kind != "text":
-            notes.append(f"{name}: {count(n)} cells ({', '.join(tally.examples[why])}) {words}.")
+            examples = ", ".join(tally.examples[why])
+            notes.append(f"{name}: {counted(n, 'cell')} ({examples}) {one if n == 1 else more}.")
     if tally.infinite:
         notes.append(infinity_note(name, tally.infinite))
 

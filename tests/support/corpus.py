@@ -86,16 +86,16 @@ READ = {
     "exponents": (rows("a,b", "1e3,x", "2.5E-1,y"), {"a": [1000, 0.25]}, None),
     "underscores are no numbers": (rows("a,b", "1_000,x", "2_000,y"), {"a": ["1_000", "2_000"]}, None),
     "a few cells are no numbers": (
-        rows("a,b", *[f"{k},x" for k in range(99)], "oops,y"), {"a": [*range(99), np.nan]}, "are not numbers",
+        rows("a,b", *[f"{k},x" for k in range(99)], "oops,y"), {"a": [*range(99), np.nan]}, "is not a number",
     ),
-    "words for missing": (rows("a,b", "1,x", "N/A,y", "3,z"), {"a": [1, np.nan, 3]}, "say that they are missing"),
+    "words for missing": (rows("a,b", "1,x", "N/A,y", "3,z"), {"a": [1, np.nan, 3]}, "missing"),
     "empty cells": (rows("a,b", "1,x", ",y", "3,"), {"a": [1, np.nan, 3], "b": ["x", "y", np.nan]}, None),
     "NA is Namibia in text": (rows("a,b", "1,NA", "2,DE"), {"b": ["NA", "DE"]}, None),
     "leading zeros": (rows("a,b", "007,x", "012,y"), {"a": ["007", "012"]}, "leading zeros"),
     "very long integers": (
         rows("a,b", "12345678901234567890123,x", "2,y"), {"a": ["12345678901234567890123", "2"]}, "very long",
     ),
-    "infinite": (rows("a,b", "inf,x", "1e999,y", "3,z"), {"a": [np.nan, np.nan, 3]}, "2 infinite values"),
+    "infinite": (rows("a,b", "inf,x", "1e999,y", "3,z"), {"a": [np.nan, np.nan, 3]}, "2 infinite values are"),
     "tiny and huge": (rows("a,b", "5e-324,x", "1e308,y"), {"a": [5e-324, 1e308]}, None),
     "booleans": (rows("a,b", "true,x", "False,y", "TRUE,z"), {"a": [True, False, True]}, None),
     "yes and no stay text": (rows("a,b", "yes,x", "no,y"), {"a": ["yes", "no"]}, None),
@@ -106,7 +106,7 @@ READ = {
     ),
     "day first": (rows("a,b", "31/01/2024,x", "01/02/2024,y"), {"a": pd.to_datetime(["2024-01-31", "2024-02-01"])}, "day first"),
     "month first": (rows("a,b", "01/31/2024,x", "02/01/2024,y"), {"a": pd.to_datetime(["2024-01-31", "2024-02-01"])}, "month first"),
-    "dates with a word for missing": (rows("a,b", "2024-01-31,x", "NULL,y"), {"a": pd.to_datetime(["2024-01-31", None])}, "say that they are missing"),
+    "dates with a word for missing": (rows("a,b", "2024-01-31,x", "NULL,y"), {"a": pd.to_datetime(["2024-01-31", None])}, "missing"),
     "points between thousands": (rows("a;b", "950;x", "1.200;y", "2.350;z"), {"a": [950, 1200, 2350]}, "decimal commas"),
     "decimal commas with three digits": (rows("a\tb", "0,125\tx", "0,250\ty", "7\tz", "1,500\tw"), {"a": [0.125, 0.25, 7, 1.5]}, "decimal commas"),
     "digits of other scripts are text": (rows("a,b", "\uff11\uff12,x", "\uff13,y"), {"a": ["\uff11\uff12", "\uff13"]}, None),
@@ -131,6 +131,50 @@ READ = {
     "a very long name": (rows("n" * 500 + ",b", "1,x", "2,y"), {"n" * 79 + "…": [1, 2]}, "named"),
     "formulas are text": (rows("a,b", "=1+1,x", "@cmd,y"), {"a": ["=1+1", "@cmd"]}, None),
     "markup is text": (rows("a,b", "<script>,x", "<img src=x>,y"), {"a": ["<script>", "<img src=x>"]}, None),
+    "one column of times": (rows("t", "10:00:05", "10:01:05", "10:02:05"), {"t": ["10:00:05", "10:01:05", "10:02:05"]}, None),
+    "one column of ratios": (rows("r", "0:1", "1:2", "2:3"), {"r": ["0:1", "1:2", "2:3"]}, None),
+    "one column of grouped numbers": (rows("n", "1 250", "2 250", "3 250"), {"n": [1250, 2250, 3250]}, "thousands"),
+    "each line in quotes": (
+        rows('"name,n,x"', '"a,1,1.5"', '"""b"", c,2,2.5"'.replace(", c", " c"), '"d,3,3.5"'),
+        {"name": ["a", "b c", "d"], "n": [1, 2, 3], "x": [1.5, 2.5, 3.5]}, "Each line",
+    ),
+    "quoted names with commas": (
+        rows('"City, State"', '"Austin, TX"', '"Salem, OR"'), {"City, State": ["Austin, TX", "Salem, OR"]}, None,
+    ),
+    "UTF-8 with an odd byte": (
+        rows("straße,n", *["Größe,1", "Übung,2"] * 20).encode() + b"caf\xe9,3\n",
+        {"straße": ["Größe", "Übung"] * 20 + ["caf\ufffd"], "n": [1, 2] * 20 + [3]}, "1 character is not UTF-8",
+    ),
+    "Turkish": (rows("şehir,n", "İstanbul,1", "Muğla,2", "Iğdır,3").encode("cp1254"), {"şehir": ["İstanbul", "Muğla", "Iğdır"]}, "cp1254"),
+    "Icelandic": (rows("nafn,n", "Guðrún,1", "Björn,2", "Sigríður,3").encode("cp1252"), {"nafn": ["Guðrún", "Björn", "Sigríður"]}, "cp1252"),
+    "a little Polish": (
+        rows("miasto;kwota", "Łódź;1 234,50 zł", "Kraków;950,75 zł", "Gdynia;-12,00 zł", "Świętajno;3,00 zł").encode("cp1250"),
+        {"miasto": ["Łódź", "Kraków", "Gdynia", "Świętajno"], "kwota": [1234.5, 950.75, -12, 3]}, "cp1250",
+    ),
+    "a table in Markdown": (
+        rows("| name | n |", "|:-----|--:|", "| a | 1 |", "| b | 2 |"), {"name": ["a", "b"], "n": [1, 2]}, "empty first column",
+    ),
+    "a rule below the names": (rows("name,n", "----,---", "a,1", "b,2"), {"name": ["a", "b"], "n": [1, 2]}, None),
+    "names again in the middle": (
+        rows("a,b", "1,x", "2,y", "a,b", "3,z"), {"a": [1, 2, 3], "b": ["x", "y", "z"]}, "1 row that repeats",
+    ),
+    "row numbers without a name, as R writes": (
+        rows("name,n", "1,a,5", "2,b,6", "3,c,7"), {"column 1": [1, 2, 3], "name": ["a", "b", "c"], "n": [5, 6, 7]}, "no name",
+    ),
+    "months in other languages": (
+        rows("d,n", "31 de mayo de 2024,1", "5 października 2023,2", "1er août 2022,3", "9 мая 2021,4", "2. maj 2020,5"),
+        {"d": pd.to_datetime(["2024-05-31", "2023-10-05", "2022-08-01", "2021-05-09", "2020-05-02"])}, "dates",
+    ),
+    "signs of East Asia between the parts of dates": (
+        rows("d,n", "2024年1月31日,1", "2024年12月1日,2"), {"d": pd.to_datetime(["2024-01-31", "2024-12-01"])}, "dates",
+    ),
+    "units": (rows("w,k", "12.5 kg,a", "3 kg,b"), {"w": ["12.5 kg", "3 kg"]}, "may be numbers"),
+    "multiples": (rows("w,k", "1.2K,a", "3M,b", "450,c"), {"w": ["1.2K", "3M", "450"]}, "may be numbers"),
+    "months without days": (rows("m,k", "2024-01,a", "2024-02,b"), {"m": ["2024-01", "2024-02"]}, "may be dates"),
+    "named months without days": (rows("m,k", "Jan 24,a", "Feb 24,b"), {"m": ["Jan 24", "Feb 24"]}, "may be dates"),
+    "quarters": (rows("m,k", "Q1 2024,a", "Q2 2024,b"), {"m": ["Q1 2024", "Q2 2024"]}, "may be dates"),
+    "zones by name": (rows("t,k", "2024-01-31 10:00 CET,a", "2024-02-01 9:00 CET,b"), {"t": ["2024-01-31 10:00 CET", "2024-02-01 9:00 CET"]}, "may be dates"),
+    "words with numbers": (rows("w,k", "Route 66,a", "Boeing 47,b", "top 10,c"), {"w": ["Route 66", "Boeing 47", "top 10"]}, None),
     "all cells of a column empty": (rows("a,b", ",1", ",2"), {"a": [np.nan, np.nan], "b": [1, 2]}, None),
 }  # fmt: skip
 
@@ -245,7 +289,7 @@ add(
     "t.csv",
     rows(*["a,b"], *[f"k{k},{k}" for k in range(9)], "Source: the office"),
     {"a": [f"k{k}" for k in range(9)], "b": list(range(9))},
-    "Skipped 1 rows",
+    "Skipped 1 row",
 )
 add(
     "a category named total",
@@ -288,7 +332,7 @@ add(
     "t.csv",
     lambda: text(rows("a,b", "1,x", "2,y", "1," * 5_000_000, "3,z")),
     AB,
-    "Skipped 1 rows",
+    "Skipped 1 row",
 )
 add(
     "a quoted cell of a megabyte", "t.csv", lambda: text(rows("a,b", f'1,"{"x y " * 250_000}"', "2,y")), error=("cell",)
@@ -345,14 +389,14 @@ add(
     "t.csv",
     rows("a,b", "NA,1", "n/a,2"),
     {"a": [None, None], "b": [1, 2]},
-    "say that they are missing",
+    "missing",
 )
 add(
     "errors of spreadsheets",
     "t.csv",
     rows("a,b", "1,x", "#DIV/0!,y", "3,z"),
     {"a": [1, None, 3], "b": ["x", "y", "z"]},
-    ("1 cells ('#DIV/0!')",),
+    ("1 cell ('#DIV/0!')",),
 )
 add(
     "dollars and thousands",
@@ -431,6 +475,7 @@ add(
     "t.csv",
     rows("a,b,c", "2024-01,12:30,1 days", "2024-02,13:45,2 days"),
     {"a": ["2024-01", "2024-02"], "b": ["12:30", "13:45"], "c": ["1 days", "2 days"]},
+    "may be dates or periods",
 )
 add(
     "truth and a number",
@@ -444,7 +489,7 @@ add(
     "t.csv",
     rows("a,b", "true,x", ",y", "NA,z"),
     {"a": [True, None, None], "b": ["x", "y", "z"]},
-    "say that they are missing",
+    "missing",
 )
 
 # --- names of files are never paths
@@ -540,10 +585,28 @@ in_parquet(
     "in UTC",
 )
 in_parquet(
+    "text of a fixed width",
+    {"t": pa.array([b"ab", b"cd", None], pa.binary(2)), "n": [1, 2, 3]},
+    {"t": ["ab", "cd", None], "n": [1, 2, 3]},
+    "read as text",
+)
+in_parquet(
+    "months as pandas stores them, by a number",
+    {"m": pa.array(pd.period_range("2024-01", periods=2, freq="M")), "n": [1, 2]},
+    {"n": [1, 2]},
+    "Left out columns",
+)
+add(
+    "Arrow with a name twice",
+    "t.arrow",
+    lambda: feather(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])),
+    error=("several columns named 'a'", "of its own"),
+)
+in_parquet(
     "the largest unsigned number",
     {"u": pa.array([2**64 - 1, 1], pa.uint64())},
     {"u": [2**64 - 1, 1]},
-    "1 whole numbers beyond",
+    "1 whole number beyond",
 )
 in_parquet(
     "whole numbers beyond 2^53",

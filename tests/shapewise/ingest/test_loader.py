@@ -264,16 +264,16 @@ def test_a_pipe_is_refused_at_once(tmp_path):
 
 
 LATE = {
-    "a slip": ([*["1.5"] * 5000, "oops"], "float64", "1 cells ('oops') are not numbers"),
+    "a slip": ([*["1.5"] * 5000, "oops"], "float64", "1 cell ('oops') is not a number"),
     "too many slips": ([*["7"] * 5000, *["oops"] * 600], "str", "cells are"),
     "a leading zero": ([*["123"] * 5000, "0123"], "str", "leading zeros"),
     "a fraction": ([*["7"] * 5000, "7.5"], "float64", None),
     "a gap": ([*["7"] * 5000, "", "8"], "float64", None),
-    "no date": ([*["2024-01-31"] * 5000, "2024-02-31"], "datetime64[us]", "1 cells ('2024-02-31') are not dates"),
+    "no date": ([*["2024-01-31"] * 5000, "2024-02-31"], "datetime64[us]", "1 cell ('2024-02-31') is not a date"),
     "too many that are no dates": ([*["2024-01-31"] * 5000, *["soon"] * 600], "str", "cells are"),
     "no truth": ([*["true"] * 5000, "yes"], "str", "not booleans"),
     "infinity": ([*["1.5"] * 5000, "inf"], "float64", "1 infinite"),
-    "a word for missing": ([*["1.5"] * 5000, "N/A"], "float64", "say that they are missing"),
+    "a word for missing": ([*["1.5"] * 5000, "N/A"], "float64", "missing"),
     "a large number": ([*["7"] * 5000, "9007199254740993"], "str", "very long"),
 }  # fmt: skip
 
@@ -297,7 +297,7 @@ def test_a_file_of_batches_is_laid_out_like_a_small_one(tmp_path):
     )
     assert frame["a"].tolist() == [*[1.5] * 500, 3.5, None][:501]
     assert frame.columns.tolist() == ["a", "b"]
-    for words in ("Skipped 1 line", "semicolons", "NUL", "Skipped 1 rows", "empty last", "3 last rows", "decimal"):
+    for words in ("Skipped 1 line", "semicolons", "NUL", "Skipped 1 row", "empty last", "3 last rows", "decimal"):
         assert any(words in note for note in notes), notes
 
 

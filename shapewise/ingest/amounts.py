@@ -47,8 +47,8 @@ WRITINGS: Final[dict[str, Writing]] = {
 SIGNS: Final = {
     "%": "percent signs", "$": "dollar signs", "€": "euro signs", "£": "pound signs", "¥": "yen signs",
     "₹": "rupee signs", "₽": "rouble signs", "₩": "won signs", "₺": "lira signs", "₪": "shekel signs",
-    "￥": "yen signs", "円": "yen signs", "元": "yuan signs", "₫": "dong signs", "₴": "hryvnia signs", "₱": "peso signs",
-    "฿": "baht signs", "₦": "naira signs",
+    "￥": "yen signs", "円": "yen signs", "元": "yuan signs", "₫": "dong signs", "₴": "hryvnia signs",
+    "₱": "peso signs", "฿": "baht signs", "₦": "naira signs",
     **{code: f"the currency {code}" for code in (
         "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "RUB", "TRY",
         "BRL", "MXN", "AUD", "CAD", "NZD", "ZAR", "SGD", "HKD", "KRW",

@@ -72,6 +72,13 @@ class ArmsTest:
         *most, last = self.pooled or ("",)
         return f"{', '.join(most)} or {last}" if most else last
 
+    def __post_init__(self) -> None:
+        """Take a control that is a number or a truth, and shares by such levels, by the names that levels have."""
+        object.__setattr__(self, "control", _level_of(self.control))
+        if self.shares is not None:
+            object.__setattr__(self, "shares", {_level_of(level): share for level, share in self.shares.items()})
+        object.__setattr__(self, "pooled", tuple(map(_level_of, self.pooled)))
+
     def outcome(self, metric: str) -> Outcome:
         """Return what an outcome is made of."""
         return self.outcomes.get(metric) or Outcome(metric)
@@ -235,6 +242,12 @@ def compared(arms: tuple[str, ...], test: ArmsTest) -> dict[str, list[int]]:
         which = f"{strange[0]!r} is no treated arm" if strange else "Fewer than two arms are pooled"
         raise ExperimentError(f"{which}: choose again which arms are read together.")
     return those | {test.pool: [arms.index(name) for name in test.pooled]}
+
+
+def _level_of(value: Any) -> str:
+    """Return the name of a level, as columns of its type have it."""
+    names = [value] if isinstance(value, str) else read_present_texts(pd.Series([value]))[1]
+    return names[0] if names else str(value)
 
 
 def _arms(table: Table, test: ArmsTest) -> tuple[NDArray[np.int64], tuple[str, ...]]:

@@ -106,7 +106,10 @@ def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
 def lifts(outcome: ReadOut, detail: str = "", scale: Scale = "relative") -> Plot:
     """Return measured lifts with intervals, one line per comparison, and the planned lifts. scale : "relative", or a
     "difference" of one metric."""
-    listed = [effect for effect in outcome.effects if effect.on(scale).is_known and effect.on(scale).has_interval]
+    measured = _with_interval(outcome.effects, "difference")
+    listed = _with_interval(outcome.effects, scale)
+    if not listed and len({effect.metric for effect in measured}) == 1:  # a control about 0 or below has no share
+        listed, scale = measured, "difference"
     factor = 100.0 if scale == "difference" and any(effect.is_rate for effect in listed) else 1.0
     marks: list[Mark] = [Line(0.0, True)]
     groups: list[tuple[bool, str, ColorRole]] = [(True, "significant", "primary"), (False, "not significant", "few")]
@@ -130,17 +133,23 @@ def lifts(outcome: ReadOut, detail: str = "", scale: Scale = "relative") -> Plot
     if scale == "difference":
         unit = "points" if factor > 1 else listed[0].measure.shown_unit if listed else ""
         x = Axis(f"measured difference{f', {unit}' if unit else ''}", limits=limits, grid=True)
-    n_found = sum(effect.is_significant for effect in listed)
+    n_found, left = sum(effect.is_significant for effect in measured), len(measured) - len(listed)
+    are = "is" if n_found == 1 else "are"
+    detail = detail or f"treated against control, {outcome.intervals}"
     return Plot(
         "lifts",
-        f"{n_found} of {len(listed)} measured lifts are significant",
-        detail=detail or f"treated against control, {outcome.intervals}",
+        f"{n_found} of {len(measured)} measured lifts {are} significant" if measured else "No lift has an interval",
+        detail=f"{detail}; {left} without a relative lift, as the control is about 0 or below" if left else detail,
         panels=single(Panel(x, level_axis(names), tuple(marks))),
         words="Measured lifts with 95% intervals.",
         numbers=outcome.frame(),
         height=110 + 30 * max(len(listed), 3),
         legend="left",
     )
+
+
+def _with_interval(effects: Sequence[Effect], scale: Scale) -> list[Effect]:
+    return [effect for effect in effects if effect.on(scale).is_known and effect.on(scale).has_interval]
 
 
 def _aside(effect: Effect) -> str:

@@ -20,6 +20,7 @@ from gamcore.decide.arms import ArmsTest, between_arms, by_segment, read_arms
 from gamcore.decide.by_day import by_day
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.outcomes import Outcome
+from gamcore.viz.spec import Points
 
 ARMS = ["Mens E-Mail", "No E-Mail", "Womens E-Mail"]
 
@@ -374,3 +375,28 @@ def test_dunnett_gives_way_to_holm_where_a_value_from_before_adjusts():
     assert out.test.adjustment == "Holm"
     for e in out.effects:
         assert np.mean(e.difference_interval) == pytest.approx(e.difference)
+
+
+@pytest.mark.parametrize("levels", [(0, 1), (False, True), (0.0, 1.0), (2.5, 3.5)])
+def test_a_control_is_named_as_it_stands_in_the_table(levels):
+    rng = np.random.default_rng(0)
+    arm = rng.integers(0, 2, 400)
+    frame = pd.DataFrame({"arm": np.array(levels)[arm], "y": rng.random(400) < 0.2 + 0.1 * arm})
+    shares = dict.fromkeys(levels, 1.0)
+    made = read_arms(frame, ArmsTest("arm", levels[0], {"y": "primary"}, shares=shares))
+    assert made.effects[0].difference == pytest.approx(frame["y"][arm == 1].mean() - frame["y"][arm == 0].mean())
+
+
+@pytest.mark.parametrize("mean", [-50.0, 0.0, 50.0])
+def test_a_lift_that_was_measured_is_counted_whatever_the_control_is(mean):
+    rng = np.random.default_rng(0)
+    arm = rng.integers(0, 2, 600)
+    frame = pd.DataFrame({"arm": np.array(["a", "b"])[arm], "profit": rng.normal(mean, 1, 600) + arm})
+    plot = read_arms(frame, ArmsTest("arm", "a", {"profit": "primary"})).describe()
+    assert plot.title == "1 of 1 measured lifts is significant"
+    assert any(mark.x.size for mark in plot.panels[0][0].marks if isinstance(mark, Points))
+
+
+def test_a_lift_without_an_interval_is_no_lift_without_an_effect():
+    frame = pd.DataFrame({"arm": ["a", "b"] * 20, "price": [2.0, 3.0] * 20})
+    assert read_arms(frame, ArmsTest("arm", "a", {"price": "primary"})).describe().title == "No lift has an interval"

@@ -3,6 +3,9 @@
 ARG BASE=python:3.13-slim
 FROM ${BASE}
 
+# Fonts for the letters of pictures and PDFs, Chinese, Japanese and Korean among them.
+RUN apt-get update && apt-get install --yes --no-install-recommends fonts-noto-core fonts-noto-cjk \
+    && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home --uid 10001 shapewise
 WORKDIR /app
 COPY --chown=root:root . .

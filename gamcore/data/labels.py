@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
@@ -21,6 +22,11 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def whole_letters(ending: str) -> str:
+    """Return the end of a text that was cut without marks that belong to a letter before the cut."""
+    return next((ending[k:] for k, c in enumerate(ending) if not unicodedata.category(c).startswith("M")), "")
+
+
 def cut_apart(texts: Sequence[str], most: int) -> list[str]:
     """Return texts cut to at most `most` characters, such that those that begin alike differ in what is left of them:
     they lose their middle, up to where they part."""
@@ -36,5 +42,5 @@ def cut_apart(texts: Sequence[str], most: int) -> list[str]:
         parting = next((k for k, (a, b) in enumerate(zip(long[0], long[-1], strict=False)) if a != b), len(long[0]))
         ends = cut_apart([texts[k][parting:] for k in places], most - head - 1)
         for k, end in zip(places, ends, strict=True):
-            made[k] = f"{texts[k][:head]}…{end}"
+            made[k] = f"{texts[k][:head]}…{whole_letters(end)}"
     return made

@@ -6,6 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from gamcore.data.labels import whole_letters
 from gamcore.viz.spec import ColorRole
 
 Mode = Literal["light", "dark"]
@@ -96,4 +97,4 @@ def shorten(text: str, n_labels: int) -> str:
     most = MOST_LABEL if n_labels <= 8 else MOST_LABEL // 2
     if len(text) <= most:
         return text
-    return f"{text[: most // 2]}…{text[-(most - most // 2 - 1) :]}"
+    return f"{text[: most // 2]}…{whole_letters(text[-(most - most // 2 - 1) :])}"

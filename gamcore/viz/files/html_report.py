@@ -8,16 +8,16 @@ import html
 import json
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 from plotly.offline import get_plotlyjs
 
+from gamcore.viz.files.letters import families, font_faces, lacking, letters_of
 from gamcore.viz.files.parts import ReportPart
 from gamcore.viz.palette import PALETTES, Mode
 from gamcore.viz.plotly_figures.draw import draw
 
-FONT_FILE: Final = Path(__file__).parent / "fonts" / "ShapewiseSans-Regular.ttf"
+HOUSE: Final = "Source Sans"
 CONFIG: Final = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 DRAW: Final = """
 for (const place of document.querySelectorAll("[data-plot]")) {
@@ -31,13 +31,15 @@ def to_html(title: str, parts: Sequence[ReportPart], about: str = "", mode: Mode
     """Return a page of parts. about : text of the footer."""
     script = DRAW % json.dumps(CONFIG)
     color = PALETTES[mode]
-    body = "\n".join(_part(part, k, mode) for k, part in enumerate(parts))
-    style = _style(mode)
+    letters = letters_of((title, parts, about))
+    body = "\n".join(_part(part, k, mode, _family(letters)) for k, part in enumerate(parts))
+    style = _style(mode, letters)
     policy = (
         f"default-src 'none'; script-src {_digest(_plotly())} {_digest(script)}; style-src 'unsafe-inline'; "
         "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
     )
-    foot = f"<footer>{_paragraphs([about])}</footer>" if about else ""
+    below = [line for line in (lacking(letters), about) if line]
+    foot = f"<footer>{_paragraphs(below)}</footer>" if below else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -48,7 +50,7 @@ def to_html(title: str, parts: Sequence[ReportPart], about: str = "", mode: Mode
     ).encode()
 
 
-def _part(part: ReportPart, k: int, mode: Mode) -> str:
+def _part(part: ReportPart, k: int, mode: Mode, family: str) -> str:
     made = f"<h2>{html.escape(part.heading)}</h2>" if part.heading else ""
     made += (
         f'<p class="detail">{html.escape(part.plot.detail)}</p>' if part.plot is not None and part.plot.detail else ""
@@ -56,7 +58,7 @@ def _part(part: ReportPart, k: int, mode: Mode) -> str:
     made += _figures(part) + _paragraphs(part.text)
     if part.plot is not None:
         figure = draw(part.plot.bare(), mode, flat=True)
-        figure.update_layout(autosize=True)
+        figure.update_layout(autosize=True, font_family=family)
         data = str(figure.to_json()).replace("<", "\\u003c")
         words = html.escape(part.plot.words, quote=True)
         made += (
@@ -100,16 +102,15 @@ def _digest(script: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
-@cache
-def _font() -> str:
-    return base64.b64encode(FONT_FILE.read_bytes()).decode()
+def _family(letters: frozenset[str]) -> str:
+    return ",".join([*map(json.dumps, (HOUSE, *families(letters))), "sans-serif"])
 
 
-def _style(mode: Mode) -> str:
+def _style(mode: Mode, letters: frozenset[str]) -> str:
     color = PALETTES[mode]
     return (
-        f"@font-face{{font-family:'Source Sans';src:url(data:font/ttf;base64,{_font()})}}"
-        f"body{{margin:0;background:{color.background};color:{color.ink};font:16px/1.5 'Source Sans',sans-serif}}"
+        f"{font_faces(letters, HOUSE, whole=True)}"
+        f"body{{margin:0;background:{color.background};color:{color.ink};font:16px/1.5 {_family(letters)}}}"
         "main{max-width:1080px;margin:0 auto;padding:24px}"
         "section{margin:0 0 32px}h1,h2{line-height:1.25;margin:0 0 8px;font-weight:600;overflow-wrap:anywhere}"
         ".figures{display:flex;flex-wrap:wrap;gap:24px 64px;margin:8px 0 24px}.figures>div{display:flex;"

@@ -8,11 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from gamcore.viz.files.letters import span_of
+
 LINE: Final = 1.2
 """Height of a line, in sizes of its letters."""
 AFTER: Final = 1 / 3
 """Space below a paragraph, likewise."""
 EM: Final = 100
+SQUARE: Final = 0.4
+"""What a letter of two columns takes beyond the font's box for a letter that it lacks, in sizes of letters."""
 
 
 @cache
@@ -26,7 +30,8 @@ def _font(bold: bool) -> Any:
 
 def wide(text: str, size: float, bold: bool = False) -> float:
     """Return the width of a line. size : of its letters, in points."""
-    return float(_font(bold).getlength(text)) / EM * size / 72
+    square = span_of(text) - len(text)  # letters of Chinese, Japanese and Korean, which the font lacks
+    return (float(_font(bold).getlength(text)) / EM + SQUARE * square) * size / 72
 
 
 def lines(text: str, size: float, width: float, bold: bool = False) -> int:

@@ -6,22 +6,18 @@ keeps settings per process: callers may use several threads. Text stays text in 
 
 from __future__ import annotations
 
-import base64
 import io
 import logging
 import math
-import textwrap
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any, Final, Literal
 from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
-from fontTools import subset
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
@@ -29,6 +25,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 
 from gamcore.data.labels import cut, cut_apart
 from gamcore.numbers import exact, tick
+from gamcore.viz.files.letters import FILES, HOUSE, faces, families, font_faces, lacking, letters_of, span_of, wrap
 from gamcore.viz.files.mpl_marks import draw_mark, legend_handle
 from gamcore.viz.palette import PALETTES, Mode, Palette
 from gamcore.viz.ranges import ratio_ticks
@@ -37,9 +34,8 @@ from gamcore.viz.spec import Axis, Cells, ColorScale, Panel, Plot, Ribbon, Steps
 MOST_RATIOS: Final = 12
 """Most ticks of a logarithmic axis."""
 PictureKind = Literal["png", "svg", "pdf"]
-FONTS: Final = Path(__file__).parent / "fonts"
-FAMILY: Final = ["Shapewise Sans", "DejaVu Sans", "Last Resort High-Efficiency", "sans-serif"]
-"""The house font, and matplotlib's fonts for characters that it lacks."""
+LAST: Final = ("DejaVu Sans", "Last Resort High-Efficiency", "sans-serif")
+"""matplotlib's own fonts: the second draws the sign of a script in place of a letter that no font has."""
 WIDTH, INCH, DPI = 1_000, 100.0, 200
 """Width of a plot in pixels; pixels per inch; pixels per inch of a PNG, twice as many for sharp screens."""
 TITLE, DETAIL, TEXT = 15.0, 10.0, 9.5
@@ -52,11 +48,16 @@ _drawing = threading.RLock()
 
 
 @contextmanager
-def house() -> Iterator[None]:
-    """Apply the house settings; one caller at a time."""
-    _fonts()
+def house(letters: frozenset[str]) -> Iterator[None]:
+    """Apply the house settings for drawing texts of some letters; one caller at a time."""
+    chosen = faces(letters)
+    for path in (*map(str, FILES.values()), *(face.entry.fname for face in chosen)):
+        _add_font(path)
+    family = [*dict.fromkeys((HOUSE, *families(letters), *LAST))]
+    in_pdf = 3 if any(face.is_postscript for face in chosen) else 42
     settings: Any = {
-        "font.family": FAMILY, "font.size": TEXT, "svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "house",
+        "font.family": family, "font.size": TEXT,
+        "svg.fonttype": "none", "pdf.fonttype": in_pdf, "svg.hashsalt": "house",
         "axes.unicode_minus": True, "text.usetex": False, "text.parse_math": False, "axes.spines.top": False,
         "axes.spines.right": False, "axes.spines.left": False, "axes.spines.bottom": False,
         "xtick.major.size": 0, "ytick.major.size": 0,
@@ -67,16 +68,16 @@ def house() -> Iterator[None]:
 
 
 @cache
-def _fonts() -> None:
-    for file in sorted(FONTS.glob("*.ttf")):
-        fontManager.addfont(file)
+def _add_font(path: str) -> None:
+    fontManager.addfont(path)
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # it reports each weight that a font lacks
 
 
 def picture(plot: Plot, kind: PictureKind, mode: Mode = "light", about: str = "") -> bytes:
     """Return a plot as a file's bytes. about : text for the file's metadata, such as the model card."""
-    with house():
-        figure = compose(plot, mode)
+    letters = letters_of(plot)
+    with house(letters):
+        figure = compose(plot, mode, note=lacking(letters))
         made = io.BytesIO()
         words: dict[str, Any] = {"Title": plot.title}
         if kind == "png":
@@ -90,31 +91,19 @@ def picture(plot: Plot, kind: PictureKind, mode: Mode = "light", about: str = ""
 
 
 def with_fonts(svg: bytes) -> bytes:
-    """Return an SVG with the used letters of the house fonts embedded: text stays text and looks the same anywhere."""
-    letters = "".join(ElementTree.fromstring(svg).itertext())  # noqa: S314 (just written by us)
-    faces = []
-    for name, weight in (("Regular", 400), ("SemiBold", 600)):
-        options = subset.Options(flavor="woff", notdef_outline=True, hinting=False, layout_features=["kern"])
-        font = subset.load_font(str(FONTS / f"ShapewiseSans-{name}.ttf"), options)
-        chosen = subset.Subsetter(options)
-        chosen.populate(text=letters)
-        chosen.subset(font)
-        file = io.BytesIO()
-        subset.save_font(font, file, options)
-        font.close()
-        source = f"url(data:font/woff;base64,{base64.b64encode(file.getvalue()).decode()})"
-        faces.append(f"@font-face{{font-family:'Shapewise Sans';font-weight:{weight};src:{source}}}")
-    style = f'<style type="text/css">{"".join(faces)}</style>'.encode()
+    """Return an SVG with the used letters of its fonts embedded: text stays text and looks the same anywhere."""
+    letters = letters_of("".join(ElementTree.fromstring(svg).itertext()))  # noqa: S314 (just written by us)
+    style = f'<style type="text/css">{font_faces(letters)}</style>'.encode()
     return svg.replace(b"<defs>", b"<defs>" + style, 1)
 
 
 def compose(
     plot: Plot, mode: Mode = "light", size: tuple[float, float] | None = None,
-    margins: tuple[float, float, float, float] = (0.12, 0.12, 0.12, 0.12), titled: bool = True,
+    margins: tuple[float, float, float, float] = (0.12, 0.12, 0.12, 0.12), titled: bool = True, *, note: str = "",
 ) -> Figure:  # fmt: skip
     """Return a plot as a matplotlib figure; call it inside `house`.
 
-    size : inches; None for the plot's own. margins : left, right, top, bottom, inches.
+    size : inches; None for the plot's own. margins : left, right, top, bottom, inches. note : a sentence above it.
     """
     color = PALETTES[mode]
     wide = size[0] if size else (plot.width or WIDTH) / INCH
@@ -122,7 +111,7 @@ def compose(
     titles = wrapped(plot.title, room, TITLE, MOST_TITLE) if titled else []
     named = plot.named()
     lines, columns = _legend_lines([getattr(mark, "name", "") for mark in named], room, plot.legend == "list")
-    details = wrapped(plot.detail, room, DETAIL, MOST_TITLE) if titled else []
+    details = [*(wrapped(plot.detail, room, DETAIL, MOST_TITLE) if titled else []), *wrap(note, per_line(room, DETAIL))]
     head = LINES["title"] * len(titles) + LINES["detail"] * len(details) + LINES["legend"] * lines + 0.06
     high = size[1] if size else plot.height / INCH + head + margins[2] + margins[3]
     figure = Figure(figsize=(wide, high), facecolor=color.background, layout="constrained")
@@ -149,12 +138,18 @@ def compose(
     return figure
 
 
+def per_line(room: float, points: float) -> int:
+    """Return how many columns of letters a line of `room` inches holds."""
+    return max(int(room * 72 / (LETTER * points)), 10)
+
+
 def wrapped(text: str, room: float, points: float, most: int) -> list[str]:
     """Return a text wrapped to `room` inches, in at most `most` lines; the last line is cut."""
-    per_line = max(int(room * 72 / (LETTER * points)), 10)
-    lines = textwrap.wrap(text, per_line, break_long_words=True) or []
+    width = per_line(room, points)
+    lines = wrap(text, width)
     if len(lines) > most:
-        lines = [*lines[: most - 1], cut(" ".join(lines[most - 1 :]), per_line)]
+        last, *_ = wrap(lines[most - 1], width - 1)
+        lines = [*lines[: most - 1], f"{last}…"]
     return lines
 
 
@@ -162,7 +157,7 @@ def _legend_lines(names: list[str], room: float, listed: bool) -> tuple[int, int
     """Return the numbers of lines and columns of a legend."""
     if not names:
         return 0, 1
-    longest = max(len(cut(name, 60)) for name in names) * LETTER * TEXT / 72 + 0.55
+    longest = max(span_of(cut(name, 60)) for name in names) * LETTER * TEXT / 72 + 0.55
     columns = 1 if listed else min(max(int(room / longest), 1), len(names))
     return math.ceil(len(names) / columns), columns
 
@@ -235,7 +230,7 @@ def _side(axes: Any, axis: Axis, side: str, color: Palette, small: bool, wide: f
         mine.set_major_locator(MaxNLocator(4 if small else 7 if wide > 4 else 5, steps=[1, 2, 2.5, 5, 10]))
         mine.set_major_formatter(FuncFormatter(_formatter(axis.format)))
     room = 72 * wide / (0.55 * TEXT)
-    crowded = side == "x" and axis.ticks and sum(len(name) + 2 for _, name in axis.ticks) > room
+    crowded = side == "x" and axis.ticks and sum(span_of(name) + 2 for _, name in axis.ticks) > room
     axes.tick_params(axis=side, which="both", labelcolor=color.muted, labelsize=8 if small else TEXT, length=0,
                      **{"labelbottom" if side == "x" else "labelleft": axis.named},
                      **({"labelrotation": 40} if crowded else {}))  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -13,7 +12,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from gamcore.data.labels import cut
-from gamcore.viz.files.mpl_picture import LETTER, compose, house, wrapped
+from gamcore.viz.files.letters import lacking, letters_of, span_of, wrap
+from gamcore.viz.files.mpl_picture import LETTER, compose, house, per_line, wrapped
 from gamcore.viz.files.parts import Report, ReportPart, Step, quiet
 from gamcore.viz.palette import PALETTES
 
@@ -45,7 +45,7 @@ def to_pdf(report: Report, step: Step = quiet) -> bytes:
     properties = {"Title": report.title, "Subject": report.subtitle, "Creator": "Shapewise", "Keywords": report.about}
     n = len(report.every)
     with (
-        house(),
+        house(letters_of(report)),
         PdfPages(made, metadata=properties) as pages,
     ):  # fonts are written on closing, with the house settings
         number = 0
@@ -55,7 +55,7 @@ def to_pdf(report: Report, step: Step = quiet) -> bytes:
                 continue
             for page in [_cover(report)] if part is None else _pages(part):
                 number += 1
-                _foot(page, report.about, number)
+                _foot(page, lacking(letters_of(part)) or report.about, number)
                 pages.savefig(page, facecolor=COLOR.background)
     return made.getvalue()
 
@@ -109,8 +109,7 @@ def _pages(part: ReportPart) -> Iterator[Figure]:
 
 def _lines(text: str, room: float, size: float) -> list[str]:
     """Return the lines of a text wrapped to `room` inches; an empty paragraph is an empty line."""
-    per_line = max(int(room * 72 / (LETTER * size)), 8)
-    return [line for paragraph in text.split("\n") for line in textwrap.wrap(paragraph, per_line) or [""]]
+    return [line for paragraph in text.split("\n") for line in wrap(paragraph, per_line(room, size)) or [""]]
 
 
 def _texts(part: ReportPart) -> Iterator[Figure]:
@@ -193,10 +192,10 @@ def shares(rows: Sequence[Sequence[str]], room: float, size: float) -> list[floa
         return []
     columns = list(zip(*rows, strict=True))
     letter = WIDE_LETTER * size / 72
-    words = [max(len(word) * (1 if k else BOLD) for k, cell in enumerate(column) for word in cell.split() or [""])
+    words = [max(span_of(word) * (1 if k else BOLD) for k, cell in enumerate(column) for word in cell.split() or [""])
              for column in columns]  # fmt: skip
     least = [letter * min(longest, MOST_WORD) + PADDING for longest in words]
-    wanted = [letter * min(max(map(len, column)), MOST_COLUMN) + PADDING for column in columns]
+    wanted = [letter * min(max(map(span_of, column)), MOST_COLUMN) + PADDING for column in columns]
     more = [max(whole - word, 0.0) for whole, word in zip(wanted, least, strict=True)]
     left = max(room - sum(least), 0.0)
     used = min(left, sum(more))  # what nobody needs is for all

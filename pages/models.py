@@ -18,6 +18,7 @@ from gamcore.viz import files as export
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, Workspace
 from shapewise.training import runs
+from shapewise.training.editing import in_words
 from shapewise.training.naming import labels
 from shapewise.training.spec import Spec
 from shapewise.ui.data import retrained as renewed
@@ -95,11 +96,11 @@ def edits_of(model: ModelAbout) -> None:
     around = ", and what was not edited was learnt anew around it" if model.learnt_around else ""
     of = f", from **{md(model.edited_from_name)}**" if model.edited_from_name else ""
     st.markdown(f":material/edit: Edited by hand{of}{around}:")
-    edits, named = [edit_of(plain) for plain in model.edits], state.names_of(model)
+    edits = [edit_of(plain) for plain in model.edits]
+    words, unit = in_words(edits, state.estimator(model.id).loss, state.names_of(model))
     st.dataframe(
-        pd.DataFrame({"Edit": [edit.words(named) for edit in edits], "Why": [edit.reason for edit in edits]}),
+        pd.DataFrame({f"Edit ({unit})" if unit else "Edit": words, "Why": [edit.reason for edit in edits]}),
         hide_index=True, alt="The edits of the model, the first one first.",
-        column_config={"Edit": st.column_config.TextColumn(width="large")},
     )  # fmt: skip
 
 

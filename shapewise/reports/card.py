@@ -18,6 +18,7 @@ from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import AS_THEY_ARE, Measure, Names
 from gamcore.decide.rules import All
 from gamcore.estimators.additive_parameters import GREEDY
+from gamcore.estimators.saved import from_saved
 from gamcore.explain.curves import Curve
 from gamcore.numbers import alike, count, fixed, number, percent
 from gamcore.stats import metrics as quality
@@ -28,6 +29,7 @@ from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training import chosen_bins, curve_shapes, directions
 from shapewise.training.by_feature import SETTINGS
 from shapewise.training.dataset import band_rows, learnt_from
+from shapewise.training.editing import in_words
 from shapewise.training.main_metric import said
 from shapewise.training.spec import Spec
 
@@ -111,7 +113,8 @@ def card(space: Workspace, identifier: str) -> Card:
         few = ", of which those that beat chance have curves" if spec.parameters().get("order") == GREEDY else ""
         rows += [("Features", f"{len(spec.features)}{few}"), ("Preset", spec.preset), ("Parameters", changes),
                  ("Seed", str(spec.seed))]  # fmt: skip
-    rows += _edits(model, names)
+    if model.edits:
+        rows += _edits(space, model, names)
     rows.append(("Bands", f"{model.bands} refits on halves of {band_rows(model.rows)}" if model.bands else "none"))
     rows.append(("Trained", f"{model.created[:16].replace('T', ' ')} UTC, in {fixed(model.seconds, 1)} s"))
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
@@ -124,15 +127,15 @@ def caveats(model: ModelAbout | None) -> tuple[str, ...]:
     return (MEASURED, *CAVEATS[1:]) if model is not None and model.spec.get("treatment") else CAVEATS
 
 
-def _edits(model: ModelAbout, names: Names) -> list[tuple[str, str]]:
+def _edits(space: Workspace, model: ModelAbout, names: Names) -> list[tuple[str, str]]:
     """Return what was edited by hand, and why."""
-    if not model.edits:
-        return []
     around = "; what was not edited was learnt anew around the edits" if model.learnt_around else ""
     edits = [edit_of(plain) for plain in model.edits]
-    said = [f"{edit.words(names)}{f' ({edit.reason})' if edit.reason else ''}" for edit in edits]
+    words, unit = in_words(edits, from_saved(space.models.load(model.id)).loss, names)
+    said = [f"{made}{f' ({edit.reason})' if edit.reason else ''}" for made, edit in zip(words, edits, strict=True)]
     of = f" of the model {model.edited_from_name}" if model.edited_from_name else ""
-    first = ("Edited by hand", f"{count(len(edits))} edit{'s' * (len(edits) != 1)}{of}{around}; values are scores")
+    values = f"; unit of the values: {unit}" if unit else ""
+    first = ("Edited by hand", f"{count(len(edits))} edit{'s' * (len(edits) != 1)}{of}{around}{values}")
     return [first, *[(f"Edit {k}", words) for k, words in enumerate(said, 1)]]
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from gamcore.additions.editing import edits_of, refit_others, replay, with_edits
-from gamcore.additions.editing.edits import edit_of
+from gamcore.additions.editing.edits import WITH_VALUE, Edit, as_typed, edit_of
 from gamcore.boosting.progress import Progress
+from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.saved import from_saved
+from gamcore.model.loss import Loss
+from gamcore.model.scales import Scale
 from shapewise.store.workspace import ModelAbout, Workspace, clean_name, new_id, now
 from shapewise.training.dataset import Data
 from shapewise.training.evaluation import evaluate
@@ -18,6 +23,24 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import read_all, store
 
 Additive = GAMRegressor | GAMClassifier
+
+
+def in_words(
+    edits: Sequence[Edit], loss: Loss, names: Names = AS_THEY_ARE, scale: Scale | None = None, base: float = 0.0
+) -> tuple[list[str], str]:
+    """Return edits as a person would say them, and the unit of their values; "" where none of them has a value.
+
+    scale : of the values; factors where it is None and the model has them. base : the score of a row without effects.
+    """
+    scale = scale or ("ratio" if "ratio" in loss.units else "link")
+
+    def write(value: float) -> str:
+        shown = as_typed(float(loss.effect(np.array(value), scale, base)))
+        return f"×{shown}" if scale == "ratio" else f"{shown} points" if scale == "points" else shown
+
+    words = [edit.words(names, write) for edit in edits]
+    has_values = any(edit.operation in WITH_VALUE for edit in edits)
+    return words, (loss.unit(scale, "") or "units of the target") if has_values else ""
 
 
 def learnt_around(

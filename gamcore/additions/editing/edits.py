@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
@@ -35,6 +35,8 @@ MOST_NAMED: Final = 6
 MOST_EDITS: Final = 1_000
 MOST_REASON: Final = 500
 MOST_DIGITS: Final = 7
+EXACT_DIGITS: Final = 12
+"""Significant digits that outlive a conversion to another scale and back."""
 
 WORDS: Final[Mapping[str, str]] = {
     "set": "set to {}", "add": "moved by {}", "equal": "made equal", "straight": "a straight line",
@@ -162,6 +164,12 @@ def _end(value: Any) -> float | None:
     return end
 
 
+def as_typed(value: float) -> str:
+    """Return a value as it was typed, or rounded where it was converted from another scale."""
+    near = float(f"{value:.{EXACT_DIGITS}g}")
+    return exact(near) if len(exact(near)) <= MOST_DIGITS else number(value, 4)
+
+
 @dataclass(frozen=True)
 class Edit:
     """A change of one curve or pair.
@@ -211,19 +219,15 @@ class Edit:
         plain |= {"value": self.value} if self.value is not None else {}
         return plain | ({"reason": self.reason} if self.reason else {})
 
-    def words(self, names: Names = AS_THEY_ARE) -> str:
-        """Return the edit as a person would say it, without its reason; its value on the link scale."""
-        said = "" if self.value is None else _short(self.value)
+    def words(self, names: Names = AS_THEY_ARE, say: Callable[[float], str] = as_typed) -> str:
+        """Return the edit as a person would say it, without its reason. say : how to write its value, which is on the
+        link scale."""
+        said = "" if self.value is None else say(self.value)
         parts = []
         for feature, where in zip(self.on, self.where, strict=True):
             there = where.words(names, feature)
             parts.append(f"{names.term(feature)} {there}" if there else names.term(feature))
         return f"{PAIR.join(parts)}: {WORDS[self.operation].format(said)}"
-
-
-def _short(value: float) -> str:
-    """Return a value as it was typed, or rounded where it was converted from another scale."""
-    return exact(value) if len(exact(value)) <= MOST_DIGITS else number(value, 4)
 
 
 def edit_of(plain: Any) -> Edit:

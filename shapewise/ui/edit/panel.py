@@ -10,8 +10,7 @@ import streamlit as st
 
 from gamcore.additions.editing import edit as edit_model
 from gamcore.additions.editing import edits_of, edits_that_stay, replay, with_edits
-from gamcore.additions.editing.edits import Edit, EditError
-from gamcore.data.column_names import Names
+from gamcore.additions.editing.edits import EditError
 from gamcore.data.columns import TableError
 from gamcore.explain.curves import Curve
 from gamcore.types import Floats
@@ -19,7 +18,7 @@ from shapewise.places import PAGES
 from shapewise.store.names import MAX_NAME
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
-from shapewise.training.editing import Additive, learnt_around, store_edited
+from shapewise.training.editing import Additive, in_words, learnt_around, store_edited
 from shapewise.ui.edit import draft as drafts
 from shapewise.ui.edit import form, price
 from shapewise.ui.edit.draft import Draft
@@ -82,13 +81,13 @@ def editing(model: ModelAbout, estimator: Additive, target: form.Target, data: D
     def finish() -> None:
         with slot:
             priced(model, made, estimator, data)
-            history(model, draft, estimator, data)
+            history(model, draft, estimator, data, target)
 
     return Editing(made, finish)
 
 
-def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> None:
-    """Show the edits so far, with undo and redo, and what can be made of them."""
+def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data, target: form.Target) -> None:
+    """Show the edits so far on the scale of the page, with undo and redo, and what can be made of them."""
     stay = len(edits_that_stay(estimator))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Undo", icon=":material/undo:", disabled=len(draft.edits) <= stay, key=f"undo-{model.id}",
@@ -101,19 +100,13 @@ def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) ->
     if not draft.edits:
         st.caption("Mark a part of the plot, by dragging over it or in the fields, and choose what to do with it.")
         return
+    words, unit = in_words(draft.edits, estimator.loss, state.names_of(model), target.scale, target.base)
     st.dataframe(
-        [{"Edit": words, "Why": edit.reason}
-         for words, edit in zip(said(draft.edits, model), draft.edits, strict=True)],
+        [{"Edit": said, "Why": edit.reason} for said, edit in zip(words, draft.edits, strict=True)],
         hide_index=True, alt="The edits so far, the first one first.",
     )  # fmt: skip
-    if unit := estimator.loss.unit("link", ""):
-        st.caption(f"Values in the list are {unit}.")
-
-
-def said(edits: tuple[Edit, ...], model: ModelAbout) -> list[str]:
-    """Return edits in words."""
-    named: Names = state.names_of(model)
-    return [edit.words(named) for edit in edits]
+    if unit:
+        st.caption(f"Unit of the values: {unit}.")
 
 
 def _replay(model: ModelAbout, draft: Draft, estimator: Additive) -> None:

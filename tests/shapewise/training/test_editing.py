@@ -7,11 +7,14 @@ import pandas as pd
 import pytest
 
 from gamcore.additions.editing import edit, edits_of
+from gamcore.additions.editing.edits import Edit, Where
 from gamcore.estimators.saved import from_saved
+from gamcore.model.losses import LOSSES
 from shapewise.jobs import queue as jobs
+from shapewise.reports.card import card
 from shapewise.store.atomic_files import read_json
 from shapewise.training import runs
-from shapewise.training.editing import edited_again, store_edited
+from shapewise.training.editing import edited_again, in_words, store_edited
 from shapewise.training.spec import Spec
 from shapewise.training.train import read_all, train
 from tests.support.pages import button, open_page
@@ -64,3 +67,34 @@ def test_a_run_knows_whose_edits_are_meant(space, edited):
     identifier = runs.start(space, Spec.from_dict(edited.spec), 1, edits=edited.id)
     assert read_json(jobs.folder(space, runs.KIND, identifier) / "about.json")["edits"] == edited.id
     runs.cancel(space, identifier)
+
+
+@pytest.mark.parametrize(("loss", "scale", "typed", "written", "unit"), [
+    ("poisson", "ratio", 1.6, "×1.6", "factor of the mean"), ("poisson", None, 1.6, "×1.6", "factor of the mean"),
+    ("gamma", "units", 12.5, "12.5", "added at the mean"), ("logistic", "points", -3.0, "-3 points", "percentage "
+    "points at the base rate"), ("logistic", None, 0.5, "×0.5", "odds ratio"), ("logistic", "link", 0.47, "0.47",
+    "log-odds"), ("squared", None, 7.0, "7", "units of the target"),
+])  # fmt: skip
+def test_an_edit_is_told_as_it_was_typed(loss, scale, typed, written, unit):
+    base = 4.0 if loss == "gamma" else -0.5
+    value = LOSSES[loss].score_of(typed, scale or ("link" if loss == "squared" else "ratio"), base)
+    edits = [Edit(("age",), "at_most", (Where(),), value), Edit(("age",), "rising", (Where(),))]
+    words, said = in_words(edits, LOSSES[loss], scale=scale, base=base)
+    assert (words, said) == ([f"age: at most {written}", "age: only rising"], unit)
+    assert not in_words(edits[1:], LOSSES[loss])[1]
+
+
+def test_a_card_and_the_page_of_models_tell_edits_in_factors(space):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.integers(18, 80, 400)})
+    rows["claims"] = rng.poisson(0.01 * rows["age"])
+    table = space.tables.add(rows, "policies")
+    spec = Spec(table.id, "claims", "claims", ["age"], goal="count", **FAST)
+    model = train(space, spec, 1)
+    after = edit(from_saved(space.models.load(model.id)), "age", "at_most", {"at_least": 60}, float(np.log(1.6)))
+    kept = store_edited(space, model, after, read_all(space, spec), "claims, capped")
+    lines = dict(card(space, kept.id).rows)
+    assert lines["Edited by hand"].endswith("; unit of the values: factor of the mean")
+    assert lines["Edit 1"] == "age from 60: at most ×1.6"
+    (shown,) = [one.value for one in open_page("models", model=kept.id).dataframe if "Why" in one.value]
+    assert shown["Edit (factor of the mean)"].tolist() == ["age from 60: at most ×1.6"]

@@ -106,8 +106,8 @@ def test_a_typed_value_is_the_same_on_every_scale(space, claims):
     app.text_input(key=f"reason-{key}").set_value("no effect").run()
     button(app, "Keep this edit").click().run()
     assert not app.exception
-    assert kept(app)["Edit"].tolist() == ["age from 60: set to 0"]
-    assert "Values in the list are log-odds." in captions(app)
+    assert kept(app)["Edit"].tolist() == ["age from 60: set to ×1"]
+    assert "Unit of the values: odds ratio." in captions(app)
 
 
 @pytest.mark.slow

@@ -254,8 +254,8 @@ class TextFile(Generic[Result]):
         if texts.odd:
             notes.append(f"{counted(texts.odd, 'character', 'is', 'are')} not UTF-8, as the others are: \ufffd here.")
         if texts.inner:
-            end = "ends" if texts.inner == 1 else "end"
-            notes.append(f"{counted(texts.inner, 'carriage return')} within cells {end} lines here.")
+            ends = "is a line end" if texts.inner == 1 else "are line ends"
+            notes.append(f"{counted(texts.inner, 'carriage return')} within cells {ends} here.")
         if kept.rows == 0 and not self._ragged.count:
             raise ReaderError("The file has column names but no rows: choose another.")
         self._ragged.tell(kept.rows, len(layout.names), notes)

@@ -166,8 +166,8 @@ def _end(value: Any) -> float | None:
 
 def as_typed(value: float) -> str:
     """Return a value as it was typed, or rounded where it was converted from another scale."""
-    near = float(f"{value:.{EXACT_DIGITS}g}")
-    return exact(near) if len(exact(near)) <= MOST_DIGITS else number(value, 4)
+    text = exact(value, EXACT_DIGITS)
+    return text if len(text) <= MOST_DIGITS else number(value, 4)
 
 
 @dataclass(frozen=True)

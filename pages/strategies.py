@@ -119,6 +119,8 @@ with bar:
         acts(board)
 deck.funnel(board, made, ledger)
 deck.show(board, made, ledger)
+if st.query_params.pop("segment", None):  # a link leads to one
+    st.session_state.pop("strategies-view", None)
 view = st.segmented_control(
     "More", list(VIEWS), default="segments", required=True, format_func=VIEWS.__getitem__, key="strategies-view",
     persist_state="session", label_visibility="collapsed",

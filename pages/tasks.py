@@ -26,7 +26,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import read_rows
 from shapewise.ui.session import engine, state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards, downloads
+from shapewise.ui.widgets import cards, downloads, linked
 from shapewise.ui.widgets import task_table as tables
 
 MULTIPLES = 9
@@ -98,10 +98,11 @@ def multiples(names: list[str]) -> None:
     """Show one feature across the tasks on one scale, and flag the tasks that reverse the common curve."""
     st.subheader("One feature over the tasks", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        shared = _shared(names)
-        first = names.index(shared[0]) if shared else 0
-        named = state.names_of(model)
-        feature = st.selectbox("Feature", names, first, key=f"task-feature-{model.id}", format_func=named.term)
+        shared, named = _shared(names), state.names_of(model)
+        options = [*shared[:1], *(name for name in names if name not in shared[:1])]
+        key = linked.begin("feature", options, f"task-feature-{model.id}")
+        feature = st.selectbox("Feature", names, key=key, format_func=named.term)
+        linked.write("feature", key)
         part = st.segmented_control(
             "Of",
             list(PARTS),

@@ -110,10 +110,16 @@ def segment(workspace: Workspace, identifier: str) -> SavedSegment:
     return known(SavedSegment, workspace.thing("segments", identifier).about)
 
 
-def segments(workspace: Workspace, table: str) -> list[SavedSegment]:
-    """Return the segments of a table, oldest first."""
-    saved = workspace.listed("segments", lambda kept: known(SavedSegment, kept))
-    return [one for one in saved if one.table == table]
+def segments(workspace: Workspace, table: str | None = None) -> list[SavedSegment]:
+    """Return the segments of a table, or all, oldest first."""
+    saved = workspace.listed("segments", _segment)
+    return [one for one in saved if table in (None, one.table)]
+
+
+def _segment(kept: dict[str, Any]) -> SavedSegment:
+    segment = known(SavedSegment, kept)
+    segment.read()
+    return segment
 
 
 def strategy_for(name: str, rule: Rule, metric: str, scenario: tuple[str, str], evidence: Evidence | None) -> Strategy:

@@ -28,7 +28,7 @@ from shapewise.ui.edit import panel
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import bands as sureness
-from shapewise.ui.widgets import cards, chart, evidence, headlines, reach
+from shapewise.ui.widgets import cards, chart, evidence, headlines, linked, reach
 
 MOST_SLICES = 5
 HEAT_AXES = ("x3", "y3")
@@ -58,13 +58,11 @@ def show(
     """Show one pair at a time: heat map, chosen rectangle, and slices. gains : whether each of the model's pairs is
     known to improve the predictions of held-out rows."""
     known = {f"{a}{PAIR}{b}": (a, b) for a, b in names(estimator)}
-    if st.session_state.get("pair") not in known:
-        asked = st.query_params.get("pair")
-        st.session_state["pair"] = asked if asked in known else next(iter(known))
     picked = st.selectbox(
-        "Pair, by importance", list(known), key="pair", persist_state="session", format_func=state.names_of(about).term
-    )
-    st.query_params["pair"] = picked
+        "Pair, by importance", list(known), key=linked.begin("pair", list(known), "pair"), persist_state="session",
+        format_func=state.names_of(about).term,
+    )  # fmt: skip
+    linked.write("pair", "pair")
     above, editor = chart.place("pair"), st.container(border=True)
     edits = is_model and data is not None and _edits(about, editor)
     now = edit_pair.so_far(about, estimator) if edits else estimator

@@ -41,6 +41,12 @@ class InView:
         return [one for one in self.projects if one is self.project or not guided_example.is_helper(one)]
 
     @property
+    def carried(self) -> dict[str, str]:
+        """What links to other pages carry, so that they can be sent and opened elsewhere."""
+        ids = {"table": self.table.id if self.table else "", "model": self.model.id if self.model else ""}
+        return {name: identifier for name, identifier in ids.items() if identifier and self.missing is None}
+
+    @property
     def label(self) -> str:
         """The name of the model in view, with what tells it from others of the project."""
         return labels(self.project)[self.model.id] if self.project and self.model else ""

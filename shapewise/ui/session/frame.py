@@ -19,11 +19,16 @@ from shapewise.ui.widgets import guide, undo
 
 ASSETS = Path(__file__).parents[1] / "assets"
 RUNS_UNDER_APP = "_menu_is_set"
-STYLE = """<style>
+STYLE = """<span></span><style>
+:has(> .st-key-style) { display: none; }
 .stMainBlockContainer { padding-top: 3rem; padding-bottom: 2rem; }
 .stMainBlockContainer h1 { padding: 0.25rem 0 0.5rem; }
 [data-testid="stPopoverButton"]:is(:hover, [aria-expanded="true"]) { color: inherit !important; }
-.st-key-in-view [data-testid="stPopoverButton"] { justify-content: flex-start; }
+.st-key-in-view [data-testid="stPopoverButton"], .st-key-find-open button > div { justify-content: flex-start; }
+.st-key-find-open button { padding: 0 0.5rem; min-height: 1.5rem; }
+.st-key-find a:not(:hover, :focus-visible) { background: none; }
+.st-key-find-first a:not(:hover, :focus-visible) { background: rgb(127 127 127 / 16%); }
+.st-key-find a * { white-space: normal; font-weight: inherit; }
 .st-key-feature-list [data-testid="stElementToolbar"] { display: none; }
 button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-testid="stSliderThumbValue"],
 [role="tab"][aria-selected="true"] { color: inherit !important; }
@@ -36,8 +41,10 @@ button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-t
 </style>"""
 """What themes cannot say: what is chosen in the colour of text, since no one primary colour can be read both on dark
 and behind white, and so of a button whose options are open; choices and links that wrap where their place is narrow;
-less room around a page's title, the head of the sidebar set flush left, and a list of features without a toolbar,
-narrower on narrow pages and below the curve on phones."""
+less room around a page's title, the head of the sidebar set flush left, the result of a search that Enter takes, and a
+list of features without a toolbar, narrower on narrow pages and below the curve on phones.
+
+Styles alone would go where dialogs and toasts do, and the first of those that a fragment shows would replace them."""
 
 
 def configure() -> None:
@@ -106,7 +113,8 @@ def begin(title: str = "", caption: str = "") -> None:
         configure()
         navigation()
         st.rerun()  # continue under app.py: widgets drawn by this first run would lose their first click
-    st.html(STYLE)
+    with st.container(key="style"):
+        st.html(STYLE)
     guide.on_tour()
     if title:
         st.title(title, anchor=False)

@@ -1,4 +1,4 @@
-"""The sidebar of every page: the project and the model in view, what is being trained, and the menu."""
+"""The sidebar of every page: the project and the model in view, the search, what is being trained, and the menu."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import runs
 from shapewise.training.naming import labels
+from shapewise.ui.find import field as find
 from shapewise.ui.session import current, standing, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, md, metric
@@ -31,6 +32,7 @@ def show(menu: Menu) -> None:
     now = current.in_view()
     with st.sidebar:
         head(now, menu[""][0])
+        find.button(menu, now)
         _jobs(bool(_followed() or runs.active(state.workspace())))
         links(menu, now)
 
@@ -98,15 +100,13 @@ def _models(project: Project, shown: ModelAbout | None) -> None:
 
 
 def links(menu: Menu, now: InView) -> None:
-    """Show the menu; its links carry the project and the model, so that they can be sent and opened elsewhere."""
-    ids = {"table": now.table.id if now.table else "", "model": now.model.id if now.model else ""}
-    carried = {name: identifier for name, identifier in ids.items() if identifier and now.missing is None}
+    """Show the menu."""
     for section, pages in menu.items():
         if section:
             st.caption(section)
         with st.container(gap="xxsmall"):
             for page in pages:
-                st.page_link(page, query_params=carried, width="stretch")
+                st.page_link(page, query_params=now.carried, width="stretch")
 
 
 def follow(run: str) -> str:

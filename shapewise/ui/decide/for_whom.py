@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
@@ -22,6 +23,7 @@ from gamcore.stats.intervals import ALPHA
 from gamcore.viz.spec import Plot
 from shapewise.decisions import arm_tests as stored
 from shapewise.decisions import boards as stored_boards
+from shapewise.decisions.plan_and_outcome import readable
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, told_apart
@@ -49,12 +51,20 @@ def _columns(asked: ArmsTest, metric: str, *others: str) -> list[str]:
     return [*dict.fromkeys((*replace(asked, metrics={metric: "primary"}, before=None).columns, *others))]
 
 
+def _can_answer(columns: Collection[str], made: StrategySet) -> bool:
+    """Return whether a table has the columns that some strategy of a board asks for."""
+    try:
+        return bool(made.strategies and readable(made, columns)[0].strategies)
+    except ExperimentError:
+        return False
+
+
 def show(table: TableAbout, asked: ArmsTest, scale: Scale) -> None:
     """Show the lift of an outcome by segment, or by strategy of a board, as it is drawn and tested on a scale."""
     st.subheader("For whom", anchor=False)
     rows, names = state.table(table.id), state.names(table.id)
     boards = {f"{BOARD}{board.id}": board for board in stored_boards.boards(state.workspace())
-              if board.read().strategies}  # fmt: skip
+              if _can_answer(rows.names, board.read())}  # fmt: skip
     columns = [name for name in rows.names if name != asked.arm and name not in asked.measured
                and rows.usable_kind(name) is not None]  # fmt: skip
     labels = told_apart({key: f"Strategies of {board.name}" for key, board in boards.items()})

@@ -103,9 +103,11 @@ def _remove() -> None:
 
 
 def show(expanded: bool) -> None:
-    """Show the steps, and the button of the next one; on tour, they stand above the page."""
+    """Show the steps, and the button of the next one; on tour, they stand above the page. expanded : whether they are
+    open where they are not done."""
     if st.session_state.get(TOUR):
         return
+    expanded = expanded and done() < len(STEPS)
     box = st.expander(
         "Guided example: from three curves to three messages to a measured lift", expanded, icon=":material/explore:",
         key=f"guide-{expanded}", on_change="rerun",

@@ -21,6 +21,7 @@ from shapewise.decisions import boards as board
 from shapewise.decisions import guided_example as example
 from shapewise.decisions import plans
 from shapewise.ui.decide import for_whom, plan, readout_source
+from shapewise.ui.widgets import guide
 from tests.support.hostile import EVIL
 from tests.support.pages import button, captions, charts, choose, headlines, open_page
 
@@ -46,6 +47,27 @@ def on_experiment(acted, view):
     return choose(app, "Show", view) if view != "plan" else app
 
 
+def test_for_whom_offers_the_boards_that_the_table_can_answer(acted):
+    space, _, made = acted
+    frame = space.tables.read(example.load(space, example.OUTCOME).id)
+    first, second, third = made.read().strategies
+    lost = sorted(set(first.rule.columns) - {*second.rule.columns, *third.rule.columns})[0]
+    offered = {}
+    for name, gone in (("one", [lost]), ("none", made.read().gate.columns or made.read().cascade().columns)):
+        table = space.tables.add(frame.drop(columns=list(gone)), name)
+        app = choose(open_page("experiment", table=table.id), "Begin with", "test")
+        keyed(app.multiselect, f"arms-outcomes-{table.id}-arm").set_value(["entry_1_click"]).run()
+        offered[name] = next(one for one in app.selectbox if one.label == "By")
+        if name == "one":
+            offered[name].set_value(f"{for_whom.BOARD}{made.id}").run()
+            assert not app.exception
+            assert not app.error
+            (warned,) = [one.value.replace("\\", "") for one in app.warning]
+            assert warned.startswith(f"{first.name} cannot be read: the table has no column '{lost}'")
+    label = f"Strategies of {made.read().name}"
+    assert [label in field.options for field in offered.values()] == [True, False]
+
+
 # Strategies
 
 
@@ -67,6 +89,16 @@ def test_the_guide_leads_to_a_board(space):
     app.session_state["guide-False"] = True  # folded, where there is a board
     app.run()
     assert button(app, "Open the plan")
+
+
+def test_a_finished_guide_stands_open_on_no_page(space, monkeypatch):
+    mine = space.tables.add(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), "mine")
+    opened = {}
+    for steps in (0, len(guide.STEPS)):
+        monkeypatch.setattr(guide, "done", lambda steps=steps: steps)
+        app = open_page("strategies", table=mine.id)
+        (opened[steps],) = [one.proto.expanded for one in app.expander if one.label.startswith("Guided example")]
+    assert list(opened.values()) == [True, False]
 
 
 def test_a_board_adds_up_and_moves_at_once(acted):

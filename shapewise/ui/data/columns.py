@@ -20,8 +20,10 @@ ASKED_HERE: Final = ("target", "exposure")
 
 def edit(table: TableAbout) -> None:
     """Show the columns with their roles, which can be changed, and what the doctor found."""
-    for role in ASKED_HERE:
-        questions.ask(table, role)
+    asked = [role for role in ASKED_HERE if state.roles(table.id).question(role) is not None]
+    if asked and not any(model.table == table.id for model in state.workspace().models.listed()):  # a training answers
+        for role in asked:
+            questions.ask(table, role)
     reports, roles = state.reports(table.id), state.roles(table.id)
     shown = _frame(table, reports, roles)
     edited = st.data_editor(

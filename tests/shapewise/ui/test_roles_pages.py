@@ -8,6 +8,8 @@ import pytest
 
 from shapewise.store.workspace import Workspace
 from shapewise.training import derived
+from shapewise.training.spec import Spec
+from shapewise.training.train import train
 from tests.support.pages import button, open_page
 
 
@@ -110,6 +112,15 @@ def test_train_begins_from_roles_and_asks_where_it_is_unsure(space, table):
     app.button(key=f"ask-target-{plain.id}-d").click().run()
     assert space.tables.about(plain.id).roles == {"d": "target"}
     assert app.selectbox(key=f"target-{plain.id}").value == "d"
+
+
+def test_a_training_answers_what_is_to_be_predicted(space):
+    rng = np.random.default_rng(0)
+    plain = space.tables.add(pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd")), "plain")
+    question = "Which column is to be predicted?"
+    assert question in said(open_page("data", table=plain.id))
+    train(space, Spec(plain.id, "a", "a", ["b", "c", "d"], goal="number", preset="fast"), n_jobs=1)
+    assert question not in said(open_page("data", table=plain.id))
 
 
 def test_a_newer_version_keeps_roles_and_readings(space, table):

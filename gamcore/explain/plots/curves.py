@@ -144,7 +144,7 @@ def small(
         if other is not None:
             marks.append(Points(at, other.scores[order], "ink", 16, "dash", name=before))
         named = order.size <= 4
-        ticks = [(float(k), shorten(shape.labels[place], 9)) for k, place in enumerate(order)] if named else []
+        ticks = [(float(k), shape.labels[place]) for k, place in enumerate(order)] if named else []
         axis = Axis(ticks=tuple(ticks), named=named)
     elif shape.scores.size:
         drawn, edges, hover = as_line(shape, visible_edges(shape), _told(shape))

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from html import escape
 
-from gamcore.data.labels import cut
+from gamcore.data.labels import FEWEST, cut, cut_apart
 from gamcore.viz.palette import FONT, PALETTES, Mode, Palette, clean
 from gamcore.viz.ranges import limits
-from gamcore.viz.spec import Plot
-from gamcore.viz.svg.axes import MOST_DATES, MOST_X, MOST_Y, TEXT, Box, text, x_ticks, y_ticks
+from gamcore.viz.spec import Axis, Plot
+from gamcore.viz.svg.axes import LETTER, MOST_DATES, MOST_X, MOST_Y, TEXT, Box, text, x_ticks, y_ticks
 from gamcore.viz.svg.marks import drawn
 
 WIDTH = 320
@@ -39,7 +39,7 @@ def small_svg(plot: Plot, mode: Mode = "light", color: Palette | None = None) ->
         f'{plot.height}" font-family="{escape(FONT)}" font-size="{TEXT}" {words}>',
         f'<text x="{LEFT}" y="15" font-size="13" fill="{color.ink}">{title}</text>',
         *y_ticks(y_axis, ends[1], box, MOST_Y, color),
-        *x_ticks(panel.x, ends[0], box, most, color),
+        *x_ticks(_named_within(panel.x, width), ends[0], box, most, color),
         f'<svg x="{LEFT}" y="{TOP}" width="{width}" height="{height}" viewBox="{LEFT} {TOP} {width} {height}">',
         *(part for mark in panel.marks for part in drawn(mark, panel, box, color)),
         "</svg>",
@@ -47,3 +47,12 @@ def small_svg(plot: Plot, mode: Mode = "light", color: Palette | None = None) ->
     if panel.note:
         parts.append(text(WIDTH - RIGHT, 15, panel.note, "end", color))
     return "".join([*parts, "</svg>"])
+
+
+def _named_within(axis: Axis, width: float) -> Axis:
+    """Return an axis whose names have room beside each other: below a small plot is none for names that are turned."""
+    if not axis.ticks:
+        return axis
+    most = max(int(width / len(axis.ticks) / LETTER), FEWEST)
+    names = cut_apart([name for _, name in axis.ticks], most)
+    return replace(axis, ticks=tuple(zip([at for at, _ in axis.ticks], names, strict=True)))

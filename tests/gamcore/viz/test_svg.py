@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from gamcore.viz.spec import Area, Axis, Bars, Line, Panel, Plot, Points, Ribbon, Steps, Whiskers, single
+from gamcore.viz.svg.axes import LETTER
 from gamcore.viz.svg.small import BOTTOM, LEFT, RIGHT, TOP, WIDTH, small_svg
 
 HEIGHT = 170
@@ -71,6 +72,21 @@ def test_a_marked_part_is_shaded_within_the_panel_and_named():
     assert float(shaded.get("x")) == LEFT
     assert float(shaded.get("width")) == pytest.approx((WIDTH - LEFT - RIGHT) / 2, abs=0.1)
     assert "A &amp; B" in svg
+
+
+@pytest.mark.parametrize("names", [
+    ("Returning_Visitor", "New_Visitor", "Other"), ("a long level of a feature, 1", "a long level of a feature, 2"),
+    ("north-north-west", "north-north-east", "south-south-west", "south-south-east"), ("no", "yes"),
+])  # fmt: skip
+def test_names_of_levels_stand_upright_below_and_have_room(names):
+    """A picture of a page cut off what hung below it."""
+    axis = Axis(ticks=tuple((float(k), name) for k, name in enumerate(names)))
+    svg = small_svg(plot(Bars(np.arange(len(names)), np.ones(len(names)), 0.0, 0.6), x=axis))
+    assert "rotate" not in svg
+    shown = re.findall(r">([^<>]+)</text>", svg)
+    written = [text for text in shown if any(text[:2] == name[:2] and text != "t" for name in names)]
+    assert len({*written}) == len(names)
+    assert max(map(len, written)) * LETTER <= (WIDTH - LEFT - RIGHT) / len(names)
 
 
 def test_an_axis_without_limits_takes_those_of_its_marks():

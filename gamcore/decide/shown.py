@@ -14,6 +14,7 @@ from gamcore.data.column_names import Names
 from gamcore.decide.arms import ArmSizes, ArmsReadOut, ArmsTest, Segments
 from gamcore.decide.by_day import ByDay
 from gamcore.decide.experiment_effects import Effect, ReadOut, SampleRatio
+from gamcore.decide.outcomes import Outcome
 
 Value = TypeVar("Value")
 
@@ -33,7 +34,9 @@ def shown_arms(made: ArmsReadOut, names: Names) -> ArmsReadOut:
         test=_test(made.test, names),
         arms=tuple(map(arm, made.arms)),
         sizes={called(key) if key in test.metrics else key: size(of) for key, of in made.sizes.items()},
-        effects=tuple(replace(_of_arms(one, names, test), strategy=arm(one.strategy)) for one in made.effects),
+        effects=tuple(
+            replace(_effect(one, names, test.outcome(one.metric)), strategy=arm(one.strategy)) for one in made.effects
+        ),
         levels={(arm(level), called(metric)): value for (level, metric), value in made.levels.items()},
         rates=frozenset(map(called, made.rates)),
         measures={called(metric): test.outcome(metric).measure(names) for metric in test.metrics},
@@ -43,13 +46,19 @@ def shown_arms(made: ArmsReadOut, names: Names) -> ArmsReadOut:
 def shown_between(made: Sequence[tuple[str, Effect]], names: Names, test: ArmsTest) -> list[tuple[str, Effect]]:
     """Return differences between the arms of a test with the names of their table."""
     level = _arms_of(test, names)
-    return [(level(other), replace(_of_arms(one, names, test), strategy=level(one.strategy))) for other, one in made]
+    return [
+        (level(other), replace(_effect(one, names, test.outcome(one.metric)), strategy=level(one.strategy)))
+        for other, one in made
+    ]
 
 
 def shown_by_day(made: ByDay, names: Names, test: ArmsTest) -> ByDay:
     """Return the lifts by day of a test with the names of their table."""
     level = _arms_of(test, names)
-    looks = ((day, replace(_of_arms(one, names, test), strategy=level(one.strategy))) for day, one in made.looks)
+    looks = (
+        (day, replace(_effect(one, names, test.outcome(one.metric)), strategy=level(one.strategy)))
+        for day, one in made.looks
+    )
     return replace(made, metric=test.outcome(made.metric).called(names), control=level(made.control),
                    looks=tuple(looks))  # fmt: skip
 
@@ -72,15 +81,18 @@ def shown_segments(made: Segments, names: Names, test: ArmsTest, column: str = "
     return replace(made, column=named, metric=outcome.called(names), effects=effects, p=p, p_relative=p_relative)
 
 
-def shown_read_out(made: ReadOut, names: Names, arm: str = "") -> ReadOut:
+def shown_read_out(
+    made: ReadOut, names: Names, arm: str = "", outcomes: Mapping[str, Outcome] | None = None
+) -> ReadOut:  # fmt: skip
     """Return what a test of strategies measured, with the names of its table. arm : the own name of the arm's column;
-    strategies keep the names that their board gave them."""
-    with_metric = {f"with {one.metric}": f"with {names.column(one.metric)}" for one in made.effects}
+    outcomes : metrics that are made of columns, by name. Strategies keep the names that their board gave them."""
+    of = {one.metric: (outcomes or {}).get(one.metric) or Outcome(one.metric) for one in made.effects}
+    with_metric = {f"with {metric}": f"with {outcome.called(names)}" for metric, outcome in of.items()}
 
-    def ratio(of: SampleRatio) -> SampleRatio:
-        return replace(of, where=with_metric.get(of.where, of.where))
+    def ratio(measured: SampleRatio) -> SampleRatio:
+        return replace(measured, where=with_metric.get(measured.where, measured.where))
 
-    effects = tuple(replace(_effect(one, names), arm=names.level(arm, one.arm)) for one in made.effects)
+    effects = tuple(replace(_effect(one, names, of[one.metric]), arm=names.level(arm, one.arm)) for one in made.effects)
     return replace(made, ratios=tuple(map(ratio, made.ratios)), effects=effects)
 
 
@@ -102,13 +114,8 @@ def _arms_of(test: ArmsTest, names: Names) -> Callable[[str], str]:
     return lambda arm: together.get(arm) or names.level(test.arm, arm)
 
 
-def _of_arms(effect: Effect, names: Names, test: ArmsTest) -> Effect:
-    outcome = test.outcome(effect.metric)
+def _effect(effect: Effect, names: Names, outcome: Outcome) -> Effect:
     return replace(effect, metric=outcome.called(names), measure=outcome.measure(names))
-
-
-def _effect(effect: Effect, names: Names) -> Effect:
-    return replace(effect, metric=names.column(effect.metric), measure=names.of(effect.metric).measure)
 
 
 def _segment(label: str, names: Names, column: str) -> str:

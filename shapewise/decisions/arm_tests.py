@@ -25,12 +25,12 @@ from gamcore.decide.arms import (
 from gamcore.decide.by_day import ByDay, by_day
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import MetricRole
-from gamcore.decide.outcomes import Outcome, read_outcomes
+from gamcore.decide.outcomes import read_outcomes
 from gamcore.decide.strategies import StrategySet
 from gamcore.estimators.effect import expected_outcomes
 from gamcore.types import Floats
 from shapewise.columns.roles import Roles, sounds_like_outcome
-from shapewise.decisions.plan_and_outcome import readable
+from shapewise.decisions.plan_and_outcome import made_of, readable
 from shapewise.store.names import known
 from shapewise.store.workspace import Workspace, clean_name, new_id, now
 
@@ -63,7 +63,7 @@ class StoredTest:
         """Return how it was set up."""
         return ArmsTest(self.arm, self.control, self.metrics, shares=self.shares or None, before=self.before or None,
                         adjustment=self.adjustment, customers=self.customers, cluster=self.cluster,
-                        known_before=tuple(self.known_before), outcomes=_outcomes(self.outcomes),
+                        known_before=tuple(self.known_before), outcomes=made_of(self.outcomes),
                         pooled=tuple(self.pooled))  # fmt: skip
 
 
@@ -97,11 +97,7 @@ def from_text(text: str) -> ArmsTest:
     """Return the test that `to_text` wrote."""
     kept = json.loads(text)
     lists = {name: tuple(kept[name]) for name in ("known_before", "pooled")}
-    return ArmsTest(**kept | lists | {"outcomes": _outcomes(kept["outcomes"])})
-
-
-def _outcomes(kept: dict[str, dict[str, Any]]) -> dict[str, Outcome]:
-    return {name: known(Outcome, about) for name, about in kept.items()}
+    return ArmsTest(**kept | lists | {"outcomes": made_of(kept["outcomes"])})
 
 
 def tests(workspace: Workspace, tables: set[str]) -> list[StoredTest]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,10 +13,17 @@ from gamcore.data.columns import read_present_texts
 from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.experiment_readout import COUNTS, read_counts, read_rows
+from gamcore.decide.outcomes import Outcome
 from gamcore.decide.strategies import StrategySet
+from shapewise.store.names import known
 
 RULES: Final = "by the rules of the board"
 """Stands for a column that names the strategy each row would get."""
+
+
+def made_of(kept: Mapping[str, dict[str, Any]]) -> dict[str, Outcome]:
+    """Return outcomes that are made of columns, by name, as they are stored."""
+    return {name: known(Outcome, about) for name, about in kept.items()}
 
 
 def read_out(
@@ -35,7 +42,10 @@ def read_out(
         return read_counts(frame, form["roles"], form["share"], hoped, names=names, customers=customers)
     by_rules = form.get("by", RULES) == RULES
     named = made.cascade().columns if by_rules else [form["by"]]
-    frame = frame_of(form["table"], [form["arm"], *named, *form["roles"], *form["before"].values()])
+    made_outcomes = made_of(form.get("outcomes", {}))
+    measured = [column for name in form["roles"] for column in made_outcomes.get(name, Outcome(name)).columns]
+    asked = dict.fromkeys([form["arm"], *named, *measured, *form["before"].values()])
+    frame = frame_of(form["table"], list(asked))
     codes, levels = read_present_texts(frame[form["arm"]])
     control, treated, shares = arms_of(form, levels)
     place = {control: 0, **{name: k for k, name in enumerate(treated, 1)}}
@@ -48,11 +58,11 @@ def read_out(
     else:
         of, labels = read_present_texts(frame[form["by"]])
         assigned = np.array([names.index(label) if label in names else -1 for label in labels] + [-1])[of]
-    known = arm >= 0
+    inside = arm >= 0
     outcome = read_rows(
-        frame[known], arm[known], assigned=assigned[known], names=names, metrics=form["roles"],
+        frame[inside], arm[inside], assigned=assigned[inside], names=names, metrics=form["roles"],
         shares=[shares[name] for name in (control, *treated)], arms=treated, planned=hoped, before=form["before"],
-        customers=customers,
+        customers=customers, outcomes=made_outcomes,
     )  # fmt: skip
     return replace(outcome, notes=notes)
 

@@ -9,13 +9,15 @@ from dataclasses import asdict, dataclass, field
 from datetime import date
 from typing import Any, Final
 
+import numpy as np
+
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.decide.arms_plan import EVERYBODY, ExperimentPlan, plan
 from gamcore.decide.arrivals import Arrivals
 from gamcore.decide.experiment_plan import ExperimentError, Metric
-from gamcore.decide.outcomes import outcome_of
+from gamcore.decide.outcomes import Outcome, read_outcome
 from gamcore.decide.strategies import Ledger, StrategySet
 from gamcore.numbers import bare, exact, fixed
 from shapewise.columns.roles import sounds_like_outcome
@@ -107,9 +109,19 @@ def _known(value: Any) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
+def called(row: dict[str, Any], names: Names) -> str:
+    """Return what a metric of a form is called, by the shown names of the columns that it is made of."""
+    return known(Outcome, row["outcome"]).called(names) if row.get("outcome") else names.column(row["metric"])
+
+
+def made_outcomes(form: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what those metrics of a form are made of that are no columns, by name, as it is stored."""
+    return {row["metric"]: row["outcome"] for row in form.get("metrics", []) if row.get("outcome")}
+
+
 def named(form: dict[str, Any], names: Names) -> dict[str, Any]:
     """Return a form whose metrics have the shown names of their columns."""
-    metrics = [row | {"metric": names.column(row["metric"])} if row.get("metric") else row for row in form["metrics"]]
+    metrics = [row | {"metric": called(row, names)} if row.get("metric") else row for row in form["metrics"]]
     return form | {"metrics": metrics}
 
 
@@ -175,15 +187,16 @@ def level_typed(base: float | None, deviation: float | None) -> str:
     return exact(base, 4) if abs(base) < 1000 else bare(fixed(base, 2))
 
 
-def metric_of(table: Table, column: str) -> dict[str, Any]:
-    """Return a column of a table as a row of the form: its rate, or its mean and standard deviation."""
-    values = outcome_of(table, column)
-    values = values[values == values]
+def metric_of(table: Table, outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome on a table as a row of the form: its rate, or its mean or ratio and the standard deviation of
+    a row's part of it (`outcomes.Units`)."""
+    units = read_outcome(table, outcome, np.ones(len(table), bool))
+    values = units.of(units.known)
     if not values.size:
-        raise ExperimentError(f"{column!r} has no values: choose another column.")
-    is_rate = set(values.tolist()) <= {0.0, 1.0}
-    deviation = None if is_rate or values.size < 2 else float(values.std(ddof=1))
-    return {**USUAL, "metric": column, "base": float(values.mean()), "deviation": deviation}
+        raise ExperimentError(f"{outcome.name!r} has no values: choose another column.")
+    deviation = None if units.is_rate or values.size < 2 else float(values.std(ddof=1))
+    kept = {"outcome": asdict(outcome)} if outcome != Outcome(outcome.column) else {}
+    return {**USUAL, "metric": outcome.name, "base": float(values.mean()), "deviation": deviation, **kept}
 
 
 def likely_metrics(table: Table) -> list[dict[str, Any]]:
@@ -192,7 +205,7 @@ def likely_metrics(table: Table) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for column in filter(sounds_like_outcome, possible_outcomes(table, "")):
         try:
-            row = metric_of(table, column)
+            row = metric_of(table, Outcome(column))
             metrics_of({"metrics": [row]})[0].check()
         except (ExperimentError, TableError):
             continue

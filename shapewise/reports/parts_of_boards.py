@@ -138,8 +138,7 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         title = (verdicts.overall(outcome) if _by_board(review) else verdicts.of_arms(review.arms))[1]
         yield ReportPart(plot=replace(outcome.describe(), title=title), text=text)
         return
-    called = review.names_of_outcomes if _by_board(review) else names_of_table(review.space, review.test.table)
-    metric = called.column(item.of[0]) if item.of else of_board.deciding(review, outcome)
+    metric = _called(review, item.of[0]) if item.of else of_board.deciding(review, outcome)
     kept = tuple(effect for effect in outcome.effects if effect.metric == metric)
     if not kept:
         raise StoreError(f"The test did not measure {metric}.")
@@ -150,6 +149,13 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     text += [f"{others} more metrics were measured: see the analyst's report."] if others and not item.of else []
     plot = replace(outcome, effects=kept).describe(scale=scale)
     yield ReportPart(plot=replace(plot, title=f"{metric}: {moved}"), text=text)
+
+
+def _called(review: Review, metric: str) -> str:
+    """Return the shown name of what was measured."""
+    if _by_board(review):
+        return review.names_of_outcomes.column(metric)
+    return review.test.test().outcome(metric).called(names_of_table(review.space, review.test.table))
 
 
 def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:

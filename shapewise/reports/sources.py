@@ -26,7 +26,7 @@ from shapewise.decisions.arm_tests import StoredTest
 from shapewise.decisions.boards import Board
 from shapewise.decisions.money import Money, priced
 from shapewise.decisions.money import of_table as money_of
-from shapewise.decisions.plan_and_outcome import read_out
+from shapewise.decisions.plan_and_outcome import made_of, read_out
 from shapewise.decisions.plans import form_of, planned
 from shapewise.reports.card import described, names_of_table, target
 from shapewise.reports.recipes import Recipe
@@ -211,7 +211,8 @@ class Review:
         metrics, form = self.board.plan.get("metrics", []), self.board.outcome[way]
         customers = self.plan.customers if self.board.plan.get("looks") else 0
         made = read_out(self.made, way, form, metrics, partial(wholes.read, self.space), customers=customers)
-        return shown_read_out(made, self.names_of_outcomes, form.get("arm", ""))
+        outcomes = made_of(form.get("outcomes", {}))
+        return shown_read_out(made, self.names_of_outcomes, form.get("arm", ""), outcomes)
 
     @cached_property
     def names_of_outcomes(self) -> Names:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -21,8 +22,9 @@ def known(key: str, kept: Mapping[str, Outcome]) -> dict[str, Outcome]:
     return made
 
 
-def make(key: str, columns: Sequence[str], names: Names) -> None:
-    """Offer to make an outcome of columns, which is then chosen. key : of the widget in which outcomes are chosen."""
+def make(key: str, columns: Sequence[str], names: Names, add: Callable[[Outcome], None] | None = None) -> None:
+    """Offer to make an outcome of columns, which is then chosen. key : of the widget in which outcomes are chosen, or
+    of whatever `add` adds it to."""
     with st.popover("Ratio or capped mean", icon=":material/add:"):
         column = st.selectbox("Sum or mean of", columns, key=f"made-of-{key}", format_func=names.column)
         per = st.selectbox(
@@ -39,10 +41,11 @@ def make(key: str, columns: Sequence[str], names: Names) -> None:
             st.caption("Choose what to divide by, or a cap.")
             return
         outcome = Outcome(column, per or "", cap or 0.0)
-        st.button(f"Add {md(outcome.called(names))}", key=f"made-add-{key}", on_click=_add, args=(key, outcome))
+        st.button(f"Add {md(outcome.called(names))}", key=f"made-add-{key}", on_click=add or partial(_choose, key),
+                  args=(outcome,))  # fmt: skip
 
 
-def _add(key: str, outcome: Outcome) -> None:
+def _choose(key: str, outcome: Outcome) -> None:
     st.session_state[f"made-{key}"][outcome.name] = outcome
     chosen = st.session_state.get(key, [])
     if outcome.name not in chosen:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.arrivals import WEEK
 from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.decide.outcomes import Outcome
 from gamcore.decide.strategies import Ledger, StrategySet
 from gamcore.decide.verdicts import listed
 from gamcore.numbers import percent
@@ -21,7 +23,7 @@ from shapewise.decisions import arm_tests, plans
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
 from shapewise.store.workspace import TableAbout
-from shapewise.ui.decide import plan_form
+from shapewise.ui.decide import made_outcomes, plan_form
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, chart, downloads
@@ -36,9 +38,15 @@ def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
     """Show the form of a board's plan, and its result."""
     form = plans.form_of(board.plan, plans.proposed(made))
     names, place = state.names(board.table), chart.place("first")
+    rows = state.table(board.table)
+
+    def save(new: Form) -> None:
+        stored.change(state.workspace(), board.id, plan=new)
+
     with place.options:
-        changed = plan_form.edited(board.id, form, names, state.table(board.table), of_board=True)
-    plan_form.keep(board.id, form, changed, lambda new: stored.change(state.workspace(), board.id, plan=new))
+        changed = plan_form.edited(board.id, form, names, rows, of_board=True)
+        plan_form.keep(board.id, form, changed, save)
+        _add(board.id, rows, {**form, **changed}, names, save)
     who = [f"Eligible: {md(made.gate.words(names))}."]
     who += [f"{k}. **{md(one.name)}**: {md(one.action) or 'no action yet'}; who: {md(one.rule.words(names))}"
             for k, one in enumerate(made.strategies, 1)]  # fmt: skip
@@ -66,35 +74,38 @@ def show_table(table: TableAbout, rows: Table) -> None:
     with place.options:
         changed = plan_form.edited(key, form, names, rows, of_board=False)
     plan_form.keep(key, form, changed, save)
-    columns = [name for name in arm_tests.possible_outcomes(rows, "")
-               if name not in {row["metric"] for row in changed["metrics"]}]  # fmt: skip
-    called = {name: names.column(name) for name in columns}
     with place.options:
-        _add(key, rows, called, lambda row: save({**form, **changed, "metrics": [*changed["metrics"], row]}))
+        _add(key, rows, {**form, **changed}, names, save)
     _result(key, table.name, lambda: plans.planned_for_all(plans.named(changed, names)), [], place)
 
 
-def _add(key: str, rows: Table, columns: Mapping[str, str], save: Callable[[Form], None]) -> None:
-    """Offer a column of the table as a metric, with its rate or its mean as it is today. columns : with their names."""
+def _add(key: str, rows: Table, changed: Form, names: Names, save: Callable[[Form], Any]) -> None:
+    """Offer a column of the table, or what is made of columns, as a metric, with what it is today."""
+    there = {row["metric"] for row in changed["metrics"]}
+    columns = arm_tests.possible_outcomes(rows, "")
 
-    def add() -> None:
-        chosen = st.session_state[f"add-{key}"]
-        if chosen not in columns:  # a browser may send again what was added before
+    def add(outcome: Outcome | None = None) -> None:
+        outcome = outcome or Outcome(st.session_state[f"add-{key}"] or "")
+        if outcome.name in there or outcome.column not in columns:  # a browser may send again what was added before
             return
         try:
-            row = plans.metric_of(rows, chosen)
+            row = plans.metric_of(rows, outcome)
         except (ExperimentError, TableError) as error:
             st.toast(md(error), icon=":material/error:")
             return
-        save(row)
+        save({**changed, "metrics": [*changed["metrics"], row]})
         for name in (f"metrics-{key}", f"metrics-{key}-began", f"plan-seen-{key}", f"add-{key}"):
             st.session_state.pop(name, None)
 
-    if columns:
+    if not columns:
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
-            "Add a column of the table", list(columns), None, key=f"add-{key}", on_change=add, width=320,
-            placeholder="Add a column of the table", label_visibility="collapsed", format_func=columns.__getitem__,
+            "Add a column of the table", [name for name in columns if name not in there], None, key=f"add-{key}",
+            on_change=add, width=320, placeholder="Add a column of the table", label_visibility="collapsed",
+            format_func=names.column,
         )  # fmt: skip
+        made_outcomes.make(f"plan-{key}", columns, names, add)
 
 
 def _start(board: Board, made: StrategySet, form: Form) -> None:

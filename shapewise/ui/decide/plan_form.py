@@ -14,7 +14,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.decide.arrivals import weekdays_of
 from gamcore.decide.experiment_plan import ROLES, ExperimentError
-from shapewise.decisions.plans import LEVEL, level_of, level_typed
+from shapewise.decisions.plans import LEVEL, called, level_of, level_typed, made_outcomes
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets.columns import COUNT, SHARE, WHOLE, WHOLE_PERCENT
 
@@ -146,16 +146,26 @@ def _metrics(key: str, form: dict[str, Any], names: Names, of_board: bool) -> li
     st.caption("A rate is typed as 22%, a mean as 34.5, with its standard deviation.")
     rows = [{**row, **_typed(row)} for row in form["metrics"]]
     columns = _metric_columns(of_board)
-    began = pd.DataFrame(_began(f"metrics-{key}", rows), columns=list(columns))
+    start = _began(f"metrics-{key}", rows)
+    every = [*start, *form["metrics"]]
+    texts = {row["metric"]: called(row, names) for row in every if row.get("metric")}
+    began = pd.DataFrame(start, columns=list(columns))
     shown = st.data_editor(
-        began.assign(metric=began["metric"].map(names.column, na_action="ignore")), key=f"metrics-{key}",
+        began.assign(metric=began["metric"].map(texts.__getitem__, na_action="ignore")), key=f"metrics-{key}",
         num_rows="dynamic", hide_index=True, column_config=columns,
         alt="Metrics of the experiment.",
     )  # fmt: skip
     exact = {(name, text): row.get(name) for row in form["metrics"] for name, text in _typed(row).items() if text}
+    own, made = {text: name for name, text in texts.items()}, made_outcomes({"metrics": every})
+
+    def of(text: str | None) -> dict[str, Any]:
+        """Return a metric's own name, and what it is made of, if it is no column."""
+        name = own[text] if text in own else names.own(text) if text else text
+        return {"metric": name} | ({"outcome": made[name]} if name in made else {})
+
     return [
         row
-        | {"metric": names.own(row["metric"])}
+        | of(row["metric"])
         | {name: exact.get((name, row[name]), level_of(row[name])) for name in ("base", "deviation")}
         for row in _plain(shown)
     ]

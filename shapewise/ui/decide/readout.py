@@ -18,7 +18,7 @@ from gamcore.numbers import p_value, percent
 from shapewise.decisions import boards as stored
 from shapewise.decisions import plans
 from shapewise.decisions.boards import Board
-from shapewise.decisions.plan_and_outcome import read_out
+from shapewise.decisions.plan_and_outcome import made_of, read_out
 from shapewise.store.workspace import StoreError
 from shapewise.ui.decide import readout_source as source
 from shapewise.ui.decide.arms_result import ICONS, looking_words, verdict
@@ -59,7 +59,9 @@ def show(board: Board, made: StrategySet) -> None:
         st.error(md(error), icon=":material/error:")
         return
     called = source.names_of(board, asked.get("table", ""))
-    _result(board, made, shown_read_out(outcome, called, asked.get("arm", "")), place)
+    _result(
+        board, made, shown_read_out(outcome, called, asked.get("arm", ""), made_of(asked.get("outcomes", {}))), place
+    )
 
 
 def _keep(board: Board, way: str, asked: dict[str, Any]) -> None:

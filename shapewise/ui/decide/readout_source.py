@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -16,12 +17,13 @@ from gamcore.decide.experiment_readout import COUNTS
 from gamcore.decide.strategies import StrategySet
 from shapewise.columns.arms_found import control_among
 from shapewise.decisions import guided_example as example
+from shapewise.decisions import plans
 from shapewise.decisions.arm_tests import possible_arms
 from shapewise.decisions.boards import Board
-from shapewise.decisions.plan_and_outcome import RULES
+from shapewise.decisions.plan_and_outcome import RULES, made_of
 from shapewise.decisions.plans import shares_of
 from shapewise.ingest.name_words import CONTROLS
-from shapewise.ui.decide import roles
+from shapewise.ui.decide import made_outcomes, roles
 from shapewise.ui.decide.arms import planned_shares
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, told_apart
@@ -82,7 +84,7 @@ def rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
             key=f"would-{board.id}-{table}", format_func=names.column,
             help="In both arms. A column must use the strategy names of the board.",
         )  # fmt: skip
-    chosen, before = _metrics(board, table, columns, own, arm)
+    chosen, before, outcomes = _metrics(board, table, columns, own, arm)
     if control is None or not treated or not chosen:
         lacking = "the control" if control is None else "at least one treated arm" if not treated else None
         st.caption(f"Choose {lacking or 'at least one metric'}.")
@@ -94,7 +96,7 @@ def rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
     if without:
         st.caption(f":material/warning: {count(without)} rows{of} without an arm are left out.")
     return {"table": table, "arm": arm, "control": control, "treated": treated, "shares": shares, "roles": chosen,
-            "before": before, "by": would}  # fmt: skip
+            "before": before, "by": would, **({"outcomes": outcomes} if outcomes else {})}  # fmt: skip
 
 
 def _control(levels: list[str], own: dict[str, Any]) -> str | None:
@@ -141,17 +143,26 @@ def _treated(levels: list[str]) -> int | None:
 
 def _metrics(
     board: Board, table: str, rows: Table, own: dict[str, Any], arm: str
-) -> tuple[dict[str, MetricRole], dict[str, str]]:
-    """Show the choice of metrics, and return their roles and their columns from before the test."""
+) -> tuple[dict[str, MetricRole], dict[str, str], dict[str, dict[str, Any]]]:
+    """Show the choice of metrics, and return their roles, their columns from before the test, and what those are made
+    of that are no columns."""
     usable = [name for name in rows.names if rows.kind(name) in ("number", "boolean") and name != arm]
     known = own.get("roles") or {row["metric"]: row["role"] for row in board.plan.get("metrics", [])}
-    names = names_of(board, table)
-    chosen = st.multiselect("Metrics", usable, [n for n in known if n in usable], key=f"metrics-{board.id}-{table}",
-                            format_func=names.column)  # fmt: skip
+    names, key = names_of(board, table), f"metrics-{board.id}-{table}"
+    kept = made_of(own.get("outcomes", {}) or plans.made_outcomes(board.plan))
+    made = {name: one for name, one in made_outcomes.known(key, kept).items() if set(one.columns) <= set(usable)}
+    options = {name: made[name].called(names) if name in made else names.column(name) for name in [*usable, *made]}
+    st.session_state.setdefault(key, [name for name in known if name in options])
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.multiselect("Metrics", list(options), key=key, format_func=options.__getitem__)
+        made_outcomes.make(key, usable, names)
     if not chosen:
-        return {}, {}
-    called = {name: names.column(name) for name in chosen}
-    return roles.edit(f"roles-{board.id}-{table}", called, usable, names, roles=known, before=own.get("before", {}))
+        return {}, {}, {}
+    called = {name: options[name] for name in chosen}
+    metrics, before = roles.edit(
+        f"roles-{board.id}-{table}", called, usable, names, roles=known, before=own.get("before", {})
+    )
+    return metrics, before, {name: asdict(made[name]) for name in chosen if name in made}
 
 
 def counts(board: Board, made: StrategySet) -> dict[str, Any] | None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from gamcore.data.column_names import ColumnNames, Names
+from gamcore.data.table import as_table
+from gamcore.decide.arms import ArmsTest, read_arms
 from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.decide.outcomes import Outcome
 from gamcore.decide.rules import EVERYBODY, Levels
 from gamcore.decide.segments import Evidence
+from gamcore.decide.shown import shown_read_out
 from gamcore.decide.strategies import Strategy, StrategySet
+from shapewise.decisions import plans
 from shapewise.decisions.boards import strategy_for
+from shapewise.decisions.plan_and_outcome import made_of, read_out
 from shapewise.decisions.plans import form_of, metrics_of, otherwise, planned, proposed
 
 FACTS = {
@@ -71,3 +80,63 @@ def test_a_strategy_begins_with_what_was_observed_in_its_segment(mean, binary):
 def test_a_strategy_begins_with_the_usual_rate_where_none_was_observed(change):
     made = strategy_for("A", EVERYBODY, "", scenario=("", ""), evidence=Evidence(**FACTS | change))
     assert (made.metric, made.base) == ("conversion", 0.1)
+
+
+def shop(n=4_000, seed=0):
+    """Customers of two arms in two regions, their visits and what they spent."""
+    rng = np.random.default_rng(seed)
+    visits = rng.poisson(2, n)
+    return pd.DataFrame({"arm": rng.choice(["new", "old"], n), "region": rng.choice(["north", "south"], n),
+                         "visits": visits, "spend": visits * rng.gamma(0.5, 20, n)})  # fmt: skip
+
+
+@pytest.mark.parametrize("cap", [0.0, 0.99])
+def test_a_ratio_of_sums_is_planned_with_the_spread_of_the_delta_method(cap):
+    """And the standard error that follows is the one that the read-out finds."""
+    frame = shop()
+    row = plans.metric_of(as_table(frame), Outcome("spend", "visits", cap))
+    x, p = frame["spend"].clip(upper=frame["spend"].quantile(cap, "higher") if cap else None), frame["visits"]
+    ratio = x.sum() / p.sum()
+    moments = np.cov(x, p)
+    variance = (moments[0, 0] - 2 * ratio * moments[0, 1] + ratio**2 * moments[1, 1]) / p.mean() ** 2
+    assert (row["base"], row["deviation"]) == pytest.approx((ratio, np.sqrt(variance)), rel=1e-3)
+    (metric,) = plans.metrics_of({"metrics": [row]})
+    test = ArmsTest("arm", "old", {row["metric"]: "primary"}, outcomes=made_of({row["metric"]: row["outcome"]}))
+    (effect,) = read_arms(frame, test).effects
+    low, high = effect.difference_interval
+    sizes = 1 / effect.treated.n + 1 / effect.control.n
+    assert (high - low) / 2 / 1.96 == pytest.approx(metric.deviation * np.sqrt(sizes), rel=0.05)
+
+
+def test_a_capped_mean_is_planned_with_the_spread_of_what_is_left():
+    frame = shop()
+    row = plans.metric_of(as_table(frame), Outcome("spend", cap=0.95))
+    capped = np.minimum(frame["spend"], np.quantile(frame["spend"], 0.95, method="inverted_cdf"))
+    assert (row["base"], row["deviation"]) == pytest.approx((capped.mean(), capped.std()))
+    assert row["deviation"] < plans.metric_of(as_table(frame), Outcome("spend"))["deviation"]
+    assert "outcome" not in plans.metric_of(as_table(frame), Outcome("spend"))
+
+
+def test_made_outcomes_are_called_by_the_names_of_their_columns():
+    row = plans.metric_of(as_table(shop()), Outcome("spend", "visits"))
+    form = plans.form_of({"metrics": [row]}, [])
+    names = Names({"spend": ColumnNames("Revenue"), "visits": ColumnNames("shop visit")})
+    assert plans.planned_for_all(plans.named(form, names)).metrics == ("Revenue per shop visit",)
+    assert plans.made_outcomes(form) == {"spend per visits": row["outcome"]}
+
+
+@pytest.mark.parametrize("outcome", [Outcome("spend", "visits"), Outcome("spend", cap=0.99)], ids=str)
+def test_strategies_are_read_by_ratios_and_capped_means(outcome):
+    """Each among those who would get it, as a test of arms reads the same customers."""
+    frame = shop()
+    one = Strategy("N", Levels("region", ("north",)), "mail", metric=outcome.name, base=10.0, lift=(0.1, 0.2, 0.3))
+    form = {"table": "t", "arm": "arm", "control": "old", "treated": ["new"], "roles": {outcome.name: "primary"},
+            "before": {}, "outcomes": {outcome.name: asdict(outcome)}}  # fmt: skip
+    made = read_out(StrategySet("Board", (one,)), "rows", form, [], lambda _, columns: frame[list(columns)])
+    (effect,) = made.effects
+    test = ArmsTest("arm", "old", {outcome.name: "primary"}, outcomes={outcome.name: outcome})
+    (wanted,) = read_arms(frame[frame["region"] == "north"], test).effects
+    assert (effect.difference, effect.p) == pytest.approx((wanted.difference, wanted.p))
+    names = Names({"spend": ColumnNames("Revenue"), "visits": ColumnNames("visit")})
+    (shown,) = shown_read_out(made, names, "arm", {outcome.name: outcome}).effects
+    assert shown.metric == outcome.called(names)

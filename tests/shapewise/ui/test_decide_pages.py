@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from gamcore.data.table import as_table
 from gamcore.decide.arrivals import Arrivals
+from gamcore.decide.outcomes import Outcome
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range
 from gamcore.decide.strategies import Strategy, StrategySet
 from shapewise.decisions import boards as board
@@ -421,7 +422,7 @@ def test_a_test_is_planned_without_a_board(space):
     assert needed(app)["metric"].tolist() == ["visit", "spend", "recency"]
     (kept,) = plans.plans(space, table.id)
     assert (kept.form["a_day"], kept.form["adjustment"]) == (400.0, "Dunnett")
-    row = plans.metric_of(as_table(frame), "recency")
+    row = plans.metric_of(as_table(frame), Outcome("recency"))
     assert kept.form["metrics"][2] == row
     assert row["deviation"] == pytest.approx(frame["recency"].std())
     again = choose(open_page("experiment", table=table.id), "Begin with", "plan")
@@ -451,6 +452,30 @@ def test_a_plan_says_by_which_day_what_can_be_seen(space):
     assert "| 1 week | 2026-12-06 | 7,000 |" in plan.page("customers", made, []).replace("\\", "")
     again = choose(open_page("experiment", table=table.id), "Begin with", "plan")
     assert needed(again).equals(needed(app))
+
+
+def test_a_ratio_is_planned_on_a_table_and_on_a_board(acted):
+    """Its spread is that of the rows; it stays what it is made of while other fields change."""
+    space, _, made = acted
+    rng = np.random.default_rng(0)
+    visits = rng.poisson(2, 2000)
+    frame = pd.DataFrame({"visits": visits, "revenue": visits * rng.gamma(0.5, 20, 2000)})
+    shop = space.tables.add(frame, "shop")
+    app = choose(open_page("experiment", table=shop.id), "Begin with", "plan")
+    for label, value in (("Sum or mean of", "revenue"), ("Per", "visits")):
+        next(one for one in app.selectbox if one.label == label).set_value(value).run()
+    button(app, "Add revenue per visits").click().run()
+    assert not app.exception
+    assert "revenue per visits" in needed(app)["metric"].tolist()
+    keyed(app.number_input, f"a-day-plan-{shop.id}").set_value(300.0).run()
+    (kept,) = plans.plans(space, shop.id)
+    assert kept.form["metrics"][-1] == plans.metric_of(as_table(frame), Outcome("revenue", "visits"))
+    app = on_experiment(acted, "plan")
+    there = needed(app)["metric"].tolist()
+    add = keyed(app.selectbox, f"add-{made.id}")
+    add.set_value(next(name for name in add.options if name not in there)).run()
+    assert not app.exception
+    assert len(needed(app)) > len(there)
 
 
 def sent_again(app, box, value):

@@ -40,6 +40,12 @@ class Seen:
         """What means are over: weighted exposure, or rows."""
         return self.weight * self.exposure
 
+    @property
+    def rate(self) -> Floats:
+        """What is predicted (n,) per unit of exposure, in single precision: exposures leave noise in the last digits,
+        which would tell rows apart that are alike."""
+        return (self.predicted / self.exposure).astype(np.float32).astype(np.float64)
+
     @classmethod
     def of(cls, loss: Loss, y: Floats, predicted: Floats, weight: Floats, exposure: Floats, clusters: Ints | None
            ) -> Seen:  # fmt: skip

@@ -7,15 +7,20 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from gamcore.data.table import Table, as_table
 from gamcore.stats.column_drift import kinds
+from gamcore.types import Bools
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
 from shapewise.training.by_feature import among
 from shapewise.training.spec import Spec
 
 NEEDED: Final = {"weight": "weights", "group": "groups", "time": "time", "task": "tasks"}
+DISTINCT: Final = 0.95
+"""Share of different rows of a table from which one that is alike is the same row."""
 
 
 def older(tables: list[TableAbout], identifier: str) -> list[TableAbout]:
@@ -207,3 +212,25 @@ def alike(one: Spec, other: Spec) -> bool:
         for spec in (one, other)
     )  # fmt: skip
     return first == second
+
+
+def known_before(rows: pd.DataFrame, older: pd.DataFrame) -> Bools:
+    """Return which rows (n,) an older version of their table has, too: alike in all columns that both have.
+
+    Where rows of the older version are often alike among themselves, so are new ones by chance: then as many as it has
+    are known if it is whole among the rows, and none otherwise.
+    """
+    shared = [name for name in rows.columns if name in older.columns]
+    now, then = (pd.util.hash_pandas_object(_plain(frame[shared]), index=False) for frame in (rows, older))
+    if then.nunique() >= DISTINCT * then.size:
+        return np.asarray(now.isin(then), bool)
+    counts = then.value_counts()
+    if (now.value_counts().reindex(counts.index, fill_value=0) < counts).any():
+        return np.zeros(now.size, bool)
+    return np.asarray(now.groupby(now).cumcount() < now.map(counts).fillna(0), bool)
+
+
+def _plain(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return cells as numbers or texts: versions may store the same ones in other types."""
+    return pd.DataFrame({name: values.astype("float64" if is_numeric_dtype(values) else "string")
+                         for name, values in frame.items()})  # fmt: skip

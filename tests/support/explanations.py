@@ -12,6 +12,7 @@ from gamcore import (
     MultiTaskTreesRegressor,
     calibration_by_group,
     compare_models,
+    on_newer_rows,
     price_of_readability,
     why_moved,
 )
@@ -99,6 +100,7 @@ def every() -> dict[str, Explanation]:
         why_moved(gam, X, y, X_b=later, y_b=1 - y, names=(EVIL, "later")),
         price_of_readability(gam, X, y, held_out=np.arange(len(X)) % 4 == 0),
         calibration_by_group(gam, X, y, held_out=np.arange(len(X)) % 4 == 0),
+        on_newer_rows(gam, X, y, later, 1 - y, names=(EVIL, "later")),
         compare_models(plainer(), gam, X, y, names=(EVIL, "the other")),
     ]  # fmt: skip
     return {f"{type(one).__name__} {k}": one for k, one in enumerate(made)}

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-from pandas.api.types import is_numeric_dtype
-
 from gamcore.data.columns import TableError
-from gamcore.types import Bools
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import carry_over
 from shapewise.training.dataset import Data, choose, columns_of
@@ -70,7 +65,7 @@ def shared_rows(model: ModelAbout, other: ModelAbout) -> SharedRows:
         inside, has_target, _ = choose(table, spec)
         held = held & (inside & has_target)[table.frame.index.get_indexer(own.X.index)]
         older = state.frame(guest.table).loc[known.X.index[~known.held_out]]
-        again = held & _are_among(state.frame(owner.table).loc[own.X.index], older)
+        again = held & carry_over.known_before(state.frame(owner.table).loc[own.X.index], older)
         held, learned = held & ~again, int(again.sum())
     if not held.any():
         raise TableError("There is no row that neither model has learned from: train both on one table.")
@@ -80,16 +75,3 @@ def shared_rows(model: ModelAbout, other: ModelAbout) -> SharedRows:
 def _is_newer(table: str, other: str) -> bool:
     """Return whether a table is a later version of another."""
     return other in {one.id for one in carry_over.older(state.workspace().tables.listed(), table)}
-
-
-def _are_among(rows: pd.DataFrame, others: pd.DataFrame) -> Bools:
-    """Return which rows (n,) are alike another table's in all columns that both have."""
-    shared = [name for name in rows.columns if name in others.columns]
-    hashes = [pd.util.hash_pandas_object(_plain(frame[shared]), index=False) for frame in (rows, others)]
-    return np.asarray(hashes[0].isin(hashes[1]), bool)
-
-
-def _plain(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return cells as numbers or texts: versions may store the same ones in other types."""
-    return pd.DataFrame({name: values.astype("float64" if is_numeric_dtype(values) else "string")
-                         for name, values in frame.items()})  # fmt: skip

@@ -1,4 +1,4 @@
-"""All that this adds: a way to compare on Compare, panels on Data and Experiment, and a slide of reports."""
+"""All that this adds: a way to compare on Compare, two panels on Data, one on Experiment, and a slide of reports."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shapewise.ui.session.current import InView
 
 TITLE: Final = "Why did it move?"
+STILL: Final = "Does the model still hold?"
 
 
 def _on_compare(now: InView) -> None:
@@ -26,7 +27,13 @@ def _on_compare(now: InView) -> None:
 def _on_data(now: InView) -> None:
     from shapewise.additions.why import on_data
 
-    on_data.draw(now)
+    on_data.why_it_moved(now)
+
+
+def _still_holds(now: InView) -> None:
+    from shapewise.additions.why import on_data
+
+    on_data.still_holds(now)
 
 
 def _on_experiment(now: InView) -> None:
@@ -67,5 +74,6 @@ def _has_slide(space: Workspace, model: ModelAbout) -> bool:
 
 COMPARE: Final = Panel("compare", TITLE, _on_compare, _has_table)
 DATA: Final = Panel("data", TITLE, _on_data, _has_newer)
+DATA_BEFORE_TRAINING: Final = Panel("data", STILL, _still_holds, _has_newer, order=1)
 EXPERIMENT: Final = Panel("experiment", TITLE, _on_experiment, _has_model_of_outcome)
 SLIDE: Final = AddedItem("moved", TITLE, _slide, _has_slide)

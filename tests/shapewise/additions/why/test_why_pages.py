@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from gamcore.data.column_names import AS_THEY_ARE
 from gamcore.decide.arms import ArmsTest
 from gamcore.decide.rules import Levels, Range
-from gamcore.numbers import number, percent
+from gamcore.estimators.saved import from_saved
+from gamcore.numbers import fixed, number, percent
 from shapewise.decisions import arm_tests
 from shapewise.reports.recipes import ReportItem, usual
 from shapewise.reports.review import review_of
@@ -90,6 +93,41 @@ def test_a_newer_version_is_one_press_from_its_waterfall(months):
     assert table["composition"].sum() > 0.03  # they are older
     assert table["total"].iloc[-1] < -0.01  # and fewer stay
     assert "95% intervals; what goes together, not what makes it so" in " ".join(one.value for one in app.caption)
+
+
+def test_a_newer_version_is_asked_of_the_old_model_before_anybody_trains(space):
+    """Without the rows that both versions have; figures are those of scikit-learn and pandas."""
+    old, new = month(1200, 0, 0, 0), month(900, 1, 5, 0.2)
+    both = pd.concat([new, old.head(300)], ignore_index=True)
+    model, version = add(space, old, both, bands=0)
+    app = open_page("data", table=version.id)
+    app.session_state["panel-Does the model still hold?"] = True
+    app.run()
+    assert not app.exception
+    fitted, held = from_saved(space.models.load(model.id)), old[held_out_rows(old, model.table)]
+    rows = (held, new)
+    stays = [(one["stays"] == "yes").to_numpy() for one in rows]
+    chances = [fitted.predict_proba(one[["age", EVIL]])[:, 1] for one in rows]
+    own, newer = (roc_auc_score(*both) for both in zip(stays, chances, strict=True))
+    said = " ".join(re.sub(r"\\(.)", r"\1", line.value) for line in (*app.markdown, *app.caption))
+    assert f"On newer rows the AUC is {fixed(newer, 3)}, on its held-out rows {fixed(own, 3)}" in said
+    assert f"{percent(stays[1].mean())} (" in said
+    assert f"observed and {percent(chances[1].mean())} predicted" in said
+    assert "300 are left out" in said
+    table = next(one.value for one in app.dataframe if "newer_observed" in one.value)
+    assert table["rows"].sum() == len(held)
+    assert table["newer_rows"].sum() == len(new)
+
+
+def test_rows_that_an_older_version_has_are_known_again():
+    rng = np.random.default_rng(0)
+    fine, coarse = (pd.DataFrame({"a": values, "b": rng.choice(["x", "y"], 400)})
+                    for values in (rng.normal(size=400), rng.integers(0, 3, 400)))  # fmt: skip
+    for table in (fine, coarse):
+        older, added = table.iloc[:250], table.iloc[250:]
+        whole = pd.concat([added, older.astype({"b": "category"})], ignore_index=True)
+        assert carry_over.known_before(whole, older).sum() == 250
+        assert not carry_over.known_before(added, older).any()
 
 
 def test_two_tables_are_compared_over_rows_that_the_model_has_not_learned_from(months):

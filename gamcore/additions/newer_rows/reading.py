@@ -1,0 +1,188 @@
+"""From a fitted model, its own held-out rows and newer ones to whether it still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from gamcore.additions.newer_rows.fall import Change, edges, fall_of
+from gamcore.additions.newer_rows.held import PREDICTION, Group, OnNewerRows, Side
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table
+from gamcore.estimators.seen_rows import Estimator, one_outcome, read_seen
+from gamcore.explain.row_groups import columns_of_interest, groups_of
+from gamcore.explain.seen import Seen, observed_interval
+from gamcore.numbers import alike, percent
+from gamcore.stats.intervals import UNKNOWN
+from gamcore.types import Bools, Floats, Ints
+
+TENTHS: Final = 10
+FEWEST: Final = 10
+"""Rows of either sample in a group, from which it is asked whether the model is off otherwise."""
+
+NOBODY: Final = Side(0, 0.0, np.nan, UNKNOWN, np.nan, Change(np.nan, np.nan, np.nan, np.nan))
+
+
+def on_newer_rows(
+    model: Estimator, X_a: Any, y_a: Any, X_b: Any, y_b: Any, *, sample_weight_a: Any = None,
+    sample_weight_b: Any = None, exposure_a: Any = None, exposure_b: Any = None, init_score_a: Any = None,
+    init_score_b: Any = None, groups_a: Any = None, groups_b: Any = None, columns: str | Sequence[str] | None = None,
+    of_class: Any = None, names: tuple[str, str] = ("its held-out rows", "the newer rows"),
+) -> OnNewerRows:  # fmt: skip
+    """Return how a model does on newer rows B, beside rows A of its own time that it has not learned from.
+
+    The main metric (the AUC of a class against the others, else the share of the loss that is explained), and how much
+    of its difference is *who came*, that is, other predictions with outcomes that follow these as before, and how much
+    is *what changed*, other outcomes of rows with the same prediction. What is observed and predicted, by bins of the
+    prediction and by the groups of columns, with a test of whether the model is off otherwise than before.
+
+    Parameters
+    ----------
+    model :
+        Fitted.
+    X_a, y_a, X_b, y_b :
+        Tables that have the columns of the model, and may have more, and their outcomes.
+    sample_weight_a, sample_weight_b, exposure_a, exposure_b, init_score_a, init_score_b : (n,)
+        As `fit` takes them. With exposures, means are rates per unit of them.
+    groups_a, groups_b : (n,)
+        Labels of clusters, such as customers; a label that both have is one cluster.
+    columns :
+        The names of the columns by whose groups outcomes are compared; all that both tables have if None.
+    of_class :
+        The class whose share is asked about, against all others; of two, the second if None.
+    names :
+        Of the two samples of rows.
+
+    Raises
+    ------
+    TableError
+        Where the model, the rows or a column do not allow it; the message says why and what to do.
+    """
+    if len(names) != 2 or len({str(name) for name in names}) < 2:
+        raise TableError(f"names is {names!r}: give the two samples of rows two different names.")
+    fitted, code = one_outcome(model, of_class)
+    sides = ((X_a, y_a, sample_weight_a, exposure_a, init_score_a, groups_a),
+             (X_b, y_b, sample_weight_b, exposure_b, init_score_b, groups_b))  # fmt: skip
+    tables, samples = [], []
+    for X, y, weight, exposure, init_score, groups in sides:
+        given = {"sample_weight": weight, "exposure": exposure, "init_score": init_score, "groups": groups}
+        table, seen, _ = read_seen(fitted, X, y, given=given, held_out=None, code=code)
+        tables.append(table)
+        samples.append(seen)
+    if (exposure_a is None) != (exposure_b is None):
+        raise TableError("Only one sample of rows has an exposure: pass exposure_a and exposure_b, or neither.")
+    own, newer = _numbered(samples, groups_a, groups_b, sample_weight_a, sample_weight_b)
+    everything = np.ones(own.y.size, bool), np.ones(newer.y.size, bool)
+    made = {PREDICTION: _by_prediction(own, newer)}
+    together = _together(tables)
+    sizes = np.concatenate([own.size, newer.size])
+    for name in columns_of_interest(together, [columns] if isinstance(columns, str) else columns):
+        cut = groups_of(together, name, sizes, np.ones(sizes.size, bool))
+        if len(cut.names) > 1 or columns is not None:
+            parts = cut.codes[: own.y.size], cut.codes[own.y.size :]
+            made[name] = tuple(
+                _group(label, own, newer, (parts[0] == k, parts[1] == k)) for k, label in enumerate(cut.names)
+            )
+    return OnNewerRows(
+        names=(str(names[0]), str(names[1])), metric="AUC" if fitted.loss.is_binary else "explained",
+        came=_came(own, newer), fall=fall_of(fitted.loss, own, newer), whole=_group("all rows", own, newer, everything),
+        columns=made, is_share=own.kind == "share", per="row" if exposure_a is None else "exposure",
+    )  # fmt: skip
+
+
+def _numbered(samples: list[Seen], *given: Any) -> tuple[Seen, Seen]:
+    """Return both samples with clusters numbered over both together."""
+    own, newer = samples
+    labels = given[:2]
+    if (labels[0] is None) != (labels[1] is None):
+        raise TableError("Only one sample of rows has groups: pass groups_a and groups_b, or neither.")
+    if labels[0] is None:
+        return own, replace(newer, clusters=newer.clusters + own.y.size)
+    kept = [np.asarray(of)[_positive(weight, len(of))] for of, weight in zip(labels, given[2:], strict=True)]
+    numbers = pd.factorize(np.concatenate([of.astype(object) for of in kept]), use_na_sentinel=False)[0]
+    n = own.y.size
+    return replace(own, clusters=numbers[:n].astype(np.int64)), replace(newer, clusters=numbers[n:].astype(np.int64))
+
+
+def _positive(weight: Any, n: int) -> Bools:
+    return np.ones(n, bool) if weight is None else np.asarray(weight, np.float64) > 0
+
+
+def _together(tables: list[Table]) -> Table:
+    """Return the rows of both tables, with the columns that both have."""
+    first, second = (table.frame for table in tables)
+    shared = [name for name in first.columns if name in second.columns]
+    return Table(pd.concat([first[shared], second[shared]], ignore_index=True))
+
+
+def _by_prediction(own: Seen, newer: Seen) -> tuple[Group, ...]:
+    """Return the tenths of the own rows by their prediction, and where the newer ones fall."""
+    rates = own.rate, newer.rate
+    inner = edges(rates[0], own.size, TENTHS)
+    said = list(map(percent, inner)) if own.kind == "share" else alike(inner)
+    names = [f"below {said[0]}", *(f"{low} to {high}" for low, high in pairwise(said)),
+             f"{said[-1]} or more"] if said else ["all"]  # fmt: skip
+    codes = [np.searchsorted(inner, rate, side="right") for rate in rates]
+    return tuple(_group(name, own, newer, (codes[0] == k, codes[1] == k)) for k, name in enumerate(names))
+
+
+def _group(name: str, own: Seen, newer: Seen, here: tuple[Bools, Bools]) -> Group:
+    one, other = (_side(rows, part) for rows, part in zip((own, newer), here, strict=True))
+    if min(one.rows, other.rows) < FEWEST:
+        return Group(name, one, other, NOBODY.off_by)
+    first, second = (_influences(rows, part) for rows, part in zip((own, newer), here, strict=True))
+    clusters = own.clusters[here[0]], newer.clusters[here[1]]
+    sizes = own.size[here[0]] / one.size, newer.size[here[1]] / other.size
+    least = _error_if_alike((first, second), clusters, sizes)
+    change = Change.of(other.off_by.value - one.off_by.value, (-first, second), clusters, least)
+    return Group(name, one, other, change)
+
+
+def _error_if_alike(
+    parts: tuple[Floats, Floats], clusters: tuple[Ints, Ints], shares: tuple[Floats, Floats]
+) -> float:  # fmt: skip
+    """Return the standard error of a difference where rows of both samples are dispersed alike: a few rows of one that
+    happen to be alike do not make it certain. shares : of each row in its sample."""
+    squares, weights = [], []
+    for part, numbers, share in zip(parts, clusters, shares, strict=True):
+        places = np.unique(numbers, return_inverse=True)[1]
+        sums, sizes = np.bincount(places, part), np.bincount(places, share)
+        squares.append(float(np.square(sums).sum()))
+        weights.append(float(np.square(sizes).sum()))
+    # in units of a whole sample, rows count by their number: 1 / weights
+    pooled = sum(square / weight**2 for square, weight in zip(squares, weights, strict=True))
+    pooled /= sum(1 / weight for weight in weights)
+    return float(np.sqrt(pooled * sum(weights)))
+
+
+def _side(rows: Seen, here: Bools) -> Side:
+    """Return what some rows (n,) of a sample say."""
+    n = int(np.count_nonzero(here))
+    if not n:
+        return NOBODY
+    w, whole = rows.weight[here], float(rows.size[here].sum())
+    observed, predicted = float(w @ rows.y[here]) / whole, float(w @ rows.predicted[here]) / whole
+    off = Change.of(observed - predicted, (_influences(rows, here),), (rows.clusters[here],))
+    return Side(n, whole, observed, observed_interval(rows, here), predicted=predicted, off_by=off)
+
+
+def _came(own: Seen, newer: Seen) -> Change:
+    """Return how much more is predicted of the newer rows, per unit of exposure."""
+    means, parts = [], []
+    for rows in (own, newer):
+        said, whole = rows.weight * rows.predicted, float(rows.size.sum())
+        means.append(float(said.sum()) / whole)
+        parts.append((said - rows.size * means[-1]) / whole)
+    return Change.of(means[1] - means[0], (-parts[0], parts[1]), (own.clusters, newer.clusters))
+
+
+def _influences(rows: Seen, here: Bools) -> Floats:
+    """Return what each of some rows adds to observed less predicted."""
+    apart, size = rows.weight[here] * (rows.y[here] - rows.predicted[here]), rows.size[here]
+    whole = float(size.sum())
+    return np.asarray((apart - size * apart.sum() / whole) / whole) if whole > 0 else np.zeros(0)

@@ -1,0 +1,82 @@
+"""A model on the newer version of its table, before anybody trains it again: its metric, its calibration, and where it
+is off otherwise than on its own held-out rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from gamcore import OnNewerRows, TableError, on_newer_rows
+from gamcore.data.table import Table
+from shapewise.additions.why.answers import rows_of
+from shapewise.store.workspace import ModelAbout, TableAbout
+from shapewise.training import carry_over
+from shapewise.training.dataset import Data
+from shapewise.training.spec import Spec
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, md
+from shapewise.ui.widgets import cards
+
+NO_GROUPS = ("target", "weight", "exposure", "group")
+"""Columns of a specification that are no groups of rows."""
+
+
+def show(model: ModelAbout, version: TableAbout) -> None:
+    """Show the sentence, what is observed by bins of the prediction, and by how much the model is off by a column."""
+    answer = answer_of(model.id, version.id)
+    if isinstance(answer, str):
+        st.error(md(answer), icon=":material/error:")
+        return
+    on, known = answer
+    names, goal = state.names_of(model), state.goal(model)
+    with st.container(border=True):
+        cards.figure(on.describe(target=goal), f"still-{model.id}-{version.id}", f"{model.name} on newer rows",
+                     state.card(model))  # fmt: skip
+        st.markdown(md(on.words()))
+        st.caption(
+            f"Newer are the rows that the older version has not{f': {count(known)} are left out' if known else ''}."
+        )
+    columns = [name for name in on.columns if name != next(iter(on.columns))]
+    with st.container(border=True):
+        column = st.selectbox("Off by how much, by", sorted(columns, key=lambda name: -int(on.changed(name).sum())),
+                              format_func=names.column, key=f"still-by-{model.id}",
+                              help="Columns by which the model is off otherwise than before come first.")  # fmt: skip
+        if column is None:
+            st.caption("No column of both versions has more than one group.")
+            return
+        plot = on.describe(column=column, target=goal)
+        title = f"{names.column(column)}{plot.title.removeprefix(column)}"
+        cards.figure(replace(plot, title=title), f"still-groups-{model.id}-{version.id}", f"{model.name} by {column}",
+                     state.card(model))  # fmt: skip
+
+
+@state.kept(show_spinner="Asking the model about the newer rows", max_entries=16)
+def answer_of(identifier: str, version: str) -> tuple[OnNewerRows, int] | str:
+    """Return how a model does on a newer version and how many of its rows the older one has, too, or why that cannot
+    be said."""
+    model = state.workspace().models.about(identifier)
+    try:
+        (table, own), (later, new) = (rows_of(model, one) for one in (model.table, version))
+        if {"sample", "added"} & set(model.rows or {}) or not own.held_out.any():
+            raise TableError("The model has no rows here that it has not learned from.")
+        known = carry_over.known_before(later.frame.loc[new.X.index], table.frame)
+        if known.all():
+            raise TableError("The newer version has no row that the older one has not.")
+        label = next((one for one in own.classes if str(one) == state.class_in_view(identifier)), None)
+        sides = _side(model, table, own.only(own.held_out), "a") | _side(model, later, new.only(~known), "b")
+        on = on_newer_rows(state.whole(identifier), **sides, of_class=label, names=("its held-out rows", "newer rows"))
+    except TableError as error:
+        return str(error)
+    return on, int(known.sum())
+
+
+def _side(model: ModelAbout, table: Table, data: Data, end: str) -> dict[str, Any]:
+    """Return rows as `on_newer_rows` takes them, with all columns that can be groups."""
+    spec = Spec.from_dict(model.spec)
+    apart = {getattr(spec, name) for name in NO_GROUPS} - {None, *spec.features}
+    given = data.of_rows(np.arange(len(data.y)))
+    X = table.frame.loc[data.X.index].drop(columns=list(apart))
+    return {f"{name}_{end}": values for name, values in {"X": X, "y": data.y, **given}.items()}

@@ -57,7 +57,8 @@ def _differences(models: list[ModelAbout], project: Project) -> dict[str, list[s
 
 def _without(spec: Spec, every: list[str], names: Names) -> str:
     """Return which features a model lacks that another has."""
-    lacking = [name for name in every if name not in spec.features]
+    has = set(spec.features)
+    lacking = [name for name in every if name not in has]
     if len(lacking) > len(every) / 2:
         return f"only {_some(list(map(names.term, spec.features)), 'features')}"
     return f"without {_some(list(map(names.term, lacking)), 'features')}" if lacking else ""

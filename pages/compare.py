@@ -29,6 +29,8 @@ from shapewise.ui.widgets import cards, panels
 
 MOST_MODELS = 6
 WAYS = {"models": "Models", "parts": "Parts of the rows"}
+AGAINST: dict[Scale, str] = {"ratio": "relative to"}
+"""How two effects differ on a scale, where one is not minus the other."""
 
 begin(
     "Compare",
@@ -191,12 +193,13 @@ def said(minus: Curve, first: str, second: str) -> str:
     """Return the difference in a sentence."""
     if not minus.has_whole:
         return _largest(minus, first, second)  # that there are no bands yet is said below
+    against = AGAINST.get(minus.scale, "minus")
     if minus.by_hand.any():
-        return f"{second} minus {first}: partly set by hand, so no band says what is clear"
+        return f"{second} {against} {first}: partly set by hand, so no band says what is clear"
     words = read_curve(minus).removeprefix(f"{minus.feature}: ")
     if words == NO_CLEAR_EFFECT:
         return f"no clear difference between {first} and {second}"
-    return f"{second} {'relative to' if minus.scale == 'ratio' else 'minus'} {first}: {words}"
+    return f"{second} {against} {first}: {words}"
 
 
 def _largest(minus: Curve, first: str, second: str) -> str:
@@ -232,7 +235,7 @@ def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
         if minus
         else f"{named.term(feature)} in {len(shown_curves)} models"
     )
-    words = (title, f"effects · difference: {other} minus {one}", state.goal(model))
+    words = (title, f"effects · difference: {other} {AGAINST.get(scale, 'minus')} {one}", state.goal(model))
     drawn = {name: state.seen(model, made.on(scale)) for name, made in shown_curves.items()}
     plot = plots.comparison(drawn, minus, words)
     cards.figure(plot, f"compare-{model.id}-{feature}", f"{model.name} compared", state.card(model), at=first)

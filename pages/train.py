@@ -24,7 +24,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import read_rows
 from shapewise.training.train import train
 from shapewise.ui.session import current, sidebar, state
-from shapewise.ui.session.words import count, duration, md, size
+from shapewise.ui.session.words import count, md, size
 from shapewise.ui.train import begun as beginning
 from shapewise.ui.train import bin_fields, direction_fields, fewer, live, settings, shape_fields, tuning, where
 from shapewise.ui.train import features as inputs
@@ -138,7 +138,7 @@ def what_it_takes() -> tuple[str, str]:
     )
     long = (
         f"Held out: {how} {percent(HELD_OUT, 0)} of the {'sample' if table.sampled else 'table'}{fixed}. {left_out} "
-        f"At most {duration(cost.most)} without early stopping, and {size(cost.memory)} on {state.n_jobs()} threads."
+        f"On {state.n_jobs()} threads with {size(cost.memory)} of memory; on a busy machine it takes longer."
     )
     if place.workers:
         short = f"The cluster trains on all {count(table.rows)} rows but those held out."

@@ -55,8 +55,8 @@ YOUNG_PATIENCE = 12
 FEW_SECONDS = 5.0
 """Seconds below which an estimate is no number for people."""
 
-MOST_TIMES, LONG_SECONDS = 12, 15.0
-"""How many times a guess a training took at most, and the seconds from which that is told."""
+MOST_TIMES, LONG_SECONDS = 12.0, 15.0
+"""How many times the guess a training of curves took at most, and the seconds from which that is told."""
 
 WORKER_SECONDS = 2.0
 """Start-up time of a child process: importing the libraries, reading the table."""
@@ -95,27 +95,26 @@ FEWEST_NODES, MOST_NODES = 4, 240
 class Estimate:
     """The estimated cost of a training.
 
-    seconds : of boosting, as usual. most : if every refit ran all its rounds. memory : bytes beyond the table itself.
-    disk : bytes of the model's file. is_timed : whether the seconds are those of a refit, and no guess.
+    seconds : of boosting, as usual. memory : bytes beyond the table itself. disk : bytes of the model's file. times :
+    how many times the seconds it may take.
     """
 
     seconds: float
-    most: float
     memory: int
     disk: int
-    is_timed: bool = False
+    times: float = 1.0
 
     def words(self, start: float = 0.0) -> str:
         """Return the seconds in words, as a range where a guess may be long. start : seconds before boosting begins."""
-        seconds, longest = start + self.seconds, start + min(self.most, MOST_TIMES * self.seconds)
-        if self.is_timed or longest < LONG_SECONDS:
+        seconds, longest = start + self.seconds, start + self.times * self.seconds
+        if self.times == 1 or longest < LONG_SECONDS:
             return roughly(seconds)
         return f"{roughly(seconds).removeprefix('about ')} to {duration(longest)}"
 
     def after(self, refit: float, parameters: dict[str, Any], n_jobs: int) -> Estimate:
         """Return the estimate once a refit with the same parameters has been timed. refit : its seconds."""
         refits = parameters.get("outer_bags", defaults(AdditiveParameters)["outer_bags"])
-        return replace(self, seconds=refit * ceil(refits / max(1, min(n_jobs, refits))), is_timed=True)
+        return replace(self, seconds=refit * ceil(refits / max(1, min(n_jobs, refits))), times=1.0)
 
 
 def roughly(seconds: float) -> str:
@@ -160,13 +159,13 @@ def estimate(
     step = n_scores * (STEP_SECONDS + BAG_SECONDS * n_bags * wider + a_row * rows)
     if on_tables:
         step = (TABLE_STEP_SECONDS + TABLE_FEATURE_SECONDS * features) * n_groups / TABLE_GROUPS
-    seconds, most = (refits / at_once * n * a_round * step for n in (rounds, settings["max_rounds"]))
+    seconds = refits / at_once * rounds * a_round * step
     if is_greedy:
-        seconds, most = seconds * GREEDY_TIMES, most * GREEDY_TIMES
+        seconds *= GREEDY_TIMES
     counting = on_tables * features**2 * (PAIR_COUNT_SECONDS + COUNT_SECONDS * rows) / at_once
-    seconds, most = seconds + counting, most + counting
+    seconds += counting
     if settings["max_bins"] == AUTO:
-        seconds, most = seconds * FINER_BINS, most * FINER_BINS
+        seconds *= FINER_BINS
     n_pairs, fits = _pairs(features, settings["interactions"])
     joint = bool(n_pairs and settings["joint"])
     fits += joint
@@ -174,7 +173,7 @@ def estimate(
     for_pairs = fits * refits / at_once * PAIR_ROUNDS * 2 * n_pairs * pair_step
     if n_pairs:
         for_pairs += features**2 * (1e-5 + 1.1e-9 * rows) / n_jobs  # ranking the pairs, in order and shuffled
-    seconds, most = seconds + for_pairs, most + for_pairs * max(1.0, settings["max_rounds"] / 600)
+    seconds += for_pairs
     a_refit = 13 * rows + features * bins * 32 * 4 + (n_pairs + joint * features) * (2 * rows + 4096 * 32)
     if ensemble == "subagging":  # rows sorted by bin, and membership of eight bags per byte
         a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
@@ -184,7 +183,7 @@ def estimate(
     kept = refits + settings["bands"]
     curves = round(features * (kept + CURVE_OWN) * CURVE_BYTES * wider)
     surfaces = n_pairs * (kept * SURFACE_BYTES + min(rows, MOST_CELLS) * CELL_BYTES)
-    return Estimate(seconds, most, memory, n_scores * (curves + surfaces))
+    return Estimate(seconds, memory, n_scores * (curves + surfaces), MOST_TIMES)
 
 
 def estimate_bands(
@@ -202,9 +201,10 @@ def estimate_tasks(
 ) -> Estimate:
     """Return the cost of multi-task trees: common trees on all rows, and task-specific trees, tried at two depths."""
     settings = {**defaults(MultiTaskParameters), **parameters}
-    refits, depth, most = settings["outer_bags"], settings["max_depth"], settings["max_rounds"]
-    usual = min(TREE_ROUNDS * 0.1 / settings["learning_rate"], most)
-    rounds = min(usual + settings["early_stopping_rounds"], most)
+    refits, depth = settings["outer_bags"], settings["max_depth"]
+    rounds = min(
+        TREE_ROUNDS * 0.1 / settings["learning_rate"] + settings["early_stopping_rounds"], settings["max_rounds"]
+    )
     a_row = TREE_ROUND_ROW_SECONDS + TREE_ROW_SECONDS * features * (1 + depth / 2)
     specific = 2 if settings["specific_depth"] == "auto" else 1
     a_round = (TREE_SECONDS + a_row * rows) + specific * (n_tasks * TREE_SECONDS + 0.7 * a_row * rows)
@@ -213,4 +213,4 @@ def estimate_tasks(
     apart = 1 if settings["criterion"] == "none" else n_tasks
     memory = rows * (features + 24) + at_once * (rows * 60 + (depth + 1) * apart * features * 256 * 16)
     nodes = refits * rounds * min(FEWEST_NODES * 2 ** (depth + 1), MOST_NODES)
-    return Estimate(times * rounds * a_round, times * most * a_round, memory, int(nodes * NODE_BYTES))
+    return Estimate(times * rounds * a_round, memory, int(nodes * NODE_BYTES))

@@ -44,7 +44,7 @@ def in_words(standing: Standing, threads: int) -> tuple[float, str]:
         f"refit {begun} of {standing.n_refits}",
         f"{count(rounds)} rounds",
         f"{count(rounds / max(standing.seconds, 0.1))} rounds per second",
-        f"about {duration(rest)} left" if rest is not None else "time left is not known yet",
+        *([f"about {duration(rest)} left"] if rest is not None else []),
     ]
     return ended / standing.n_refits, " · ".join(of_rounds)
 

@@ -151,9 +151,9 @@ def test_what_is_too_large_is_refused_before_it_begins(team):
     ann, _, spec = team
     ann.limits = replace(ONE, memory=10**9, seconds=3600)
     with pytest.raises(StoreError, match=r"1\.4 GB of memory, more than the 1\.0 GB"):
-        runs.start(ann, spec, 1, cost=Estimate(1.0, 1.0, 10**9, 0))
+        runs.start(ann, spec, 1, cost=Estimate(1.0, 10**9, 0))
     with pytest.raises(StoreError, match=r"2\.0 hours"):
-        runs.start(ann, spec, 1, cost=Estimate(7200, 7200, 1, 0))
+        runs.start(ann, spec, 1, cost=Estimate(7200, 1, 0))
     with pytest.raises(StoreError, match="allowed per job"):
         runs.start(ann, replace(spec, changes={"n_bags": 10**6, "max_rounds": 10**6}), 1)  # by its own estimate
     ann.limits = replace(ONE, bytes=ann.tables.about(spec.table).bytes + 10_000)
@@ -191,7 +191,7 @@ def test_a_worker_knows_the_limits_that_it_is_held_to(team, monkeypatch):
     monkeypatch.setitem(keeper.MODULES, "runs", "tests.support.telling")
     keeper._keepers.pop(str(ann.root.resolve()), None)
     ann.limits = replace(ONE, memory=7 * 10**9, table_memory=10**8, seconds=77)
-    run = runs.start(ann, spec, 1, cost=Estimate(1.0, 1.0, 1, 0))
+    run = runs.start(ann, spec, 1, cost=Estimate(1.0, 1, 0))
     wait(ann, run)
     told = jobs.end_of(ann, "runs", run)
     assert {name: told[name] for name in asdict(ann.limits)} == asdict(ann.limits)
@@ -214,7 +214,7 @@ def test_a_worker_over_its_time_is_stopped_in_words(team):
     ann, _, spec = team
     keeper._keepers.pop(str(ann.root.resolve()), None)
     ann.limits = replace(ONE, seconds=1)
-    run = wait(ann, runs.start(ann, spec, 1, cost=Estimate(0.5, 0.5, 1, 0)))
+    run = wait(ann, runs.start(ann, spec, 1, cost=Estimate(0.5, 1, 0)))
     assert run.state == "failed"
     assert "hours that a job may take" in run.message
 

@@ -263,11 +263,12 @@ def test_few_seconds_are_not_told_apart():
 
 
 def test_a_guess_that_may_be_long_is_told_as_a_range_until_a_refit_is_timed():
-    short, long = (Estimate(seconds, 500.0, 0, 0) for seconds in (0.4, 2.0))
+    short, long = (Estimate(seconds, 0, 0, times=12) for seconds in (0.4, 2.0))
     assert short.words() == "a few seconds"
     assert long.words(start=2.0) == "a few seconds to 26 s"
-    assert Estimate(60.0, 500.0, 0, 0).words() == "60 s to 8 min"
+    assert Estimate(60.0, 0, 0, times=12).words() == "60 s to 12 min"
     assert long.after(5.0, {}, 1).words() == "about 40 s"
+    assert estimate_tasks(100_000, 20, 8, {}, 1, compare=False).words().startswith("about ")
 
 
 def test_a_category_of_many_levels_is_not_learnt_from_counts_of_bin_pairs():

@@ -163,7 +163,7 @@ def busy(dask_worker):
 def test_a_job_that_takes_too_long_is_stopped_on_the_cluster_too(lake, space, client):
     space.limits = Limits(seconds=8)
     table = space.tables.add(mixed_table(6000), "mixed")
-    cost = Estimate(seconds=1.0, most=1.0, memory=0, disk=0)
+    cost = Estimate(seconds=1.0, memory=0, disk=0)
     run = runs.start(space, spec_of(table.id, **KINDS["yes or no"] | LONG), 1, cluster_threads=2, cost=cost)
     ended = wait(space, run)
     assert "hours that a job may" in ended.message

@@ -58,10 +58,10 @@ class Uplift(Explanation):
         return effect_by_tenth(self, unit, detail, **words)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per tenth."""
+        """Return one row per part of the rows: a tenth, or less of them where predictions are alike."""
         return pd.DataFrame(
             {
-                "tenth": range(1, len(self.tenths) + 1),
+                "part": range(1, len(self.tenths) + 1),
                 "rows": [one.rows for one in self.tenths],
                 "predicted": [one.predicted for one in self.tenths],
                 "measured": [one.measured for one in self.tenths],

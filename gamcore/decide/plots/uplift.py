@@ -18,12 +18,12 @@ def effect_by_tenth(read: Uplift, unit: str = "", detail: str = "") -> Plot:
     unit : of effects, such as points.
     """
     table, axis = read.frame(), f"effect, {unit}" if unit else "effect"
-    at = table["tenth"].to_numpy(np.float64)
+    at = table["part"].to_numpy(np.float64)
     values, lower, upper = (table[name].to_numpy(np.float64) for name in ("measured", "lower", "upper"))
     written = [alike(three, signed=True) for three in zip(values, lower, upper, strict=True)]
     hover = [
         f"{_ordinal(k, len(table))}\n{value} ({low} to {high})\n{count(rows)} rows"
-        for k, rows, (value, low, high) in zip(table["tenth"], table["rows"], written, strict=True)
+        for k, rows, (value, low, high) in zip(table["part"], table["rows"], written, strict=True)
     ]
     said = table["predicted"].to_numpy(np.float64)
     marks: list[Mark] = [
@@ -34,7 +34,7 @@ def effect_by_tenth(read: Uplift, unit: str = "", detail: str = "") -> Plot:
         Path(at, said, "accent", 1.8, "dash", name="predicted",
              hover=[f"{number(value, signed=True)} predicted" for value in said]),
     ]  # fmt: skip
-    ticks = tuple((float(k), str(k)) for k in table["tenth"])
+    ticks = tuple((float(k), str(k)) for k in table["part"])
     x = Axis(f"{_parts(len(table))} of the rows, the strongest predicted effect first", ticks=ticks)
     return Plot(
         "uplift", _by_tenth(read, unit),

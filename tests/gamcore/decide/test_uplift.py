@@ -62,6 +62,17 @@ def test_an_order_that_says_nothing_is_worth_nothing():
     assert [one.rows for one in made.tenths] == [500]
 
 
+@pytest.mark.parametrize(("values", "called"), [(2, "part"), (3, "part"), (1000, "tenth")])
+def test_parts_are_called_tenths_only_where_there_are_ten(values, called):
+    """A model of one curve with two levels has two parts, and a plot said tenths of them."""
+    rng = np.random.default_rng(0)
+    plot = read_uplift(rng.integers(0, values, 2000) / values, rng.normal(size=2000)).describe("points")
+    assert f"in the {called} predicted to move most" in plot.title
+    assert plot.main.x.title.startswith(f"{called}s of the rows")
+    said = " ".join([plot.title, plot.words, plot.detail, plot.main.x.title, *map(str, plot.numbers.columns)])
+    assert ("tenth" in said) == (called == "tenth")
+
+
 @pytest.mark.slow
 def test_intervals_hold_what_they_promise():
     rng = np.random.default_rng(0)

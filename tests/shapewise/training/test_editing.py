@@ -16,8 +16,8 @@ from shapewise.store.atomic_files import read_json
 from shapewise.training import runs
 from shapewise.training.editing import edited_again, in_words, store_edited
 from shapewise.training.spec import Spec
-from shapewise.training.train import read_all, train
-from tests.support.pages import button, open_page
+from shapewise.training.train import add_bands, read_all, train
+from tests.support.pages import button, headlines, open_page
 
 FAST = {"preset": "fast", "bands": 0}
 
@@ -98,3 +98,18 @@ def test_a_card_and_the_page_of_models_tell_edits_in_factors(space):
     assert lines["Edit 1"] == "age from 60: at most ×1.6"
     (shown,) = [one.value for one in open_page("models", model=kept.id).dataframe if "Why" in one.value]
     assert shown["Edit (factor of the mean)"].tolist() == ["age from 60: at most ×1.6"]
+
+
+def test_a_comparison_with_a_curve_set_by_hand_is_one_sentence(space):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.integers(18, 80, 400)})
+    rows["claims"] = rng.poisson(0.01 * rows["age"])
+    spec = Spec(space.tables.add(rows, "policies").id, "claims", "claims", ["age"], goal="count", **FAST)
+    model = train(space, spec, 1)
+    add_bands(space, model.id)
+    after = edit(from_saved(space.models.load(model.id)), "age", "add", {"at_least": 60}, float(np.log(1.6)))
+    kept = store_edited(space, model, after, read_all(space, spec), "claims, raised")
+    app = open_page("compare", model=model.id, **{"with": kept.id})
+    assert not app.exception
+    title = headlines(app)[0].replace("\\", "")
+    assert title == "age: claims, raised relative to claims: partly set by hand, so no band says what is clear"

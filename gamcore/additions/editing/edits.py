@@ -35,8 +35,6 @@ MOST_NAMED: Final = 6
 MOST_EDITS: Final = 1_000
 MOST_REASON: Final = 500
 MOST_DIGITS: Final = 7
-EXACT_DIGITS: Final = 12
-"""Significant digits that outlive a conversion to another scale and back."""
 
 WORDS: Final[Mapping[str, str]] = {
     "set": "set to {}", "add": "moved by {}", "equal": "made equal", "straight": "a straight line",
@@ -166,8 +164,7 @@ def _end(value: Any) -> float | None:
 
 def as_typed(value: float) -> str:
     """Return a value as it was typed, or rounded where it was converted from another scale."""
-    text = exact(value, EXACT_DIGITS)
-    return text if len(text) <= MOST_DIGITS else number(value, 4)
+    return exact(value) if len(exact(value)) <= MOST_DIGITS else number(value, 4)
 
 
 @dataclass(frozen=True)

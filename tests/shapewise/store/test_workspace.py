@@ -254,7 +254,6 @@ def test_a_timed_refit_takes_the_place_of_the_guess():
     guess = estimate(9_000, 16, {}, 2)
     assert guess.after(3.0, {}, 2).seconds == 12.0  # eight refits, two at a time
     assert guess.after(3.0, {"outer_bags": 1}, 4).seconds == 3.0
-    assert guess.after(3.0, {}, 2).most == guess.most
 
 
 def test_few_seconds_are_not_told_apart():

@@ -24,6 +24,10 @@ CLOSE: Final = 1e-6
 """Relative distance at which a border is written where the values beside it are not known: six digits."""
 
 
+YEARS: Final = (1700, 2100)
+"""Whole numbers between these, all of a column's, are read as years."""
+
+
 @dataclass(frozen=True)
 class Place:
     """Cells of a column that are named together.
@@ -87,13 +91,20 @@ def typical_of(curve: Curve, bins: Ints) -> Place:
     near, slack = float(curve.display[bins[0]]), _slack(curve)
     low, high = max(whole.low, near - slack), min(whole.high, near + slack)
     by = _by(curve)
-    text = roundest(by * low, by * high, by * near)
+    text = _written(curve, roundest(by * low, by * high, by * near))
     return Place(curve.measure.dress(text), read(text) / by, read(text) / by)
 
 
 def _slack(curve: Curve | SurfaceAxis) -> float:
     """Return by how much a number may be rounded where no other value is near."""
     return slack_of(curve.display, float(curve.edges[0]), float(curve.edges[-1]))
+
+
+def _written(curve: Curve | SurfaceAxis, text: str) -> str:
+    """Return a number as people write it in its column: years have no mark between thousands."""
+    first, last = float(curve.edges[0]), float(curve.edges[-1])
+    are_years = YEARS[0] <= first and last <= YEARS[1] and not (curve.display % 1).any()
+    return text.replace(",", "") if are_years and curve.measure.form == "automatic" else text
 
 
 def _by(curve: Curve | SurfaceAxis) -> float:
@@ -113,7 +124,7 @@ def _end(curve: Curve | SurfaceAxis, border: int, upper: bool) -> End:
         narrowest = float(np.diff(curve.edges[max(border - 1, 0) : border + 2]).min())
         slack = min(CLOSE * abs(edge), narrowest / FINEST)  # days as 20240131 are millionths apart
         near, low, high = edge, edge - slack, edge + slack
-    text = roundest(by * low, by * high, by * near)
+    text = _written(curve, roundest(by * low, by * high, by * near))
     if curve.measure.form in ("whole number", "two decimals", "money"):  # as chosen, where that cuts the same rows
         chosen = curve.measure.number(read(text), text)
         text = chosen if low <= read(chosen) <= high else text

@@ -23,7 +23,7 @@ from gamcore.explain.places import MISSING, border_of, cell_of, place_of, typica
 from gamcore.explain.readings import Reading, direction, reading
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Surface
-from gamcore.numbers import decimals_of
+from gamcore.numbers import count, decimals_of
 from gamcore.types import Floats, Ints
 
 STEP: Final = 0.2
@@ -111,7 +111,7 @@ def _sentence(claims: Sequence[Claim], curve: Curve) -> str:
     parts += rest
     n_named = sum(len(claim.where.levels) for claim in levels if claim.where is not None)
     if levels and (n_others := _n_levels(curve) - n_named):
-        parts.append(f"{n_others} more level{'s' * (n_others > 1)}")
+        parts.append(f"{count(n_others)} more level{'s' * (n_others > 1)}")
     parts += [claim.words() + _unit(curve) for claim in claims if claim.where is MISSING]
     return "; ".join(part for part in parts if part)
 

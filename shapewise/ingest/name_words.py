@@ -176,6 +176,9 @@ IDS: Final = _words(
 NUMBERED: Final = _words("nr no number num rownames rowname rownum row index obs case record rank seq serial")
 """Words for what counts rows, at the end of a name."""
 
+COUNTING: Final = re.compile(r"seq\w{0,3}|[^\W\d_]{2,7}(?:no|nr|num|nbr|seq)")
+"""Words that are put together with these, such as seqn, caseno and kundennr."""
+
 PEOPLE: Final = _words(
     "subject subjects patient person participant respondent individual customer client user employee policyholder "
     "household family student pupil couple animal rat tree litter twin kunde kundennr patientin cliente paciente"
@@ -270,7 +273,10 @@ def _ending(word: str) -> str:
 def is_id(name: str) -> bool:
     """Return whether a column is called like an ID, of rows or of something else."""
     words = words_in(name)
-    return bool(words) and (is_id_of_several(name) or bool({words[-1], "".join(words)} & (NUMBERED | THINGS | CODES)))
+    if not words:
+        return False
+    last = {words[-1], "".join(words)}
+    return is_id_of_several(name) or bool(last & (NUMBERED | THINGS | CODES)) or any(map(COUNTING.fullmatch, last))
 
 
 def is_id_of_several(name: str) -> bool:

@@ -58,7 +58,10 @@ def curve(
     whole, shape = shape, shape.as_levels()
     if len(shape.labels) > MOST_LEVELS:
         often = np.sort(np.argsort(-shape.counts, kind="stable")[:MOST_LEVELS])
-        detail += f" · the {MOST_LEVELS} of {count(len(shape.labels))} levels with most rows"
+        n_levels = sum(map(len, shape.members)) or len(shape.labels)
+        grouped = n_levels > len(shape.labels)
+        some = f"{MOST_LEVELS} groups with most rows, of" if grouped else f"{MOST_LEVELS} of"
+        detail += f" · the {some} {count(n_levels)} levels{'' if grouped else ' with most rows'}"
         shape, observed = shape.of_levels(often), [one.of_levels(often) for one in observed]
     before = before.as_levels() if before is not None else None
     levels = shape.kind in ("category", "boolean")

@@ -7,10 +7,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamcore.estimators.gam import GAMRegressor
 from gamcore.explain.claims import NO_CLEAR_EFFECT
 from gamcore.explain.sentences import LONGEST, legs, most_of, read_curve, read_surface
 from gamcore.model.losses import LOSSES
@@ -264,3 +266,12 @@ def test_a_pair_that_helps_is_never_said_to_have_no_effect():
     vague, clear = surface([[0.1, -0.2], [0.0, 0.3]], 0.5), surface([[0.1, -0.2], [0.0, 1.0]], 0.5)
     assert read_surface(vague, helps=True) == "a and b together: better predictions, though no single cell stands out"
     assert read_surface(clear, helps=True) == read_surface(clear)
+
+
+@pytest.mark.parametrize(("first", "mark"), [(1980, False), (2030, False), (1200, True), (2150, True)])
+def test_years_have_no_mark_between_thousands(first, mark):
+    rng = np.random.default_rng(0)
+    year = rng.integers(first, first + 30, 800)
+    model = GAMRegressor(random_state=0, outer_bags=2, max_rounds=60, bands=10)
+    model.fit(pd.DataFrame({"year": year}), 0.1 * year + rng.normal(size=year.size))
+    assert ("," in read_curve(model.explain_shape("year")).split(", where")[0]) == mark

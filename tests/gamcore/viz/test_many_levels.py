@@ -28,7 +28,8 @@ def marks(plot, kind):
 def test_the_levels_with_most_rows_are_drawn_and_the_table_has_all(shape):
     plot = shape.describe("spend", "RMSE 1")
     assert marks(plot, Bars)[0].at.size == MOST_LEVELS
-    assert plot.detail == f"RMSE 1 · the {MOST_LEVELS} of {len(shape.labels)} levels with most rows"
+    n_levels = sum(map(len, shape.members))  # those of few rows share a bin
+    assert plot.detail == f"RMSE 1 · the {MOST_LEVELS} groups with most rows, of {n_levels} levels"
     assert len(plot.numbers) == len(shape.labels) + 2
     drawn = shape.of_levels(np.sort(np.argsort(-shape.counts, kind="stable")[:MOST_LEVELS]))
     assert drawn.counts.min() >= np.sort(shape.counts)[-MOST_LEVELS]

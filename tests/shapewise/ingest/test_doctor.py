@@ -81,7 +81,8 @@ def test_leaks_survive_missing_targets_and_odd_columns():
 
 @pytest.mark.parametrize(
     ("name", "is_id"),
-    [("client_id", True), ("Customer No", True), ("accountId", True), ("ID", True), ("income", False), ("paid", False),
+    [("seqn", True), ("caseno", True), ("kundennr", True), ("acctnbr", True), ("snow", False),
+     ("client_id", True), ("Customer No", True), ("accountId", True), ("ID", True), ("income", False), ("paid", False),
      ("humid", False)],
 )  # fmt: skip
 def test_whole_numbers_far_apart_are_an_id_by_their_name(name, is_id):

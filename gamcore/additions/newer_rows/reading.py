@@ -25,7 +25,7 @@ TENTHS: Final = 10
 FEWEST: Final = 10
 """Rows of either sample in a group, from which it is asked whether the model is off otherwise."""
 
-NOBODY: Final = Side(0, 0.0, np.nan, UNKNOWN, np.nan, Change(np.nan, np.nan, np.nan, np.nan))
+NOBODY: Final = Side(0, 0.0, np.nan, UNKNOWN, predicted=np.nan, off_by=Change(np.nan, np.nan, np.nan, np.nan))
 
 
 def on_newer_rows(

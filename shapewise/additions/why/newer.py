@@ -33,9 +33,10 @@ def show(model: ModelAbout, version: TableAbout) -> None:
     on, known = answer
     names, goal = state.names_of(model), state.goal(model)
     with st.container(border=True):
-        cards.figure(on.describe(target=goal), f"still-{model.id}-{version.id}", f"{model.name} on newer rows",
+        plot = on.describe(target=goal)
+        cards.figure(plot, f"still-{model.id}-{version.id}", f"{model.name} on newer rows",
                      state.card(model))  # fmt: skip
-        st.markdown(md(on.words()))
+        st.markdown(md(on.words().removeprefix(f"{plot.title}. ")))
         st.caption(
             f"Newer are the rows that the older version has not{f': {count(known)} are left out' if known else ''}."
         )

@@ -1,16 +1,19 @@
-"""What the form of Train begins with: what was last set for the table in this session, or else the model in view."""
+"""What the form of Train begins with: what this person last set for the table, or else the model in view."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import streamlit as st
 
+from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.decide.rules import Levels, Range
-from shapewise.store.workspace import ModelAbout, TableAbout
-from shapewise.training.goals import GOALS
-from shapewise.training.spec import Spec
+from shapewise.store.workspace import ModelAbout, StoreError, TableAbout
+from shapewise.training.goals import GOALS, possible
+from shapewise.training.spec import Spec, target_levels
+from shapewise.ui.session import drafts, state
 from shapewise.ui.train import direction_fields, settings, shape_fields
 from shapewise.ui.train.target import can_show
 from shapewise.ui.train.task_settings import INPUTS as OF_TASKS
@@ -26,13 +29,22 @@ FIELDS: Final = frozenset({
 """Beginnings of the fields' keys, each before the id of the table."""
 
 
-def form(table: TableAbout, rows: Table, model: ModelAbout | None) -> Spec | None:
-    """Put back what a page change or a reload has taken from the form; return the model's specification that it began
-    with, None where it began with first guesses. Call it before the fields are drawn."""
+@dataclass(frozen=True)
+class Begun:
+    """What the form began with: how a model was trained. knows : the columns that there were for it, which those of a
+    newer version of its table may exceed."""
+
+    spec: Spec
+    knows: frozenset[str]
+
+
+def form(table: TableAbout, rows: Table, model: ModelAbout | None) -> Begun | None:
+    """Put back what a page change or a reload has taken from the form; return what it began with, None where those were
+    first guesses. Call it before the fields are drawn. model : of any version of the table."""
     forms = st.session_state.get(KEPT, {})
-    kept = forms.get(table.id)
+    kept = forms.get(table.id) or drafts.read(f"train-{table.id}")
     columns = _columns(table, rows)
-    spec = _spec(rows, model) if model is not None and model.table == table.id else None
+    spec = None if model is None else _spec(table, rows, model)
     name = model.id if model is not None and spec is not None else ""
     if kept is not None and kept["columns"] == columns and f"target-{table.id}" in st.session_state:
         kept = kept | {"fields": _fields(table.id), "model": name or kept["model"]}
@@ -40,20 +52,38 @@ def form(table: TableAbout, rows: Table, model: ModelAbout | None) -> Spec | Non
         for key, value in kept["fields"].items():
             st.session_state.setdefault(key, value)
     else:
-        if spec is not None:
+        kept = {"columns": columns, "model": name, "spec": None, "fields": {}}
+        if model is not None and spec is not None:
             _begin(spec)
-        kept = {"columns": columns, "model": name, "spec": spec.to_dict() if spec is not None else None, "fields": {}}
+            kept |= {"spec": spec.to_dict(), "knows": _known(model.table, rows)}
     st.session_state[KEPT] = forms | {table.id: kept}
-    return None if kept["spec"] is None else Spec.from_dict(kept["spec"])
+    drafts.keep(f"train-{table.id}", kept)
+    return None if kept["spec"] is None else Begun(Spec.from_dict(kept["spec"]), frozenset(kept["knows"]))
 
 
-def _spec(rows: Table, model: ModelAbout) -> Spec | None:
-    """Return how a model was trained, where the form can show all of that."""
+def _known(table: str, rows: Table) -> list[str]:
+    """Return the columns of a version of a table; those of the version in view where it is gone."""
+    try:
+        return state.columns(table)
+    except StoreError:
+        return list(rows.names)
+
+
+def _spec(table: TableAbout, rows: Table, model: ModelAbout) -> Spec | None:
+    """Return how a model was trained, for a version of its table, where the form can show all of that."""
     if model.of_tasks or not model.spec:
         return None
-    spec = Spec.from_dict(model.spec)
-    is_known = spec.treatment is None and {spec.target, *spec.features} <= set(rows.names)
-    return spec if is_known and can_show(spec.conditions, rows) else None
+    spec = replace(Spec.from_dict(model.spec), table=table.id)
+    asked = {spec.target, *spec.features, *([spec.exposure] if spec.exposure else [])}
+    if spec.treatment is not None or not asked <= set(rows.names):
+        return None
+    try:
+        is_possible = spec.kind_of_target in possible(rows, spec.target)
+        levels = {*(spec.positive or ()), *(spec.negative or ()), *(spec.classes or ())}
+        is_known = not levels or levels <= {*target_levels(rows.frame[spec.target])}
+    except TableError:
+        return None
+    return spec if is_possible and is_known and can_show(spec.conditions, rows) else None
 
 
 def _columns(table: TableAbout, rows: Table) -> str:

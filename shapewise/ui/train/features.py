@@ -10,9 +10,9 @@ from shapewise.columns.roles import Role
 from shapewise.ingest.doctor import CANNOT_KNOW, ColumnReport
 from shapewise.ingest.leaks import Leak, leaks
 from shapewise.store.workspace import TableAbout
-from shapewise.training.spec import Spec
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
+from shapewise.ui.train.begun import Begun
 from shapewise.ui.train.target import Target
 from shapewise.ui.train.task_settings import Tasks
 
@@ -49,9 +49,9 @@ def leave_out(table: TableAbout, target: Target, names: set[str]) -> None:
     st.session_state[key] = [*st.session_state[key], *sorted(names)]
 
 
-def choose(table: TableAbout, chosen: Target, begun: Spec | None) -> list[ColumnReport]:
+def choose(table: TableAbout, chosen: Target, begun: Begun | None) -> list[ColumnReport]:
     """Show what is left out, and return the features. Suspects start left out, with the reason. begun : what the form
-    began with, whose features then start as features."""
+    began with, whose features then start as features, and of the columns it knows no others."""
     known = _columns(table, chosen.tasks)
     reports = [r for r, _ in known.values() if r.name not in (chosen.target, chosen.tasks.column, chosen.exposure)]
     roles = {name: role for name, (_, role) in known.items()}
@@ -71,8 +71,9 @@ def choose(table: TableAbout, chosen: Target, begun: Spec | None) -> list[Column
     reasons = {r.name: _reason(r, roles[r.name]) for r in usable if roles[r.name] in NOT_LEARNT}
     reasons |= {name: leak.words() for name, leak in suspects.items() if leak.sure}
     out = [r.name for r in usable if r.name in reasons]
-    if begun is not None and begun.target == chosen.target:
-        out = [r.name for r in usable if r.name not in begun.features]
+    if begun is not None and begun.spec.target == chosen.target:
+        new = {name for name in out if name not in begun.knows}
+        out = [r.name for r in usable if r.name in new or r.name in begun.knows - {*begun.spec.features}]
     out = [] if len(out) == len(usable) else out  # something has to be learnt from: the reasons are told below
     left = st.multiselect(
         "Leave out", [r.name for r in usable], default=out, key=_key(table, chosen),
@@ -102,7 +103,7 @@ def _reason(report: ColumnReport, role: Role) -> str:
     return said[0] if said else f"has the role {role} on Data"
 
 
-def categories(table: TableAbout, chosen: list[ColumnReport], begun: Spec | None) -> list[str]:
+def categories(table: TableAbout, chosen: list[ColumnReport], begun: Begun | None) -> list[str]:
     """Show the choice of features that hold codes, and return it. What the doctor sees as codes, or yes and no, starts
     among them, or those of what the form began with."""
     numbers = [r.name for r in chosen if r.kind == "number"]
@@ -110,8 +111,8 @@ def categories(table: TableAbout, chosen: list[ColumnReport], begun: Spec | None
         return []
     usual = [r.name for r in chosen if r.name in numbers and table.as_levels.get(r.name, r.as_levels)]
     if begun is not None:
-        known = {*begun.features}
-        usual = [name for name in numbers if name in (begun.categories if name in known else usual)]
+        known = {*begun.spec.features}
+        usual = [name for name in numbers if name in (begun.spec.categories if name in known else usual)]
     return st.multiselect(
         "Numbers to treat as categories", numbers, usual, key=f"categories-{table.id}-{'|'.join(usual)}",
         format_func=state.names(table.id).column,

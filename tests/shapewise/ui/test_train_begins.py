@@ -12,7 +12,7 @@ from shapewise.training import runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from shapewise.ui.train.begun import KEPT
-from tests.support.pages import button, open_page
+from tests.support.pages import button, choose, open_page
 from tests.support.places import ROOT
 
 RNG = np.random.default_rng(3)
@@ -95,6 +95,52 @@ def test_what_was_set_outlives_a_change_of_pages(full):
     preset = next(control for control in again.get("button_group") if control.label == "Preset")
     assert preset.value == "accurate"
     assert next(one for one in again.multiselect if one.label == "Leave out").value == out
+
+
+def test_what_was_set_outlives_a_reload_and_reaches_another_tab(full):
+    """Each is a new session: nothing of the old one is left but what the server keeps for this person."""
+    table, models = full[1], full[2:]
+    app = open_page("train", model=models[0].id)
+    box = next(one for one in app.multiselect if one.label == "Leave out")
+    out = [*box.value, next(name for name in box.options if name not in box.value)]
+    box.set_value(out).run()
+    choose(app, "Preset", "accurate")
+    again = open_page("train", model=models[0].id)
+    assert next(one for one in again.get("button_group") if one.label == "Preset").value == "accurate"
+    assert next(one for one in again.multiselect if one.label == "Leave out").value == out
+    other = open_page("train", model=models[1].id)  # of another model in view, what that was trained with
+    assert next(one for one in other.get("button_group") if one.label == "Preset").value == "fast"
+    assert table.id in again.session_state[KEPT]
+
+
+def test_a_newer_version_begins_with_how_the_older_one_s_model_was_trained(space):
+    older = space.tables.add(ROWS, "offers")
+    spec = Spec(older.id, "income", "first", ["code", "age"], goal="number", categories=["code"],
+                conditions=[Range("age", 30.0, None, high_in=True)], changes={"interactions": 1, "max_rounds": 40},
+                **FAST)  # fmt: skip
+    model = train(space, spec, 1)
+    fresh = ROWS.assign(visits=RNG.integers(0, 9, 400), income_copy=ROWS["income"] * 2)
+    newer = space.tables.add(fresh.drop(columns="when"), "offers", replaces=older.id)
+    app = open_page("train", table=newer.id, model=model.id)
+    assert not app.error
+    button(app, "Train").click().run()
+    assert not app.exception
+    newest = space.models.listed()[0]
+    assert newest.table == newer.id
+    apart = (*NOT_SET, "table", "features")
+    before, after = ({name: value for name, value in about.spec.items() if name not in apart}
+                     for about in (model, newest))  # fmt: skip
+    assert after == before
+    assert newest.spec["features"] == ["code", "age", "visits"]  # a new column as it is for a new table
+
+
+def test_a_newer_version_without_a_column_of_the_model_begins_with_first_guesses(space):
+    older = space.tables.add(ROWS, "offers")
+    model = train(space, Spec(older.id, "income", "first", ["code", "age"], goal="number", **FAST), 1)
+    newer = space.tables.add(ROWS.drop(columns="age"), "offers", replaces=older.id)
+    app = open_page("train", table=newer.id, model=model.id)
+    assert not app.error
+    assert app.session_state[KEPT][newer.id]["spec"] is None
 
 
 def test_a_run_that_is_watched_stays_in_the_address(full):

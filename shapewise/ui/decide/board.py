@@ -18,7 +18,7 @@ from shapewise.decisions import money as moneys
 from shapewise.decisions.boards import Board
 from shapewise.decisions.money import Money
 from shapewise.store.workspace import ModelAbout, StoreError
-from shapewise.ui.session import state
+from shapewise.ui.session import drafts, state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, evidence, reach
 from shapewise.ui.widgets import rule_builder as builder
@@ -27,6 +27,7 @@ from shapewise.ui.widgets.tiles import result, tile
 
 NEXT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 OWN = "A rule of your own"
+LEFT = "What was not saved last time"
 
 
 def model_of(strategy: Strategy) -> ModelAbout | None:
@@ -230,14 +231,18 @@ def change(board: Board, name: str) -> None:
     _save(board, changed, put)
 
 
-def _save(board: Board, changed: Strategy | None, put: Callable[[StrategySet, Strategy], StrategySet]) -> None:
-    """Show the Save button; on click, store the strategy."""
+def _save(
+    board: Board, changed: Strategy | None, put: Callable[[StrategySet, Strategy], StrategySet],
+    then: Callable[[], None] = lambda: None,
+) -> None:  # fmt: skip
+    """Show the Save button; on click, store the strategy, and do what is to be done once it is."""
     if not st.button("Save", type="primary", disabled=changed is None) or changed is None:
         return
     refused = act(board.id, lambda made: put(made, changed))
     if refused:
         st.error(md(refused), icon=":material/error:")
         return
+    then()
     st.rerun()
 
 
@@ -328,11 +333,35 @@ def next_name(made: StrategySet) -> str:
 
 @st.dialog("Add a strategy", width="large")
 def add(board: Board) -> None:
-    """Add a strategy from a saved segment, a suggested one, or an own rule."""
-    made = stored.board(state.workspace(), board.id).read()
+    """Add a strategy from a saved segment, a suggested one, or an own rule; what was typed and not saved is one more to
+    begin with, until it is."""
+    made, draft = stored.board(state.workspace(), board.id).read(), f"strategy-{board.id}"
     if len(made.strategies) >= MOST_STRATEGIES:
         st.caption(f"A board has at most {MOST_STRATEGIES} strategies: join some.")
         return
+    if "strategy-shown" not in st.session_state:  # just opened: below, each key that is typed changes what is kept
+        st.session_state[LEFT] = drafts.read(draft)
+    known, left = _beginnings(board, made), st.session_state.get(LEFT)
+    if left is not None:
+        known = {LEFT: left, **known}
+    first = 0 if left is not None else min(1, len(known) - 1)
+    chosen = st.selectbox("From", list(known), first, key=f"add-from-{board.id}")
+    key = f"add-{board.id}-{len(made.strategies)}-{chosen}"
+    if st.session_state.get("strategy-shown") != key:
+        builder.begin("strategy-draft", known[chosen].rule)
+        st.session_state["strategy-shown"] = key
+    changed = fields(known[chosen], key, board.table, _inside(known[chosen]))
+    if changed not in (None, known[chosen]):
+        drafts.keep(draft, changed)
+
+    def put(now: StrategySet, strategy: Strategy) -> StrategySet:
+        return replace(now, strategies=(*now.strategies, strategy))
+
+    _save(board, changed, put, lambda: drafts.keep(draft, None))
+
+
+def _beginnings(board: Board, made: StrategySet) -> dict[str, Strategy]:
+    """Return what a new strategy can begin with, by label."""
     cost = moneys.of_table(state.workspace(), board.table).cost
     known: dict[str, Strategy] = {OWN: Strategy(next_name(made), EVERYBODY)}
     models = {model.id: model for model in state.workspace().models.listed()
@@ -353,14 +382,7 @@ def add(board: Board) -> None:
                 evidence=reach.evidence(model, rule) if rule != one.rule else one.evidence,
             )  # fmt: skip
             known.setdefault(label, about)
-    known = {label: replace(one, cost=cost) for label, one in known.items()}
-    chosen = st.selectbox("From", list(known), min(1, len(known) - 1), key=f"add-from-{board.id}")
-    key = f"add-{board.id}-{len(made.strategies)}-{chosen}"
-    if st.session_state.get("strategy-shown") != key:
-        builder.begin("strategy-draft", known[chosen].rule)
-        st.session_state["strategy-shown"] = key
-    changed = fields(known[chosen], key, board.table, _inside(known[chosen]))
-    _save(board, changed, lambda now, one: replace(now, strategies=(*now.strategies, one)))
+    return {label: replace(strategy, cost=cost) for label, strategy in known.items()}
 
 
 def overlaps(board: Board, made: StrategySet, ledger: Ledger) -> None:

@@ -674,3 +674,27 @@ def test_for_whom_by_the_strategies_of_a_board(acted):
     assert any(
         one.startswith(f"entry_1_click by {made.read().name}: treated: the lift differs") for one in headlines(app)
     )
+
+
+def adding():
+    from shapewise.decisions import boards
+    from shapewise.ui.decide import board as deck
+    from shapewise.ui.session import state
+
+    deck.add(boards.boards(state.workspace())[0])
+
+
+def test_a_strategy_that_was_not_saved_is_there_after_a_reload(acted):
+    space, _, made = acted
+    app = AppTest.from_function(adding, default_timeout=60).run()
+    action = next(field for field in app.text_input if field.label == "Action, in words")
+    action.set_value("Call them at noon").run()
+    assert not app.exception
+    again = AppTest.from_function(adding, default_timeout=60).run()  # a new session
+    action = next(field for field in again.text_input if field.label == "Action, in words")
+    assert action.value == "Call them at noon"
+    button(again, "Save").click().run()
+    assert not again.exception
+    assert board.board(space, made.id).read().strategies[-1].action == "Call them at noon"
+    fresh = AppTest.from_function(adding, default_timeout=60).run()
+    assert next(field for field in fresh.text_input if field.label == "Action, in words").value == ""

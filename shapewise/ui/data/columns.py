@@ -7,7 +7,7 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
-from shapewise.columns.roles import ONCE, ROLES, Roles, as_role
+from shapewise.columns.roles import ONCE, ROLES, Role, Roles, as_role
 from shapewise.ingest.doctor import CANNOT_KNOW, ColumnReport
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.data import findings, questions
@@ -15,12 +15,12 @@ from shapewise.ui.session import state
 from shapewise.ui.widgets.columns import COUNT, SHARE
 
 KINDS: Final = {"number": "number", "boolean": "yes or no", "date": "date", "category": "category", None: "unusable"}
-ASKED_HERE: Final = ("target", "exposure")
+ASKED_HERE: Final[tuple[Role, ...]] = ("target", "exposure")
 
 
 def edit(table: TableAbout) -> None:
     """Show the columns with their roles, which can be changed, and what the doctor found."""
-    asked = [role for role in ASKED_HERE if state.roles(table.id).question(role) is not None]
+    asked: list[Role] = [role for role in ASKED_HERE if state.roles(table.id).question(role) is not None]
     if asked and not any(model.table == table.id for model in state.workspace().models.listed()):  # a training answers
         for role in asked:
             questions.ask(table, role)

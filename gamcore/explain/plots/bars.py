@@ -161,17 +161,16 @@ def waterfall(
     low, high = float(drawn.min()), float(drawn.max())
     span = high - low
     if span > 0 and (_is_log(loss, scale) or span < FAR_FROM_ZERO * max(abs(low), abs(high))):
-        starts, totals = drawn[[0, -1]] - MARKED * span / 2, np.full(2, MARKED * span)
-        ends = drawn[1:][steps < 0]  # beside which numbers stand on the left
-        left, right = max(0.1 * span, low + 0.5 * span - float(ends.min(initial=high))), 0.3 * span
+        mark = MARKED * span
+        starts = np.array([drawn[0] - mark / 2, *np.minimum(drawn[:-1], drawn[1:]), drawn[-1] - mark / 2])
+        sizes = np.array([mark, *np.abs(steps), mark])  # to the right, where there is room for all numbers
+        left, right = 0.1 * span, 0.4 * span
     else:
-        starts, totals = np.zeros(2), drawn[[0, -1]]
+        starts, sizes = np.array([0.0, *drawn[:-1], 0.0]), np.array([drawn[0], *steps, drawn[-1]])
         low, high = min(low, 0.0), max(high, 0.0)
         left = right = (0.24 if low < 0 else 0.12) * (high - low or 1.0)
-    bars = Bars(
-        np.arange(len(names) + 2, dtype=np.float64), np.array([totals[0], *steps, totals[1]]),
-        np.array([starts[0], *drawn[:-1], starts[1]]), roles=roles, lying=True, texts=ticks,
-    )  # fmt: skip
+    at_rows = np.arange(len(names) + 2, dtype=np.float64)
+    bars = Bars(at_rows, sizes, starts, roles=roles, lying=True, texts=ticks)
     x = Axis(_axis(breakdown.loss, scale, target), limits=(low - left, high + right), grid=True)
     y = level_axis(cut_apart(["average row", *names, "this row"], LONGEST))
     numbers = pd.DataFrame({"part": ["average row", *names, "this row"], "score": [at[0], *np.diff(at), at[-1]]})

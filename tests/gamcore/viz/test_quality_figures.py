@@ -88,10 +88,14 @@ def test_a_row_adds_up_on_every_scale(mode):
         assert "<img" not in texts(figure)
         sizes, bases = np.array(figure.data[0].x, float), np.array(figure.data[0].base, float)
         start, end = (100 / (1 + np.exp([0.4, 0.7]))) if scale == "points" else (-0.4, -0.7)
-        np.testing.assert_allclose(bases[1:-1], start + np.r_[0.0, np.cumsum(sizes[1:-2])])
-        assert bases[-2] + sizes[-2] == pytest.approx(end)
         if scale == "points":  # from 0, which logarithms do not have
+            np.testing.assert_allclose(bases[1:-1], start + np.r_[0.0, np.cumsum(sizes[1:-2])])
+            assert bases[-2] + sizes[-2] == pytest.approx(end)
             np.testing.assert_allclose(sizes[[0, -1]], [start, end])
-        np.testing.assert_allclose((bases + sizes / (1 if scale == "points" else 2))[[0, -1]], [start, end])
+        else:
+            at = -0.4 + np.r_[0.0, np.cumsum([-1.0, 0.5, 0.2])]  # the largest first
+            np.testing.assert_allclose(bases[1:-1], np.minimum(at[:-1], at[1:]))
+            np.testing.assert_allclose(sizes[1:-1], np.abs(np.diff(at)))
+            np.testing.assert_allclose((bases + sizes / 2)[[0, -1]], [start, end])
         assert figure.layout.yaxis.ticktext[2] == "a = 3"
     assert figures.draw(found.describe(0, "y", "ratio"), mode).data[0].text[1] == "×0.37"

@@ -9,11 +9,13 @@ import numpy as np
 from scipy.special import stdtrit
 
 from gamcore.explain.curves import Curve
-from gamcore.stats.bands import deviation
+from gamcore.stats.bands import deviation, simultaneous
 from gamcore.types import Bools, Floats, Ints
 
 CHANCE: Final = 0.001
 """Share of curves without a direction that may be told to have one."""
+STRAIGHT: Final = 0.5
+"""Least correlation with rank of a refit that goes one way on the whole."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,10 @@ def direction(read: Reading) -> int:
     """Return 1 if a line rises on the whole, -1 if it falls, 0 where its refits do not agree on it.
 
     They agree where the correlation of effect and rank over the rows is as far from 0 as its spread over the refits
-    allows by chance once in a thousand times. How steep a curve is cancels: where a few rows leave that open, as where
-    they separate two classes, the band of its heights may be wide, and every refit rise.
+    allows by chance once in a thousand times, and is `STRAIGHT` in every one. How steep a curve is cancels: where a few
+    rows leave that open, as where they separate two classes, the band of its heights may be wide, and every refit rise.
+    Refits that were spread out, since they know too little (`boosting.half_refits.with_doubt`), swing about the curve,
+    whose direction they all have then, but none of them much of it.
     """
     n_refits = len(read.refits)
     if n_refits < 2 or len(read.runs) < 2:
@@ -61,7 +65,8 @@ def direction(read: Reading) -> int:
     ranks = np.cumsum(read.rows) - read.rows / 2
     together = np.array([_correlation(ranks, line, read.rows) for line in (read.heights, *read.refits)])
     far = float(stdtrit(n_refits - 1, 1 - CHANCE / 2) * deviation(together[1:]))
-    return int(np.sign(together[0])) if abs(together[0]) > far and together[0] * together[1:].mean() > 0 else 0
+    way = int(np.sign(together[0]))
+    return way if abs(together[0]) > far and (way * together[1:]).min() >= STRAIGHT else 0
 
 
 def _correlation(ranks: Floats, heights: Floats, rows: Floats) -> float:
@@ -73,7 +78,8 @@ def _correlation(ranks: Floats, heights: Floats, rows: Floats) -> float:
 def reading(curve: Curve) -> Reading:
     """Return a curve with a simultaneous band, as it is read.
 
-    The band of a mean over some bins is as much narrower than the mean of their bands as the spread of its refits is.
+    The band of a mean over some bins is as much narrower than the mean of their bands as the spread of its refits is,
+    and as all means together need: they are fewer than the bins.
     """
     runs = curve.runs
     logs = curve.scale == "ratio"
@@ -90,6 +96,8 @@ def reading(curve: Curve) -> Reading:
         apart = np.array([_mean(deviation(curve.refits[:, run]), curve, run, within=True) for run in runs])
         narrow = np.where(apart > 0, np.minimum(deviation(refits) / np.where(apart > 0, apart, 1.0), 1.0), 1.0)
         several = np.array([run.size > 1 for run in runs])
+        if several.any() and curve.reach > 0:
+            narrow *= min(simultaneous(refits, np.ones(len(runs), bool)) / curve.reach, 1.0)
         low = np.where(several, middle - narrow * (middle - low), low)
         high = np.where(several, middle + narrow * (high - middle), high)
     rows = np.array([float(curve.counts[run].sum()) for run in runs])

@@ -121,7 +121,7 @@ def test_places_of_days_that_are_numbers_have_the_rows_that_are_counted(keep_tab
     rng = np.random.default_rng(0)
     days = pd.date_range("1975-01-03", periods=800, freq="7D").strftime("%Y%m%d").astype(int)
     X = pd.DataFrame({"day": days, "x": rng.normal(size=800)})
-    y = np.sin(np.arange(800) / 60) + rng.normal(size=800)
+    y = np.sin(np.arange(800) / 100) + rng.normal(size=800)
     model = GAMRegressor(random_state=0, bands=30, keep_tables=keep_tables).fit(X, y)
     model.save(tmp_path / "a.gamx")
     for one in (model, load_model(tmp_path / "a.gamx")):
@@ -155,6 +155,30 @@ def test_what_nearly_separates_two_classes_is_not_called_unclear():
 
 
 @pytest.mark.slow
+def test_counts_of_noise_have_no_direction():
+    """Their refits are spread out about the curve, whose direction all of them have then."""
+    directed = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({"n": rng.normal(size=600), "u": rng.random(600), "r": rng.normal(size=600).round(1)})
+        model = GAMRegressor(objective="poisson", bands=20, random_state=0).fit(X, rng.poisson(0.5, 600))
+        directed += [name for name in X if "overall" in read_curve(model.explain_shape(name))]
+    assert len(directed) <= 1
+
+
+def test_a_group_of_thin_bins_is_read_by_its_means():
+    """75 of 2,500 rows have an amount, each another one, and four times as many events as those without: the band of
+    all bins is wider than that of the few means that are read."""
+    rng = np.random.default_rng(2)
+    amount = np.where(rng.random(2_500) < 0.97, 0.0, rng.lognormal(6, 1, 2_500))
+    X = pd.DataFrame({"amount": amount, "w": rng.normal(size=2_500)})
+    model = GAMRegressor(objective="poisson", bands=20, random_state=0)
+    model.fit(X, rng.poisson(np.exp(1.5 * (amount > 0) - 1)))
+    curve = model.explain_shape("amount")
+    assert (curve.whole[0] <= 0).all()
+    assert "rises" in read_curve(curve)
+
+
 def test_noise_has_no_direction():
     n_directions = 0
     for seed in range(15):

@@ -4,10 +4,11 @@ import sys
 
 from shapewise.ui.session import deployment
 
-if deployment.is_launched_bare():
-    deployment.launch(__file__, sys.argv[1:])
-else:
-    from shapewise.ui.session.starting import configure, navigation
+if __name__ == "__main__":  # else a process that another one of this app spawned, such as a worker of Dask
+    if deployment.is_launched_bare():
+        deployment.launch(__file__, sys.argv[1:])
+    else:
+        from shapewise.ui.session.starting import configure, navigation
 
-    configure()
-    navigation().run()
+        configure()
+        navigation().run()

@@ -253,6 +253,12 @@ def test_what_comes_first_comes_without_the_library_s_core(entry):
     assert done.stdout.strip() == "[]"
 
 
+def test_a_process_that_the_app_spawns_starts_no_server():
+    """A spawned process runs its parent's main script under another name."""
+    code = "import runpy; runpy.run_path('app.py', run_name='__mp_main__')"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, timeout=120)
+
+
 GATES = {"gamcore/data/columns.py", "gamcore/data/table.py", "gamcore/data/targets.py"}
 """Where data comes in: columns of a table, and targets, which are not part of one."""
 

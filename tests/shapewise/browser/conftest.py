@@ -90,3 +90,13 @@ def reader(laptop):
     """A page on the prepared workspace. What a test changes, others see."""
     with opened(laptop) as page:
         yield page
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """A browser test that failed tells what its page showed."""
+    report = yield
+    page = item.funcargs.get("page") or item.funcargs.get("reader")
+    if report.when == "call" and report.failed and page is not None:
+        report.sections.append(("the page", f"{page.url}\n{page.inner_text('body')}"))
+    return report

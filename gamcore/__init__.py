@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gamcore.boosting.progress import Progress
+    from gamcore.boosting.running.progress import Progress
     from gamcore.data.columns import TableError
     from gamcore.estimators.effect import EffectGAM
     from gamcore.estimators.fewer import fewer_curves
@@ -59,7 +59,7 @@ _HOME = {
     "ModelFileError": "io.manifest",
     "MultiTaskTreesClassifier": "estimators.multitask",
     "MultiTaskTreesRegressor": "estimators.multitask",
-    "Progress": "boosting.progress",
+    "Progress": "boosting.running.progress",
     "TableError": "data.columns",
     "fewer_curves": "estimators.fewer",
     "load_model": "estimators.saved",

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore.boosting.pair_ranking import elbow
+from gamcore.boosting.pairs.ranking import elbow
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain import plots
 from gamcore.model.losses import LOSSES

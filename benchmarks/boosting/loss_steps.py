@@ -29,7 +29,7 @@ from benchmarks.harness.synthetic import (
     make_workload,
     no_course,
 )
-from gamcore.boosting.table_counts import ROW_GROUPS
+from gamcore.boosting.counts.bin_pairs import ROW_GROUPS
 
 FEATURES = 10
 N_BAGS = 16

@@ -24,8 +24,8 @@ from benchmarks.harness.contenders import JOBS, Contender, with_pairs
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, put_between
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.boosting.pair_ranking import rank_without_pairs
-from gamcore.boosting.rows import Encoded
+from gamcore.boosting.pairs.ranking import rank_without_pairs
+from gamcore.boosting.rows.source import Encoded
 from gamcore.data.binning import Binned, encode_table
 from gamcore.data.table import as_frame
 from tests.support.real_tables import BINARY, read

@@ -23,8 +23,8 @@ import pandas as pd
 
 from benchmarks.harness.page import markdown, put_between
 from gamcore import GAMRegressor
-from gamcore.boosting.fit import Seeds
-from gamcore.boosting.refit import RefitState
+from gamcore.boosting.fit.model import Seeds
+from gamcore.boosting.refit.state import RefitState
 from gamcore.data.sampling import Split
 from gamcore.estimators.additive import bin_rows
 

@@ -32,8 +32,8 @@ from benchmarks.harness.synthetic import (
 )
 from benchmarks.harness.watch import MIB, Watch
 from gamcore import GAMRegressor, warmup
-from gamcore.boosting.executor import make_executor
-from gamcore.boosting.table_counts import ROW_GROUPS
+from gamcore.boosting.counts.bin_pairs import ROW_GROUPS
+from gamcore.boosting.running.executor import make_executor
 
 BASE = {"rows": 100_000, "features": 20, "bags": 16, "groups": ROW_GROUPS, "threads": 1, "loss": "logistic"}
 FEW_ROWS = 20_000

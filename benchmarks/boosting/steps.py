@@ -24,8 +24,8 @@ from benchmarks.harness.cells import keep
 from benchmarks.harness.machine import describe
 from benchmarks.harness.synthetic import DEFAULTS, LAST, LOSSES, Workload, make_settings, make_table, make_workload
 from benchmarks.harness.watch import Watch
-from gamcore.boosting.rounds import MAX_LEAVES, make_sets, weigh_groups
-from gamcore.boosting.table_counts import ROW_GROUPS
+from gamcore.boosting.counts.bin_pairs import ROW_GROUPS
+from gamcore.boosting.refit.rounds import MAX_LEAVES, make_sets, weigh_groups
 from gamcore.kernels import N_CODES, Kernel
 from gamcore.kernels.curve_step import cut_bags, grouped_round
 from gamcore.kernels.histogram import _add_four, add_groups, add_up, combine, lines, width

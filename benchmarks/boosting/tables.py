@@ -26,7 +26,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.harness.cells import keep
 from benchmarks.harness.machine import describe
 from gamcore import GAMRegressor
-from gamcore.boosting import table_counts
+from gamcore.boosting.counts import bin_pairs as table_counts
 from gamcore.types import Floats
 from tests.support.real_tables import REGRESSION, read
 

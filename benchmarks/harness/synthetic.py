@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore import GAMRegressor
-from gamcore.boosting.executor import Executor
-from gamcore.boosting.problem import Parameters
-from gamcore.boosting.rounds import (
+from gamcore.boosting.refit.problem import Parameters
+from gamcore.boosting.refit.rounds import (
     GroupedRounds,
     Rounds,
     ThreadedRounds,
     make_sets,
     weigh_groups,
 )
-from gamcore.boosting.subagging import RowLevelRounds, row_strategy
+from gamcore.boosting.refit.subagging import RowLevelRounds, row_strategy
+from gamcore.boosting.running.executor import Executor
 from gamcore.kernels import N_CODES, SUM
 from gamcore.kernels.early_stopping import MOST_AT_ONCE, Course, StopRule, make_course
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Settings, make_fit

@@ -17,13 +17,13 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from gamcore.boosting.counted_parts import count_part
-from gamcore.boosting.executor import Task
-from gamcore.boosting.loop import run_all
-from gamcore.boosting.part_sums import Part, PartInMemory
-from gamcore.boosting.progress import Callback
-from gamcore.boosting.table_counts import CountPlan, sum_of
-from gamcore.boosting.table_counts import Tell as TellRows
+from gamcore.boosting.counts.bin_pairs import CountPlan, sum_of
+from gamcore.boosting.counts.bin_pairs import Tell as TellRows
+from gamcore.boosting.refit.loop import run_all
+from gamcore.boosting.rows.counted import count_part
+from gamcore.boosting.rows.sums import Part, PartInMemory
+from gamcore.boosting.running.executor import Task
+from gamcore.boosting.running.progress import Callback
 from gamcore.distributed.client import Connection
 from gamcore.distributed.cluster_refits import RemotePart, is_of_parts, refit_all
 from gamcore.distributed.coding import Coding, code_piece

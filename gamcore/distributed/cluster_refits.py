@@ -15,11 +15,11 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from gamcore.boosting.executor import Task, run_task
-from gamcore.boosting.loop import THREADED_ROWS
-from gamcore.boosting.part_sums import PartInMemory
-from gamcore.boosting.progress import Callback, Progress, Relay
-from gamcore.boosting.share_of_parts import RowsOfRefit, rows_in
+from gamcore.boosting.refit.loop import THREADED_ROWS
+from gamcore.boosting.rows.share import RowsOfRefit, rows_in
+from gamcore.boosting.rows.sums import PartInMemory
+from gamcore.boosting.running.executor import Task, run_task
+from gamcore.boosting.running.progress import Callback, Progress, Relay
 from gamcore.data.sampling import BucketRun
 from gamcore.distributed.client import Connection
 

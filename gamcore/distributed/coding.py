@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.boosting.part_sums import Part, PartInMemory
-from gamcore.boosting.rows import relative_weight
+from gamcore.boosting.rows.source import relative_weight
+from gamcore.boosting.rows.sums import Part, PartInMemory
 from gamcore.data.binning import Bins, encode_table, type_of_all
 from gamcore.data.columns import hash_labels
 from gamcore.data.rows import read_log_exposure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
-from gamcore.boosting.rows_in_parts import Parts
+from gamcore.boosting.rows.in_parts import Parts
 from gamcore.distributed.coding import Coding
 from gamcore.distributed.pieces import Piece
 

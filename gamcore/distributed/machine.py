@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gamcore.boosting.row_files import Files
-from gamcore.boosting.rows_in_parts import Parts
-from gamcore.boosting.rows_on_disk import PartsOnDisk
+from gamcore.boosting.rows.files import Files
+from gamcore.boosting.rows.in_parts import Parts
+from gamcore.boosting.rows.on_disk import PartsOnDisk
 from gamcore.data.binning import type_of_all
 from gamcore.distributed.coding import Coding, code_piece
 from gamcore.distributed.crew import COUNT_SHARE, StoppedError, Tell, rows_within

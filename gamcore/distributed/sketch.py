@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 
-from gamcore.boosting.rows import relative_weight
+from gamcore.boosting.rows.source import relative_weight
 from gamcore.data.binning import Bins, fit_bins, fit_levels
 from gamcore.data.columns import Kind, TableError, has_zone, level_name, read_numbers
 from gamcore.data.own_bins import OwnBins

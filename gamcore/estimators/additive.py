@@ -13,18 +13,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.boosting.bin_choice import finer_bins
-from gamcore.boosting.fit import FitPlan, Fitted, Seeds, fit, with_halves
-from gamcore.boosting.group_halves import fit_group_halves
-from gamcore.boosting.half_refits import HalfRecipe, check_halves
-from gamcore.boosting.learners import learners_of
-from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
-from gamcore.boosting.pair_selection import Options
-from gamcore.boosting.part_sums import added
-from gamcore.boosting.problem import Parameters, Problem
-from gamcore.boosting.progress import Watcher
-from gamcore.boosting.rows import Encoded, Source, with_features
-from gamcore.boosting.table_counts import HALF_GROUPS
+from gamcore.boosting.bands.group_halves import fit_group_halves
+from gamcore.boosting.bands.halves import HalfRecipe, check_halves
+from gamcore.boosting.choice.bins import finer_bins
+from gamcore.boosting.counts.bin_pairs import HALF_GROUPS
+from gamcore.boosting.fit.model import FitPlan, Fitted, Seeds, fit, with_halves
+from gamcore.boosting.pairs.ranking import Ranking, rank_without_pairs
+from gamcore.boosting.pairs.selection import Options
+from gamcore.boosting.refit.learners import learners_of
+from gamcore.boosting.refit.problem import Parameters, Problem
+from gamcore.boosting.rows.source import Encoded, Source, with_features
+from gamcore.boosting.rows.sums import added
+from gamcore.boosting.running.progress import Watcher
 from gamcore.data.binning import Binned, bin_table, encode_table, most_levels
 from gamcore.data.own_bins import own_bins
 from gamcore.data.rows import read_init_score

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.utils._param_validation import Options as AllowedOptions
 from sklearn.utils._param_validation import StrOptions
 
-from gamcore.boosting.pair_selection import Options
-from gamcore.boosting.problem import Parameters, first_leaves
-from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES
-from gamcore.boosting.rows import Source
+from gamcore.boosting.pairs.selection import Options
+from gamcore.boosting.refit.problem import Parameters, first_leaves
+from gamcore.boosting.refit.rounds import MAX_BAGS, MAX_LEAVES
+from gamcore.boosting.rows.source import Source
 from gamcore.data.columns import TableError
 from gamcore.estimators.parameters import (
     MAX_ROUNDS,

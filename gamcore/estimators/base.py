@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from gamcore.boosting.rows import relative_weight
+from gamcore.boosting.rows.source import relative_weight
 from gamcore.data.binning import columns_of, encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_clusters, read_init_score, read_log_exposure, read_weight

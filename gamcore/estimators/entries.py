@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gamcore.boosting.entry import Entries
+from gamcore.boosting.features.entry import Entries
 from gamcore.types import Ints
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.boosting.fit import Seeds
-from gamcore.boosting.garrote import FOLDS, NO_VALIDATION, Part, Path, garrote
-from gamcore.boosting.problem import Share
-from gamcore.boosting.rows import Dealing, Encoded
+from gamcore.boosting.features.garrote import FOLDS, NO_VALIDATION, Part, Path, garrote
+from gamcore.boosting.fit.model import Seeds
+from gamcore.boosting.refit.problem import Share
+from gamcore.boosting.rows.source import Dealing, Encoded
 from gamcore.data.columns import TableError
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.model.additive import AdditiveModel

@@ -11,10 +11,10 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.boosting import fit as boost
-from gamcore.boosting.power_choice import choose_power
-from gamcore.boosting.progress import Watcher
-from gamcore.boosting.rows import Source
+from gamcore.boosting.choice.power import choose_power
+from gamcore.boosting.fit import model as boost
+from gamcore.boosting.rows.source import Source
+from gamcore.boosting.running.progress import Watcher
 from gamcore.data.columns import TableError
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest

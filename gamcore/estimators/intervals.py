@@ -12,9 +12,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.boosting.fit import Seeds
-from gamcore.boosting.progress import Watcher
-from gamcore.boosting.rows import Encoded
+from gamcore.boosting.fit.model import Seeds
+from gamcore.boosting.rows.source import Encoded
+from gamcore.boosting.running.progress import Watcher
 from gamcore.data.binning import Binned, encode_table
 from gamcore.data.columns import TableError
 from gamcore.estimators.additive import AdditiveEstimator

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from gamcore.boosting.progress import Progress
+from gamcore.boosting.running.progress import Progress
 
 MAX_ROUNDS: Final = 1_000_000
 MOST_REFITS: Final = 1_000

@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from gamcore.boosting.progress import Callback, Progress
-from gamcore.boosting.rows_in_parts import RowsInParts
+from gamcore.boosting.rows.in_parts import RowsInParts
+from gamcore.boosting.running.progress import Callback, Progress
 from gamcore.data.binning import Bins, most_levels
 from gamcore.data.columns import TableError
 from gamcore.data.own_bins import own_bins

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Literal
 
-from gamcore.boosting.progress import Callback, Progress, Watcher
+from gamcore.boosting.running.progress import Callback, Progress, Watcher
 from gamcore.extras import extra
 from gamcore.numbers import number
 

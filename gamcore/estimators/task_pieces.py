@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from gamcore.boosting.progress import Callback
+from gamcore.boosting.running.progress import Callback
 from gamcore.data.binning import most_levels
 from gamcore.data.own_bins import own_bins
 from gamcore.data.table import Feature

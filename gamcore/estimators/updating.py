@@ -12,12 +12,12 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.boosting.fit import Seeds
-from gamcore.boosting.garrote import NO_VALIDATION, Path
-from gamcore.boosting.kept_tables import KeptTables
-from gamcore.boosting.progress import Watcher
-from gamcore.boosting.table_counts import HALF_GROUPS, TABLE_GROUPS
-from gamcore.boosting.table_questions import Price, around, path_of_counts, price, without
+from gamcore.boosting.counts.bin_pairs import HALF_GROUPS, TABLE_GROUPS
+from gamcore.boosting.features.garrote import NO_VALIDATION, Path
+from gamcore.boosting.fit.model import Seeds
+from gamcore.boosting.running.progress import Watcher
+from gamcore.boosting.updating.questions import Price, around, path_of_counts, price, without
+from gamcore.boosting.updating.tables import KeptTables
 from gamcore.data.binning import Binned, encode_table, merge_bins
 from gamcore.data.columns import TableError, hash_texts
 from gamcore.data.sampling import Split, splits

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from gamcore.boosting.rows import Encoded
+from gamcore.boosting.rows.source import Encoded
 from gamcore.data.binning import Bins
 from gamcore.kernels.products import add_squares
 from gamcore.kernels.smoothers import AT_ONCE

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import fdtrc, logsumexp
 
-from gamcore.boosting.rows import Encoded
+from gamcore.boosting.rows.source import Encoded
 from gamcore.data.binning import Bins
 from gamcore.explain.claims import NEARLY_THE_SAME, told_by_others
 from gamcore.explain.curves import explain_shape

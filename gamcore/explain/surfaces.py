@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.boosting.rows import Encoded
+from gamcore.boosting.rows.source import Encoded
 from gamcore.data.binning import Bins, merge_bins
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import Kind

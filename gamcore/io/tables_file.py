@@ -21,10 +21,10 @@ from typing import Any, Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.kept_origin import MOST_BYTES, Origin
-from gamcore.boosting.kept_tables import KeptTables
-from gamcore.boosting.table_counts import MOST_COUNTED, block, empty_tables
-from gamcore.boosting.whole_numbers import EXACT_BITS, Scale
+from gamcore.boosting.counts.bin_pairs import MOST_COUNTED, block, empty_tables
+from gamcore.boosting.counts.whole_numbers import EXACT_BITS, Scale
+from gamcore.boosting.updating.origin import MOST_BYTES, Origin
+from gamcore.boosting.updating.tables import KeptTables
 from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest import read_given
 from gamcore.io.manifest_bins import bins_entry, count_of, describe, edge_arrays, read_bins

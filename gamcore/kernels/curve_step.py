@@ -1,7 +1,7 @@
 """One step: the bags' trees on one feature, averaged, shrunk and added to its curve. One round: a step per feature.
 
 On a small table a round is shorter than a thread's time slice, so it is one call. Where several threads share a refit,
-the loop is in `boosting/rounds.py` and calls the same parts in the same order, with bit-identical results.
+the loop is in `boosting/refit/rounds.py` and calls the same parts in the same order, with bit-identical results.
 """
 
 from __future__ import annotations

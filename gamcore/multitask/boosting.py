@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.executor import Executor
-from gamcore.boosting.progress import Loop, Progress
+from gamcore.boosting.running.executor import Executor
+from gamcore.boosting.running.progress import Loop, Progress
 from gamcore.data.sampling import Split
 from gamcore.kernels.tree_growth import Growth
 from gamcore.kernels.tree_predict import Trees

@@ -10,9 +10,9 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.balance import shift_to_balance
-from gamcore.boosting.loop import run_all
-from gamcore.boosting.progress import Callback
+from gamcore.boosting.calibration.balance import shift_to_balance
+from gamcore.boosting.refit.loop import run_all
+from gamcore.boosting.running.progress import Callback
 from gamcore.data.binning import Bins
 from gamcore.data.sampling import deal, splits
 from gamcore.data.table import learn_features, names_among

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.counted_parts import spread_about
-from gamcore.boosting.executor import Executor
-from gamcore.boosting.part_sums import Part, base_of, targets_left, weighed, weight_moments, weighted_targets
-from gamcore.boosting.progress import Callback, Loop
-from gamcore.boosting.rows import Dealing
-from gamcore.boosting.rows_in_parts import Parts
-from gamcore.boosting.share_of_parts import RowsOfRefit, by_appearance, gathered, rows_of_refits
+from gamcore.boosting.rows.counted import spread_about
+from gamcore.boosting.rows.in_parts import Parts
+from gamcore.boosting.rows.share import RowsOfRefit, by_appearance, gathered, rows_of_refits
+from gamcore.boosting.rows.source import Dealing
+from gamcore.boosting.rows.sums import Part, base_of, targets_left, weighed, weight_moments, weighted_targets
+from gamcore.boosting.running.executor import Executor
+from gamcore.boosting.running.progress import Callback, Loop
 from gamcore.data.binning import Bins
 from gamcore.data.sampling import Split, deal
 from gamcore.kernels import CODE

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gamcore.additions.editing.edited import edits_in
-from gamcore.boosting.kept_tables import KeptTables
+from gamcore.boosting.updating.tables import KeptTables
 from gamcore.decide.unseen import Unseen
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved

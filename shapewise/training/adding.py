@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from gamcore.boosting.progress import Progress
+from gamcore.boosting.running.progress import Progress
 from gamcore.data.columns import TableError
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.estimators.saved import from_saved

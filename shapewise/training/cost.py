@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from gamcore.boosting.problem import first_leaves
-from gamcore.boosting.table_counts import TABLE_GROUPS, pays, table_bytes
+from gamcore.boosting.counts.bin_pairs import TABLE_GROUPS, pays, table_bytes
+from gamcore.boosting.refit.problem import first_leaves
 from gamcore.estimators.additive_parameters import AUTO, GREEDY, AdditiveParameters, default_bags
 from gamcore.estimators.multitask_parameters import MultiTaskParameters
 from gamcore.estimators.parameters import defaults

@@ -9,7 +9,7 @@ import numpy as np
 
 from gamcore.additions.editing import edits_of, refit_others, replay, with_edits
 from gamcore.additions.editing.edits import WITH_VALUE, Edit, as_typed, edit_of
-from gamcore.boosting.progress import Progress
+from gamcore.boosting.running.progress import Progress
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.saved import from_saved

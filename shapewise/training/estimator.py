@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gamcore.boosting.progress import Progress
+from gamcore.boosting.running.progress import Progress
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from shapewise.training.dataset import Data

@@ -16,10 +16,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from gamcore.boosting.part_sums import PartInMemory
-from gamcore.boosting.progress import Callback, Progress
-from gamcore.boosting.row_files import ROW_BYTES, Files
-from gamcore.boosting.rows_on_disk import PartsOnDisk
+from gamcore.boosting.rows.files import ROW_BYTES, Files
+from gamcore.boosting.rows.on_disk import PartsOnDisk
+from gamcore.boosting.rows.sums import PartInMemory
+from gamcore.boosting.running.progress import Callback, Progress
 from gamcore.data.binning import type_of_all
 from gamcore.data.codes import clear_codes
 from gamcore.data.columns import TableError

@@ -12,9 +12,9 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from gamcore.boosting.progress import Callback
-from gamcore.boosting.rows import relative_weight
-from gamcore.boosting.rows_in_parts import Parts, RowsInParts
+from gamcore.boosting.rows.in_parts import Parts, RowsInParts
+from gamcore.boosting.rows.source import relative_weight
+from gamcore.boosting.running.progress import Callback
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.own_bins import own_bins

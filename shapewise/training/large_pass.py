@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.boosting.part_sums import PartInMemory
+from gamcore.boosting.rows.sums import PartInMemory
 from gamcore.data.binning import MOST_RARE_NAMES, Bins, fit_bins, most_levels, type_of_all
 from gamcore.data.columns import UNSEEN, TableError, hash_texts, read_dates, read_numbers, read_texts
 from gamcore.data.own_bins import OwnBins

@@ -11,7 +11,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from gamcore.boosting.progress import Progress
+from gamcore.boosting.running.progress import Progress
 from gamcore.estimators.additive_parameters import AUTO
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.saved import from_saved

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from gamcore.boosting.part_sums import PartInMemory, joined
-from gamcore.boosting.progress import Callback, Progress
-from gamcore.boosting.rows import relative_weight
+from gamcore.boosting.rows.source import relative_weight
+from gamcore.boosting.rows.sums import PartInMemory, joined
+from gamcore.boosting.running.progress import Callback, Progress
 from gamcore.distributed.pieces import PIECE_ROWS, naming, read, starts_of
 from gamcore.estimators.gam import Estimator
 from gamcore.types import Bools

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from gamcore.boosting.half_refits import FEWEST
+from gamcore.boosting.bands.halves import FEWEST
 from gamcore.data.columns import TableError, read_numbers
 from gamcore.data.table import Table
 from gamcore.data.targets import MOST_CLASSES

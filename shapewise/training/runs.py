@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.progress import Stage
+from gamcore.boosting.running.progress import Stage
 from shapewise.jobs import queue as jobs
 from shapewise.jobs.process import State
 from shapewise.store.atomic_files import read_json

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn import metrics
 
-from gamcore.boosting.progress import Progress
+from gamcore.boosting.running.progress import Progress
 from gamcore.data.columns import TableError
 from gamcore.estimators.base import plain
 from gamcore.estimators.gam import Estimator, GAMClassifier

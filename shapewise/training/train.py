@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from gamcore.boosting.progress import Progress
+from gamcore.boosting.running.progress import Progress
 from gamcore.data.codes import with_codes
 from gamcore.data.columns import TableError
 from gamcore.decide.unseen import Unseen

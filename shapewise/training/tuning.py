@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, ParameterSampler, StratifiedKFold
 
-from gamcore.boosting.progress import Progress
+from gamcore.boosting.running.progress import Progress
 from gamcore.data.columns import TableError
 from gamcore.estimators.additive_parameters import AdditiveParameters
 from gamcore.estimators.parameters import searched

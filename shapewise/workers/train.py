@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from gamcore.boosting.progress import Progress
+from gamcore.boosting.running.progress import Progress
 from gamcore.data.columns import TableError
 from gamcore.io.checks import ModelFileError
 from gamcore.kernels.warmup import warmup

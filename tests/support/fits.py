@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from gamcore.boosting.loop import RefitTask, run_all
-from gamcore.boosting.problem import Parameters, Problem, Share
+from gamcore.boosting.refit.loop import RefitTask, run_all
+from gamcore.boosting.refit.problem import Parameters, Problem, Share
 from gamcore.data.sampling import deal, splits
 from gamcore.kernels.layout import CodedTable
 from gamcore.model.losses import LOSSES

@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.pair_ranking import lines_in_order, merge_all
+from gamcore.boosting.pairs.ranking import lines_in_order, merge_all
 from gamcore.kernels.cubes import SIDE, GridRows, grid_scratch, purify_grid, purify_grids
 from gamcore.model.classes import against_rest
 from gamcore.model.loss import Loss

@@ -11,10 +11,10 @@ import numpy as np
 
 from gamcore.additions.editing.edited import before_edits, edited, edits_in, fitted_part, replayed
 from gamcore.additions.editing.edits import Edit, EditError, Operation, Where
-from gamcore.boosting.fit import Seeds, fit
-from gamcore.boosting.part_sums import added
-from gamcore.boosting.progress import Watcher
-from gamcore.boosting.rows import Encoded, with_features
+from gamcore.boosting.fit.model import Seeds, fit
+from gamcore.boosting.rows.source import Encoded, with_features
+from gamcore.boosting.rows.sums import added
+from gamcore.boosting.running.progress import Watcher
 from gamcore.data.columns import TableError
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import GREEDY

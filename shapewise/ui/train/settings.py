@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from gamcore import PRESETS
-from gamcore.boosting.problem import first_leaves
+from gamcore.boosting.refit.problem import first_leaves
 from gamcore.estimators.additive_parameters import AUTO, GREEDY, AdditiveParameters, default_bags
 from gamcore.estimators.parameters import abouts, defaults, inputs
 from gamcore.numbers import exact

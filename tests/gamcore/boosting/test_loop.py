@@ -95,7 +95,7 @@ def test_small_first_steps_let_features_share_what_they_have_in_common():
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_threads_inside_a_refit_give_the_same_bits(loss, monkeypatch):
-    monkeypatch.setattr("gamcore.boosting.loop.THREADED_ROWS", 0)
+    monkeypatch.setattr("gamcore.boosting.refit.loop.THREADED_ROWS", 0)
     of = problem(loss)
     expected = fit(of, dtype=np.float32)
     for n_jobs in (6, 12, 120):  # the last has more threads than groups
@@ -118,7 +118,7 @@ def test_every_number_of_jobs_gives_the_same_bits(binary, ensemble):
 
 
 def test_watching_the_training_loss_does_not_change_the_model(monkeypatch):
-    monkeypatch.setattr("gamcore.boosting.loop.WATCH_SECONDS", 0.0)
+    monkeypatch.setattr("gamcore.boosting.refit.loop.WATCH_SECONDS", 0.0)
     X, y = friendly()
     seen = []
     silent = GAMClassifier(outer_bags=2, max_rounds=60, random_state=0).fit(X, y)
@@ -213,7 +213,7 @@ def test_the_best_round_is_kept():
 
 
 def test_progress_reports_true_losses(monkeypatch):
-    monkeypatch.setattr("gamcore.boosting.loop.WATCH_SECONDS", 0.0)
+    monkeypatch.setattr("gamcore.boosting.refit.loop.WATCH_SECONDS", 0.0)
     X, y = friendly()
     seen = []
     model = GAMRegressor(outer_bags=1, max_rounds=40, validation_fraction=0.0, random_state=0, callback=seen.append)

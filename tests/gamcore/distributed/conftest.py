@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gamcore.boosting import table_counts
+from gamcore.boosting.counts import bin_pairs as table_counts
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from gamcore import GAMClassifier, load_model, rank_pairs
-from gamcore.boosting.class_fit import model_of
-from gamcore.boosting.class_turns import ClassTask
-from gamcore.boosting.fit import Seeds
-from gamcore.boosting.loop import RefitTask, run_all
-from gamcore.boosting.rows import Dealing, Encoded
+from gamcore.boosting.fit.classes import model_of
+from gamcore.boosting.fit.model import Seeds
+from gamcore.boosting.refit.class_turns import ClassTask
+from gamcore.boosting.refit.loop import RefitTask, run_all
+from gamcore.boosting.rows.source import Dealing, Encoded
 from gamcore.data.binning import bin_table
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, learn_features

@@ -9,10 +9,10 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
 from gamcore import GAMRegressor, load_model
-from gamcore.boosting.fit import Seeds
-from gamcore.boosting.power_choice import choose_power
-from gamcore.boosting.progress import Watcher
-from gamcore.boosting.rows import Encoded
+from gamcore.boosting.choice.power import choose_power
+from gamcore.boosting.fit.model import Seeds
+from gamcore.boosting.rows.source import Encoded
+from gamcore.boosting.running.progress import Watcher
 from gamcore.data.binning import bin_table
 from gamcore.data.table import Table, learn_features
 from tests.support.fits import tweedie

@@ -11,8 +11,10 @@ import pytest
 
 import gamcore
 from gamcore import GAMRegressor, ModelFileError, TableError, fewer_curves, load_tables, save_tables
-from gamcore.boosting import kept_origin, kept_tables, table_counts
-from gamcore.boosting.kept_tables import KeptTables
+from gamcore.boosting.counts import bin_pairs as table_counts
+from gamcore.boosting.updating import origin as kept_origin
+from gamcore.boosting.updating import tables as kept_tables
+from gamcore.boosting.updating.tables import KeptTables
 from gamcore.data.sampling import Deal
 from gamcore.estimators.updating import drift
 from gamcore.model.additive import count_cells
@@ -94,7 +96,7 @@ def test_kept_counts_make_the_model_that_rows_make(monkeypatch):
     group = kept_tables.group_of(kept_tables.buckets(np.arange(6_000, dtype=np.uint64), model.tables_.origin.seed), 8)
     order = np.argsort(group, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=8))])
-    monkeypatch.setattr("gamcore.boosting.rows.Encoded.deal", lambda self, n_groups, seed: Deal(order, starts))
+    monkeypatch.setattr("gamcore.boosting.rows.source.Encoded.deal", lambda self, n_groups, seed: Deal(order, starts))
     seed = model.tables_.origin.seed
     usual = GAMRegressor(outer_bags=3, max_rounds=40, n_groups=8, random_state=seed).fit(X, y)
     assert model.best_rounds_.tolist() == usual.best_rounds_.tolist()

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore.boosting.rounds import first_cells, make_sets, weigh_groups
-from gamcore.boosting.subagging import join, membership, row_strategy
+from gamcore.boosting.refit.rounds import first_cells, make_sets, weigh_groups
+from gamcore.boosting.refit.subagging import join, membership, row_strategy
 from gamcore.data import sampling as groups
 from gamcore.kernels import N_CODES, histogram
 from gamcore.kernels import curve_step as step

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore.boosting.rounds import make_sets, weigh_groups
+from gamcore.boosting.refit.rounds import make_sets, weigh_groups
 from gamcore.kernels import N_CODES, histogram
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import pair_grid as grid

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore.boosting.rounds import make_sets
+from gamcore.boosting.refit.rounds import make_sets
 from gamcore.kernels import N_CODES, histogram
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import pair_grid as grid

@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from gamcore import PRESETS, GAMRegressor, ModelFileError, MultiTaskTreesRegressor, TableError
-from gamcore.boosting.subagging import membership
-from gamcore.boosting.table_counts import TABLE_GROUPS, table_bytes
+from gamcore.boosting.counts.bin_pairs import TABLE_GROUPS, table_bytes
+from gamcore.boosting.refit.subagging import membership
 from gamcore.data.sampling import subsamples
 from gamcore.decide.rules import Levels, Range
 from gamcore.estimators.saved import from_saved

@@ -1,0 +1,1 @@
+"""Refits on halves of the rows, whose spread is the uncertainty of a model."""

@@ -1,0 +1,1 @@
+"""Settings that are chosen by quick refits: bins, and the power of a variance."""

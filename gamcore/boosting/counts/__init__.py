@@ -1,0 +1,1 @@
+"""Rows as counts of bin pairs, and as whole numbers whose sums are exact."""

@@ -1,0 +1,1 @@
+"""Which features enter a model, and which may leave it."""

@@ -1,0 +1,1 @@
+"""From rows to a model, of one score or of several classes."""

@@ -1,0 +1,1 @@
+"""Pairs of features: ranked, chosen, and boosted."""

@@ -1,0 +1,216 @@
+"""The pair stage of one refit (Lou et al., KDD 2013): boosts chosen pairs on frozen main effects, or with them.
+
+Each refit merges the bins of a feature into at most 62. The cuts of refits are offset from each other, so their mean is
+finer than any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.boosting.refit.problem import Parameters, Problem, rows_of
+from gamcore.boosting.refit.state import Refit, RefitState
+from gamcore.boosting.running.executor import Executor
+from gamcore.data.sampling import Split
+from gamcore.kernels.early_stopping import Course, StopRule
+from gamcore.kernels.layout import CodedTable, Settings, make_work
+from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
+from gamcore.kernels.pair_rounds import Terms, pair_rounds
+from gamcore.model.purification import CellWeights, two_way
+from gamcore.types import Floats, Ints
+
+MOST_BINS: Final = SIDE - 2
+"""Most bins of values on an axis; an offset adds at most one, and code 0 is the missing bin."""
+
+
+def main_score(problem: Problem, main: Refit) -> Floats:
+    """Return the scores (n,) of a refit's main effects, the offset included."""
+    score = np.full(problem.y.size, main.base_score)
+    if problem.offset.size:
+        score += problem.offset
+    for line, curve in zip(problem.table.lines(), main.curves, strict=True):
+        score += curve[line]
+    return score
+
+
+@dataclass(frozen=True)
+class PairRefit:
+    """The result of one refit of the pair stage: surfaces (K, SIDE, SIDE) over bins merged by `merges` (p, V)."""
+
+    main: Refit
+    surfaces: Floats
+    merges: NDArray[np.uint8]
+    best_round: int
+    valid_loss: float
+    first_loss: float  # on the validation rows, before the stage
+    worth: Floats = field(default_factory=lambda: np.empty(0))  # (K,) see `worth_of`, on the validation rows
+
+
+@dataclass(frozen=True)
+class Start:
+    """The inputs of a refit of the pair stage."""
+
+    main: Refit
+    split: Split
+    pairs: Ints  # (K, 2)
+    merges: NDArray[np.uint8]  # (p, V)
+    joint: bool  # whether main effects are boosted again, together with the pairs
+    refined: bool
+    seed: int
+
+
+class PairState(RefitState):
+    """The state of a refit of the pair stage: a refit whose features are pairs, on top of a score."""
+
+    @property
+    def n_codes(self) -> int:
+        """V: the cells of a pair."""
+        return N_CELLS
+
+    def __init__(self, problem: Problem, start: Start, parameters: Parameters) -> None:
+        self._given, self._mains = start, problem
+        self._score = main_score(problem, start.main)
+        table = _lines(problem.table, start)
+        self._ends = _ends(start, table)
+        plain = replace(parameters, mart=False, ensemble="grouped", subsample=1.0)
+        super().__init__(replace(problem, table=table), start.split, plain, start.seed)
+        self._first_loss = float(self.course.losses[0])
+
+    def _start(self, train: Ints) -> tuple[float, float, Floats]:
+        """Return the base score, the unit of the scores, and what `rescore` starts from: main effects if frozen."""
+        if self._given.joint:
+            return super()._start(train)
+        problem = self.problem
+        response = problem.loss.response(problem.y, self._score, problem.unit)
+        if not problem.loss.is_scaled:
+            return 0.0, 1.0, response
+        scale = problem.loss.scale_of(response[train], problem.row_weight[train]) or 1.0
+        return 0.0, scale, response / scale
+
+    def _given_score(self, rows: Ints) -> Floats:
+        return super()._given_score(rows) if self._given.joint else self._score[rows]
+
+    def _signs(self) -> Ints:
+        """Return the signs (lines, 2): those of main effects that are boosted again, and of both features of pairs."""
+        signs = np.array(self.parameters.signs or np.zeros(self._mains.table.last.size), np.int64)
+        mains = np.stack([signs, np.zeros_like(signs)], axis=1)[: self._n_mains]
+        return np.concatenate([mains, signs[self._given.pairs]])
+
+    @property
+    def _n_mains(self) -> int:
+        return self._mains.table.last.size if self._given.joint else 0
+
+    def rounds(self, executor: Executor | None) -> PairRounds:
+        """Return rounds over the pairs, compiled and in this thread."""
+        return PairRounds(self, Terms(self._n_mains, self._ends, self._cell_weights()), self._given.refined)
+
+    def _cell_weights(self) -> NDArray[np.floating]:
+        table, dtype = self.problem.table, self.rows.score.dtype.type
+        if self.problem.loss.is_paired:
+            return np.zeros((len(table.codes), 0), dtype)
+        constant = self.problem.constant
+        train, weight = rows_of(table, self.split.train), constant if constant.size else self.problem.row_weight
+        cells = np.empty((len(table.codes), N_CELLS), dtype)
+        for row, line in zip(cells, table.codes, strict=True):
+            row[:] = np.bincount(line[train], weight[train], N_CELLS)
+        return cells
+
+    @property
+    def n_main_codes(self) -> int:
+        """The codes that a main effect has room for."""
+        return self._mains.table.n_codes
+
+    def best_pairs(self) -> PairRefit:
+        """Return the best round so far, on the scale of the link."""
+        best, given, n_mains = self.best(), self._given, self._n_mains
+        main = replace(best, curves=best.curves[:n_mains, : self.n_main_codes].copy()) if given.joint else given.main
+        return PairRefit(
+            main=main,
+            surfaces=best.curves[n_mains:].reshape(-1, SIDE, SIDE),
+            merges=given.merges,
+            best_round=best.best_round,
+            valid_loss=best.valid_loss,
+            first_loss=self._first_loss * self.loss_unit,
+        )
+
+    def shown(self, fitted: PairRefit, rows: Ints) -> tuple[Floats, Floats]:
+        """Return the scores (m,) of some rows by a result of this stage, and what each interaction adds to them (K, m).
+
+        An interaction does not count the main effects that its surface contains.
+        """
+        lines = self.problem.table.codes[self._n_mains :]
+        score = main_score(self._mains, fitted.main)[rows]
+        parts = np.zeros((len(lines), rows.size))
+        for part, surface, line in zip(parts, fitted.surfaces, lines, strict=True):
+            score += surface.ravel()[line[rows]]
+            part[:] = self._pure(surface, line).ravel()[line[rows]]
+        return score, parts
+
+    def _pure(self, surface: Floats, line: NDArray[np.unsignedinteger]) -> Floats:
+        """Return a surface less the mean and main effects that it contains, by the training rows of its cells."""
+        train = rows_of(self.problem.table, self.split.train)
+        weight = np.bincount(line[train], self.problem.row_weight[train], N_CELLS).astype(np.float64)
+        cells = CellWeights.of(weight.reshape(SIDE, SIDE))
+        mean, rows, columns = two_way(cells, surface[None, cells.rows, cells.columns])
+        return np.asarray(surface - mean[0] - rows[0][:, None] - columns[0])
+
+
+def worth_of(score: Floats, parts: Floats, loss: Callable[[Floats], Floats], weight: Floats) -> Floats:
+    """Return by how much the mean loss of some rows rises without each interaction: (K,), NaN without rows.
+
+    score : (m,), or (m, classes). parts : (K, m), or (K, m, classes), what each interaction adds. loss : of each row.
+    """
+    if not weight.size:
+        return np.full(len(parts), np.nan)
+    whole = np.average(loss(score), weights=weight)
+    return np.array([np.average(loss(score - part), weights=weight) - whole for part in parts])
+
+
+def _lines(table: CodedTable, start: Start) -> CodedTable:
+    """Return the table of a pair stage: a line of codes per feature if boosted jointly, and one of cells per pair."""
+    lines, n_mains = table.lines(), table.last.size if start.joint else 0
+    codes = np.empty((n_mains + len(start.pairs), table.n_rows), np.uint16)
+    for line, of_feature in zip(codes[:n_mains], lines[:n_mains], strict=True):
+        line[:] = of_feature
+    for line, (i, j) in zip(codes[n_mains:], start.pairs, strict=True):
+        line[:] = start.merges[i].astype(np.uint16)[lines[i]] * SIDE + start.merges[j][lines[j]]
+    ends = start.merges.max(axis=1).astype(np.int64)[start.pairs]
+    active = n_mains + np.flatnonzero(ends.min(axis=1) > 1)
+    return CodedTable(
+        codes,
+        table.starts,
+        np.concatenate([table.last[:n_mains], ends[:, 0] * SIDE + ends[:, 1]]),
+        np.concatenate([table.nominal[:n_mains], np.zeros(len(ends), bool)]),
+        np.concatenate([table.active[: n_mains and None], active]),
+    )
+
+
+def _ends(start: Start, table: CodedTable) -> Ints:
+    """Return the largest codes (lines, 2) of each pair's features."""
+    ends = np.zeros((len(table.codes), 2), np.int64)
+    ends[len(table.codes) - len(start.pairs) :] = start.merges.max(axis=1)[start.pairs]
+    return ends
+
+
+class PairRounds:
+    """Many rounds of the pair stage in one compiled call."""
+
+    def __init__(self, state: PairState, terms: Terms, refined: bool) -> None:
+        dtype = state.rows.score.dtype.type
+        self._state, self._terms, self._refined = state, terms, refined
+        work = make_work(1, state.parameters.max_leaves, dtype, state.n_main_codes)
+        self._scratch = work, make_board(dtype)
+
+    def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
+        """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
+        state, choice = self._state, (self._refined, n_greedy)
+        ran, stalled = pair_rounds(
+            state.problem.table, state.rows, state.split.train, self._terms, state.fit, settings, self._scratch, choice,
+            rule, course, n_rounds,
+        )  # fmt: skip
+        return int(ran), bool(stalled)

@@ -1,0 +1,1 @@
+"""One refit: its rows, its rounds, and the loop that runs these."""

@@ -1,0 +1,163 @@
+"""All rows of a table in parts, counted where they are: so squared loss learns from every row, whatever the memory.
+
+A row's group follows from its bucket, so the rows of a cluster share one, and it does not depend on the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.boosting.counts.bin_pairs import Counting, CountPlan, Tell, measured, table_bytes
+from gamcore.boosting.counts.whole_numbers import Piece
+from gamcore.boosting.refit.problem import Parameters, Problem
+from gamcore.boosting.rows.sums import Part, Rows, squares_about, targets_left, weight_moments
+from gamcore.data.sampling import BUCKETS
+from gamcore.kernels import CODE
+from gamcore.kernels.layout import CodedTable
+from gamcore.kernels.tables import Tables
+from gamcore.stats.exact import Moments, as_float, counted, grain, whole_weights
+from gamcore.types import Ints
+
+if TYPE_CHECKING:
+    from gamcore.boosting.rows.in_parts import RowsInParts
+
+LEAST_SHARE: Final = 0.5
+"""Rows that a group must have, of what it would have if all were alike: few clusters fill groups unevenly."""
+
+PART_ROWS: Final = 2**19
+"""Most rows of a part that is counted."""
+
+PART_BYTES: Final = 64
+"""Bytes of a row of a part beside its codes, which are there twice."""
+
+
+def counting_bytes(sizes: list[int], n_groups: int, weighted: bool) -> int:
+    """Return the bytes that counting takes, for features with so many codes."""
+    return table_bytes(sizes, n_groups, wide=weighted) + PART_ROWS * (2 * len(sizes) + PART_BYTES)
+
+
+def group_of(bucket: NDArray[Any], n_groups: int) -> Ints:
+    """Return the groups of buckets."""
+    return bucket.astype(np.int64) * n_groups // BUCKETS
+
+
+def are_even(sizes: Ints, n_groups: int) -> bool:
+    """Return whether every group has rows enough. sizes : (BUCKETS,) rows per bucket."""
+    rows = np.bincount(group_of(np.arange(BUCKETS), n_groups), sizes, n_groups)
+    return bool(rows.min() * n_groups >= LEAST_SHARE * rows.sum())
+
+
+@dataclass(frozen=True)
+class CountedParts(Problem):
+    """All rows as a problem that knows their counts alone: it has no rows, and is boosted from tables."""
+
+    source: RowsInParts | None = None
+
+    @classmethod
+    def of(cls, source: RowsInParts, n_groups: int) -> CountedParts:
+        """Return the rows of a source, dealt into groups by their buckets."""
+        active = [j for j, rows in enumerate(source.counts()) if np.count_nonzero(rows) > 1]
+        table = CodedTable(
+            codes=np.empty((len(source.bins), 0), CODE),
+            starts=np.zeros(n_groups + 1, np.int64),
+            last=np.array([of_feature.n_values for of_feature in source.bins], np.int64),
+            nominal=np.array([of_feature.feature.is_category for of_feature in source.bins]),
+            active=np.array(active, np.int64),
+        )
+        return cls(table, y=np.empty(0), weight=np.empty(0), loss=source.loss, source=source)
+
+    def on_tables(self, parameters: Parameters) -> bool:
+        """Return True: there are no rows."""
+        return True
+
+    @property
+    def _rows(self) -> RowsInParts:
+        assert self.source is not None
+        return self.source
+
+    @cached_property
+    def _counting(self) -> Counting:
+        return _CountingParts(lambda: (), self._plan, rows=self._rows)
+
+    @cached_property
+    def _plan(self) -> CountPlan:
+        n_groups = self.table.starts.size - 1
+        plan = CountPlan(
+            self.table.last, self.table.active, n_groups, self._rows.parts.n_rows, centre=self.centre,
+            spread=self.spread,
+        )  # fmt: skip
+        return measured_by_parts(self._rows, plan)
+
+    @cached_property
+    def _targets(self) -> Moments:
+        return self._rows.parts.sum(targets_left)
+
+    @property
+    def centre(self) -> float:
+        """The mean of all targets."""
+        return self._targets.mean
+
+    @cached_property
+    def spread(self) -> float:
+        """What targets are divided by before they are summed, so that squares neither overflow nor vanish."""
+        return spread_about(self._rows.parts, self._targets)
+
+
+def spread_about(rows: Rows, targets: Moments) -> float:
+    """Return the standard deviation of targets; 1 where they are all equal."""
+    squares = rows.sum(partial(squares_about, targets.mean, targets.reach))
+    return targets.reach * float(np.sqrt(as_float(squares, targets.n_rows))) or 1.0
+
+
+def measured_by_parts(rows: RowsInParts, plan: CountPlan, spare: int = 0) -> CountPlan:
+    """Return a plan with the scale of the rows, and the room that their counts need."""
+    moments = rows.parts.sum(weight_moments)
+    unit = grain(moments.sum) if rows.weighted else 1.0
+    sizes = tuple(int(last) + 1 for last in plan.last)
+    sums = rows.parts.sum(partial(_group_counts, sizes, plan.n_groups, unit)) * unit
+    ends = np.cumsum(sizes)[:-1]
+    heaviest = np.array([one.max() for one in np.split(sums, ends, axis=1)])
+    heaviest[np.setdiff1d(np.arange(heaviest.size), plan.active)] = 0.0
+    return measured(plan, heaviest, moments.sum, rows.weighted, spare)
+
+
+def _group_counts(sizes: Sequence[int], n_groups: int, unit: float, part: Part) -> NDArray[np.int64]:
+    """Return the rows (their weights in units) of each group and code, (G, codes of all features end to end)."""
+    assert part.bucket is not None
+    group, weight = group_of(part.bucket, n_groups), whole_weights(part.weight, unit)[1]
+    lines = [
+        counted(group * size + line, n_groups * size, weight).reshape(n_groups, size)
+        for line, size in zip(part.codes, sizes, strict=True)
+    ]
+    return np.concatenate(lines, axis=1)
+
+
+def piece_of(plan: CountPlan, part: Part) -> Piece:
+    """Return a part in the order of its groups."""
+    assert part.bucket is not None
+    group, codes = group_of(part.bucket, plan.n_groups), np.array(part.codes, order="C")
+    return Piece.of(codes, group, plan.n_groups, (part.y - plan.centre) / plan.spread, part.weight)
+
+
+def count_part(plan: CountPlan, n_threads: int, part: Part) -> Tables:
+    """Return the counts of one part."""
+    piece = piece_of(plan, part)
+    return Counting(lambda: (piece,), plan).whole(n_threads)
+
+
+@dataclass
+class _CountingParts(Counting):
+    """Counts made where the parts are."""
+
+    rows: RowsInParts | None = None
+
+    def whole(self, n_threads: int = 1, tell: Tell | None = None) -> Tables:
+        """Return the counts in whole numbers."""
+        assert self.rows is not None
+        return self.rows.parts.count(self.plan, n_threads, tell)

@@ -26,11 +26,11 @@ from sklearn.model_selection import train_test_split
 from benchmarks.harness.cells import keep
 from benchmarks.harness.machine import describe
 from gamcore import GAMRegressor
-from gamcore.boosting.counts import bin_pairs as table_counts
+from gamcore.boosting.counts import bin_pairs
 from gamcore.types import Floats
 from tests.support.real_tables import REGRESSION, read
 
-ENGINES: Final = {"rows": table_counts.ROW_GROUPS, "tables": table_counts.TABLE_GROUPS}
+ENGINES: Final = {"rows": bin_pairs.ROW_GROUPS, "tables": bin_pairs.TABLE_GROUPS}
 WARM_ROWS: Final = 30_000
 TEST_ROWS: Final = 200_000
 
@@ -45,8 +45,8 @@ def draw(n: int, p: int, seed: int) -> tuple[pd.DataFrame, Floats, Floats]:
 
 def choose(engine: str) -> None:
     """Make all fits of this process use rows, or counts of bin pairs."""
-    table_counts.FEWEST_ROWS = 2**62 if engine == "rows" else 1  # type: ignore[misc]
-    table_counts.ROWS_PER_PAIR = 1  # type: ignore[misc]
+    bin_pairs.FEWEST_ROWS = 2**62 if engine == "rows" else 1  # type: ignore[misc]
+    bin_pairs.ROWS_PER_PAIR = 1  # type: ignore[misc]
 
 
 def one(engine: str, n: int, p: int) -> dict[str, float]:

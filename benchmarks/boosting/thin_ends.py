@@ -2,7 +2,7 @@
 
 Simulated books of policies, with a frequency between .02 and .2 a year and 5 to 100 years of exposure with cars of 30
 years or more, whose true effect stays, goes on or jumps there; half of the books have whole years. For each worth of
-the prior of `gamcore.boosting.calibration.credibility` (1e-9: none), the squared error of the curves' logs in bins under five
+the prior of `boosting.calibration.credibility` (1e-9: none), the squared error of the curves' logs in bins under five
 expected events and in all bins, how often the bands of half-sample refits cover the truth there, and the excess
 deviance of the predictions over the truth.
 """

@@ -56,7 +56,7 @@ def direction(read: Reading) -> int:
     They agree where the correlation of effect and rank over the rows is as far from 0 as its spread over the refits
     allows by chance once in a thousand times, and is `STRAIGHT` in every one. How steep a curve is cancels: where a few
     rows leave that open, as where they separate two classes, the band of its heights may be wide, and every refit rise.
-    Refits that were spread out, since they know too little (`boosting.half_refits.with_doubt`), swing about the curve,
+    Refits that were spread out, since they know too little (`boosting.bands.halves.with_doubt`), swing about the curve,
     whose direction they all have then, but none of them much of it.
     """
     n_refits = len(read.refits)

@@ -117,7 +117,7 @@ def rank_by_parts(
     pure: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Ranking:
-    """Rank all pairs by all rows; see `pair_ranking.rank`.
+    """Rank all pairs by all rows; see `ranking.rank`.
 
     about : bins, rows per bin, and loss. lines : (p, V), by which levels are ordered.
     """

@@ -1,6 +1,6 @@
 """The rows of a fit as codes, and parts of them as problems to boost.
 
-`Source` is what a fit needs of its rows. Here they are in memory; those of `rows_in_parts` are elsewhere.
+`Source` is what a fit needs of its rows. Here they are in memory; those of `in_parts` are elsewhere.
 """
 
 from __future__ import annotations

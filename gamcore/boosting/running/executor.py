@@ -5,7 +5,7 @@ work writes to its own memory, so a model does not depend on the number of worke
 
 A refit is submitted as a task: plain data that can be pickled if its rows are in memory. An executor for other
 processes or machines only has to implement `Executor` and pass each `Progress` back to `tell`. A share of rows on disk
-(`rows_on_disk`) stays in the process that opened its files.
+(`rows/on_disk`) stays in the process that opened its files.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 
 import gamcore
 from gamcore import GAMRegressor, ModelFileError, TableError, fewer_curves, load_tables, save_tables
-from gamcore.boosting.counts import bin_pairs as table_counts
+from gamcore.boosting.counts import bin_pairs
 from gamcore.boosting.updating import origin as kept_origin
 from gamcore.boosting.updating import tables as kept_tables
 from gamcore.boosting.updating.tables import KeptTables
@@ -129,7 +129,7 @@ def test_sites_are_merged_in_any_order():
 
 
 def test_numbers_grow_beyond_sixteen_bits(monkeypatch):
-    monkeypatch.setattr(table_counts, "MOST_COUNTED", 150)
+    monkeypatch.setattr(bin_pairs, "MOST_COUNTED", 150)
     monkeypatch.setattr(kept_tables, "MOST_COUNTED", 150)
     X, y = rows()
     model = fitted(X[:3_000], y[:3_000])

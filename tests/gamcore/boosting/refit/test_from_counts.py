@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMRegressor
-from gamcore.boosting.counts import bin_pairs as table_counts
+from gamcore.boosting.counts import bin_pairs
 from gamcore.boosting.counts.bin_pairs import Counting, CountPlan, groups_for, pays, table_bytes
 from gamcore.boosting.counts.whole_numbers import Piece
 from gamcore.boosting.refit.from_counts import TableState
@@ -80,9 +80,9 @@ SPLIT = Split(np.array([0, 1, 3, 4, 6, 7]), np.array([2, 5]))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("most", [table_counts.MOST_COUNTED, 3])
+@pytest.mark.parametrize("most", [bin_pairs.MOST_COUNTED, 3])
 def test_lines_count_rows(weighted, most, monkeypatch):
-    monkeypatch.setattr(table_counts, "MOST_COUNTED", most)
+    monkeypatch.setattr(bin_pairs, "MOST_COUNTED", most)
     of = problem(weighted=weighted)
     made, table = of.counting.tables(), of.table
     assert made.is_wide[table.active].any() == (weighted or most == 3)
@@ -160,8 +160,8 @@ def table_of(n=6_000, seed=0):
 
 @pytest.fixture
 def always(monkeypatch):
-    monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
+    monkeypatch.setattr(bin_pairs, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(bin_pairs, "ROWS_PER_PAIR", 1)
 
 
 @pytest.mark.slow
@@ -172,8 +172,8 @@ def test_models_are_those_of_rows(more, monkeypatch):
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if not more else None
     settings = {"outer_bags": 3, "n_groups": 8, "random_state": 0, **more}
     rows = GAMRegressor(**settings).fit(X, y, sample_weight=weight)
-    monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
+    monkeypatch.setattr(bin_pairs, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(bin_pairs, "ROWS_PER_PAIR", 1)
     used = []
     real = TableState.__init__
     monkeypatch.setattr(TableState, "__init__", lambda self, *given: (used.append(1), real(self, *given))[1])
@@ -259,7 +259,7 @@ def test_the_bytes_are_those_told(monkeypatch):
     sizes = [int(last) + 1 for last in of.table.last[of.table.active]]
     made = of.counting.tables()
     assert made.narrow.nbytes == table_bytes(sizes, 8, wide=False)
-    monkeypatch.setattr(table_counts, "MOST_COUNTED", 0)
+    monkeypatch.setattr(bin_pairs, "MOST_COUNTED", 0)
     assert problem().counting.tables().wide.nbytes == table_bytes(sizes, 8, wide=True)
 
 
@@ -318,8 +318,8 @@ def test_rows_on_disk_are_all_counted(weighted, tmp_path, always, monkeypatch):
 def test_rows_on_disk_have_shares_where_counts_do_not_pay(tmp_path, monkeypatch):
     spilled, _ = on_disk(tmp_path)
     assert spilled.counted(DEALING, "grouped") is None  # few rows
-    monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
+    monkeypatch.setattr(bin_pairs, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(bin_pairs, "ROWS_PER_PAIR", 1)
     assert spilled.is_counted(8, "grouped")
     assert spilled.usual_groups("grouped", halves=False) == 8
     assert spilled.usual_groups("grouped", halves=True) == 32

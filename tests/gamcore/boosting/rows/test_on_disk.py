@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gamcore import GAMClassifier, TableError, load_model
-from gamcore.boosting.counts import bin_pairs as table_counts
+from gamcore.boosting.counts import bin_pairs
 from gamcore.boosting.rows.files import Files
 from gamcore.boosting.rows.in_parts import RowsInParts
 from gamcore.boosting.rows.on_disk import PartsOnDisk
@@ -458,8 +458,8 @@ def test_a_stored_table_with_a_sample_is_trained_on_from_disk(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_bands_of_all_rows_come_from_halves_of_counted_groups(weight, tmp_path, monkeypatch):
-    monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
+    monkeypatch.setattr(bin_pairs, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(bin_pairs, "ROWS_PER_PAIR", 1)
     monkeypatch.setattr(outofcore, "most_rows", lambda *given, **more: 3_000)
     rows, spec = frame(12_000), spec_of(target="amount", positive=None, bands=20, weight=weight)
     model, _, counts = Disk(tmp_path, rows, every=4).fit(spec)
@@ -484,8 +484,8 @@ def test_bands_of_all_rows_come_from_halves_of_counted_groups(weight, tmp_path, 
 
 @pytest.mark.slow
 def test_a_stored_model_whose_bands_are_of_all_rows_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
+    monkeypatch.setattr(bin_pairs, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(bin_pairs, "ROWS_PER_PAIR", 1)
     monkeypatch.setattr(outofcore, "most_rows", lambda *given, **more: 3_000)
     rows = frame()
     space = Workspace(tmp_path / "space")

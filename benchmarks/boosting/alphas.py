@@ -1,4 +1,4 @@
-"""Tables 1 to 3 of Lou et al. 2020 beside ours: `python -m benchmarks.boosting.alphas --data DIR --json DIR [--doc FILE]`.
+"""Tables 1 to 3 of Lou et al. 2020 beside ours: `python -m benchmarks.boosting.alphas --data DIR --json DIR`.
 
 Bagging, and subagging at each alpha, with the paper's settings: 100 bags, three leaves, a learning rate of .01, at most
 10,000 rounds, splits of 64% for training, 16% for validation and 20% for testing. Row-level subsamples are summed by
@@ -119,11 +119,13 @@ def read_cells(folder: Path) -> pd.DataFrame:
 def lines(data: Path, folder: Path) -> list[str]:
     """Return all tables as Markdown."""
     cells = read_cells(folder)
-    made = ["", "#### Table 1: sizes", "", *markdown(sizes(data)), ""]
+    written = ["", "#### Table 1: sizes", "", *markdown(sizes(data)), ""]
     for title, names in (("Table 2: RMSE", list(SIZES)[:5]), ("Table 3: AUC", list(SIZES)[5:])):
-        made += [f"#### {title}", "", *markdown(beside(cells, tuple(names))), ""]
+        written += [f"#### {title}", "", *markdown(beside(cells, tuple(names))), ""]
     gaps = against_bagging(cells) if len(cells) else pd.DataFrame()
-    return [*made, "#### The alpha that differs most from bagging", "", *markdown(gaps), ""] if len(gaps) else made
+    return (
+        [*written, "#### The alpha that differs most from bagging", "", *markdown(gaps), ""] if len(gaps) else written
+    )
 
 
 def main() -> None:
@@ -145,10 +147,10 @@ def main() -> None:
                     about = {"table": name, "variant": variant, "seed": seed, "parameters": parameters}
                     keep(path, about | cell | {"machine": describe()})
                     print(path.stem, flush=True)
-    made = lines(asked.data, asked.json)
+    written = lines(asked.data, asked.json)
     if asked.doc:
-        put_between(asked.doc, MARKS, made)
-    print("\n".join(made))
+        put_between(asked.doc, MARKS, written)
+    print("\n".join(written))
 
 
 if __name__ == "__main__":

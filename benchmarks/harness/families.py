@@ -14,6 +14,7 @@ from string import ascii_lowercase
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 Array = NDArray[np.float64]
 
@@ -21,6 +22,9 @@ N_FEATURES = 10
 N_TEST = 5_000
 LETTERS = np.array(list(ascii_lowercase))
 LOGISTIC_SD = np.pi / np.sqrt(3.0)
+
+N_MATTER, N_OWN_MATTER, OWN_SHARE = 12, 6, 0.3
+"""Of tasks of rare positives: see `rare`."""
 
 COMMON = [f"x{j}" for j in range(6)]
 OWN = {letter: [f"{letter}{j}" for j in range(3)] for letter in "ab"}
@@ -42,7 +46,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Family:
-    """Tasks to be learned together; each is tested on the same N_TEST rows of features."""
+    """Tasks to be learned together; each is tested on the same rows of features, by default N_TEST."""
 
     train: Sample
     test: Sample
@@ -88,6 +92,40 @@ def heterogeneous(
     return made
 
 
+def rare(
+    sizes: Sequence[int],
+    rates: Sequence[float],
+    columns: tuple[int, int],
+    n_test: int = N_TEST,
+    seed: int = 0,
+    noise: float = 1.0,
+) -> Family:
+    """Return two tasks of rare positives, of this share each, whose functions correlate at .8 in common columns.
+
+    columns : how many both have, of which the first N_MATTER matter, and how many the second alone has, of which the
+    first N_OWN_MATTER make OWN_SHARE of the variance of its function. The rest is noise.
+    """
+    rng = np.random.default_rng(seed)
+    n_common, n_own = columns
+    X = rng.random((sum(sizes) + n_test, n_common + n_own), np.float32)
+    truths = _alike(X[:, :N_MATTER].astype(np.float64), 2, 0.8, rng)
+    own = [f"b{j}" for j in range(n_own)]
+    if n_own:
+        extra = _function(X[:, n_common : n_common + N_OWN_MATTER].astype(np.float64), rng)
+        truths[:, 1] = np.sqrt(1.0 - OWN_SHARE) * truths[:, 1] + np.sqrt(OWN_SHARE) * extra
+    truths = truths + [_shift(truth, rate, noise) for truth, rate in zip(truths.T, rates, strict=True)]
+    frame = pd.DataFrame(X, columns=[*(f"x{j}" for j in range(n_common)), *own])
+    family = _deal(frame, truths, sizes, rng, True, noise)
+    for sample in (family.train, family.test):
+        sample.X.loc[sample.task != "b", own] = np.nan
+    return family
+
+
+def _shift(values: Array, rate: float, noise: float) -> float:
+    """Return what makes the mean chance of a 1 this rate where it is added to the values."""
+    return float(brentq(lambda shift: _chance(values + shift, noise).mean() - rate, -100.0, 100.0))
+
+
 def _frame(X: Array) -> pd.DataFrame:
     return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
 
@@ -119,7 +157,7 @@ def _alike(X: Array, n_tasks: int, similarity: float, rng: np.random.Generator) 
 def _deal(
     frame: pd.DataFrame, truths: Array, sizes: Sequence[int], rng: np.random.Generator, binary: bool, noise: float
 ) -> Family:
-    """Return a family in which each task trains on its own rows, and the last N_TEST rows test every task."""
+    """Return a family in which each task trains on its own rows, and the rows after those test every task."""
     tasks, n = np.arange(len(sizes)), sum(sizes)
 
     def sample(rows: NDArray[np.intp], task: NDArray[np.intp]) -> Sample:
@@ -128,7 +166,7 @@ def _deal(
         return Sample(X, pd.Series(y), pd.Series(LETTERS[task]), pd.Series(truth))
 
     train = sample(np.arange(n), np.repeat(tasks, sizes))
-    test = sample(np.tile(np.arange(n, len(frame)), len(tasks)), np.repeat(tasks, N_TEST))
+    test = sample(np.tile(np.arange(n, len(frame)), len(tasks)), np.repeat(tasks, len(frame) - n))
     return Family(train, test, binary)
 
 
@@ -136,5 +174,9 @@ def _draw(values: Array, rng: np.random.Generator, binary: bool, noise: float) -
     """Return the means of the target, and drawn targets, given the function's values."""
     if not binary:
         return values, values + noise * rng.standard_normal(len(values))
-    chance = 1.0 / (1.0 + np.exp(-LOGISTIC_SD / noise * values))
+    chance = _chance(values, noise)
     return chance, (rng.random(len(values)) < chance).astype(int)
+
+
+def _chance(values: Array, noise: float) -> Array:
+    return np.asarray(1.0 / (1.0 + np.exp(-LOGISTIC_SD / noise * values)))

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.multitask.baselines import dirty, hist_boosting, lasso, ridge, rmtfl, with_residuals
-from benchmarks.multitask.studies import Rows, Trial
+from benchmarks.multitask.studies import RARE, Rows, Trial
 from gamcore.estimators.multitask import MultiTaskTrees, MultiTaskTreesClassifier, MultiTaskTreesRegressor
 
 Array = NDArray[np.float64]
@@ -67,6 +67,12 @@ def everything(trial: Trial, seed: int, parameters: Parameters) -> Array:
     return _ask(_model(trial.binary, seed, parameters).fit(trial.train.X, trial.train.y), trial.test.X)
 
 
+def truth(trial: Trial, seed: int) -> Array:
+    """Return the true means of the test rows."""
+    assert trial.truth is not None
+    return trial.truth
+
+
 def _pooled(train: Rows, X: pd.DataFrame, seed: int) -> Array:
     return _ask(_model(False, seed, {}).fit(train.X, train.y), X)
 
@@ -113,13 +119,18 @@ RESIDUAL: Final = {
         "HistGradientBoosting + shrunk task residual", partial(with_residuals, pooled=hist_boosting), False
     ),
 }
+TRUTH: Final = {"truth": Contender("the true chances", truth, False)}
 CONTENDERS: Final = (
-    {"default": _ours("ours, default")} | CRITERIA | PARTS | OF_COLUMNS | OTHERS | REFERENCE | LINEAR | RESIDUAL
+    {"default": _ours("ours, default")} | CRITERIA | PARTS | OF_COLUMNS | OTHERS | REFERENCE | LINEAR | RESIDUAL | TRUTH
 )
+SEVEN: Final = ("lasso", "rmtfl", "dirty", "global", "independent", "variance", "entropy")
+"""The methods of Table 1 of Zhang and Li 2019."""
 
 
 def contenders(study: str) -> list[str]:
     """Return the names of the models of a study."""
-    without = set() if study == "heterogeneous" else set(OF_COLUMNS)
+    if study in RARE:
+        return ["default", *reversed(SEVEN), *TRUTH]
+    without = set(TRUTH) | (set() if study == "heterogeneous" else set(OF_COLUMNS))
     without |= set() if study == "school" else set(RESIDUAL)
     return [name for name in CONTENDERS if name not in without]

@@ -20,12 +20,13 @@ from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, put_between
 from benchmarks.multitask.contenders import CONTENDERS, contenders
-from benchmarks.multitask.report import page
+from benchmarks.multitask.report import page, rare_page
 from benchmarks.multitask.speed import measure_speed, speed_table
-from benchmarks.multitask.studies import STUDIES, Trial, measures
+from benchmarks.multitask.studies import RARE, SCENES, STUDIES, Trial, measures
 
 MARKS = ("<!-- measured -->", "<!-- /measured -->")
 SPEED_MARKS = ("<!-- speed -->", "<!-- /speed -->")
+RARE_MARKS = ("<!-- rare -->", "<!-- /rare -->")
 SPEED: Final = "speed"
 
 
@@ -91,7 +92,8 @@ def main() -> None:
     options.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
     help_words = "folder of the cells; existing ones are kept"
     options.add_argument("--json", type=Path, default=Path("results/multitask"), help=help_words)
-    options.add_argument("--studies", nargs="*", default=[*STUDIES, SPEED], choices=[*STUDIES, SPEED])
+    usual = [*(study for study in STUDIES if study not in SCENES), SPEED]  # linear models of those take hours
+    options.add_argument("--studies", nargs="*", default=usual, choices=[*STUDIES, SPEED])
     options.add_argument("--runs", type=int, help="splits or replications of each study; more where none is named")
     options.add_argument("--doc", type=Path, help="a page that has the tables between marks")
     asked = options.parse_args()
@@ -99,7 +101,12 @@ def main() -> None:
         if study != SPEED:
             measure_study(asked, study)
     cells_by_study = {study: read_cells(asked.json, study) for study in STUDIES}
-    parts = {MARKS: page({study: cells for study, cells in cells_by_study.items() if len(cells)})}
+    there = {study: cells for study, cells in cells_by_study.items() if len(cells)}
+    parts = {}
+    if set(there) - set(RARE):
+        parts[MARKS] = page({study: cells for study, cells in there.items() if study not in RARE})
+    if set(there) & set(RARE):
+        parts[RARE_MARKS] = rare_page(there)
     if SPEED in asked.studies:
         parts[SPEED_MARKS] = show_speed(asked)
     for marks, lines in parts.items():

@@ -9,7 +9,7 @@ import pandas as pd
 
 from benchmarks.harness.page import markdown
 from benchmarks.multitask.contenders import CONTENDERS, CRITERIA, LINEAR, OF_COLUMNS, OTHERS, PARTS, REFERENCE
-from benchmarks.multitask.studies import SIMILARITIES
+from benchmarks.multitask.studies import RARE, SIMILARITIES
 
 Cells = Mapping[str, pd.DataFrame]
 """Cells by study, for those that were measured."""
@@ -141,4 +141,21 @@ def page(cells: Cells) -> list[str]:
             runs = ", ".join(f"{study}: {cells[study]['seed'].nunique()}" for study in dict(there))
             table = markdown(parts_table(cells, there, names))
             lines += ["", f"### {title}", "", f"Replications: {runs}.", "", *table]
+    return [*lines, ""]
+
+
+def rare_page(cells: Cells) -> list[str]:
+    """Return a table per scene of rare positives: the AUC in each task, and its difference to ours."""
+    there = {study: cells[study] for study in RARE if study in cells}
+    lines = ["", provenance(pd.concat(there.values(), ignore_index=True))]
+    for study, of_study in there.items():
+        table = standing(of_study, ["task 1", "task 2"], "default").drop(columns="seconds")
+        lines += [
+            "",
+            f"#### {study.capitalize()}",
+            "",
+            f"{of_study['seed'].nunique()} replications.",
+            "",
+            *markdown(table),
+        ]
     return [*lines, ""]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, root_mean_squared_error
 from sklearn.model_selection import train_test_split
 
-from benchmarks.harness.families import Family, Sample, heterogeneous, imbalanced, outlier, unrelated
+from benchmarks.harness.families import Family, Sample, heterogeneous, imbalanced, outlier, rare, unrelated
 
 Array = NDArray[np.float64]
 
@@ -46,6 +46,7 @@ class Trial:
     train: Rows
     test: Rows
     binary: bool
+    truth: Array | None = None  # (n,) mean of the test rows' targets, where it is known
 
 
 @dataclass(frozen=True)
@@ -91,14 +92,47 @@ def _draw_family(make: Callable[..., Family], folder: Path, seed: int) -> Trial:
     """Return a family of synthetic tasks in the units of SD."""
 
     def rows(sample: Sample) -> Rows:
-        return Rows(sample.X, sample.y * SD, sample.task)
+        return Rows(sample.X, sample.y if family.binary else sample.y * SD, sample.task)
 
     family = make(seed=seed, noise=NOISE)
-    return Trial(rows(family.train), rows(family.test), family.binary)
+    truth = family.test.truth.to_numpy() * (1.0 if family.binary else SD)
+    return Trial(rows(family.train), rows(family.test), family.binary, truth)
 
 
 def _family(make: Callable[..., Family], runs: int, **parts: str) -> Study:
     return Study(partial(_draw_family, make), runs, parts)
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """A fraud scene of Zhang and Li 2019 (Table 2): rows and positives of both tasks, and columns of both and of the
+    second alone."""
+
+    rows: tuple[int, int]
+    positives: tuple[int, int]
+    columns: tuple[int, int]
+
+
+SCENES: Final = {
+    "scene 1": _Scene((79_296, 25_989), (2_296, 989), (81, 121)),
+    "scene 2": _Scene((191_709, 979_850), (4_709, 11_850), (44, 0)),
+}
+SCALES: Final = {"": 1, ", a tenth": 10}
+"""By how much scenes are smaller than the paper's, by what is added to their names."""
+
+SCENE_TEST_ROWS: Final = 50_000
+
+
+def _scene(scene: _Scene, smaller: int) -> Study:
+    """Return a study of rare positives with the sizes of a fraud scene, its rows divided by `smaller`."""
+    rates = [few / rows for few, rows in zip(scene.positives, scene.rows, strict=True)]
+    sizes = [rows // smaller for rows in scene.rows]
+    make = partial(rare, sizes, rates, scene.columns, SCENE_TEST_ROWS)
+    return Study(partial(_draw_family, make), 5, {"task 1": "a", "task 2": "b"}, binary=True)
+
+
+RARE: Final = {f"{name}{words}": _scene(scene, smaller) for name, scene in SCENES.items()
+               for words, smaller in SCALES.items()}  # fmt: skip
 
 
 STUDIES = {
@@ -112,6 +146,7 @@ STUDIES = {
     "unrelated": _family(unrelated, 8),
     "landmine": Study(partial(_split_table, "landmine", True), 8, {}, binary=True),
     "computer": Study(partial(_split_table, "computer", False), 8, {}),
+    **RARE,
 }
 
 

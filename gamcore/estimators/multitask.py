@@ -27,6 +27,7 @@ from gamcore.estimators.scores import share_explained, share_right, warn_of_miss
 from gamcore.estimators.task_pieces import fit_task_pieces, keep
 from gamcore.explain import tasks as explain
 from gamcore.explain.curves import Breakdown, Curve
+from gamcore.explain.task_outliers import TaskOutliers, task_outliers
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
@@ -210,12 +211,23 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
 
         It is taken over the given features, else over those that all tasks have.
         """
+        return explain.similarity(self.model_, self._compared(features))
+
+    def outliers(self, features: Sequence[str | int] | None = None) -> TaskOutliers:
+        """Return how far each task's curves go with those of the other tasks, and which tasks are outliers.
+
+        They are compared over the given features, else over those that all tasks have.
+        """
+        return task_outliers(self.model_, self._compared(features))
+
+    def _compared(self, features: Sequence[str | int] | None) -> list[int]:
+        """Return the places of some features, or of those that all tasks have."""
         names = [bins.feature.name for bins in self._fitted().bins]
         shared = np.flatnonzero(self.model_.owned.all(axis=0)).tolist()
         wanted = shared if features is None else [place_of(feature, names) for feature in features]
         if not wanted:
             raise TableError("The tasks have no feature in common: name some to compare.")
-        return explain.similarity(self.model_, wanted)
+        return wanted
 
     def explain_rows(self, X: Any, task: Any = None) -> Breakdown:
         """Return the contributions that add up to each row's score, the task's own among them (Fang et al. 2018)."""

@@ -204,12 +204,17 @@ def similarity(model: TaskModel, features: list[int]) -> pd.DataFrame:
     """
     of_features = [_curves(model, j) for j in features]
     curves, shares = (np.concatenate(parts, axis=1) for parts in zip(*of_features, strict=True))
+    return pd.DataFrame(cosines(curves, shares), index=list(model.tasks), columns=list(model.tasks))
+
+
+def cosines(curves: Floats, shares: Floats) -> Floats:
+    """Return the cosines (T, T) of curves (T, n) weighted by the geometric means of shares (T, n); NaN where nothing
+    can be compared."""
     roots = np.sqrt(shares)
     inner = (curves * roots) @ (curves * roots).T
     norms = (curves**2 * roots) @ roots.T
     with np.errstate(invalid="ignore", divide="ignore"):
-        cosines = inner / np.sqrt(norms * norms.T)
-    return pd.DataFrame(np.clip(cosines, -1, 1), index=list(model.tasks), columns=list(model.tasks))
+        return np.asarray(np.clip(inner / np.sqrt(norms * norms.T), -1, 1))
 
 
 def _curves(model: TaskModel, feature: int) -> tuple[Floats, Floats]:

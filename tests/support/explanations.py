@@ -90,7 +90,8 @@ def every() -> dict[str, Explanation]:
     made = [
         curve, several().explain_classes("level"), gam.explain_shape("level").on("points"),
         gam.explain_pair(EVIL, "level"), gam.importance("ratio"),
-        gam.explain_rows(X.head(3)), tasks().importance(), tasks().agreement(EVIL), moved, what_moved(X, later),
+        gam.explain_rows(X.head(3)), tasks().importance(), tasks().agreement(EVIL), tasks().outliers(),
+        moved, what_moved(X, later),
         overlay(X["level"], later["level"], "category"), profile(X[EVIL], "number", Target(y * 1.0, EVIL, True)),
         costs(y, gam.predict_proba(X)[:, 1], 1.0, 2.0), board.ledger(X), read, read_arms(frame, test),
         by_segment(frame, test, "clicked", "level"),

@@ -105,6 +105,7 @@ def answers(estimator: Any) -> list[np.ndarray]:
         estimator.rounds()
         if model.owned.all(axis=0).any():
             estimator.similarity()
+            estimator.outliers()
     else:
         curves = [estimator.explain_shape(name) for name in names]
         for pair in model.pairs:

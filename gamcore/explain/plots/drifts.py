@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from gamcore.data.labels import cut
 from gamcore.explain.curve_drift import CurveMoves
+from gamcore.explain.task_outliers import TaskOutliers
 from gamcore.explain.tasks import Agreement
+from gamcore.explanation import Explanation
 from gamcore.numbers import fixed, number
 from gamcore.stats.plots.drifts import MOST, bars_height, bars_panel
 from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Mark, Plot, Points
@@ -34,17 +37,36 @@ def curves_moved(of: CurveMoves, detail: str = "") -> Plot:
 
 def agreement(of: Agreement, detail: str = "") -> Plot:
     """Return the correlation of each task's curve with the common one; tasks with a flat curve have none."""
-    names = [str(task) for task in of.tasks[:MOST]]
-    at, sizes = np.arange(len(names), dtype=np.float64), np.nan_to_num(of.correlation[:MOST])
-    colors: dict[str, ColorRole] = {"agrees": "primary", "reverses": "accent"}
-    roles = [colors.get(verdict, "few") for verdict in of.verdict[:MOST]]
-    hover = [f"{cut(name, 400)}\n{verdict}, correlation {fixed(value, 2)}"
-             for name, verdict, value in zip(names, of.verdict, of.correlation, strict=False)]  # fmt: skip
-    marks = Bars(at, sizes, roles=roles, lying=True, hover=hover, texts=of.verdict[:MOST]), Line(0.0, True)
     n_agree = of.verdict.count("agrees")
     words = f"{of.feature}: {n_agree} of {len(of.tasks)} task{'s' * (len(of.tasks) != 1)} agree with the common curve"
-    axis = Axis("correlation with the common curve", limits=(-1.25, 1.25), grid=True)
+    axis = "correlation with the common curve"
+    return _by_task(of, of.frame()[["task", "correlation", "verdict"]], axis, ("agreement", words, detail))
+
+
+def task_outliers(of: TaskOutliers, detail: str = "") -> Plot:
+    """Return how far the curves of each task go with those of the others, the farthest first."""
+    n_shares = of.verdict.count("shares")
+    words = f"The curves of {n_shares} of {len(of.tasks)} task{'s' * (len(of.tasks) != 1)} go with those of the others"
+    axis = "correlation with the other tasks' curves"
+    return _by_task(of, of.frame()[["task", "score", "verdict"]], axis, ("outliers", words, detail))
+
+
+def _by_task(explanation: Explanation, table: pd.DataFrame, axis: str, texts: tuple[str, str, str]) -> Plot:
+    """Return a bar per task.
+
+    table : names, correlations and verdicts. texts : the plot's name, its title, and the line under it.
+    """
+    name, words, detail = texts
+    columns = (table[column].tolist()[:MOST] for column in table)
+    tasks, sizes, verdicts = columns
+    names, at = [str(task) for task in tasks], np.arange(len(tasks), dtype=np.float64)
+    colors: dict[str, ColorRole] = {"agrees": "primary", "shares": "primary", "reverses": "accent", "outlier": "accent"}
+    roles = [colors.get(verdict, "few") for verdict in verdicts]
+    hover = [f"{cut(task, 400)}\n{verdict}, correlation {fixed(size, 2)}"
+             for task, verdict, size in zip(names, verdicts, sizes, strict=True)]  # fmt: skip
+    bars = Bars(at, np.nan_to_num(sizes), roles=roles, lying=True, hover=hover, texts=tuple(verdicts))
+    panel = bars_panel(Axis(axis, limits=(-1.25, 1.25), grid=True), names, (bars, Line(0.0, True)))
     return Plot(
-        "agreement", words, detail or "1: the same up to a factor; -1: reversed", bars_panel(axis, names, marks),
-        words=words, numbers=of.frame(), height=bars_height(names),
+        name, words, detail or "1: the same up to a factor; -1: reversed", panel,
+        words=words, numbers=explanation.frame(), height=bars_height(names),
     )  # fmt: skip

@@ -354,6 +354,27 @@ def test_agreement_and_similarity_tell_a_reversed_task():
     assert alike.loc["one", "odd"] < -0.9
     np.testing.assert_allclose(np.diag(alike), 1.0)
     np.testing.assert_allclose(alike, alike.T)
+    apart = model.outliers()
+    assert dict(zip(apart.tasks, apart.verdict, strict=True)) == {"one": "shares", "two": "shares", "odd": "reverses"}
+    assert apart.outliers == ("odd",)
+    assert apart.frame()["task"][0] == "odd"
+    assert "odd is an outlier: its curves reverse" in apart.words()
+
+
+def test_tasks_of_one_truth_have_no_outlier_and_unrelated_ones_no_majority():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(2000, 4)), columns=list("abcd"))
+    task = np.repeat(list("stuv"), 500)
+    own = X.to_numpy()[np.arange(2000), np.repeat(range(4), 500)]
+    settings = {"outer_bags": 3, "max_rounds": 60, "specific_rounds": 60, "random_state": 0}
+    alike = MultiTaskTreesRegressor(**settings).fit(X, X["a"] + 0.3 * rng.normal(size=2000), task=task).outliers()
+    assert alike.verdict == ("shares",) * 4
+    assert alike.outliers == ()
+    assert alike.words().startswith("No task is an outlier")
+    unrelated = MultiTaskTreesRegressor(**settings).fit(X, own + 0.3 * rng.normal(size=2000), task=task).outliers()
+    assert unrelated.outliers == ()
+    assert (unrelated.lowest <= unrelated.score).all()
+    assert (unrelated.score <= unrelated.highest).all()
 
 
 def test_a_curve_of_the_common_shape_says_how_much_higher_it_lies():

@@ -13,6 +13,7 @@ import streamlit as st
 from gamcore.data.column_names import PLAIN
 from gamcore.explain import plots
 from gamcore.explain.curves import Curve
+from gamcore.explain.task_outliers import TaskOutliers
 from gamcore.explain.tasks import TASK, Agreement, levels_there
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
@@ -69,6 +70,12 @@ def alike(identifier: str, features: tuple[str, ...]) -> pd.DataFrame:
     """Return how alike tasks are over some features, by name."""
     cosines = state.trees(identifier).similarity(list(features))
     return cosines.set_axis(cosines.index.astype(str), axis=0).set_axis(cosines.columns.astype(str), axis=1)
+
+
+@state.kept(copies=True, show_spinner="Comparing tasks", max_entries=16)
+def apart_from_all(identifier: str, features: tuple[str, ...]) -> TaskOutliers:
+    """Return how far each task goes with the others over some features."""
+    return state.trees(identifier).outliers(list(features))
 
 
 @state.kept(show_spinner="Reading the rows", max_entries=4)
@@ -190,7 +197,7 @@ def _shared(names: list[str]) -> list[str]:
 
 
 def likeness(names: list[str]) -> None:
-    """Show a matrix of how alike tasks are."""
+    """Show which tasks are outliers, and a matrix of how alike tasks are."""
     features = tuple(_shared(names)[:FEATURES_ALIKE])
     if not features:
         return
@@ -200,6 +207,8 @@ def likeness(names: list[str]) -> None:
     if len(cosines) == 2:
         st.caption(_pair_words(cosines, len(features)))
         return
+    plot = apart_from_all(model.id, features).describe()
+    cards.figure(plot, f"outliers-{model.id}", model.name, state.card(model))
     cards.figure(plots.similarity(cosines), f"alike-{model.id}", model.name, state.card(model), titled=False)
     more = f" The {MOST_ALIKE} tasks with the most rows are shown." if len(tasks) > MOST_ALIKE else ""
     st.caption(

@@ -13,6 +13,7 @@ from gamcore.stats.intervals import poisson_rate
 from sample_data import generate
 from sample_data.choice import PLANS, plan_scores
 from sample_data.claims import SHAPE, claim_rate, claim_size
+from sample_data.dialogue import FAMILIES, RATES, SCENARIOS, chances, dialogue, scores
 from sample_data.spend import DISPERSION, POWER, delivery_quantile, delivery_scale, mean_spend
 from shapewise.columns.roles import roles_of
 from shapewise.ingest.doctor import examine
@@ -189,3 +190,18 @@ def test_a_truth_is_that_of_any_rows(tables):
         some = pd.read_csv(generate.HERE / name).iloc[::7]
         np.testing.assert_array_equal(truth(some), whole[::7])
         assert np.isfinite(whole).all()
+
+
+def test_the_dialogue_has_the_shape_and_the_chances_that_it_states():
+    customers, events = dialogue(20_000)
+    X = customers.drop(columns=list(SCENARIOS))
+    assert X.columns.str.partition("_").get_level_values(0).value_counts().to_dict() == FAMILIES
+    at = events["step"].value_counts()
+    assert at["overview"] == len(X)
+    for step, before in (("renew", "overview"), ("not now", "overview"), ("lower risk", "not now")):
+        assert at[step] / at[before] == pytest.approx(RATES[step], abs=0.01)
+    assert events["time"].is_monotonic_increasing
+    for name, chance in chances(scores(X)).items():
+        there = customers[name].notna()
+        spread = np.sqrt((chance * (1 - chance))[there].sum()) / there.sum()
+        assert customers.loc[there, name].mean() == pytest.approx(chance[there].mean(), abs=4 * spread)

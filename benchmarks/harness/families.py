@@ -70,6 +70,14 @@ def outlier(seed: int = 0, size: int = 500, binary: bool = False, noise: float =
     return _deal(_frame(X), truths, [size] * 6, rng, binary, noise)
 
 
+def mixed(shares: Sequence[float], seed: int = 0, size: int = 500, binary: bool = False, noise: float = 1.0) -> Family:
+    """Return tasks of this size whose functions correlate with a common one by these shares."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((len(shares) * size + N_TEST, N_FEATURES))
+    truths = _mix(X, np.asarray(shares), rng)
+    return _deal(_frame(X), truths, [size] * len(shares), rng, binary, noise)
+
+
 def unrelated(seed: int = 0, size: int = 500, binary: bool = False, noise: float = 1.0) -> Family:
     """Return four tasks of this size with uncorrelated functions."""
     return imbalanced(0.0, [size] * 4, seed, binary, noise)
@@ -148,10 +156,15 @@ def _standard(values: Array) -> Array:
 
 def _alike(X: Array, n_tasks: int, similarity: float, rng: np.random.Generator) -> Array:
     """Return equally correlated functions at the rows of X, one per column, each a mix of a common one and its own."""
-    drawn = np.column_stack([_function(X, rng) for _ in range(1 + n_tasks)])
+    return _mix(X, np.full(n_tasks, np.sqrt(similarity)), rng)
+
+
+def _mix(X: Array, shares: Array, rng: np.random.Generator) -> Array:
+    """Return functions at the rows of X, one per column, that correlate with a common one by these shares."""
+    drawn = np.column_stack([_function(X, rng) for _ in range(1 + len(shares))])
     # Random functions of the same features correlate somewhat by chance, hence the QR.
     common, own = np.split(_standard(np.linalg.qr(drawn)[0]), [1], axis=1)
-    return np.sqrt(similarity) * common + np.sqrt(1.0 - similarity) * own
+    return shares * common + np.sqrt(1.0 - shares**2) * own
 
 
 def _deal(

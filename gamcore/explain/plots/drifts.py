@@ -45,8 +45,7 @@ def agreement(of: Agreement, detail: str = "") -> Plot:
 
 def task_outliers(of: TaskOutliers, detail: str = "") -> Plot:
     """Return how far the curves of each task go with those of the others, the farthest first."""
-    n_shares = of.verdict.count("shares")
-    words = f"The curves of {n_shares} of {len(of.tasks)} task{'s' * (len(of.tasks) != 1)} go with those of the others"
+    words = of.words().removesuffix(".")
     axis = "correlation with the other tasks' curves"
     return _by_task(of, of.frame()[["task", "score", "verdict"]], axis, ("outliers", words, detail))
 

@@ -151,7 +151,8 @@ def test_a_model_from_elsewhere_is_read_without_its_table(space):
     app = open_page("tasks", model=about.id)
     assert not app.error
     assert any("no longer here" in found.value for found in app.caption)
-    assert (len(app.get("plotly_chart")), len(app.get("image"))) == (2, 3)  # importance and likeness; three tasks
+    assert (len(app.get("plotly_chart")), len(app.get("image"))) == (3, 3)  # importance, outliers, likeness; tasks
+    assert any(found.value.startswith("##### No task is an outlier") for found in app.markdown)
 
 
 # Rows of tasks

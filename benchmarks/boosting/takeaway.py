@@ -1,8 +1,8 @@
 """The slides' take-away on public tables: `python -m benchmarks.boosting.takeaway --data DIR --json DIR [--doc FILE]`.
 
 EBM (interpret, where it is installed) as it is without being asked, pairs included; ours in cyclic order, with no pairs
-and with as many as pay (`interactions="auto"`); and ours in greedy order, the component that lowers the loss most, which
-is what MB-boost does. Reported are the test metric, the features and pairs of the model, and how many terms carry
+and with as many as pay (`interactions="auto"`); and ours in greedy order, each time the component that lowers the loss
+most, as MB-boost does. Reported are the test metric, the features and pairs of the model, and how many terms carry
 nineteen twentieths of what all do (standard deviations of effects over test rows).
 """
 
@@ -88,7 +88,8 @@ def table_of(cells: pd.DataFrame) -> pd.DataFrame:
         digits = 4 if part["binary"].iloc[0] else 3
         mean, deviation = part["metric"].mean(), part["metric"].std()
         rows.append(
-            {"table": name, "model": model, "splits": len(part), "metric": f"{mean:.{digits}f} ± {deviation:.{digits}f}",
+            {"table": name, "model": model, "splits": len(part),
+             "metric": f"{mean:.{digits}f} ± {deviation:.{digits}f}",
              "of features": part["columns"].iloc[0], "features": part["features"].mean(), "pairs": part["pairs"].mean(),
              "terms that carry 95%": part["most"].mean()}
         )  # fmt: skip

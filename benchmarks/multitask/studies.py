@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -111,29 +111,33 @@ class _Scene:
     rows: tuple[int, int]
     positives: tuple[int, int]
     columns: tuple[int, int]
+    test_rows: int = 50_000
+
+    def smaller(self, times: int) -> _Scene:
+        """Return the scene with so many times fewer rows, and few columns without an effect."""
+        rows, positives = (tuple(n // times for n in both) for both in (self.rows, self.positives))
+        columns = tuple(min(most, n) for most, n in zip(FEW_COLUMNS, self.columns, strict=True))
+        return replace(self, rows=rows, positives=positives, columns=columns, test_rows=self.test_rows // 2)
 
 
+FEW_COLUMNS: Final = (20, 10)
 SCENES: Final = {
     "scene 1": _Scene((79_296, 25_989), (2_296, 989), (81, 121)),
     "scene 2": _Scene((191_709, 979_850), (4_709, 11_850), (44, 0)),
 }
-SCALES: Final = {"": 1, ", a tenth": 10}
-"""By how much scenes are smaller than the paper's, by what is added to their names."""
-
-SCENE_TEST_ROWS: Final = 50_000
 
 
-def _scene(scene: _Scene, smaller: int) -> Study:
-    """Return a study of rare positives with the sizes of a fraud scene, its rows divided by `smaller`."""
+def _scene(scene: _Scene) -> Study:
+    """Return a study of rare positives with the sizes of a fraud scene."""
     rates = [few / rows for few, rows in zip(scene.positives, scene.rows, strict=True)]
-    sizes = [rows // smaller for rows in scene.rows]
-    make = partial(rare, sizes, rates, scene.columns, SCENE_TEST_ROWS)
+    make = partial(rare, scene.rows, rates, scene.columns, scene.test_rows)
     return Study(partial(_draw_family, make), 5, {"task 1": "a", "task 2": "b"}, binary=True)
 
 
-RARE: Final = {f"{name}{words}": _scene(scene, smaller) for name, scene in SCENES.items()
-               for words, smaller in SCALES.items()}  # fmt: skip
-
+RARE: Final = {name: _scene(scene) for name, scene in SCENES.items()} | {
+    f"{name}, a tenth": _scene(scene.smaller(10)) for name, scene in SCENES.items()
+}
+"""Studies of rare positives; those of a tenth of the rows are for a first look."""
 
 STUDIES = {
     "school": Study(partial(_split_table, "school", False), 10, {}),

@@ -34,7 +34,7 @@ from gamcore.estimators.base import TrainingRows, check_parameters, n_threads, p
 from gamcore.estimators.entries import entered, entries_frame
 from gamcore.estimators.explained import Explained
 from gamcore.estimators.progress_bar import Listener, listening
-from gamcore.explain.shared_effects import with_shared_effects
+from gamcore.explain.open_effects import with_open_effects
 from gamcore.explain.surfaces import pair_worth
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
@@ -179,7 +179,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         fitted = model.fitted if isinstance(model, AdditiveModel) else model
         made = with_halves(data, fitted, recipe=recipe, n_refits=n_refits, seeds=seeds, watcher=watcher)
         if not watcher.stopped:
-            made = with_shared_effects(made, data, self.train_share)
+            made = with_open_effects(made, data, self.train_share)
         if isinstance(made, AdditiveModel) and isinstance(model, AdditiveModel):
             made = replace(carried(made, model), intervals=model.intervals)
         self.model_ = made

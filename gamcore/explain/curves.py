@@ -22,7 +22,7 @@ from gamcore.explain.importance import term_names
 from gamcore.explain.places import typical_of
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explanation import Explanation
-from gamcore.model.additive import AdditiveModel, Given
+from gamcore.model.additive import AdditiveModel, Given, OpenEffect
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say
 from gamcore.model.shapes import Shape
@@ -73,8 +73,9 @@ class Curve(Explanation):
     by_hand : (K,) whether a bin's score was set by hand, so that it has no band; empty where none was.
     values : what the one value of each bin is called, for a number whose values have names; empty where they have none.
     beside : (2, K - 1) the training values next to each inner border, below and above; empty where it is not known.
+    open_effect : what rows show, where the curve has no clear effect (`OpenEffect`); None where it is nothing.
     shared_with : features that say nearly the same, where it has a clear effect only together with them; the strongest
-        first. determined : share of it that they tell.
+        first.
     is_counted : whether `counts` are in proportion to rows in these bins; else they are sums of weights, or shares of
         the rows of wider bins.
     """
@@ -110,8 +111,8 @@ class Curve(Explanation):
     room_words: str = ""
     beside: Floats = field(default_factory=lambda: np.empty((2, 0)))
     is_counted: bool = True
+    open_effect: OpenEffect | None = None
     shared_with: tuple[str, ...] = ()
-    determined: float = float("nan")
 
     def on(self, scale: Scale) -> Curve:
         """Return the curve on another scale; a target in its own units has only one."""
@@ -399,11 +400,10 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
     marks = model.by_hand(feature)[1:-1]
     is_counted = model.halves is None or model.halves.evenness == 1  # else counts are sums of weights
     made = replace(made, by_hand=marks if marks.any() else made.by_hand, is_counted=is_counted)
-    shared = {one.feature: one for one in (model.halves.shared if model.halves is not None else ())}
-    if feature not in shared:
-        return made
-    others = tuple(model.bins[k].feature.name for k in shared[feature].others)
-    return replace(made, shared_with=others, determined=shared[feature].determined)
+    known = () if model.halves is None else model.halves.open_effects
+    effect = next((effect for effect in known if effect.feature == feature), None)
+    others = () if effect is None else tuple(model.bins[k].feature.name for k in effect.others)
+    return replace(made, open_effect=effect, shared_with=others)
 
 
 def quick_spread(refits: Floats, train_share: float) -> Spread | None:

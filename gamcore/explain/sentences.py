@@ -71,7 +71,7 @@ def claims_of(curve: Curve) -> tuple[Claim, ...]:
 
 def is_unclear(curve: Curve) -> bool:
     """Return whether a curve alone shows no clear effect, of a value or of a missing cell."""
-    claims = claims_of(replace(curve, shared_with=()))
+    claims = claims_of(replace(curve, open_effect=None))
     return any(claim.kind == "no clear effect" for claim in claims)
 
 
@@ -218,27 +218,32 @@ def _line(curve: Curve) -> list[tuple[Claim, ...]]:
 def _overall(read: Reading) -> Claim | None:
     """Return which way a curve goes where that alone is clear; None where it is not."""
     way = direction(read)
-    unknown = math.nan, math.nan
-    return (
-        Claim("rises overall" if way > 0 else "falls overall", None, math.nan, unknown, read.curve.scale)
-        if way
-        else None
-    )
+    return _own(way, read.curve) if way else None
 
 
 def _nothing(read: Reading) -> list[tuple[Claim, ...]]:
-    """Return that no effect is clear; that one is, in single bins that are read only with their neighbours; or that
-    there is one together with columns that say nearly the same, from the fullest to the shortest way to say it."""
+    """Return that no effect is clear; that one is, in single bins that are read only with their neighbours; or what
+    rows show besides: which way a curve goes, that it has an effect, or has one together with columns that say nearly
+    the same, from the fullest to the shortest way to say it."""
     curve, inside = read.curve, ~read.curve.thin
     low, high = (
         float(find(end[inside], initial=curve.zero)) for find, end in zip((np.max, np.min), curve.whole, strict=True)
     )
     if not low <= curve.zero <= high:
         return [(Claim("somewhere", None, math.nan, (low, high), curve.scale),)]
-    if not curve.shared_with:
+    effect = curve.open_effect
+    if effect is None:
         return [(Claim("no clear effect", None, math.nan, (low, high), curve.scale),)]
-    shared = Claim("shared", None, curve.determined, (low, high), curve.scale, others=curve.shared_with)
+    if not effect.others:
+        return [(_own(effect.way, curve),)]
+    shared = Claim("shared", None, effect.determined, (low, high), curve.scale, others=curve.shared_with)
     return [(replace(shared, n_named=k),) for k in range(min(len(shared.others), MOST_NAMED), -1, -1)]
+
+
+def _own(way: int, curve: Curve) -> Claim:
+    """Return that a feature has an effect, or which way it goes, where rows show that and no band does."""
+    kind: Kind = "somewhere" if not way or curve.labels else "rises overall" if way > 0 else "falls overall"
+    return Claim(kind, None, math.nan, UNKNOWN, curve.scale)
 
 
 def _apart(read: Reading) -> Claim:

@@ -101,7 +101,7 @@ def task_outliers(model: TaskModel, features: list[int]) -> TaskOutliers:
     score = _along(own.mean(axis=1), common, weight)
     lowest, highest = refits.min(axis=1), refits.max(axis=1)
     verdict = tuple(_verdict(*both) for both in zip(score, highest, strict=True))
-    return TaskOutliers(model.tasks, score, lowest, highest, verdict, len(features))
+    return TaskOutliers(model.tasks, score, lowest=lowest, highest=highest, verdict=verdict, n_features=len(features))
 
 
 def _curves(model: TaskModel, feature: int) -> tuple[Floats, Floats]:

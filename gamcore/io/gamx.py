@@ -17,7 +17,7 @@ and, if the model has pairs, concatenated by pair:
 
 A model with bands also has its half-sample refits: half_scores, half_intercepts and, with pairs, half_surfaces,
 half_merges and half_effects, each laid out like its namesake. If rows have unequal weights, the manifest's `evenness`
-says what share of them they are worth; its `shared` says which features only with others have a clear effect. Any model
+says what share of them they are worth; its `shared` says which effects rows show, and curves do not. Any model
 has, for sentences about its curves, if they are known:
 
     beside.npy   the training values next to each cut, below and above, (2, sum of n_cuts)

@@ -17,8 +17,8 @@ from gamcore.data.binning import Bins
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.io.checks import ModelFileError, require, with_required
 from gamcore.io.manifest_bins import Arrays, beside_arrays, beside_entry, bins_entry, describe, edge_arrays, read_bins
+from gamcore.io.manifest_open import open_entry, read_open
 from gamcore.io.manifest_pairs import DRAWN, MAX_CELLS, MAX_PAIRS, build_pairs, drawn_cells, pairs_entry
-from gamcore.io.manifest_shared import read_shared, shared_entry
 from gamcore.model.additive import GIVEN, AdditiveModel, Given, Term
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES, Loss
@@ -128,7 +128,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         "about": saved.about,
         **({"given": list(model.given)} if model.given else {}),
         **({"evenness": model.halves.evenness} if model.halves and model.halves.evenness < 1 else {}),
-        **shared_entry([model]),
+        **open_entry([model]),
         **with_required(bins_entry(model.bins), signs_entry(model), pairs_entry(model)),
         **({"shapes": list(model.shapes)} if model.shapes else {}),
         **beside_entry(model.bins),
@@ -217,7 +217,7 @@ def build_model(
     evenness = manifest.get("evenness", 1.0)
     require(type(evenness) is float and 0 < evenness <= 1, "the evenness of its weights is out of range")
     halves = _build_refits(manifest, own | shared, bins)
-    return replace(model, halves=replace(halves, evenness=evenness, shared=read_shared(manifest, len(bins), place)))
+    return replace(model, halves=replace(halves, evenness=evenness, open_effects=read_open(manifest, len(bins), place)))
 
 
 def read_base(manifest: dict[str, Any]) -> float:

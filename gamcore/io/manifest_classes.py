@@ -26,8 +26,8 @@ from gamcore.io.manifest import (
     read_given,
 )
 from gamcore.io.manifest_bins import BESIDE, Arrays, read_bins
+from gamcore.io.manifest_open import open_entry
 from gamcore.io.manifest_pairs import DRAWN, MAX_PAIRS
-from gamcore.io.manifest_shared import shared_entry
 from gamcore.model.classes import ClassesModel
 
 SHARED = ("edges", "display", BESIDE, "counts", "cells")
@@ -54,7 +54,7 @@ def class_manifest(saved: Saved, model: ClassesModel) -> dict[str, Any]:
     required = [*entries.get("required", []), "bases"]
     return {
         **entries,
-        **shared_entry(model.models),
+        **open_entry(model.models),
         "base": None,
         "bases": [one.base_score for one in model.models],
         "required": required,

@@ -143,16 +143,18 @@ class PairTerm:
 
 
 @dataclass(frozen=True)
-class SharedEffect:
-    """A feature without a clear effect of its own that has one together with others, which say nearly the same: no row
-    tells whose it is.
+class OpenEffect:
+    """A feature whose curve shows no clear effect, though rows show one: of its own, or together with others, which say
+    nearly the same, so that no row tells whose it is.
 
-    feature, others : their places; the strongest first. determined : share of the feature that the others tell.
+    feature, others : their places; the strongest first; no others where it is its own. determined : share of the
+    feature that the others tell. way : of its own effect, 1 if it rises along the feature, -1 if it falls; else 0.
     """
 
     feature: int
-    others: tuple[int, ...]
-    determined: float
+    others: tuple[int, ...] = ()
+    determined: float = 0.0
+    way: int = 0
 
 
 class Attachment:
@@ -191,7 +193,7 @@ class AdditiveModel:
         terms (`stats.bands`). None where there are none yet.
     evenness : of half-sample refits, the effective share of the rows that they are of (`stats.weights`); 1 where all
         weigh the same.
-    shared : of half-sample refits, the features that only with others have a clear effect (`explain.shared_effects`).
+    open_effects : of half-sample refits, effects that rows show and curves do not (`explain.open_effects`).
     signs : of each feature 1 where the score may only rise along it, -1 where it may only fall, 0 elsewhere; empty if
         all are free (`model.monotone`).
     shapes : how the curve of each feature was learnt; empty if all are steps.
@@ -208,7 +210,7 @@ class AdditiveModel:
     halves: AdditiveModel | None = None
     given: tuple[Given, ...] = ()
     evenness: float = 1.0
-    shared: tuple[SharedEffect, ...] = ()
+    open_effects: tuple[OpenEffect, ...] = ()
     signs: tuple[int, ...] = ()
     shapes: tuple[Shape, ...] = ()
     intervals: Intervals | None = None

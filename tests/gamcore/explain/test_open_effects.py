@@ -1,4 +1,4 @@
-"""Columns that say nearly the same: none of them is said to have no clear effect where together they have one."""
+"""Effects that rows show and no band does: of a column alone, or of several that say nearly the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gamcore import GAMClassifier, GAMRegressor, load_model
 from gamcore.data.binning import encode_table
 from gamcore.explain.claims import NO_CLEAR_EFFECT
 from gamcore.explain.sentences import claims_of, read_curve
-from tests.support.cells import group_of
+from tests.support.cells import cells_of, group_of
 
 NOISE = ["noise", "level", "count"]
 
@@ -96,6 +96,57 @@ def test_what_two_columns_can_be_told_apart_by_is_enough_rows():
     assert not model.explain_shape("e").shared_with
 
 
+def weak(rng, n, size):
+    """Return a table whose first three columns have effects of a few standard errors, and the signal (n,)."""
+    X = pd.DataFrame(
+        {"line": rng.normal(size=n), "steps": rng.integers(16, 56, n), "level": rng.choice(list("abc"), n)}
+    )
+    signal = 0.15 * X["line"] - 0.013 * (X["steps"] - 36) + 0.35 * (X["level"] == "a")
+    X = X.assign(noise=rng.normal(size=n), skewed=rng.exponential(size=n) ** 2, letter=rng.choice(list("defg"), n))
+    return X, size * (signal - signal.mean()).to_numpy()
+
+
+DRAWN = {
+    "squared": lambda signal, rng: signal + rng.normal(size=signal.size),
+    "poisson": lambda signal, rng: rng.poisson(np.exp(signal)),
+    "tweedie": lambda signal, rng: rng.gamma(2, np.exp(signal)) * (rng.uniform(size=signal.size) < 0.8),
+    "logistic": lambda signal, rng: (rng.uniform(size=signal.size) < 1 / (1 + np.exp(-2 * signal))).astype(int),
+}
+
+
+def fitted(loss, X, y):
+    kind = GAMClassifier() if loss == "logistic" else GAMRegressor(objective=loss)
+    return kind.set_params(random_state=0, bands=30).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", DRAWN)
+def test_an_effect_that_rows_show_is_not_called_unclear(loss):
+    """A t test of each finds it at 5 standard errors and more; a band over all bins from refits on halves does not."""
+    rng = np.random.default_rng(list(DRAWN).index(loss))
+    X, signal = weak(rng, 1500, 1.2)
+    model = fitted(loss, X, DRAWN[loss](signal, rng))
+    codes = encode_table(X, model.model_.bins, in_training=True)
+    ways = {"line": "falls", "steps": "rises"}  # what may not be said
+    for k, name in enumerate(["line", "steps", "level"]):
+        curve = model.explain_shape(name)
+        said = read_curve(curve)
+        assert NO_CLEAR_EFFECT not in said
+        assert ways.get(name, NO_CLEAR_EFFECT) not in said
+        for claim in claims_of(curve):
+            assert claim.holds(cells_of(X, model.model_.bins[k]), model.model_.terms[k].scores[codes[k]]), said
+
+
+@pytest.mark.parametrize("loss", DRAWN)
+def test_noise_has_no_clear_effect(loss):
+    said = []
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 1])
+        X, signal = weak(rng, 600, 0.0)
+        model = fitted(loss, X, DRAWN[loss](signal, rng))
+        said += [read_curve(model.explain_shape(name)) for name in X]
+    assert sum(NO_CLEAR_EFFECT in sentence for sentence in said) >= len(said) - 2, said
+
+
 def test_it_is_known_of_each_class_and_kept_in_a_file(tmp_path):
     rng = np.random.default_rng(3)
     X, signal, _ = table("difference", rng, 500)
@@ -103,6 +154,12 @@ def test_it_is_known_of_each_class_and_kept_in_a_file(tmp_path):
     model = GAMClassifier(random_state=0, bands=30).fit(X, y)
     model.save(tmp_path / "a.gamx")
     again = load_model(tmp_path / "a.gamx")
-    known = [[one.halves.shared for one in of.model_.models] for of in (model, again)]
-    assert any(known[0])
+    known = [[one.halves.open_effects for one in of.model_.models] for of in (model, again)]
+    assert any(effect.others for effects in known[0] for effect in effects)
+    assert known[0] == known[1]
+    X, signal = weak(rng, 1500, 1.2)
+    model = fitted("squared", X, DRAWN["squared"](signal, rng))
+    model.save(tmp_path / "b.gamx")
+    known = [of.model_.halves.open_effects for of in (model, load_model(tmp_path / "b.gamx"))]
+    assert any(effect.way for effect in known[0])
     assert known[0] == known[1]

@@ -1,7 +1,13 @@
-"""Features whose effect others may equally have: other columns say what they say, and no row tells whose it is.
+"""Effects that rows show, though the band of no curve does.
 
-This is the concurvity of a generalized additive model (Buja, Hastie and Tibshirani, Annals of Statistics 1989), where
-it hides an effect. A feature may be a copy of another, a number that was also cut into classes, or what a sum of
+**Of a feature alone.** A curve of many bins has a band that must hold in all of them at once, and refits on halves of
+few rows each learn little, or nothing. Whether there is an effect at all is a smaller question, and a test of the rows
+answers it: do residuals without the feature go with its values, in a straight line, or by any of a few directions? The
+curves of all other features are allowed for. It is asked of all features of a table with one chance of `ANY`.
+
+**Of several features that say nearly the same**, so that no row tells whose it is. This is the concurvity of a
+generalized additive model (Buja, Hastie and Tibshirani, Annals of Statistics 1989), where it hides an effect. A feature
+may be a copy of another, a number that was also cut into classes, or what a sum of
 others leaves. Its own curve is what the refits happened to make of it, often nothing, though the features together have
 an effect. Three things are asked:
 
@@ -15,6 +21,7 @@ an effect. Three things are asked:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -25,7 +32,7 @@ from gamcore.data.binning import Bins
 from gamcore.explain.claims import NEARLY_THE_SAME, told_by_others
 from gamcore.explain.curves import explain_shape
 from gamcore.explain.sentences import is_unclear
-from gamcore.model.additive import AdditiveModel, SharedEffect
+from gamcore.model.additive import AdditiveModel, OpenEffect
 from gamcore.model.classes import ClassesModel
 from gamcore.stats.bands import half_scale
 from gamcore.types import Codes, Floats, Ints
@@ -37,8 +44,14 @@ interval is then wider than from none of the effect to half of it."""
 CHANCE: Final = 0.05
 """Share of features without an effect together that may be said to have one."""
 
+ANY: Final = 0.05
+"""Share of tables of which a feature without an effect of its own may be said to have one."""
+
 FEWEST_ROWS: Final = 120
 MOST_ROWS: Final = 4_000
+MOST_TESTED: Final = 20_000
+"""Most rows that are looked at for what features share, and for the effect of one alone, which costs less."""
+
 MOST_LEVELS: Final = 8
 MOST_FEATURES: Final = 300
 MOST_CANDIDATES: Final = 8
@@ -61,11 +74,11 @@ ALIKE: Final = 1e-9
 TINY: Final = 1e-12
 
 
-def with_shared_effects(
+def with_open_effects(
     model: AdditiveModel | ClassesModel, data: Encoded, train_share: float
 ) -> AdditiveModel | ClassesModel:
-    """Return a model whose half-sample refits know which features share an effect with others, of those that have no
-    clear one of their own; those of each class know it of theirs.
+    """Return a model whose half-sample refits know which features have an effect, of those whose curves show no clear
+    one; those of each class know it of theirs.
 
     data : the rows of the refits. train_share : of each half, what its refit trained on.
     """
@@ -75,21 +88,29 @@ def with_shared_effects(
         each = []
         for place, one in enumerate(model.models):
             rest = -logsumexp(np.delete(scores, place, axis=1), axis=1)
-            each.append(_of_score(one, data, data.y == place, rest + offset, train_share))
+            each.append(_of_score(one, data, data.y == place, rest + offset, train_share, n_scores=len(model.models)))
         return replace(model, models=tuple(each))
     return _of_score(model, data, data.y, offset, train_share)
 
 
 def _of_score(
-    model: AdditiveModel, data: Encoded, y: Floats, offset: Floats | float, train_share: float
+    model: AdditiveModel, data: Encoded, y: Floats, offset: Floats | float, train_share: float, n_scores: int = 1
 ) -> AdditiveModel:
     p, n = data.binned.codes.shape
-    if model.halves is None or not 1 < p <= MOST_FEATURES or n < FEWEST_ROWS:
+    if model.halves is None or p > MOST_FEATURES or n < FEWEST_ROWS:
         return model
     scale = half_scale(train_share, model.clarity)
-    some = _Rows.of(model, data, y.astype(np.float64), np.broadcast_to(offset, n), scale)
-    shared = [one for j in range(p) if (one := some.shared(j)) and is_unclear(explain_shape(model, j, train_share))]
-    return replace(model, halves=replace(model.halves, shared=tuple(shared)))
+    y, offset = y.astype(np.float64), np.broadcast_to(offset, n)
+    some = _Rows.of(model, data, y, offset, scale)
+    more = some if n <= MOST_ROWS else _Rows.of(model, data, y, offset, scale, most=MOST_TESTED)
+    effects = []
+    for j in range(p):
+        unclear = more.may_have_own(j) and is_unclear(explain_shape(model, j, train_share))
+        own = more.own(j, ANY / (p * n_scores)) if unclear else None
+        effect = own or (some.shared(j) if p > 1 else None)
+        if effect and (unclear or is_unclear(explain_shape(model, j, train_share))):
+            effects.append(effect)
+    return replace(model, halves=replace(model.halves, open_effects=tuple(effects)))
 
 
 @dataclass(frozen=True)
@@ -97,7 +118,7 @@ class _Rows:
     """Some rows of a model in random order, of `n_rows`.
 
     values : (p, n) what can be read as a number, standardized; 0 for categories. effects : (p, n) of each feature.
-    near : (p, p) how much features tell of each other in a straight line of all. y, offset, weight, clusters : (n,).
+    y, offset, weight, clusters : (n,).
     scale : see `stats.bands.half_scale`.
     """
 
@@ -105,7 +126,6 @@ class _Rows:
     codes: Codes
     values: Floats
     effects: Floats
-    near: Floats
     y: Floats
     offset: Floats
     weight: Floats
@@ -114,9 +134,11 @@ class _Rows:
     n_rows: int
 
     @classmethod
-    def of(cls, model: AdditiveModel, data: Encoded, y: Floats, offset: Floats, scale: float) -> _Rows:
+    def of(
+        cls, model: AdditiveModel, data: Encoded, y: Floats, offset: Floats, scale: float, *, most: int = MOST_ROWS
+    ) -> _Rows:
         p, n = data.binned.codes.shape
-        most = max(MOST_ROWS * MANY_FEATURES // max(p, MANY_FEATURES), FEWEST_ROWS)
+        most = max(most * MANY_FEATURES // max(p, MANY_FEATURES), FEWEST_ROWS)
         rows = np.random.default_rng(0).permutation(n)[:most]
         codes = data.binned.codes[:, rows]
         values = _standard(np.stack([_values(bins)[line] for bins, line in zip(model.bins, codes, strict=True)]))
@@ -124,29 +146,67 @@ class _Rows:
         weight = np.ones(rows.size) if data.weight is None else data.weight[rows]
         clusters = rows if data.clusters is None else data.clusters[rows]
         return cls(
-            model, codes, values, effects, _partial(values), y[rows], offset[rows], weight,
-            np.unique(clusters, return_inverse=True)[1], scale, n,
+            model, codes, values=values, effects=effects, y=y[rows], offset=offset[rows], weight=weight,
+            clusters=np.unique(clusters, return_inverse=True)[1], scale=scale, n_rows=n,
         )  # fmt: skip
+
+    @cached_property
+    def _near(self) -> Floats:
+        """How much features tell of each other (p, p), in a straight line of all."""
+        return _partial(self.values)
 
     @property
     def _half(self) -> int:
         return int(self.codes.shape[1]) // 2
 
-    def shared(self, j: int) -> SharedEffect | None:
+    def may_have_own(self, j: int) -> bool:
+        """Return whether a feature may have an effect of its own: a quick look, which allows for nothing else."""
+        if not np.ptp(self.effects[j]) > 0:
+            return False
+        chance, _ = self._test(_standard(self._along(j)), self._residual([j]), 0)
+        return chance <= CHANCE
+
+    def own(self, j: int, chance: float) -> OpenEffect | None:
+        """Return the effect of a feature beside all others; None if it may be chance."""
+        lines = self._along(j)
+        known, residual = self._beside_others([j], lines)
+        first, every = (_beside(known, _standard(own)) for own in (lines[:1], lines))
+        has_way = self._is_number(j) and self._test(first, residual, len(known))[0] <= chance / 2
+        if not has_way and self._test(every, residual, len(known))[0] > chance / 2:
+            return None
+        up = -float(first[0] @ residual)
+        agrees = up * float(_standard(lines[:1])[0] @ self.effects[j]) > 0
+        return OpenEffect(j, way=int(np.sign(up)) if has_way and agrees else 0)
+
+    def _along(self, j: int) -> Floats:
+        """Return the directions (q, n) of a feature's own effect: ranks, which no far value rules, and their bend; or
+        levels."""
+        if not self._is_number(j):
+            return self._directions(j)
+        codes, size = self.codes[j], self.model.bins[j].size
+        rows = np.bincount(codes, minlength=size)[1:-1]
+        middle = np.concatenate([[0.5], (np.cumsum(rows) - rows / 2) / max(rows.sum(), 1), [0.5]])
+        ranks = middle[codes] - 0.5
+        return np.stack([ranks, ranks**2])
+
+    def _is_number(self, j: int) -> bool:
+        return bool(self.values[j].any())
+
+    def shared(self, j: int) -> OpenEffect | None:
         """Return with which others a feature shares an effect; None if it does not."""
         shapes = [self.values[j]] if self.values[j].any() else []
         shapes.append(self._told_by(j, self.effects.sum(axis=0)))
         made = [one for shape in shapes if (one := self._of_shape(j, shape))]
         return min(made, key=lambda one: one[0])[1] if made else None
 
-    def _of_shape(self, j: int, shape: Floats) -> tuple[float, SharedEffect] | None:
+    def _of_shape(self, j: int, shape: Floats) -> tuple[float, OpenEffect] | None:
         """Return what is left to the feature of a joint effect along a shape (n,) of it, and the group."""
         judged = slice(self._half, None)
         curves = {i: self._told_by(i, shape) for i in range(len(self.codes)) if i != j}
         alone = np.zeros(len(self.codes))
         for i, curve in curves.items():
             alone[i] = _correlation(curve[judged], shape[judged])
-        ranked = [np.argsort(-of, kind="stable")[:MOST_CANDIDATES] for of in (self.near[j], alone)]
+        ranked = [np.argsort(-of, kind="stable")[:MOST_CANDIDATES] for of in (self._near[j], alone)]
         chosen = sorted({int(i) for of in ranked for i in of} - {j})
         fit = _Fit.of(shape[judged], {i: np.stack([self.values[i], curves[i]])[:, judged] for i in chosen})
         others, left = self._fewest(fit)
@@ -158,7 +218,7 @@ class _Rows:
         if not evidence or known >= OPEN:
             return None
         determined = told_by_others([self._cells(i) for i in group], self.effects[group].sum(axis=0))
-        return (known, SharedEffect(j, tuple(others), determined=1 - left)) if determined > NEARLY_THE_SAME else None
+        return (known, OpenEffect(j, tuple(others), determined=1 - left)) if determined > NEARLY_THE_SAME else None
 
     def _cells(self, i: int) -> Any:
         """Return a feature's cells (n,) as a claim is checked by them: numbers, or names of levels."""
@@ -199,22 +259,32 @@ class _Rows:
 
     def _together(self, group: list[int]) -> float:
         """Return the squared effect of a group in squared errors, for all rows; 0 where it may be chance."""
-        rest = [i for i in range(len(self.codes)) if i not in group]
-        score = self.offset + self.model.intercept + self.effects[rest].sum(axis=0)
-        for pair in self.model.pairs:
-            score += pair.scores[self.codes[pair.features[0]], self.codes[pair.features[1]]]
-        every = np.concatenate(directions := [self._directions(i) for i in group])
-        known = _standard(np.concatenate([self.values[rest], self.effects[rest]]))
-        known = known[np.square(_beside(_standard(every), known)).mean(axis=1) > UNTOLD]
-        residual = self.weight * self.model.loss.gradient(self.y, score)
-        residual = _beside(known, (residual - residual.mean())[None])[0]
+        directions = [self._directions(i) for i in group]
+        every = np.concatenate(directions)
         first = np.concatenate(
-            [of[: 1 if self.values[i].any() else None] for i, of in zip(group, directions, strict=True)]
+            [lines[: 1 if self._is_number(i) else None] for i, lines in zip(group, directions, strict=True)]
         )
+        known, residual = self._beside_others(group, every)
         tests = [self._test(_beside(known, _standard(own)), residual, len(known)) for own in (first, every)]
         if len(tests) * min(chance for chance, _ in tests) > CHANCE:
             return 0.0
         return max(evidence for _, evidence in tests) * self.n_rows / self.y.size
+
+    def _beside_others(self, group: list[int], lines: Floats) -> tuple[Floats, Floats]:
+        """Return what is known from features outside a group (k, n), but what directions (q, n) of the group tell; and
+        the residual (n,) without the group and what is known."""
+        rest = [i for i in range(len(self.codes)) if i not in group]
+        known = _standard(np.concatenate([self.values[rest], self.effects[rest]]))
+        known = known[np.square(_beside(_standard(lines), known)).mean(axis=1) > UNTOLD]
+        return known, _beside(known, self._residual(group)[None])[0]
+
+    def _residual(self, group: list[int]) -> Floats:
+        """Return the gradient (n,) of the rows' loss without the curves of a group, centred."""
+        score = self.offset + self.model.intercept + np.delete(self.effects, group, axis=0).sum(axis=0)
+        for pair in self.model.pairs:
+            score += pair.scores[self.codes[pair.features[0]], self.codes[pair.features[1]]]
+        residual = self.weight * self.model.loss.gradient(self.y, score)
+        return np.asarray(residual - residual.mean())
 
     def _test(self, own: Floats, residual: Floats, n_known: int) -> tuple[float, float]:
         """Return the chance that residuals (n,) go along with directions (q, n) as they do, and the squared size of

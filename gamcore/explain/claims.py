@@ -26,14 +26,14 @@ Kind = Literal[
     "somewhere", "shared", "no clear effect",
 ]  # fmt: skip
 """A rise or fall; the ends of a curve of many; its largest step; neighbours clearly above or below the average; a level
-or missing cells that differ from it; a direction whose size is open; an effect in single bins that too few rows have;
+or missing cells that differ from it; a direction whose size is open; an effect of which only that is known;
 one that it has only together with columns that say nearly the same; or nothing of this."""
 
 LARGEST_FACTOR: Final = 100.0
 """A factor beyond is said to be beyond: how much more, no table shows."""
 
 NO_CLEAR_EFFECT: Final = "no clear effect"
-SOMEWHERE: Final = "some effect, but too few rows to say where"
+SOMEWHERE: Final = "some effect, but where is unclear"
 LONGEST_LEVEL: Final = 24
 CLOSE: Final = 1e-6
 NEARLY_THE_SAME: Final = 0.8

@@ -246,7 +246,7 @@ def test_thin_neighbours_are_read_together():
 def test_what_only_single_thin_bins_show_is_somewhere():
     scores = np.array([0.0, 0, 0, 0, 3, -3, 0, 0])
     curve = line(scores, half=1.0, counts=np.array([100.0, 100, 100, 100, 15, 15, 100, 100]))
-    assert read_curve(curve) == "age: some effect, but too few rows to say where"
+    assert read_curve(curve) == "age: some effect, but where is unclear"
 
 
 def test_a_clear_part_of_a_curve_that_turns_nowhere_is_named():

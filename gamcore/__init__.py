@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gamcore.estimators.ranking import rank_pairs
     from gamcore.estimators.saved import load_model
     from gamcore.estimators.scorecard import scorecard
+    from gamcore.estimators.updating import count_rows, merge_counts, price_by_counts, refit_by_counts, update
     from gamcore.io.checks import ModelFileError
     from gamcore.io.tables_file import load_tables, save_tables
     from gamcore.kernels.warmup import warmup
@@ -40,13 +41,18 @@ __all__ = [
     "Progress",
     "TableError",
     "__version__",
+    "count_rows",
     "fewer_curves",
     "load_model",
     "load_tables",
+    "merge_counts",
+    "price_by_counts",
     "rank_pairs",
+    "refit_by_counts",
     "save_tables",
     "scorecard",
     "suggest_segments",
+    "update",
     "warmup",
 ]
 
@@ -61,13 +67,18 @@ _HOME = {
     "MultiTaskTreesRegressor": "estimators.multitask",
     "Progress": "boosting.running.progress",
     "TableError": "data.columns",
+    "count_rows": "estimators.updating",
     "fewer_curves": "estimators.fewer",
     "load_model": "estimators.saved",
     "load_tables": "io.tables_file",
+    "merge_counts": "estimators.updating",
+    "price_by_counts": "estimators.updating",
     "rank_pairs": "estimators.ranking",
+    "refit_by_counts": "estimators.updating",
     "save_tables": "io.tables_file",
     "scorecard": "estimators.scorecard",
     "suggest_segments": "estimators.gam",
+    "update": "estimators.updating",
     "warmup": "kernels.warmup",
 }
 

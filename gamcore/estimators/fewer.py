@@ -15,6 +15,7 @@ from gamcore.boosting.refit.problem import Share
 from gamcore.boosting.rows.source import Dealing, Encoded
 from gamcore.data.columns import TableError
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.estimators.updating import path_of_kept
 from gamcore.model.additive import AdditiveModel
 from gamcore.types import Floats
 
@@ -47,7 +48,7 @@ def fewer_curves(
     if X is None:
         if not isinstance(model, GAMRegressor):
             raise TableError("Fewer curves of a classifier need its rows: pass X and y.")
-        return path_frame(model._path_of_counts(), names)
+        return path_frame(path_of_kept(model), names)
     if not isinstance(model.random_state, int | np.integer):
         raise TableError("Fewer curves need the validation rows of the fit: fit with a number as random_state.")
     given = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure, "init_score": init_score}

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any, Final, Self, TypeVar, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -15,27 +16,29 @@ from gamcore.boosting.choice.power import choose_power
 from gamcore.boosting.fit import model as boost
 from gamcore.boosting.rows.source import Source
 from gamcore.boosting.running.progress import Watcher
+from gamcore.boosting.updating.tables import KeptTables
 from gamcore.data.columns import TableError
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.distributed.pieces import is_in_pieces
 from gamcore.estimators.additive import AdditiveEstimator
-from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters
-from gamcore.estimators.base import check_parameters, column
+from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters, RegressorParameters
+from gamcore.estimators.base import TrainingRows, check_parameters, column
+from gamcore.estimators.intervals import IntervalEstimator
+from gamcore.estimators.kept_counts import fit_counts
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.estimators.pieces import check_alone, fit_pieces, roles_of
 from gamcore.estimators.scores import GIVEN, share_explained, share_right, warn_of_missing
-from gamcore.estimators.updating import UpdatableEstimator
 from gamcore.explain.classes import ClassCurves, explain_classes
 from gamcore.model.classes import ClassesModel, against_rest
 from gamcore.model.losses import LOSSES, Loss
-from gamcore.types import Floats
+from gamcore.types import Floats, Ints
 
 OFFSET: Final = {"init_score": True}
 """What a classifier's methods take of `GIVEN`."""
 
 
-class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
+class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # type: ignore[misc]
     """A generalized additive model for a number: intercept + f1(x1) + f2(x2) + ..., or the log of a mean that is so.
 
     Each shape function is boosted in small steps on one feature, every step the mean of shallow trees on subsamples
@@ -69,6 +72,9 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
     tables_, update_drift_ :
         With `keep_tables`: counts of the rows, and how those added last differ.
     """
+
+    tables_: KeptTables
+    update_drift_: pd.DataFrame
 
     __metadata_request__fit = GIVEN
     __metadata_request__predict = GIVEN
@@ -114,6 +120,15 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         self._check_target(rows.y)
         self._fit_rows(rows)
         return self
+
+    def _fit_rows(self, rows: TrainingRows, strata: Ints | None = None) -> None:
+        """Fit rows in memory; through counts of them where these are to be kept."""
+        for stale in ("tables_", "update_drift_"):
+            self.__dict__.pop(stale, None)
+        if self.keep_tables:
+            self.tables_ = fit_counts(self, rows)
+        else:
+            super()._fit_rows(rows, strata)
 
     def _fit_source(self, source: Source, seeds: boost.Seeds, watcher: Watcher, halves: bool = False) -> boost.Fitted:
         """Fit, after the power is chosen if that is asked for."""

@@ -13,6 +13,7 @@ from gamcore.boosting.running.progress import Progress
 from gamcore.data.columns import TableError
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.estimators.saved import from_saved
+from gamcore.estimators.updating import update
 from gamcore.numbers import percent
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training.intervals import calibrate
@@ -40,7 +41,7 @@ def add_rows(
     grown.set_params(n_jobs=n_jobs, callback=callback)
     grown.tables_ = workspace.models.tables(model)
     known = ~data.held_out
-    grown.update(data.X[known], data.y[known], **data.of_rows(known))
+    update(grown, data.X[known], data.y[known], **data.of_rows(known))
     read_codes(grown, spec, data)
     calibrate(grown, data, spec)
     about = describe(workspace, spec, data, grown, time.monotonic() - started)

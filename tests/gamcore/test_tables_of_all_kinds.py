@@ -20,11 +20,14 @@ from gamcore import (
     TableError,
     calibration_by_group,
     compare_models,
+    count_rows,
     fewer_curves,
+    merge_counts,
     price_of_readability,
     rank_pairs,
     scorecard,
     suggest_segments,
+    update,
 )
 from gamcore.additions.editing import edit, edit_price, refit_others, room_to_move
 from gamcore.data.table import Table
@@ -185,8 +188,8 @@ CALLS = {
     "GAMRegressor.score": lambda m, X: m["regressor"].score(X, Y),
     "GAMRegressor.fit_intervals": lambda m, X: copied(m["regressor"]).fit_intervals(X, Y).predict_interval(FRAME),
     "GAMRegressor.predict_interval": lambda m, X: m["intervals"].predict_interval(X),
-    "GAMRegressor.count": lambda m, X: learnt(copied(m["counted"]).merge(m["counted"].count(X, Y))),
-    "GAMRegressor.update": lambda m, X: learnt(copied(m["counted"]).update(X, Y)),
+    "count_rows": lambda m, X: learnt(merge_counts(copied(m["counted"]), count_rows(m["counted"], X, Y))),
+    "update": lambda m, X: learnt(update(copied(m["counted"]), X, Y)),
     "GAMRegressor.edit_price": lambda m, X: edit_price(m["regressor"], X, Y),
     "GAMRegressor.refit_others": lambda m, X: learnt(
         refit_others(edit(copied(m["regressor"]), "x1", "rising", reason="known"), X, Y)

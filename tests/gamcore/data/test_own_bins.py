@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore import GAMRegressor, load_model, load_tables, save_tables
+from gamcore import GAMRegressor, load_model, load_tables, save_tables, update
 from gamcore.data.binning import bin_table, encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.own_bins import own_bins
@@ -107,7 +107,7 @@ def test_counts_that_are_kept_know_own_bins(tmp_path):
     wanted = {"age": [30, 60], "region": [["west", "isle"]]}
     model, _ = fitted(wanted, keep_tables=True)
     more = frame_of(400, 5)
-    model.update(more, more["age"] / 20)
+    update(model, more, more["age"] / 20)
     assert model.explain_shape("age").edges.tolist()[1:-1] == [30, 60]
     model.save(tmp_path / "m.gamx")
     save_tables(model.tables_, tmp_path / "m.tables")

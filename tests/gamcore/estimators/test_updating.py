@@ -10,13 +10,25 @@ import pandas as pd
 import pytest
 
 import gamcore
-from gamcore import GAMRegressor, ModelFileError, TableError, fewer_curves, load_tables, save_tables
+from gamcore import (
+    GAMRegressor,
+    ModelFileError,
+    TableError,
+    count_rows,
+    fewer_curves,
+    load_tables,
+    merge_counts,
+    price_by_counts,
+    refit_by_counts,
+    save_tables,
+    update,
+)
 from gamcore.boosting.counts import bin_pairs
 from gamcore.boosting.updating import origin as kept_origin
 from gamcore.boosting.updating import tables as kept_tables
 from gamcore.boosting.updating.tables import KeptTables
 from gamcore.data.sampling import Deal
-from gamcore.estimators.updating import drift
+from gamcore.estimators.updating import drift, splits_of_kept
 from gamcore.model.additive import count_cells
 
 SUMS = ("narrow", "wide", "weight", "target", "group", "is_wide")
@@ -67,12 +79,12 @@ def test_an_update_equals_all_rows_at_once(kind):
     assert empty.n_rows == 0
     at_once = fitted(X[old], y[old], **before)
     at_once.tables_ = empty
-    whole = at_once.count(X, y, **all_given)
-    model.update(X[5_940:], y[5_940:], **after)
+    whole = count_rows(at_once, X, y, **all_given)
+    update(model, X[5_940:], y[5_940:], **after)
     assert same(model.tables_, whole)
     assert model.tables_.n_rows == whole.n_rows == 6_000
     at_once.tables_ = empty
-    at_once.merge(whole)
+    merge_counts(at_once, whole)
     assert np.array_equal(model.predict(X), at_once.predict(X))
     assert np.array_equal(model.model_.terms[0].counts, at_once.model_.terms[0].counts)
 
@@ -81,7 +93,7 @@ def test_a_model_learns_what_new_rows_say():
     X, y = rows()
     model = fitted(X[:3_000], y[:3_000])
     shifted = y[3_000:] + 5.0 * (X["b"][3_000:] > 20)
-    model.update(X[3_000:], shifted)
+    update(model, X[3_000:], shifted)
     anew = GAMRegressor(outer_bags=3, max_rounds=40, random_state=0).fit(X, np.r_[y[:3_000], shifted])
     assert np.std(model.predict(X) - anew.predict(X)) < 0.15
     assert model.score(X, np.r_[y[:3_000], shifted]) > anew.score(X, np.r_[y[:3_000], shifted]) - 0.01
@@ -119,12 +131,12 @@ def test_counts_are_those_of_the_rows():
 def test_sites_are_merged_in_any_order():
     X, y = rows()
     model = fitted(X[:2_000], y[:2_000])
-    parts = [model.count(X[a:b], y[a:b]) for a, b in ((2_000, 3_000), (3_000, 6_000))]
+    parts = [count_rows(model, X[a:b], y[a:b]) for a, b in ((2_000, 3_000), (3_000, 6_000))]
     one, other = (model.tables_.add(first).add(second) for first, second in (parts, parts[::-1]))
     assert same(one, other)
     assert one.n_rows == 6_000
     assert parts[0].n_rows == 1_000  # they are not changed
-    model.merge(parts[0]).merge(parts[1])
+    merge_counts(merge_counts(model, parts[0]), parts[1])
     assert same(model.tables_, one)
 
 
@@ -134,7 +146,7 @@ def test_numbers_grow_beyond_sixteen_bits(monkeypatch):
     X, y = rows()
     model = fitted(X[:3_000], y[:3_000])
     before = model.tables_.whole.is_wide
-    more = model.count(X[3_000:], y[3_000:])
+    more = count_rows(model, X[3_000:], y[3_000:])
     total = model.tables_.add(more)
     assert not before.all()
     assert total.whole.is_wide.sum() > before.sum()
@@ -149,7 +161,7 @@ def test_levels_that_are_new_share_a_bin():
     model = fitted(X[known], y[known])
     assert model.model_.terms[2].scores[-1] == 0.0
     new = X[~known].assign(c="new")
-    model.update(new, y[~known] + 4.0)
+    update(model, new, y[~known] + 4.0)
     assert model.model_.terms[2].counts[-1] == (~known).sum()
     assert model.model_.terms[2].scores[-1] > 2.0
     line = model.update_drift_.set_index("feature").loc["c"]
@@ -160,9 +172,9 @@ def test_levels_that_are_new_share_a_bin():
 def test_drift_is_told_beside_chance():
     X, y = rows()
     model = fitted(X[:3_000], y[:3_000])
-    alike = drift(model.tables_, model.count(X[3_000:], y[3_000:]))
+    alike = drift(model.tables_, count_rows(model, X[3_000:], y[3_000:]))
     assert (alike["moved"] < 2 * alike["by_chance"]).all()
-    moved = drift(model.tables_, model.count(X[3_000:].assign(a=X["a"][3_000:] + 1.0), y[3_000:]))
+    moved = drift(model.tables_, count_rows(model, X[3_000:].assign(a=X["a"][3_000:] + 1.0), y[3_000:]))
     assert moved["feature"][0] == "a"
     assert moved["moved"][0] == pytest.approx(0.38, abs=0.03)  # of two normals one apart
 
@@ -178,7 +190,7 @@ def test_bands_come_from_halves_of_the_groups():
         for of, half in zip(model.model_.halves.terms, usual.model_.halves.terms, strict=True)
     ]
     assert 0.6 < np.mean(ratio) < 1.6
-    model.update(X, y)
+    update(model, X, y)
     assert model.model_.n_halves == 20
 
 
@@ -189,7 +201,7 @@ def test_the_price_of_an_edit_is_that_of_the_rows():
     rng = np.random.default_rng(5)
     for place, term in enumerate(model.model_.terms):
         scores = term.scores + rng.normal(scale=0.5, size=term.scores.size)
-        price = model.price_by_counts(place, scores)
+        price = price_by_counts(model, place, scores)
         score = model.predict(X)
         edited = score + (scores - term.scores)[model._encode(X)[place]]
         assert price.before == pytest.approx(np.average((y - score) ** 2, weights=weight), rel=1e-7)
@@ -201,15 +213,15 @@ def test_other_curves_are_fitted_around_an_edit():
     X["a2"] = X["a"] + 0.3 * np.random.default_rng(6).normal(size=len(X))  # tells much of what `a` does
     model = fitted(X, y)
     flat = np.zeros(model.model_.terms[0].scores.size)
-    around = model.refit_by_counts("a", flat)
+    around = refit_by_counts(model, "a", flat)
     assert not around.model_.terms[0].scores.any()
     assert model.model_.terms[0].scores.any()
     mse = [np.mean((y - of.predict(X)) ** 2) for of in (model, around)]
-    assert mse[0] < mse[1] < model.price_by_counts("a", flat).after
+    assert mse[0] < mse[1] < price_by_counts(model, "a", flat).after
     alone = fitted(X.drop(columns="a"), y)
     assert around.predict(X) == pytest.approx(alone.predict(X.drop(columns="a")), abs=0.15)
     kept = np.sin(2 * np.r_[0.0, model.model_.bins[0].display, 0.0])
-    shaped = model.refit_by_counts("a", kept)
+    shaped = refit_by_counts(model, "a", kept)
     moved = shaped.model_.terms[0].scores - kept
     assert np.ptp(moved[1:-1]) < 1e-9  # centred, else as given
     assert shaped.model_.base == pytest.approx(y.mean(), rel=1e-9)
@@ -219,9 +231,9 @@ def test_other_curves_are_fitted_around_an_edit():
 def test_an_edit_has_to_fit_its_feature():
     model = fitted(*rows())
     with pytest.raises(TableError, match="one per code"):
-        model.price_by_counts("a", np.zeros(3))
+        price_by_counts(model, "a", np.zeros(3))
     with pytest.raises(TableError, match="finite"):
-        model.refit_by_counts("c", np.full(8, np.nan))
+        refit_by_counts(model, "c", np.full(8, np.nan))
 
 
 @pytest.mark.slow
@@ -249,7 +261,7 @@ def test_the_path_weighs_rows_as_brute_force_does():
     names = list(model.feature_names_in_)
     for _, line in path.iterrows():
         total = n = 0.0
-        for k, split in enumerate(model._splits(tables)):
+        for k, split in enumerate(splits_of_kept(model)):
             mine = np.isin(group, split.valid)
             score = model.model_.refit_intercepts[k] + sum(
                 line[name] * model.model_.terms[j].refits[k][codes[j, mine]] for j, name in enumerate(names)
@@ -271,10 +283,10 @@ def test_files_bring_counts_back(kind, tmp_path):
     again = gamcore.load_model(tmp_path / "model.gamx")
     assert again.keep_tables
     with pytest.raises(TableError, match="keeps no counts"):
-        again.update(X, y)
+        update(again, X, y)
     again.tables_ = read
     more = given(kind, 100, seed=9)
-    found, same_again = (of.update(X[:100], y[:100], **more).predict(X) for of in (again, model))
+    found, same_again = (update(of, X[:100], y[:100], **more).predict(X) for of in (again, model))
     assert np.array_equal(found, same_again)
 
 
@@ -286,8 +298,8 @@ def test_another_site_counts_by_an_empty_file(tmp_path):
     model.save(tmp_path / "model.gamx")
     site = gamcore.load_model(tmp_path / "model.gamx")
     site.tables_ = load_tables(tmp_path / "empty.tables")
-    save_tables(site.count(X[3_000:], y[3_000:]), tmp_path / "site.tables")
-    model.merge(load_tables(tmp_path / "site.tables"))
+    save_tables(count_rows(site, X[3_000:], y[3_000:]), tmp_path / "site.tables")
+    merge_counts(model, load_tables(tmp_path / "site.tables"))
     assert model.tables_.n_rows == 6_000
 
 
@@ -341,13 +353,13 @@ def test_rows_that_do_not_belong_are_refused():
     model = fitted(X[:3_000], y[:3_000])
     predictions = model.predict(X)
     with pytest.raises(TableError, match="no weights"):
-        model.update(X, y, sample_weight=np.full(len(X), 2.0))
+        update(model, X, y, sample_weight=np.full(len(X), 2.0))
     with pytest.raises(TableError, match="init_score"):
-        model.update(X, y, init_score=np.zeros(len(X)))
+        update(model, X, y, init_score=np.zeros(len(X)))
     with pytest.raises(TableError, match="other bins"):
-        model.merge(fitted(X[3_000:], y[3_000:]).tables_)
+        merge_counts(model, fitted(X[3_000:], y[3_000:]).tables_)
     with pytest.raises(TableError, match="fit anew"):
-        model.update(X, y * 1e9)
+        update(model, X, y * 1e9)
     assert np.array_equal(model.predict(X), predictions)
     assert model.tables_.n_rows == 3_000
 
@@ -371,7 +383,7 @@ def test_too_many_counts_are_refused(monkeypatch):
 
 def test_a_fit_without_counts_drops_those_before():
     X, y = rows(1_000)
-    model = fitted(X, y).update(X, y)
+    model = update(fitted(X, y), X, y)
     model.set_params(keep_tables=False).fit(X, y)
     assert not hasattr(model, "tables_")
     assert not hasattr(model, "update_drift_")
@@ -380,4 +392,4 @@ def test_a_fit_without_counts_drops_those_before():
 def test_one_feature_is_enough():
     X, y = rows(1_000)
     model = fitted(X[["a"]], y)
-    assert model.update(X[["a"]], y).score(X[["a"]], y) > 0.2
+    assert update(model, X[["a"]], y).score(X[["a"]], y) > 0.2

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import EffectGAM, GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from gamcore import EffectGAM, GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor, update
 from tests.support.gears import mostly_slow
 
 FEW = {"outer_bags": 2, "max_rounds": 60, "random_state": 0}
@@ -116,7 +116,7 @@ def test_counts_that_are_kept_do_not_know_the_unit_of_weights_either(whole):
     for factor in (1.0, 1e-6, 0.0999, 1000.0, 1e6):
         model = GAMRegressor(keep_tables=True, max_bins=64, **FEW)
         model.fit(X[:N], y[:N], factor * weight[:N])
-        models.append(model.update(X[N:], y[N:], factor * weight[N:]))
+        models.append(update(model, X[N:], y[N:], factor * weight[N:]))
     spread = models[0].predict(X).std()
     for model in models[1:]:
         assert np.abs(model.predict(X) - models[0].predict(X)).max() < 0.02 * spread

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gamcore import update
 from gamcore.data.column_names import ColumnNames, Names
 from gamcore.data.columns import TableError
 from gamcore.estimators.saved import from_saved
@@ -54,7 +55,7 @@ def test_the_model_of_both_tables_is_that_of_the_library(space, quarters):
     library = from_saved(space.models.load(model.id))
     library.tables_ = space.models.tables(model.id)
     data = read_all(space, a_spec(second))
-    library.update(data.X[~data.held_out], data.y[~data.held_out])
+    update(library, data.X[~data.held_out], data.y[~data.held_out])
     X = a_quarter(200, 2)
     np.testing.assert_array_equal(predictions(space, grown, X), library.predict(X[FEATURES]))
     assert np.any(predictions(space, grown, X) != predictions(space, model, X))

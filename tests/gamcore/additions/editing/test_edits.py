@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
 import gamcore
-from gamcore import GAMClassifier, GAMRegressor, ModelFileError, TableError
+from gamcore import GAMClassifier, GAMRegressor, ModelFileError, TableError, refit_by_counts, update
 from gamcore.additions.editing import (
     edit,
     edit_price,
@@ -294,7 +294,7 @@ def test_what_was_learnt_around_edits_keeps_them(tmp_path):
     with pytest.raises(TableError, match="no bands"):
         around.add_bands(X, y, n_refits=10)
     with pytest.raises(TableError, match="learnt around edits"):
-        around.update(X, y)
+        update(around, X, y)
     more.save(tmp_path / "more.gamx")
     read = gamcore.load_model(tmp_path / "more.gamx")
     np.testing.assert_array_equal(read.predict(X), more.predict(X))
@@ -369,11 +369,11 @@ def test_an_update_keeps_the_edits():
     X, y = rows(1200)
     kept = GAMRegressor(random_state=0, outer_bags=2, keep_tables=True, max_rounds=30).fit(X[:1000], y[:1000])
     made = edit(kept, "age", "rising", reason="it does")
-    made.update(X[1000:], y[1000:])
+    update(made, X[1000:], y[1000:])
     assert edits_of(made)[0].reason == "it does"
     assert (np.diff(made.model_.terms[0].scores[1:-1]) >= 0).all()
     with pytest.raises(TableError, match="edits by hand"):
-        made.refit_by_counts("age", np.zeros(made.model_.terms[0].scores.size))
+        refit_by_counts(made, "age", np.zeros(made.model_.terms[0].scores.size))
 
 
 def test_edits_of_an_older_model_are_replayed_where_they_fit(model):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier, GAMRegressor, load_model
+from gamcore import GAMClassifier, GAMRegressor, load_model, update
 from gamcore.boosting.refit.rounds import make_sets, weigh_groups
 from gamcore.data import numbers_in_order
 from gamcore.io import to_python, to_sql
@@ -256,7 +256,7 @@ def test_a_loaded_model_learns_on_with_the_start_it_was_fitted_with(tmp_path):
     again = load_model(tmp_path / "model.gamx")
     again.tables_ = model.tables_
     for one in (model, again):
-        one.update(X[1500:], y[1500:])
+        update(one, X[1500:], y[1500:])
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 

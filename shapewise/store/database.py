@@ -11,6 +11,7 @@ share   whom a thing is shared with, and at which level
 person  everyone who has signed in, and their role
 job     work that is queued, running or ended; its folder is jobs/<id>
 audit   who did what and when; rows are only ever added
+draft   what a person has set or typed of a thing and not stored yet
 """
 
 from __future__ import annotations
@@ -75,6 +76,10 @@ audit = _table(
 
 workspace = _table("workspace", _text("id", primary_key=True), _text("edition"))
 released = _table("released", _text("object", primary_key=True))
+draft = _table(
+    "draft", _text("thing", sa.ForeignKey("thing.id", ondelete="CASCADE"), primary_key=True),
+    _text("person", primary_key=True), _text("value"),
+)  # fmt: skip
 
 
 NOT_DELETED_PARTS: Final = (

@@ -56,7 +56,12 @@ def _identify(connection: sa.Connection, root: Path, objects: Objects) -> None:
     identity.give(connection, objects)
 
 
-STEPS: list[Step] = [_begin, _identify]
+def _draft(connection: sa.Connection, root: Path, objects: Objects) -> None:
+    """Add what people have not stored yet (version 3)."""
+    meta.schema.create_all(connection, tables=[meta.draft])
+
+
+STEPS: list[Step] = [_begin, _identify, _draft]
 """Step k migrates version k to version k + 1. Released steps are never changed."""
 
 

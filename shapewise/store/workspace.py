@@ -10,6 +10,7 @@ here, so nothing is lost with a browser session.
 from __future__ import annotations
 
 from shapewise.errors import StoreError
+from shapewise.store.drafts import Drafts
 from shapewise.store.items import KINDS, Things
 from shapewise.store.models import ModelAbout, Models
 from shapewise.store.names import clean_name, new_id
@@ -47,6 +48,11 @@ class Workspace(Things):
     def sharing(self) -> Sharing:
         """Who else sees its things."""
         return Sharing(self)
+
+    @property
+    def drafts(self) -> Drafts:
+        """What this person has not stored yet."""
+        return Drafts(self)
 
     def check_room(self, more: int) -> None:
         """Raise StoreError if `more` bytes would exceed this person's quota."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -28,6 +29,7 @@ from shapewise.ui.widgets.tiles import result, tile
 NEXT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 OWN = "A rule of your own"
 LEFT = "What was not saved last time"
+NEW = ""
 
 
 def model_of(strategy: Strategy) -> ModelAbout | None:
@@ -163,8 +165,7 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
             disabled=place == last, args=(board.id, strategy.name, 1), width="stretch",
         )  # fmt: skip
         if st.button("Edit", icon=":material/edit:", key=f"edit-{board.id}-{place}", width="stretch"):
-            builder.begin("strategy-draft", strategy.rule)
-            st.session_state["strategy-shown"] = f"{board.id}-{place}"
+            st.session_state.pop("strategy-shown", None)
             change(board, strategy.name)
         st.button(
             "Remove", icon=":material/delete:", key=f"remove-{board.id}-{place}", on_click=_remove, width="stretch",
@@ -215,20 +216,55 @@ def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy) -> 
 
 @st.dialog("Change a strategy", width="large")
 def change(board: Board, name: str) -> None:
-    """Edit all fields of a strategy in a dialog."""
+    """Edit all fields of a strategy in a dialog, which begins with what was typed and not saved, until it is."""
     try:
         made = stored.board(state.workspace(), board.id).read()
         strategy = made.strategies[place_of(made, name)]
     except StoreError as error:
         st.error(md(error), icon=":material/error:")
         return
-    changed = fields(strategy, f"change-{board.id}-{name}", board.table, _inside(strategy))
+    if "strategy-shown" not in st.session_state:  # just opened: below, each key that is typed changes what is kept
+        st.session_state[LEFT] = _unsaved(board).get(name)
+    left = st.session_state[LEFT]
+    key = f"change-{board.id}-{name}{'' if left is None else '-left'}"
+    if st.session_state.get("strategy-shown") != key:
+        builder.begin("strategy-draft", (left or strategy).rule)
+        st.session_state["strategy-shown"] = key
+    if left is not None:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption("This begins with what was not saved last time.")
+            st.button("Begin with what is saved", type="tertiary", on_click=_begin_anew, args=(board, name))
+    changed = fields(left or strategy, key, board.table, _inside(strategy))
+    if changed not in (None, left or strategy):
+        _keep(board, name, None if changed == strategy else changed)
 
     def put(now: StrategySet, one: Strategy) -> StrategySet:
         place = place_of(now, name)
         return replace(now, strategies=(*now.strategies[:place], one, *now.strategies[place + 1 :]))
 
-    _save(board, changed, put)
+    _save(board, changed, put, lambda: _keep(board, name, None))
+
+
+def _unsaved(board: Board) -> dict[str, Strategy]:
+    """Return what this person has typed and not saved: by the name of the strategy, NEW for one more."""
+    unsaved = {}
+    for name, plain in (drafts.read("boards", board.id) or {}).items():
+        with contextlib.suppress(RuleError):  # a name that was emptied, or one from another version of the app
+            unsaved[name] = Strategy.from_dict(plain)
+    return unsaved
+
+
+def _keep(board: Board, name: str, changed: Strategy | None) -> None:
+    """Keep what has been typed of a strategy, or forget it (None)."""
+    unsaved = {key: one.to_dict() for key, one in _unsaved(board).items() if key != name}
+    unsaved |= {} if changed is None else {name: changed.to_dict()}
+    drafts.keep("boards", board.id, unsaved or None)
+
+
+def _begin_anew(board: Board, name: str) -> None:
+    """Forget what was typed of a strategy, and begin with what is saved."""
+    _keep(board, name, None)
+    del st.session_state["strategy-shown"]
 
 
 def _save(
@@ -335,12 +371,12 @@ def next_name(made: StrategySet) -> str:
 def add(board: Board) -> None:
     """Add a strategy from a saved segment, a suggested one, or an own rule; what was typed and not saved is one more to
     begin with, until it is."""
-    made, draft = stored.board(state.workspace(), board.id).read(), f"strategy-{board.id}"
+    made = stored.board(state.workspace(), board.id).read()
     if len(made.strategies) >= MOST_STRATEGIES:
         st.caption(f"A board has at most {MOST_STRATEGIES} strategies: join some.")
         return
     if "strategy-shown" not in st.session_state:  # just opened: below, each key that is typed changes what is kept
-        st.session_state[LEFT] = drafts.read(draft)
+        st.session_state[LEFT] = _unsaved(board).get(NEW)
     known, left = _beginnings(board, made), st.session_state.get(LEFT)
     if left is not None:
         known = {LEFT: left, **known}
@@ -352,12 +388,12 @@ def add(board: Board) -> None:
         st.session_state["strategy-shown"] = key
     changed = fields(known[chosen], key, board.table, _inside(known[chosen]))
     if changed not in (None, known[chosen]):
-        drafts.keep(draft, changed)
+        _keep(board, NEW, changed)
 
     def put(now: StrategySet, strategy: Strategy) -> StrategySet:
         return replace(now, strategies=(*now.strategies, strategy))
 
-    _save(board, changed, put, lambda: drafts.keep(draft, None))
+    _save(board, changed, put, lambda: _keep(board, NEW, None))
 
 
 def _beginnings(board: Board, made: StrategySet) -> dict[str, Strategy]:

@@ -1,34 +1,35 @@
-"""What a person has set and not stored yet, kept by the server: it outlives a reload, and another tab finds it. The
-server forgets it when it ends, and the longest unused first."""
+"""What a person has set and not stored yet: it outlives a reload and the server, and another tab finds it."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 from typing import Any, Final
 
 import streamlit as st
 
+from shapewise.store.workspace import StoreError
 from shapewise.ui.session import state
 
-VALUE: Final = "value"
+KEPT: Final = "drafts-kept"
 
 
-@st.cache_resource(show_spinner=False, max_entries=1_000)
-def _kept(root: str, person: str, name: str) -> dict[str, Any]:
-    """Return the place for a draft: the same at each call."""
-    return {}
+def read(kind: str, identifier: str) -> Any:
+    """Return what this person has set of a thing, in whatever tab last; None where there is nothing, or no such
+    thing."""
+    with contextlib.suppress(StoreError):
+        return state.workspace().drafts.read(kind, identifier)
+    return None
 
 
-def _place(name: str) -> dict[str, Any]:
-    space = state.workspace()
-    return _kept(str(space.root), space.person.id, name)
+def keep(kind: str, identifier: str, value: Any) -> None:
+    """Keep what this person has set of a thing, a plain value, or forget it (None).
 
-
-def read(name: str) -> Any:
-    """Return what this person has set under a name, in whatever tab last; None where there is nothing. Never change
-    it."""
-    return _place(name).get(VALUE)
-
-
-def keep(name: str, value: Any) -> None:
-    """Keep what this person has set under a name."""
-    _place(name)[VALUE] = value
+    Each run of a page may call this: only what differs from what this session last kept is written. What cannot be
+    kept, as on a full disk, stops nobody."""
+    text, kept = json.dumps(value), st.session_state.get(KEPT, {})
+    if kept.get(identifier) == text:
+        return
+    with contextlib.suppress(StoreError):
+        state.workspace().drafts.keep(kind, identifier, value)
+        st.session_state[KEPT] = {**kept, identifier: text}

@@ -42,7 +42,7 @@ def form(table: TableAbout, rows: Table, model: ModelAbout | None) -> Begun | No
     """Put back what a page change or a reload has taken from the form; return what it began with, None where those were
     first guesses. Call it before the fields are drawn. model : of any version of the table."""
     forms = st.session_state.get(KEPT, {})
-    kept = forms.get(table.id) or drafts.read(f"train-{table.id}")
+    kept = forms.get(table.id) or drafts.read("tables", table.id)
     columns = _columns(table, rows)
     spec = None if model is None else _spec(table, rows, model)
     name = model.id if model is not None and spec is not None else ""
@@ -57,7 +57,8 @@ def form(table: TableAbout, rows: Table, model: ModelAbout | None) -> Begun | No
             _begin(spec)
             kept |= {"spec": spec.to_dict(), "knows": _known(model.table, rows)}
     st.session_state[KEPT] = forms | {table.id: kept}
-    drafts.keep(f"train-{table.id}", kept)
+    if kept["fields"]:
+        drafts.keep("tables", table.id, kept)
     return None if kept["spec"] is None else Begun(Spec.from_dict(kept["spec"]), frozenset(kept["knows"]))
 
 

@@ -75,6 +75,24 @@ def test_drafts_are_their_authors_until_they_are_stored(shared):
     ann.sharing.share("models", model, "Bob", None)
 
 
+def test_what_somebody_has_set_is_theirs_and_no_change_of_the_thing(shared):
+    ann, bob, _, table, _ = shared
+    before = ann.thing("tables", table)
+    ann.drafts.keep("tables", table, {"target": "a secret"})
+    with pytest.raises(StoreError, match="no such table"):
+        bob.drafts.keep("tables", table, {})
+    ann.sharing.share("tables", table, "Bob", "view")
+    assert bob.drafts.read("tables", table) is None
+    bob.drafts.keep("tables", table, {"target": "his"})
+    assert Workspace(ann.root, ann.person).drafts.read("tables", table) == {"target": "a secret"}
+    bob.drafts.keep("tables", table, None)
+    ann.sharing.share("tables", table, "Bob", None)
+    with pytest.raises(StoreError, match="no such table"):
+        bob.drafts.read("tables", table)
+    assert ann.drafts.read("tables", table) == {"target": "a secret"}
+    assert ann.thing("tables", table) == before
+
+
 def test_once_the_table_is_gone_the_counts_are_the_models_owners(shared):
     ann, bob, admin, table, model = shared
     ann.sharing.share("models", model, "Bob", "edit")

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit import cache_resource
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
@@ -682,6 +683,37 @@ def adding():
     from shapewise.ui.session import state
 
     deck.add(boards.boards(state.workspace())[0])
+
+
+def changing():
+    from shapewise.decisions import boards
+    from shapewise.ui.decide import board as deck
+    from shapewise.ui.session import state
+
+    board = boards.boards(state.workspace())[0]
+    deck.change(board, board.read().strategies[1].name)
+
+
+def test_an_edit_that_was_not_saved_is_there_after_a_restart(acted):
+    space, _, made = acted
+    before = board.board(space, made.id).read().strategies
+    app = AppTest.from_function(changing, default_timeout=60).run()
+    next(field for field in app.text_input if field.label == "Action, in words").set_value("Write to them").run()
+    next(field for field in app.number_input if field.label == "Cost per customer").set_value(0.75).run()
+    assert not app.exception
+    assert board.board(space, made.id).read().strategies == before
+    cache_resource.clear()  # as at a new start of the server
+    again = AppTest.from_function(changing, default_timeout=60).run()
+    assert next(field for field in again.text_input if field.label == "Action, in words").value == "Write to them"
+    button(again, "Begin with what is saved").click().run()
+    assert next(field for field in again.text_input if field.label == "Action, in words").value == before[1].action
+    next(field for field in again.text_input if field.label == "Action, in words").set_value("Call them").run()
+    button(again, "Save").click().run()
+    assert not again.exception
+    saved = board.board(space, made.id).read().strategies
+    assert [one.action for one in saved] == [before[0].action, "Call them", before[2].action]
+    fresh = AppTest.from_function(changing, default_timeout=60).run()
+    assert not any(one.label == "Begin with what is saved" for one in fresh.button)
 
 
 def test_a_strategy_that_was_not_saved_is_there_after_a_reload(acted):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from gamcore.decide.rules import AnyOf, Levels, Range
@@ -98,13 +99,15 @@ def test_what_was_set_outlives_a_change_of_pages(full):
 
 
 def test_what_was_set_outlives_a_reload_and_reaches_another_tab(full):
-    """Each is a new session: nothing of the old one is left but what the server keeps for this person."""
+    """Each is a new session: nothing of the old one is left but what is kept for this person, even where the server has
+    ended meanwhile."""
     table, models = full[1], full[2:]
     app = open_page("train", model=models[0].id)
     box = next(one for one in app.multiselect if one.label == "Leave out")
     out = [*box.value, next(name for name in box.options if name not in box.value)]
     box.set_value(out).run()
     choose(app, "Preset", "accurate")
+    st.cache_resource.clear()
     again = open_page("train", model=models[0].id)
     assert next(one for one in again.get("button_group") if one.label == "Preset").value == "accurate"
     assert next(one for one in again.multiselect if one.label == "Leave out").value == out

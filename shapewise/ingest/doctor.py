@@ -39,6 +39,9 @@ MOST_OF_GROUP: Final = 200
 """Least values of an ID of several rows each, and most rows to one of them: with more, its values are levels."""
 
 FEWEST_OF_GROUP: Final = 1.02
+MOST_IN_ONE: Final = 0.5
+"""Largest share of all rows in one group: where one value has more, the others are what is rare."""
+
 FEWEST_CODES: Final = 3
 YEARS: Final = (1800, 2200)
 FEWEST_DAYS: Final = 3
@@ -257,7 +260,8 @@ def _named(
         return "id" if np.ptp(known) < 1.5 * n * rows_a_row or is_id(column) else None
     each = n / max(distinct, 1)
     if is_id_of_several(column) and distinct >= FEWEST_GROUPS and FEWEST_OF_GROUP <= each <= MOST_OF_GROUP:
-        return "group"
+        largest = int(series.value_counts().iloc[0])  # a porch of 0 feet in nearly all rows is no group of rows
+        return "group" if largest <= MOST_IN_ONE * n else None
     coded = known is not None and distinct >= FEWEST_CODES and is_code(column)
     return "levels" if coded else None
 

@@ -145,6 +145,14 @@ def test_things_are_ids_where_each_row_has_its_own(name):
     assert examine(own.rename(columns={name: "income"}))[0].role == "feature"
 
 
+@pytest.mark.parametrize(("share", "role"), [(0.0, "group"), (0.3, "group"), (0.987, "feature")])
+def test_a_value_that_most_rows_have_is_no_group_of_rows(share, role):
+    """As the feet of a three-season porch, whose name has the word SSN in it."""
+    rng = np.random.default_rng(0)
+    feet = np.where(rng.random(900) < share, 0, rng.integers(20, 60, 900))
+    assert examine(pd.DataFrame({"X3Ssn.Porch": feet}))[0].role == role
+
+
 def test_of_a_large_table_a_sample_of_the_rows_is_looked_at(monkeypatch):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=8_000), "c": rng.choice(list("abc"), 8_000), "same": 1})

@@ -22,7 +22,7 @@ from shapewise.ui.decide import segments as library
 from shapewise.ui.explain import scenarios
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
-from shapewise.ui.widgets import boards, cards, guide, reach, sharing, undo
+from shapewise.ui.widgets import boards, cards, guide, panels, reach, sharing, undo
 
 VIEWS = {
     "segments": "Segments", "overlap": "Overlap", "scenarios": "Across models", "alike": "Reach by group",
@@ -95,6 +95,7 @@ if board is None:
     with st.container(border=True):
         st.subheader("Segments", anchor=False)
         library.show(table)
+    panels.show("strategies")
     st.stop()
 
 made = board.read()
@@ -137,4 +138,5 @@ with st.container(border=True):
     else:
         handover.warn(made, state.names(board.table))
         handover.files(board, made)
+panels.show("strategies")
 guide.show(False)

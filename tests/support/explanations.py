@@ -14,6 +14,7 @@ from gamcore import (
     compare_models,
     on_newer_rows,
     price_of_readability,
+    read_flow,
     why_moved,
 )
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
@@ -103,5 +104,6 @@ def every() -> dict[str, Explanation]:
         calibration_by_group(gam, X, y, held_out=np.arange(len(X)) % 4 == 0),
         on_newer_rows(gam, X, y, later, 1 - y, names=(EVIL, "later")),
         compare_models(plainer(), gam, X, y, names=(EVIL, "the other")),
+        read_flow(pd.DataFrame({"who": np.arange(600) // 3, "step": X["level"]}), "who", "step"),
     ]  # fmt: skip
     return {f"{type(one).__name__} {k}": one for k, one in enumerate(made)}

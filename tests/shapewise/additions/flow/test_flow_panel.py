@@ -1,0 +1,35 @@
+"""The flow on Strategies: its chart, and a scenario that an edge becomes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from tests.support.pages import button, headlines, open_page
+
+TITLE = "Where do people go, and where do they leave?"
+
+
+def test_an_edge_becomes_a_scenario_to_learn(space):
+    rng = np.random.default_rng(0)
+    customers = pd.DataFrame({"who": [f"c{k:03d}" for k in range(200)], "age": rng.normal(50, 9, 200).round()})
+    goes = rng.random(200) < 0.3
+    opened = pd.DataFrame({"who": customers["who"], "day": 1.0, "step": "open"})
+    renewed = pd.DataFrame({"who": customers["who"][goes], "day": 2.0, "step": "renew"})
+    table = space.tables.add(customers, "customers")
+    space.tables.add(pd.concat([renewed, opened]), "steps")
+    app = open_page("strategies", table=table.id)
+    app.session_state[f"panel-{TITLE}"] = True
+    app = app.run()
+    assert not app.exception
+    next(box for box in app.selectbox if box.label == "When").set_value("day").run()
+    assert any(f"Of 200 who reach open, {100 * (1 - goes.mean()):.1f}% leave there" in line for line in headlines(app))
+    scenario = next(box for box in app.selectbox if box.label == "Scenario")
+    scenario.set_value(scenario.options.index("open → renew")).run()
+    button(app, "Learn who takes it").click().run()
+    assert not app.exception
+    assert not app.error
+    added = next(one for one in space.tables.listed() if one.name == "customers, open → renew")
+    frame = space.tables.read(added.id).frame
+    assert frame.columns[-1] == "after open: renew"
+    assert (frame.set_index("who")["after open: renew"] == "yes").reindex(customers["who"]).tolist() == goes.tolist()

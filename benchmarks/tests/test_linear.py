@@ -258,3 +258,20 @@ def test_own_columns_are_missing_elsewhere():
         assert not missing[families.COMMON].any(axis=None)
         for letter, own in families.OWN.items():
             assert missing[own].eq(missing.index != letter, axis=0).all(axis=None)
+
+
+def test_rare_tasks_have_their_rates_and_columns():
+    first, again = (families.rare((4_000, 2_000), (0.03, 0.05), (14, 8), 20_000, seed=3) for _ in range(2))
+    pd.testing.assert_frame_equal(first.train.X, again.train.X)
+    for sample in (first.train, first.test):
+        for task, rate in (("a", 0.03), ("b", 0.05)):
+            chance = sample.truth[sample.task == task]
+            assert chance.mean() == pytest.approx(rate, abs=0.01)
+            error = np.sqrt((chance * (1 - chance)).sum()) / len(chance)
+            assert sample.y[sample.task == task].mean() == pytest.approx(chance.mean(), abs=4 * error)
+        own = sample.X.filter(regex="^b")
+        assert own[sample.task == "a"].isna().all(axis=None)
+        assert own[sample.task == "b"].notna().all(axis=None)
+    logit = np.log(first.test.truth / (1 - first.test.truth))
+    a, b = (logit[first.test.task == task].to_numpy() for task in "ab")
+    assert np.corrcoef(a, b)[0, 1] == pytest.approx(0.8 * np.sqrt(1 - families.OWN_SHARE), abs=0.05)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from tests.support.pages import button, headlines, open_page
 
 TITLE = "Where do people go, and where do they leave?"
 
 
-def test_an_edge_becomes_a_scenario_to_learn(space):
+def test_an_edge_becomes_a_scenario_to_learn(space, monkeypatch):
     rng = np.random.default_rng(0)
     customers = pd.DataFrame({"who": [f"c{k:03d}" for k in range(200)], "age": rng.normal(50, 9, 200).round()})
     goes = rng.random(200) < 0.3
@@ -18,6 +19,8 @@ def test_an_edge_becomes_a_scenario_to_learn(space):
     renewed = pd.DataFrame({"who": customers["who"][goes], "day": 2.0, "step": "renew"})
     table = space.tables.add(customers, "customers")
     space.tables.add(pd.concat([renewed, opened]), "steps")
+    opened_page = []
+    monkeypatch.setattr(st, "switch_page", lambda page, **given: opened_page.append((page.name, given)))
     app = open_page("strategies", table=table.id)
     app.session_state[f"panel-{TITLE}"] = True
     app = app.run()
@@ -30,6 +33,7 @@ def test_an_edge_becomes_a_scenario_to_learn(space):
     assert not app.exception
     assert not app.error
     added = next(one for one in space.tables.listed() if one.name == "customers, open → renew")
+    assert opened_page == [("train.py", {"query_params": {"table": added.id}})]
     frame = space.tables.read(added.id).frame
     assert frame.columns[-1] == "after open: renew"
     assert (frame.set_index("who")["after open: renew"] == "yes").reindex(customers["who"]).tolist() == goes.tolist()

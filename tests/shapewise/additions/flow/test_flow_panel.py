@@ -34,6 +34,6 @@ def test_an_edge_becomes_a_scenario_to_learn(space, monkeypatch):
     assert not app.error
     added = next(one for one in space.tables.listed() if one.name == "customers, open → renew")
     assert opened_page == [("train.py", {"query_params": {"table": added.id}})]
-    frame = space.tables.read(added.id).frame
+    frame = space.tables.read(added.id)
     assert frame.columns[-1] == "after open: renew"
     assert (frame.set_index("who")["after open: renew"] == "yes").reindex(customers["who"]).tolist() == goes.tolist()

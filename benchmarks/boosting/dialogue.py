@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 from sklearn.metrics import roc_auc_score

@@ -60,10 +60,8 @@ class Flow(Explanation):
         """Return where most leave, in a sentence."""
         leaving = [edge for edge in self.edges if edge.target is None]
         most = max(leaving, key=lambda edge: edge.n)
-        return (
-            f"Of {count(most.reached)} who reach {most.source}, {percent(most.share)} leave there, "
-            f"the most of {count(self.n)}."
-        )
+        more = ", more than anywhere else" if len(leaving) > 1 else ""
+        return f"Of {count(most.reached)} who reach {most.source}, {percent(most.share)} leave there{more}."
 
     def describe(self, **words: Any) -> Plot:
         """Return a bar per edge: its share of those who reach its source, and the interval."""

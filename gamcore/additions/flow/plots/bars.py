@@ -25,12 +25,12 @@ def flow_bars(flow: Flow, detail: str = "") -> Plot:
     hover = [f"{cut(edge.name(), 400)}\n{count(edge.n)} of {count(edge.reached)}, {percent(edge.share)}\n"
              f"95%: {percent(edge.interval[0])} to {percent(edge.interval[1])}" for edge in edges]  # fmt: skip
     marks = (
-        Bars(at, shares, roles=roles, lying=True, hover=hover, texts=tuple(percent(share) for share in shares)),
+        Bars(at, shares, roles=roles, lying=True, hover=hover),
         Whiskers(at, low, high, lying=True),
     )
     words = flow.words().removesuffix(".")
-    axis = Axis("share of those who reach the step", limits=(0.0, 1.12), format="percent", grid=True)
-    names = [edge.name() for edge in edges]
+    axis = Axis("share of those who reach the step", limits=(0.0, 1.02), format="percent", grid=True)
+    names = [f"{edge.name()}, {percent(edge.share)}" for edge in edges]
     return Plot(
         "flow", words, detail or "who goes on to which step, and who leaves there; 95% intervals",
         bars_panel(axis, names, marks), words=words, numbers=flow.frame(), height=bars_height(names),

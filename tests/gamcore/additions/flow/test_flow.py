@@ -29,7 +29,7 @@ def test_shares_are_of_those_who_reach_a_step():
     assert edges["open", "later"].interval == wilson(0.5, 4)
     assert edges["later", "safer"].share == 0.5
     assert edges["open", None].n == 1
-    assert flow.words() == "Of 4 who reach open, 25.0% leave there, the most of 4."
+    assert flow.words() == "Of 4 who reach open, 25.0% leave there, more than anywhere else."
     frame = flow.frame()
     assert frame.groupby("from")["share"].sum().tolist() == pytest.approx([1.0] * 4)
 

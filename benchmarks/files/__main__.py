@@ -12,8 +12,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
+import chardet
 import pandas as pd
-from charset_normalizer import from_bytes
 
 from benchmarks.files.expected import Expected, expected
 from benchmarks.files.judge import OUTCOMES, RIGHT, Verdict, verdict
@@ -57,7 +57,7 @@ def _text(path: Path) -> str:
     if path.suffix in (".xlsx", ".parquet", ".feather", ".arrow"):
         return ""
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return str(from_bytes(data[:5_000_000]).best() or data.decode("latin-1"))
+    return data.decode(chardet.detect(data)["encoding"] or "latin-1", "replace")
 
 
 def tables(verdicts: dict[tuple[Expected, str], Verdict], readers: list[str]) -> list[str]:

@@ -9,10 +9,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Final
 
-from charset_normalizer import from_bytes
 from clevercsv.detect import Detector
 
 from gamcore.numbers import count
+from shapewise.ingest.code_pages import code_page_of
 from shapewise.ingest.common import ReaderError
 from shapewise.ingest.header import check_columns, header_of, is_value, named, skipped_note
 
@@ -40,15 +40,8 @@ MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-GUESSES: Final = ["cp1252", "latin_1", "cp1250", "shift_jis", "gb18030", "cp1251", "cp1253"]
-WESTERN: Final = "cp1252"
-TURKISH: Final = "cp1254"
-"""Western Europe's, but for the six letters that only Iceland and the Faroes have."""
-
-NOT_WESTERN: Final = re.compile(
-    "[a-zà-ÿ][¹³¿¼¾½ƒ†‡ˆ‰‹›˜¨¸¯´][a-zà-ÿ]|[a-zà-ÿ]{2}[À-ÞŸŒŠŽ](?![A-ZÀ-ÞŸŒŠŽ])|(?:^|[^\\w])[£¥¦¯][a-zà-ÿ]{2}"
-)
-"""Signs and capitals within words, and signs that begin them: letters of another encoding."""
+SHIFTED: Final = re.compile(rb"\x1b\$[@B]")
+"""How Japanese begins in the encodings of seven bits, whose bytes are ASCII and so UTF-8, too."""
 
 UTF8_IN_PART: Final = "utf-8 in part"
 BEGINNINGS: Final = (
@@ -177,8 +170,8 @@ def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head, whole)
     except UnicodeDecodeError:
-        return _guess(head, notes) if not _is_mostly_utf8(head) else UTF8_IN_PART
-    return "utf-8"
+        return code_page_of(head, notes) if not _is_mostly_utf8(head) else UTF8_IN_PART
+    return code_page_of(head, notes) if SHIFTED.search(head) else "utf-8"
 
 
 def _is_mostly_utf8(head: bytes) -> bool:
@@ -195,40 +188,6 @@ def _unmarked_utf16(head: bytes) -> str:
     if len(part) < 8 or even + odd < 0.3 * len(part):
         return ""
     return "utf-16-le" if even < 0.01 * odd else "utf-16-be" if odd < 0.01 * even else ""
-
-
-def _guess(head: bytes, notes: list[str]) -> str:
-    """Return the likeliest encoding of a text that is not UTF-8.
-
-    The guesser needs whole words: of a text with a few accents, it says Polish as often as French, or Japanese."""
-    encoding = TURKISH if _is_turkish(head[:200_000]) else WESTERN
-    if not _is_western(head[:200_000]):
-        isolated = GUESSES[2 * bool(NOT_WESTERN.search(head[:200_000].decode(WESTERN, "replace"))) :]
-        guess = from_bytes(head[:200_000], cp_isolation=isolated, threshold=0.5).best()
-        if guess is None:
-            raise ReaderError("The file is not text in a known encoding: save it as UTF-8 and load it again.") from None
-        # Similar encodings can read most files; the one that most programs write is the better guess.
-        encoding = WESTERN if WESTERN in guess.could_be_from_charset else guess.encoding
-    notes.append(f"Decoded from {encoding}: check a few accented names; if they look odd, save it as UTF-8.")
-    return encoding
-
-
-def _is_western(head: bytes) -> bool:
-    """Return whether a text reads as one of Western Europe: accents stand alone between plain letters, and neither a
-    sign nor a capital stands within a word."""
-    try:
-        text = head.decode(WESTERN)
-    except UnicodeDecodeError:
-        return False
-    accents = re.findall(r"[^\W\d_\x00-\x7f]", text)
-    together = re.findall(r"[^\x00-\x7f]{2,}", text)
-    return not NOT_WESTERN.search(text) and 5 * sum(map(len, together)) <= max(len(accents), 10)
-
-
-def _is_turkish(head: bytes) -> bool:
-    """Return whether the letters in which Turkish differs from Icelandic occur without any that only the latter has."""
-    text = head.decode(WESTERN, "replace")
-    return bool(re.search("[ðýþÐÝÞ]", text)) and not re.search("[áéíóúæÁÉÍÓÚÆ]", text)
 
 
 def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layout:

@@ -76,13 +76,35 @@ def test_one_accent_in_a_file_is_western(sign):
         ("cp1251", ["Москва", "Санкт", "Казань"]),
         ("shift_jis", ["田中さくら", "鈴木一郎"]),
         ("gb18030", ["王小明", "李四"]),
+        ("big5", ["臺北市", "高雄市", "臺中市"]),
+        ("euc_kr", ["서울특별시", "부산광역시"]),
+        ("euc_jp", ["ロサンゼルス", "トリポリ"]),
+        ("iso2022_jp", ["田中さくら", "鈴木一郎"]),
+        ("koi8_r", ["Москва", "Новосибирск", "Казань"]),
+        ("iso8859_2", ["Łódź", "Świętochłowice", "Białystok", "Częstochowa"]),
+        ("cp1250", ["Plzeň", "České Budějovice", "Ústí nad Labem"]),
+        ("cp852", ["Győr", "Székesfehérvár", "Hódmezővásárhely"]),
+        ("mac_roman", ["Düsseldorf", "Göttingen", "Tübingen", "Gießen"]),
+        ("cp850", ["Düsseldorf", "Göttingen", "Tübingen", "Gießen"]),
+        ("cp1255", ["ירושלים", "תל אביב"]),
+        ("iso8859_6", ["القاهرة", "الإسكندرية"]),
     ],
 )
-def test_other_scripts_are_not_western(encoding, words):
-    text = "\n".join(
-        ["имя,v" if encoding == "cp1251" else "名,v", *[f"{word},{k}" for k, word in enumerate(words * 20)]]
-    )
-    assert read(text.encode(encoding)).frame.iloc[:, 0].tolist() == words * 20
+@pytest.mark.parametrize("others", [0, 200])
+def test_words_are_read_in_the_encoding_of_their_language(encoding, words, others):
+    cells = [*words, *["plain"] * others]
+    text = "\n".join(["name,v", *[f"{cell},{k}" for k, cell in enumerate(cells)], ""])
+    assert read(text.encode(encoding)).frame["name"].tolist() == cells
+
+
+def test_two_encodings_that_fit_alike_are_both_named():
+    (note,) = (note for note in read("a,b\n1,x\n2,Nîmes\n".encode("cp1252")).notes if "Decoded" in note)
+    assert "'Nîmes' would be 'Nīmes'" in note
+
+
+def test_prose_of_two_lines_with_as_many_commas_as_a_row_is_a_cell():
+    table = read('a,b,c,d\n1,x,"one, two, three\n(and, more)",4\n2,y,z,5\n')
+    assert table.frame["c"].tolist() == ["one, two, three\n(and, more)", "z"]
 
 
 def test_codes_that_look_like_powers_of_ten_stay_text():

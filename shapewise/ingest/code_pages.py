@@ -116,7 +116,8 @@ def _oddity(text: str) -> float:
         beyond += 1
         kind = unicodedata.category(sign)
         capital_within = kind == "Lu" and before.islower()
-        sign_behind = (kind[0] in "SNZ" or kind in ("Po", "Pi", "Pf", "Ps", "Pe")) and before.isalpha()
+        is_sign = kind[0] in "SNZ" or kind in ("Po", "Pi", "Pf", "Ps", "Pe")
+        sign_behind = is_sign and before.isalpha() and (after.isalpha() or kind not in ("So", "Sc"))  # as in Acme®
         odd += capital_within or sign_behind or (kind[0] == "S" and after.islower()) or kind[0] == "C"
     return odd / max(beyond, 1)
 

@@ -86,6 +86,7 @@ def test_one_accent_in_a_file_is_western(sign):
         ("cp852", ["Győr", "Székesfehérvár", "Hódmezővásárhely"]),
         ("mac_roman", ["Düsseldorf", "Göttingen", "Tübingen", "Gießen"]),
         ("cp850", ["Düsseldorf", "Göttingen", "Tübingen", "Gießen"]),
+        ("cp1252", ["Russell Microcap® Value Index", "20° and more"]),
         ("cp1255", ["ירושלים", "תל אביב"]),
         ("iso8859_6", ["القاهرة", "الإسكندرية"]),
     ],

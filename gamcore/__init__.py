@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gamcore.estimators.effect import EffectGAM
     from gamcore.estimators.fewer import fewer_curves
     from gamcore.estimators.gam import GAMClassifier, GAMRegressor, suggest_segments
+    from gamcore.estimators.intervals import fit_intervals, predict_interval, uncertainty
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
     from gamcore.estimators.presets import PRESETS, TASK_PRESETS
     from gamcore.estimators.ranking import rank_pairs
@@ -43,15 +44,18 @@ __all__ = [
     "__version__",
     "count_rows",
     "fewer_curves",
+    "fit_intervals",
     "load_model",
     "load_tables",
     "merge_counts",
+    "predict_interval",
     "price_by_counts",
     "rank_pairs",
     "refit_by_counts",
     "save_tables",
     "scorecard",
     "suggest_segments",
+    "uncertainty",
     "update",
     "warmup",
 ]
@@ -69,15 +73,18 @@ _HOME = {
     "TableError": "data.columns",
     "count_rows": "estimators.updating",
     "fewer_curves": "estimators.fewer",
+    "fit_intervals": "estimators.intervals",
     "load_model": "estimators.saved",
     "load_tables": "io.tables_file",
     "merge_counts": "estimators.updating",
+    "predict_interval": "estimators.intervals",
     "price_by_counts": "estimators.updating",
     "rank_pairs": "estimators.ranking",
     "refit_by_counts": "estimators.updating",
     "save_tables": "io.tables_file",
     "scorecard": "estimators.scorecard",
     "suggest_segments": "estimators.gam",
+    "uncertainty": "estimators.intervals",
     "update": "estimators.updating",
     "warmup": "kernels.warmup",
 }

@@ -23,7 +23,7 @@ from scipy import stats
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, put_between
-from gamcore import GAMRegressor
+from gamcore import GAMRegressor, fit_intervals, predict_interval
 from gamcore.types import Floats
 
 MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
@@ -75,12 +75,12 @@ def replicate(name: str, seed: int) -> Cell:
     started = time.perf_counter()
     model.fit(*draw(scenario, TRAIN, rng)[:2])
     fitted = time.perf_counter()
-    model.fit_intervals(*draw(scenario, CALIBRATE, rng)[:2])
+    fit_intervals(model, *draw(scenario, CALIBRATE, rng)[:2])
     ended = time.perf_counter()
     X, y, mean, spread = draw(scenario, TEST, rng)
     cell: Cell = {"fit": fitted - started, "calibrate": ended - fitted, "machine": describe()}
     for coverage in COVERAGES:
-        lower, upper = model.predict_interval(X, coverage).T
+        lower, upper = predict_interval(model, X, coverage).T
         low, high = (scenario.quantile(share, mean, spread) for share in ((1 - coverage) / 2, (1 + coverage) / 2))
         cell[f"{coverage:g}"] = {
             "inside": float(np.mean((y >= lower) & (y <= upper))), "below": float(np.mean(y < lower)),

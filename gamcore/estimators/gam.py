@@ -24,7 +24,6 @@ from gamcore.distributed.pieces import is_in_pieces
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters, RegressorParameters
 from gamcore.estimators.base import TrainingRows, check_parameters, column
-from gamcore.estimators.intervals import IntervalEstimator
 from gamcore.estimators.kept_counts import fit_counts
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.estimators.pieces import check_alone, fit_pieces, roles_of
@@ -38,7 +37,7 @@ OFFSET: Final = {"init_score": True}
 """What a classifier's methods take of `GIVEN`."""
 
 
-class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # type: ignore[misc]
+class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # type: ignore[misc]
     """A generalized additive model for a number: intercept + f1(x1) + f2(x2) + ..., or the log of a mean that is so.
 
     Each shape function is boosted in small steps on one feature, every step the mean of shallow trees on subsamples

@@ -16,6 +16,7 @@ from gamcore.data.columns import Kind as ColumnKind
 from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts, without_codes
 from gamcore.data.table import Table
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.estimators.intervals import predict_interval
 from gamcore.explain.curves import Breakdown
 from gamcore.io.formula import Formula
 from gamcore.io.reasons import tell
@@ -258,10 +259,10 @@ class Scorer:
         fitted = self._estimator
         assert isinstance(fitted, GAMRegressor)
         if exposure is None:
-            return fitted.predict_interval(X, COVERAGE)
+            return predict_interval(fitted, X, COVERAGE)
         ends, known = np.full((len(X), 2), np.nan), np.isfinite(exposure) & (exposure > 0)
         if known.any():
-            ends[known] = fitted.predict_interval(X[known], COVERAGE, exposure=exposure[known])
+            ends[known] = predict_interval(fitted, X[known], COVERAGE, exposure=exposure[known])
         return ends
 
     def _of_score(self, X: pd.DataFrame) -> tuple[dict[str, Any], Breakdown]:

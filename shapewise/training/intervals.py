@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from gamcore.data.columns import TableError
 from gamcore.estimators.gam import Estimator, GAMRegressor
+from gamcore.estimators.intervals import fit_intervals
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
 
@@ -19,4 +20,4 @@ def calibrate(model: Estimator, data: Data, spec: Spec) -> None:
     held = data.held_out
     assert isinstance(model, GAMRegressor)
     with suppress(TableError):
-        model.fit_intervals(data.X[held], data.y[held], **data.of_rows(held))
+        fit_intervals(model, data.X[held], data.y[held], **data.of_rows(held))

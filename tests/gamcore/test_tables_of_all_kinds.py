@@ -23,7 +23,9 @@ from gamcore import (
     count_rows,
     edge_outcomes,
     fewer_curves,
+    fit_intervals,
     merge_counts,
+    predict_interval,
     price_of_readability,
     rank_pairs,
     read_flow,
@@ -132,7 +134,7 @@ def models():
         "effects": EffectGAM(**FEW).fit(FRAME[["x0", "x1", "x2", "x3"]], Y, treatment=np.arange(N) % 2),
     }
     made["counted"] = GAMRegressor(**FEW, keep_tables=True).fit(FRAME, Y)
-    made["intervals"] = fitted(GAMRegressor, Y).fit_intervals(FRAME, Y)
+    made["intervals"] = fit_intervals(fitted(GAMRegressor, Y), FRAME, Y)
     made["card"] = scorecard(made["classifier"])
     made["reasons"] = with_reasons(made["classifier"], FRAME, 0.5)
     made["formula"] = from_json(to_json(made["regressor"]))
@@ -188,8 +190,8 @@ CALLS = {
     ],
     "GAMRegressor.report": lambda m, X: Path_of(m["regressor"], X),
     "GAMRegressor.score": lambda m, X: m["regressor"].score(X, Y),
-    "GAMRegressor.fit_intervals": lambda m, X: copied(m["regressor"]).fit_intervals(X, Y).predict_interval(FRAME),
-    "GAMRegressor.predict_interval": lambda m, X: m["intervals"].predict_interval(X),
+    "fit_intervals": lambda m, X: predict_interval(fit_intervals(copied(m["regressor"]), X, Y), FRAME),
+    "predict_interval": lambda m, X: predict_interval(m["intervals"], X),
     "count_rows": lambda m, X: learnt(merge_counts(copied(m["counted"]), count_rows(m["counted"], X, Y))),
     "update": lambda m, X: learnt(update(copied(m["counted"]), X, Y)),
     "GAMRegressor.edit_price": lambda m, X: edit_price(m["regressor"], X, Y),

@@ -27,7 +27,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
-from gamcore import ModelFileError, load_model, suggest_segments
+from gamcore import ModelFileError, fit_intervals, load_model, predict_interval, suggest_segments, uncertainty
 from gamcore import io as scoring
 from gamcore.estimators.saved import from_saved
 from gamcore.io.attached import FilePart
@@ -112,7 +112,7 @@ def answers(estimator: Any) -> list[np.ndarray]:
             curves.append(estimator.explain_pair(*pair.features))
         estimator.smallest_changes(X.iloc[:1], 0.0)
         if model.intervals is not None and model.intervals.scale is not None:
-            curves += [estimator.uncertainty_.explain_shape(name) for name in names]
+            curves += [uncertainty(estimator).explain_shape(name) for name in names]
     for curve in curves:
         curve.frame()
         curve.on("points" if model.loss.name == "logistic" else "link").describe(target="target")
@@ -121,7 +121,7 @@ def answers(estimator: Any) -> list[np.ndarray]:
     if model.loss.name == "logistic":
         found += [estimator.predict_proba(X, **asked), estimator.decision_function(X, **asked)]
     if not isinstance(model, TaskModel) and model.intervals is not None and model.intervals.most_coverage > 0:
-        ends = estimator.predict_interval(X, min(0.9, model.intervals.most_coverage))
+        ends = predict_interval(estimator, X, min(0.9, model.intervals.most_coverage))
         found.append(np.clip(ends, -sys.float_info.max, sys.float_info.max))  # an end may be infinite, but is a number
     return [np.asarray(one) for one in [*found, *(curve.scores for curve in curves)]]
 
@@ -184,7 +184,7 @@ def computations(estimator: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "segments", lambda: suggest_segments(estimator, X, y)
     yield "fit", lambda: clone(estimator).set_params(callback=stop).fit(X, y)
     if not model.loss.is_binary:
-        yield "intervals", lambda: estimator.fit_intervals(X, y).predict_interval(X, 0.8)
+        yield "intervals", lambda: predict_interval(fit_intervals(estimator, X, y), X, 0.8)
     yield "sql", lambda: scoring.to_sql(estimator, table="t")
     yield "json", lambda: scoring.from_json(scoring.to_json(estimator)).predict(X)
     yield "python", lambda: scoring.to_python(estimator)

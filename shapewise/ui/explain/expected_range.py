@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.estimators.gam import GAMRegressor
+from gamcore.estimators.intervals import predict_interval, uncertainty
 from gamcore.numbers import count, number, percent
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session import state
@@ -52,7 +53,7 @@ def show(of: RowModel, row: pd.DataFrame, place: int) -> None:
     if exposure is not None and column:
         given = {"exposure": exposure[[place]]}
         during = f" over this row's {md(of.names.column(column))} of {number(float(exposure[place]))}"
-    low, high = fitted.predict_interval(row, coverage, **given)[0]
+    low, high = predict_interval(fitted, row, coverage, **given)[0]
     intervals = fitted.single.intervals
     assert intervals is not None
     whole = intervals.are_whole
@@ -80,14 +81,17 @@ def say_whole(of: RowModel, value: float) -> str:
 def causes(of: RowModel) -> None:
     """Show what makes outcomes uncertain: the features by how much they widen an interval, and the curve of one."""
     fitted = of.estimator
-    if not offered(of) or not isinstance(fitted, GAMRegressor) or not hasattr(fitted, "uncertainty_"):
+    if not offered(of) or not isinstance(fitted, GAMRegressor):
+        return
+    intervals = fitted.single.intervals
+    if intervals is None or intervals.scale is None:
         return
     box = st.expander("What makes the outcome uncertain", icon=":material/expand:", on_change="rerun",
                       key=f"uncertain-open-{of.about.id}")  # fmt: skip
     if not box.open:
         return
     with box:
-        scale = fitted.uncertainty_
+        scale = uncertainty(fitted)
         ranking = scale.importance("ratio")
         names = ranking.frame().sort_values("mean_abs", ascending=False)["feature"].tolist()
         chosen = st.selectbox("Feature", names, key=f"uncertain-{of.about.id}", format_func=of.names.term)

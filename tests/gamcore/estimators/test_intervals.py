@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import ceil
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from gamcore import GAMClassifier, GAMRegressor, TableError, load_model
+from gamcore import GAMClassifier, GAMRegressor, TableError, fit_intervals, load_model, predict_interval, uncertainty
 from gamcore.data.binning import encode_table
 from gamcore.data.table import Table
 from gamcore.estimators.intervals import Sample, _n_units
@@ -48,7 +49,7 @@ def fitted(kind="wide", seed=0, n=600, **settings):
 
 def beyond(model, X, y, coverage):
     """Return the shares of rows below and above their intervals."""
-    lower, upper = model.predict_interval(X, coverage).T
+    lower, upper = predict_interval(model, X, coverage).T
     return np.array([np.mean(y < lower), np.mean(y > upper)])
 
 
@@ -59,7 +60,7 @@ def test_either_end_is_missed_as_often_as_it_may_be(kind):
     missed = []
     for seed in range(30):
         model, rng = fitted(kind, seed)
-        model.fit_intervals(*draw(kind, 2 * CALIBRATING, rng)[:2])
+        fit_intervals(model, *draw(kind, 2 * CALIBRATING, rng)[:2])
         X, y, _ = draw(kind, 2000, rng)
         missed.append([beyond(model, X, y, coverage) for coverage in COVERAGES])
     for coverage, shares in zip(COVERAGES, np.mean(missed, axis=0), strict=True):
@@ -71,9 +72,9 @@ def test_either_end_is_missed_as_often_as_it_may_be(kind):
 
 def test_intervals_are_narrow_where_noise_is():
     model, rng = fitted("wide", n=2000)
-    model.fit_intervals(*draw("wide", 2000, rng)[:2])
+    fit_intervals(model, *draw("wide", 2000, rng)[:2])
     X, y, spread = draw("wide", 4000, rng)
-    lower, upper = model.predict_interval(X).T
+    lower, upper = predict_interval(model, X).T
     assert np.corrcoef(np.log(upper - lower), np.log(spread))[0, 1] > 0.85
     quiet = spread < np.quantile(spread, 0.25)
     assert 0.85 < np.mean((y >= lower) & (y <= upper), where=quiet) < 0.95
@@ -82,8 +83,8 @@ def test_intervals_are_narrow_where_noise_is():
 
 def test_what_makes_it_uncertain_is_a_model_with_curves():
     model, rng = fitted("wide", n=2000, outer_bags=8, interactions=[("x", "c")])
-    model.fit_intervals(*draw("wide", 4000, rng)[:2])
-    scale = model.uncertainty_
+    fit_intervals(model, *draw("wide", 4000, rng)[:2])
+    scale = uncertainty(model)
     curve = scale.explain_shape("x").on("ratio")
     assert curve.has_band
     assert curve.edges[0] == model.explain_shape("x").edges[0]
@@ -141,9 +142,9 @@ def test_weights_and_clusters_count_as_their_definition_says(seed):
 
 def test_more_coverage_is_a_wider_interval_around_the_same():
     model, rng = fitted("skewed")
-    model.fit_intervals(*draw("skewed", 800, rng)[:2])
+    fit_intervals(model, *draw("skewed", 800, rng)[:2])
     X, _, _ = draw("skewed", 300, rng)
-    inner, outer = model.predict_interval(X, 0.5), model.predict_interval(X, 0.99)
+    inner, outer = predict_interval(model, X, 0.5), predict_interval(model, X, 0.99)
     assert (outer[:, 0] < inner[:, 0]).all()
     assert (inner[:, 0] < inner[:, 1]).all()
     assert (inner[:, 1] < outer[:, 1]).all()
@@ -154,9 +155,9 @@ def test_more_coverage_is_a_wider_interval_around_the_same():
 @pytest.mark.parametrize("objective", ["poisson", "gamma", "tweedie"])
 def test_what_cannot_be_negative_has_no_lower_end_below_0(objective):
     model, rng = fitted(objective)
-    model.fit_intervals(*draw(objective, 600, rng)[:2])
+    fit_intervals(model, *draw(objective, 600, rng)[:2])
     X, y, _ = draw(objective, 3000, rng)
-    ends = model.predict_interval(X, 0.95)
+    ends = predict_interval(model, X, 0.95)
     assert ends.min() >= 0.0
     assert np.mean((y >= ends[:, 0]) & (y <= ends[:, 1])) > 0.93
 
@@ -173,13 +174,13 @@ def test_a_mean_four_times_as_high_has_its_root_of_variance(objective, factor):
     rng = np.random.default_rng(0)
     X, y, _ = draw("gamma" if objective == "gamma" else "wide", 1200, rng)
     model = Exposed(objective=objective, **QUICK).fit(X[:600], y[:600])
-    model.fit_intervals(X[600:], y[600:], exposure=np.ones(600))
+    fit_intervals(model, X[600:], y[600:], exposure=np.ones(600))
     one, four = (model._moved(X, {"exposure": np.full(1200, times)}) for times in (1.0, 4.0))
     if objective == "squared":
         assert one is four is None
     else:
         np.testing.assert_allclose(np.exp(four - one), factor)
-    ends = [model.predict_interval(X, 0.8, exposure=np.full(1200, times)) for times in (1.0, 4.0)]
+    ends = [predict_interval(model, X, 0.8, exposure=np.full(1200, times)) for times in (1.0, 4.0)]
     above = [upper - mean for (_, upper), mean in zip((e.T for e in ends), (model.predict(X), 4 * model.predict(X)),
                                                       strict=True)]  # fmt: skip
     np.testing.assert_allclose(above[1], factor * above[0], rtol=1e-9)
@@ -209,7 +210,7 @@ def counted(kind, seed=0, n=2400, **changes):
     X, exposure, y = draw_counts(kind, 1000, rng)
     model.fit(X, y, exposure=exposure)
     X, exposure, y = draw_counts(kind, n, rng)
-    return model.fit_intervals(X, y, exposure=exposure), rng
+    return fit_intervals(model, X, y, exposure=exposure), rng
 
 
 @pytest.mark.slow
@@ -225,7 +226,7 @@ def test_the_promise_holds_in_each_tenth_of_the_prediction(kind):
         level = intervals.outcomes.scores(y, Rows(mean, np.empty((2, 4000))), rng)
         tenth = np.searchsorted(np.quantile(mean, np.arange(1, 10) / 10), mean)
         for coverage in COVERAGES:
-            lower, upper = model.predict_interval(X, coverage, exposure=exposure).T
+            lower, upper = predict_interval(model, X, coverage, exposure=exposure).T
             low, high = intervals.scores_of_ends(mean, coverage).T
             inside = (level >= low) & (level <= high), (y >= lower) & (y <= upper), (y > lower) & (y < upper)
             shares += [(coverage, k, *(share[tenth == k].mean() for share in inside)) for k in np.unique(tenth)]
@@ -244,7 +245,7 @@ def test_the_promise_holds_in_each_tenth_of_the_prediction(kind):
 def test_ends_of_counts_are_whole_and_those_of_the_own_exposure(kind):
     model, rng = counted(kind)
     X, _, _ = draw_counts(kind, 500, rng)
-    ends = {times: model.predict_interval(X, 0.9, exposure=np.full(500, times)) for times in (1e-6, 0.1, 1.0, 10.0)}
+    ends = {times: predict_interval(model, X, 0.9, exposure=np.full(500, times)) for times in (1e-6, 0.1, 1.0, 10.0)}
     assert all((of == np.floor(of)).all() for of in ends.values())
     assert (ends[1e-6] == 0).all()  # nothing happens in so short a time
     assert (ends[0.1] <= ends[1.0]).mean() > 0.98
@@ -256,8 +257,8 @@ def test_what_is_mostly_0_has_no_lower_end_above_it():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.uniform(0, 1, 6000).round(2)})
     y = 1.0 * rng.poisson(np.exp(-2.5 + 1.5 * X["x"]) * rng.gamma(1.0, 1.0, 6000))
-    model = GAMRegressor(objective="poisson", **QUICK).fit(X[:3000], y[:3000]).fit_intervals(X[3000:], y[3000:])
-    lower, upper = model.predict_interval(X, 0.9).T
+    model = fit_intervals(GAMRegressor(objective="poisson", **QUICK).fit(X[:3000], y[:3000]), X[3000:], y[3000:])
+    lower, upper = predict_interval(model, X, 0.9).T
     assert (lower == 0).all()
     assert set(upper) <= {0.0, 1.0, 2.0, 3.0}
 
@@ -288,7 +289,7 @@ def bounded(kind, seed=0, n=600, **changes):
     rng = np.random.default_rng(seed)
     X, y, support = draw_bounded(kind, 1000, rng)
     model = GAMRegressor(**{**QUICK, "random_state": seed, **changes}).fit(X, y)
-    return model.fit_intervals(*draw_bounded(kind, n, rng)[:2]), support, rng
+    return fit_intervals(model, *draw_bounded(kind, n, rng)[:2]), support, rng
 
 
 @pytest.mark.parametrize("kind", BOUNDED)
@@ -298,21 +299,21 @@ def test_squared_loss_has_ends_that_outcomes_can_have(kind, tmp_path):
     X, y, _ = draw_bounded(kind, 1500, rng)
     assert model.model_.intervals.are_whole == whole
     for coverage in COVERAGES:
-        ends = model.predict_interval(X, coverage)
+        ends = predict_interval(model, X, coverage)
         assert ((ends >= least) & (ends <= most)).all()
         assert (ends[:, 0] <= ends[:, 1]).all()
         assert not whole or (ends == np.floor(ends)).all()
         assert np.mean((y >= ends[:, 0]) & (y <= ends[:, 1])) > coverage - 0.04
-    assert hasattr(model, "uncertainty_")
+    assert uncertainty(model).predict(X).size
     model.save(tmp_path / "model.gamx")
     again = load_model(tmp_path / "model.gamx")
-    np.testing.assert_array_equal(again.predict_interval(X, 0.9), model.predict_interval(X, 0.9))
+    np.testing.assert_array_equal(predict_interval(again, X, 0.9), predict_interval(model, X, 0.9))
     assert to_bytes(again.to_saved()) == to_bytes(model.to_saved())
 
 
 def test_where_many_have_0_squared_loss_has_no_lower_end_above_it():
     model, _, rng = bounded("some amounts", n=2000)
-    assert (model.predict_interval(draw_bounded("some amounts", 500, rng)[0], 0.9)[:, 0] == 0).all()
+    assert (predict_interval(model, draw_bounded("some amounts", 500, rng)[0], 0.9)[:, 0] == 0).all()
 
 
 @pytest.mark.slow
@@ -328,7 +329,7 @@ def test_squared_loss_keeps_its_promise_in_each_tenth(kind):
         tenth = np.searchsorted(np.quantile(mean, np.arange(1, 10) / 10), mean)
         for coverage in COVERAGES:
             low, high = intervals.scores_of_ends(mean, coverage).T
-            lower, upper = model.predict_interval(X, coverage).T
+            lower, upper = predict_interval(model, X, coverage).T
             inside = (place >= low) & (place <= high), (y >= lower) & (y <= upper)
             shares += [(coverage, k, *(share[tenth == k].mean() for share in inside)) for k in np.unique(tenth)]
     table = pd.DataFrame(shares, columns=["coverage", "tenth", "places", "outcomes"])
@@ -376,7 +377,7 @@ def test_the_promise_holds_for_rows_of_unequal_weight():
         X, exposure, y, weight = tables[0]
         model.fit(X, y, exposure=exposure, sample_weight=weight)
         X, exposure, y, weight = tables[1]
-        model.fit_intervals(X, y, exposure=exposure, sample_weight=weight)
+        fit_intervals(model, X, y, exposure=exposure, sample_weight=weight)
         X, exposure, y, weight = tables[2]
         mean, intervals = model.predict(X, exposure=exposure), model.model_.intervals
         level = intervals.outcomes.scores(y, Rows(mean, np.empty((0, 4000), np.uint8)), rng)
@@ -390,16 +391,15 @@ def test_groups_of_rows_calibrate_counts_too():
     rng = np.random.default_rng(0)
     model, _ = counted("overdispersed")
     X, exposure, y = draw_counts("overdispersed", 900, rng)
-    model.fit_intervals(X, y, exposure=exposure, groups=np.arange(900) % 60, sample_weight=rng.uniform(0.5, 2, 900))
+    fit_intervals(model, X, y, exposure=exposure, groups=np.arange(900) % 60, sample_weight=rng.uniform(0.5, 2, 900))
     assert model.model_.intervals.total == pytest.approx(30.0)
-    assert model.predict_interval(X, 0.9, exposure=exposure).shape == (900, 2)
+    assert predict_interval(model, X, 0.9, exposure=exposure).shape == (900, 2)
 
 
 def test_the_spread_of_counts_is_no_model_of_its_own():
     model, _ = counted("overdispersed")
-    assert not hasattr(model, "uncertainty_")
-    with pytest.raises(AttributeError, match="follows from their means"):
-        _ = model.uncertainty_
+    with pytest.raises(TableError, match="follows from their means"):
+        uncertainty(model)
 
 
 @pytest.mark.parametrize("kind", ["inflated", "tweedie"])
@@ -409,7 +409,7 @@ def test_a_file_brings_intervals_by_a_law_back_to_the_bit(kind, tmp_path):
     again = load_model(tmp_path / "model.gamx")
     X, exposure, _ = draw_counts(kind, 200, rng)
     for coverage in COVERAGES:
-        ends = (of.predict_interval(X, coverage, exposure=exposure) for of in (again, model))
+        ends = (predict_interval(of, X, coverage, exposure=exposure) for of in (again, model))
         np.testing.assert_array_equal(*ends)
     assert to_bytes(again.to_saved()) == to_bytes(model.to_saved())
 
@@ -418,11 +418,11 @@ def test_a_file_of_before_keeps_its_intervals_of_counts():
     """They were around the mean, in units of a model of the error."""
     X, y, _ = draw("poisson", 900, np.random.default_rng(0))
     model = GAMRegressor(objective="poisson", **QUICK).fit(X[:400], y[:400])
-    other = GAMRegressor(**QUICK).fit(X[:400], y[:400]).fit_intervals(X[400:], y[400:])
+    other = fit_intervals(GAMRegressor(**QUICK).fit(X[:400], y[:400]), X[400:], y[400:])
     held = replace(model.to_saved(), model=replace(model.model_, intervals=other.model_.intervals))
     again = from_saved(from_bytes(to_bytes(held)))
-    assert again.predict_interval(X, 0.8).min() >= 0
-    assert again.uncertainty_.predict(X).min() > 0
+    assert predict_interval(again, X, 0.8).min() >= 0
+    assert uncertainty(again).predict(X).min() > 0
 
 
 @pytest.mark.slow
@@ -433,10 +433,10 @@ def test_groups_stay_together_and_a_new_group_is_promised():
         groups = np.repeat(np.arange(120), rng.integers(1, 9, 120))
         X, y, _ = draw("even", groups.size, rng)
         y = y + rng.normal(size=120)[groups]  # what the rows of a group share
-        model.fit_intervals(X, y, groups=groups)
+        fit_intervals(model, X, y, groups=groups)
         assert model.model_.intervals.total == pytest.approx(60.0)
         fresh, outcome, _ = draw("even", 1000, rng)
-        lower, upper = model.predict_interval(fresh, 0.8).T
+        lower, upper = predict_interval(model, fresh, 0.8).T
         outcome = outcome + rng.normal(size=1000)
         covered.append(np.mean((outcome >= lower) & (outcome <= upper)))
     error = 3 * np.sqrt(0.8 * 0.2 * (1 / 60 + 1 / 1000) / 30)
@@ -450,7 +450,7 @@ def test_weights_promise_rows_drawn_by_weight():
         model, rng = fitted("even", seed)
         X, y, _ = draw("wide", 800, rng)
         weight = np.exp(0.5 * X["x"])
-        model.fit_intervals(X, y, sample_weight=weight)
+        fit_intervals(model, X, y, sample_weight=weight)
         fresh, outcome, _ = draw("wide", 4000, rng)
         chosen = rng.choice(4000, 2000, p=np.exp(0.5 * fresh["x"]) / np.exp(0.5 * fresh["x"]).sum())
         covered.append(1.0 - beyond(model, fresh.iloc[chosen], outcome[chosen], 0.9).sum())
@@ -462,35 +462,35 @@ def test_rows_of_weight_0_are_left_out():
     X, y, _ = draw("wide", 400, rng)
     weight = np.where(np.arange(400) % 5 == 0, 0.0, 1.0)
     spoilt = np.where(weight == 0, 1e6, y)
-    with_weights = model.fit_intervals(X, spoilt, sample_weight=weight).predict_interval(X)
-    without = model.fit_intervals(X[weight > 0], y[weight > 0]).predict_interval(X)
+    with_weights = predict_interval(fit_intervals(model, X, spoilt, sample_weight=weight), X)
+    without = predict_interval(fit_intervals(model, X[weight > 0], y[weight > 0]), X)
     np.testing.assert_allclose(with_weights, without, rtol=1e-12)
 
 
 def test_a_file_brings_intervals_back_to_the_bit(tmp_path):
     model, rng = fitted("skewed", interactions=[("x", "c")], bands=10)
-    model.fit_intervals(*draw("skewed", 300, rng)[:2])
+    fit_intervals(model, *draw("skewed", 300, rng)[:2])
     model.save(tmp_path / "model.gamx")
     again = load_model(tmp_path / "model.gamx")
     X, _, _ = draw("skewed", 200, rng)
     for coverage in (0.5, 0.9):
-        np.testing.assert_array_equal(again.predict_interval(X, coverage), model.predict_interval(X, coverage))
-    one, other = (found.uncertainty_.explain_shape("x").on("ratio").frame() for found in (model, again))
+        np.testing.assert_array_equal(predict_interval(again, X, coverage), predict_interval(model, X, coverage))
+    one, other = (uncertainty(found).explain_shape("x").on("ratio").frame() for found in (model, again))
     pd.testing.assert_frame_equal(one, other)
-    assert again.uncertainty_.model_.base == model.uncertainty_.model_.base
+    assert uncertainty(again).model_.base == uncertainty(model).model_.base
     assert to_bytes(again.to_saved()) == to_bytes(model.to_saved())
 
 
 def test_bands_leave_intervals_and_a_fit_takes_them_away():
     model, rng = fitted()
     X, y, _ = draw("wide", 300, rng)
-    before = model.fit_intervals(X, y).predict_interval(X)
+    before = predict_interval(fit_intervals(model, X, y), X)
     model.add_bands(X, y, n_refits=10)
-    np.testing.assert_array_equal(model.predict_interval(X), before)
+    np.testing.assert_array_equal(predict_interval(model, X), before)
     model.fit(X, y)
-    assert not hasattr(model, "uncertainty_")
-    with pytest.raises(NotFittedError, match="call fit_intervals with rows that it has not seen"):
-        model.predict_interval(X)
+    for ask in (uncertainty, partial(predict_interval, X=X)):
+        with pytest.raises(NotFittedError, match="call fit_intervals with rows that it has not seen"):
+            ask(model)
 
 
 def test_the_same_seed_and_any_threads_give_the_same_intervals():
@@ -498,20 +498,20 @@ def test_the_same_seed_and_any_threads_give_the_same_intervals():
     for n_jobs in (1, 2):
         model, rng = fitted(n_jobs=n_jobs)
         X, y, _ = draw("wide", 300, rng)
-        ends += [model.fit_intervals(X, y).predict_interval(X) for _ in range(2)]
+        ends += [predict_interval(fit_intervals(model, X, y), X) for _ in range(2)]
     for other in ends[1:]:
         np.testing.assert_array_equal(other, ends[0])
 
 
 def test_rows_of_every_kind_are_taken():
     X, y = friendly(900, binary=False)  # with missing cells
-    model = GAMRegressor(**QUICK).fit(X[:500], y[:500]).fit_intervals(X[500:], y[500:])
+    model = fit_intervals(GAMRegressor(**QUICK).fit(X[:500], y[:500]), X[500:], y[500:])
     hard = pd.DataFrame({"a": [np.nan, 1e300, 0.0], "b": [np.nan, 0.5, -1e300], "c": ["new", None, "p"]})
-    ends = model.predict_interval(hard)
+    ends = predict_interval(model, hard)
     assert ends.shape == (3, 2)
     assert np.isfinite(ends).all()
-    exact = GAMRegressor(**QUICK).fit(X[:500], np.ones(500)).fit_intervals(X[500:], np.ones(400))
-    np.testing.assert_allclose(exact.predict_interval(hard), 1.0)  # nothing is uncertain
+    exact = fit_intervals(GAMRegressor(**QUICK).fit(X[:500], np.ones(500)), X[500:], np.ones(400))
+    np.testing.assert_allclose(predict_interval(exact, hard), 1.0)  # nothing is uncertain
 
 
 def test_levels_that_the_model_never_saw_are_as_uncertain_as_missing_cells():
@@ -520,11 +520,11 @@ def test_levels_that_the_model_never_saw_are_as_uncertain_as_missing_cells():
     model = GAMRegressor(**QUICK).fit(X[:800], y[:800])
     later, odd = X[800:].copy(), rng.random(800) < 0.3
     later.loc[odd, "c"] = rng.choice(["new", "newer", None], odd.sum())
-    model.fit_intervals(later, y[800:] + 2.0 * odd * rng.normal(size=800))
-    curve = model.uncertainty_.explain_shape("c").on("ratio")
+    fit_intervals(model, later, y[800:] + 2.0 * odd * rng.normal(size=800))
+    curve = uncertainty(model).explain_shape("c").on("ratio")
     assert curve.missing[:3] == curve.unseen[:3]
     assert curve.missing[0] > 1.5 * curve.scores.max()
-    lower, upper = model.predict_interval(pd.DataFrame({"x": 0.0, "c": ["a", "never", None]})).T
+    lower, upper = predict_interval(model, pd.DataFrame({"x": 0.0, "c": ["a", "never", None]})).T
     assert upper[1] - lower[1] == pytest.approx(upper[2] - lower[2])
     assert upper[1] - lower[1] > 1.5 * (upper[0] - lower[0])
     again = from_bytes(to_bytes(model.to_saved())).model.intervals.scale
@@ -534,32 +534,33 @@ def test_levels_that_the_model_never_saw_are_as_uncertain_as_missing_cells():
 @pytest.mark.parametrize("coverage", [0, 1, -0.1, 1.5, "0.9", None, float("nan")])
 def test_what_is_no_coverage_is_refused(coverage):
     model, rng = fitted()
-    model.fit_intervals(*draw("wide", 100, rng)[:2])
+    fit_intervals(model, *draw("wide", 100, rng)[:2])
     with pytest.raises(ValueError, match="must be a number between 0 and 1"):
-        model.predict_interval(draw("wide", 3, rng)[0], coverage)
+        predict_interval(model, draw("wide", 3, rng)[0], coverage)
 
 
 def test_too_few_rows_are_told_with_the_way_out():
     model, rng = fitted()
     X, y, _ = draw("wide", 60, rng)
     with pytest.raises(NotFittedError, match="has no intervals"):
-        model.predict_interval(X)
+        predict_interval(model, X)
     with pytest.raises(TableError, match="fit_intervals has 6 rows: pass at least 10"):
-        model.fit_intervals(X[:6], y[:6])
+        fit_intervals(model, X[:6], y[:6])
     with pytest.raises(TableError, match="fit_intervals has 4 groups: pass at least 10"):
-        model.fit_intervals(X, y, groups=np.arange(60) % 4)
-    model.fit_intervals(X, y)
+        fit_intervals(model, X, y, groups=np.arange(60) % 4)
+    fit_intervals(model, X, y)
     wanted = r"0.95 needs 39 calibration rows \(or groups\), and there are 30: .* or ask for at most 0.935\.$"
     with pytest.raises(ValueError, match=wanted):
-        model.predict_interval(X, 0.95)
-    assert model.predict_interval(X, 0.935).shape == (60, 2)
+        predict_interval(model, X, 0.95)
+    assert predict_interval(model, X, 0.935).shape == (60, 2)
     with pytest.raises(TableError, match="The table has 60 rows and the target 59"):
-        model.fit_intervals(X, y[:59])
+        fit_intervals(model, X, y[:59])
     with pytest.raises(TableError, match="negative in 60 rows"):
-        fitted("poisson")[0].fit_intervals(X, np.full(60, -1.0))
+        fit_intervals(fitted("poisson")[0], X, np.full(60, -1.0))
     with pytest.raises(NotFittedError):
-        GAMRegressor().fit_intervals(X, y)
-    assert not hasattr(GAMClassifier, "fit_intervals")
+        fit_intervals(GAMRegressor(), X, y)
+    with pytest.raises(TableError, match="pass a GAMRegressor"):
+        fit_intervals(GAMClassifier(max_rounds=2).fit(X, y > np.median(y)), X, y)
 
 
 def test_the_most_that_can_be_asked_for_is_allowed():

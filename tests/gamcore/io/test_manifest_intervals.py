@@ -7,7 +7,7 @@ import contextlib
 import numpy as np
 import pytest
 
-from gamcore import GAMClassifier, GAMRegressor, ModelFileError
+from gamcore import GAMClassifier, GAMRegressor, ModelFileError, fit_intervals
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.io.manifest_intervals import INTERVAL_MEMBERS
 from gamcore.model.outcomes import Rows
@@ -19,7 +19,7 @@ from tests.support.model_files import array_of, put, rewrite
 def data():
     X, y = friendly(700, binary=False)
     model = GAMRegressor(outer_bags=2, max_rounds=15, interactions=[("a", "b")], bands=10, random_state=0)
-    return to_bytes(model.fit(X[:400], y[:400]).fit_intervals(X[400:], y[400:]).to_saved())
+    return to_bytes(fit_intervals(model.fit(X[:400], y[:400]), X[400:], y[400:]).to_saved())
 
 
 def test_the_same_model_gives_the_same_bytes(data):
@@ -121,7 +121,7 @@ def test_arrays_that_do_not_fit_are_refused(data, name, damage):
 def test_the_support_of_counts_comes_back():
     X, y = friendly(900, binary=False)
     model = GAMRegressor(outer_bags=2, max_rounds=15, random_state=0)
-    model.fit(X[:400], np.floor(np.exp(y[:400]))).fit_intervals(X[400:], np.floor(np.exp(y[400:])))
+    fit_intervals(model.fit(X[:400], np.floor(np.exp(y[:400]))), X[400:], np.floor(np.exp(y[400:])))
     written = to_bytes(model.to_saved())
     again = from_bytes(written).model.intervals
     assert to_bytes(from_bytes(written)) == written
@@ -159,7 +159,7 @@ def by_law(request):
     X, y = friendly(900, binary=False)
     y = np.floor(np.exp(y / 2)) if request.param == "poisson" else np.maximum(y, 0.0)
     model = GAMRegressor(objective=request.param, outer_bags=2, max_rounds=15, random_state=0)
-    return to_bytes(model.fit(X[:400], y[:400]).fit_intervals(X[400:], y[400:]).to_saved())
+    return to_bytes(fit_intervals(model.fit(X[:400], y[:400]), X[400:], y[400:]).to_saved())
 
 
 def test_a_law_has_the_same_bytes_again(by_law):

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from gamcore import predict_interval
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.estimators.saved import from_saved
@@ -107,7 +108,7 @@ def test_an_amount_has_intervals_from_training_to_a_score_file(space):
     held = read_all(space, spec)
     scores = Scorer(model, 1, ())(space.tables.read(spec.table))
     low, high = scores["low 90%"], scores["high 90%"]
-    np.testing.assert_allclose(np.stack([low, high], axis=1), model.predict_interval(held.X.loc[scores.index], 0.9))
+    np.testing.assert_allclose(np.stack([low, high], axis=1), predict_interval(model, held.X.loc[scores.index], 0.9))
     y, new = space.tables.read(spec.table)["spend"], held.held_out
     assert 0.85 < ((y >= low) & (y <= high)).to_numpy()[new].mean() <= 1.0
     of_row = Scorer(model, 1, ["low 90%"])

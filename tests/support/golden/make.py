@@ -50,8 +50,8 @@ def additive() -> Made:
             yield f"regressor{name}", number, number.predict(probe())
             choice = gamcore.GAMClassifier(**{**common, **changes}).fit(X, np.where(y > 0.5, "yes", "no"))
             yield f"classifier{name}", choice, choice.decision_function(probe())
-    if hasattr(gamcore.GAMRegressor, "fit_intervals"):
-        number = gamcore.GAMRegressor(**common).fit(X[:300], y[:300]).fit_intervals(X[300:], y[300:])
+    if hasattr(gamcore, "fit_intervals"):
+        number = gamcore.fit_intervals(gamcore.GAMRegressor(**common).fit(X[:300], y[:300]), X[300:], y[300:])
         yield "regressor-intervals", number, number.predict(probe())
 
 

@@ -3,8 +3,9 @@
 
 A simulated test moves some customers more than others: beyond a line of a number, in one category, along a curve, or
 all alike. A model of the effect is learnt in greedy order from 85% of the rows and suggests segments, which are
-measured in three ways: by all rows through models that have not seen them (`gamcore.decide.unseen`, as the app does),
-by all rows as if the model had not seen them, and by the held-out rows alone. Counted are intervals that cover the
+measured in four ways: by all rows through models that have not seen them (`gamcore.decide.unseen`, as the app does),
+the same with each interval for its segment alone, by all rows as if the model had not seen them, and by the held-out
+rows alone. Counted are intervals that cover the
 known effect in a large population, and differences to the rest that exclude 0.
 """
 
@@ -33,7 +34,15 @@ EFFECTS: Final[dict[str, Callable[[pd.DataFrame], Floats]]] = {
 }
 PARTS: Final = 5
 POPULATION: Final = 100_000
-WAYS: Final = ("unseen", "seen", "held out")
+WAYS: Final = ("unseen", "unseen, alone", "seen", "held out")
+
+
+class AloneRows(UnseenRows):
+    """All rows of a test, where each interval is for its segment alone."""
+
+    def at_once(self, rule: Rule) -> int:
+        """Return that a rule was chosen of none but itself."""
+        return 1
 
 
 def customers(n: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -64,7 +73,8 @@ def test_of(name: str, n: int, seed: int) -> list[dict[str, Any]]:
         for column, added in curves_of(other.single, as_table(X[rows])).items():
             curves.setdefault(column, np.zeros(n))[rows] = added
     every = UnseenRows(model.single, X, signal, unseen=Unseen(part, said, curves), effect="")
-    ways = {"unseen": every, "seen": HeldOutRows(model.single, X, signal, effect=""),
+    alone = AloneRows(model.single, X, signal, unseen=every.unseen, effect="")
+    ways = {"unseen": every, "unseen, alone": alone, "seen": HeldOutRows(model.single, X, signal, effect=""),
             "held out": HeldOutRows(model.single, X[part == 0], signal[part == 0], effect="")}  # fmt: skip
     population = customers(POPULATION, np.random.default_rng(1))
     known = effect(population)

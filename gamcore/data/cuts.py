@@ -14,10 +14,13 @@ from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import Kind
 from gamcore.data.dates import as_date, stamp
 from gamcore.numbers import exact, read, roundest
-from gamcore.types import Floats, Ints
+from gamcore.types import Bools, Floats, Ints
 
 FINEST: Final = 200
 """A cut is moved by at most this part of the axis where no value is near."""
+
+CLOSE: Final = 1e-12
+"""Relative distance at which two computed cuts are one."""
 
 PARTS_OF_DAY: Final = (24, 1440, 86_400)
 
@@ -47,9 +50,13 @@ def _rounded(cut: float, beside: Floats, slack: float, kind: Kind) -> float:
     return read(roundest(first, last, near))
 
 
+def halfway(cuts: Floats, low: Floats, high: Floats) -> Bools:
+    """Return whether cuts (n,) are halfway between the values beside them, as those are that were learnt."""
+    return np.isclose(cuts, low / 2 + high / 2, rtol=CLOSE, atol=0)
+
+
 def _is_learnt(cut: float, low: float, high: float) -> bool:
-    """Return whether a cut is halfway between the values beside it."""
-    return math.isclose(cut, low / 2 + high / 2, rel_tol=1e-12)
+    return math.isclose(cut, low / 2 + high / 2, rel_tol=CLOSE)
 
 
 def names_of_bins(edges: Floats, beside: Floats, display: Floats, kind: Kind, measure: Measure) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.clusters import by_clusters, interval_of_level, read_assigned
 from gamcore.decide.experiment_effects import (
+    Adjustment,
     Effect,
     ReadOut,
     concluded,
@@ -38,7 +39,6 @@ from gamcore.stats.many_to_one import ManyToOne
 from gamcore.types import Floats, Ints
 from gamcore.viz.spec import Plot
 
-Adjustment = Literal["Holm", "Dunnett"]
 MOST_ARMS: Final = 12
 FEWEST: Final = 2
 """Rows of an arm in a segment from which a difference is computed."""
@@ -150,11 +150,11 @@ class ArmsReadOut(Explanation):
         """Return the effects as they are drawn and worded."""
         return ReadOut((), self.effects, customers=self.test.customers)
 
-    def describe(self, detail: str = "", **words: Any) -> Plot:
-        """Return the measured lift of each arm with its interval."""
+    def describe(self, detail: str = "", scale: Scale = "relative", **words: Any) -> Plot:
+        """Return the measured lift of each arm with its interval. scale : as of `ReadOut.describe`."""
         outcome = self.as_read_out()
-        shown = detail or f"each arm against {self.test.control}, {outcome.intervals}"
-        return replace(outcome.describe(shown, **words), numbers=self.frame())
+        shown = detail or f"each arm against {self.test.control}, {outcome.intervals(scale)}"
+        return replace(outcome.describe(shown, scale, **words), numbers=self.frame())
 
     def frame(self) -> pd.DataFrame:
         """Return one row per arm and metric, the control first and the pooled arms last, with rates or means,
@@ -172,7 +172,7 @@ class ArmsReadOut(Explanation):
             row |= {"difference": effect.difference, "difference, lower": effect.difference_interval[0],
                     "difference, upper": effect.difference_interval[1], "lift": effect.lift,
                     "lift, lower": effect.lift_interval[0], "lift, upper": effect.lift_interval[1], "p": effect.p,
-                    "p, adjusted": effect.holm}  # fmt: skip
+                    "p, adjusted": effect.p_adjusted, "adjusted by": effect.adjusted_by}  # fmt: skip
         return row
 
 
@@ -332,15 +332,17 @@ def _by_dunnett(
         gaps, critical = [effects[k].difference for k in mine], among.critical()
         for k, gap, error in zip(mine, gaps, errors.tolist(), strict=True):
             ends = gap - critical * error, gap + critical * error
-            done[k] = replace(effects[k], holm=among.chance_of_any(abs(gap) / error), difference_interval=ends)
+            done[k] = replace(effects[k], p_adjusted=among.chance_of_any(abs(gap) / error), adjusted_by="Dunnett",
+                              difference_interval=ends)  # fmt: skip
     return done
 
 
 @dataclass(frozen=True)
 class Segments(Explanation):
     """The lift of one metric by segment. effects : one per segment and arm; `strategy` is the segment, `metric` the
-    arm; `holm` is adjusted over all of them. p, p_relative : by arm, whether the differences of the segments, or their
-    ratios, differ more than chance makes them (Cochran's Q): segments of unlike rates may do one and not the other."""
+    arm; `p_adjusted` is over all of them, by Holm. p, p_relative : by arm, whether the differences of the segments,
+    or their ratios, differ more than chance makes them (Cochran's Q): segments of unlike rates may do one and not the
+    other."""
 
     column: str
     metric: str
@@ -363,7 +365,7 @@ class Segments(Explanation):
         names = ["segment", "arm", "customers", "control", "difference", "lower", "upper", "lift", "lift, lower",
                  "lift, upper", "p", "p, adjusted"]  # fmt: skip
         rows = [(e.strategy, e.metric, e.treated.n, e.control.n, e.difference, *e.difference_interval, e.lift,
-                 *e.lift_interval, e.p, e.holm) for e in self.effects]  # fmt: skip
+                 *e.lift_interval, e.p, e.p_adjusted) for e in self.effects]  # fmt: skip
         return pd.DataFrame(rows, columns=names)
 
 

@@ -17,8 +17,9 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from gamcore.decide.arms import MOST_ARMS, Adjustment
+from gamcore.decide.arms import MOST_ARMS
 from gamcore.decide.arrivals import ALIKE, WEEK, Arrivals
+from gamcore.decide.experiment_effects import Adjustment
 from gamcore.decide.experiment_plan import ExperimentError, Metric, sample_size, smallest_lift
 from gamcore.explanation import Explanation
 from gamcore.numbers import count, exact, number, percent

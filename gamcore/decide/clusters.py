@@ -99,8 +99,10 @@ def _error(values: Floats, clusters: NDArray[np.integer]) -> tuple[float, float,
     return mean, n / (n - 1) * float(np.square(sums).sum()) / values.size**2, n
 
 
-def interval_by_clusters(y: Floats, inside: NDArray[np.bool_], cluster: Ints) -> tuple[Interval, Interval]:
-    """Return the 95% intervals of the mean inside, and of its difference to the mean outside, by clusters.
+def interval_by_clusters(
+    y: Floats, inside: NDArray[np.bool_], cluster: Ints, alpha: float = ALPHA
+) -> tuple[Interval, Interval]:
+    """Return the intervals of the mean inside, and of its difference to the mean outside, by clusters.
 
     y : (n,) values. inside : (n,) rows. cluster : (n,) number of each row's cluster. NaN below `FEWEST_CLUSTERS`.
     """
@@ -109,10 +111,11 @@ def interval_by_clusters(y: Floats, inside: NDArray[np.bool_], cluster: Ints) ->
     rest = float(y[~inside].mean()) if m else math.nan
     parts = np.where(inside, (y - mean) / max(n, 1), 0.0)
     others = np.where(inside, 0.0, (y - rest) / max(m, 1)) if m else np.full(y.size, np.nan)
-    return (_around(mean, parts, np.where(inside, cluster, -1)), _around(mean - rest, parts - others, cluster))
+    alone = np.where(inside, cluster, -1)
+    return _around(mean, parts, alone, alpha), _around(mean - rest, parts - others, cluster, alpha)
 
 
-def _around(value: float, parts: Floats, cluster: Ints) -> Interval:
+def _around(value: float, parts: Floats, cluster: Ints, alpha: float) -> Interval:
     """Return the interval of a value from the parts (n,) of its error; rows of no cluster (-1) have none."""
     known = cluster >= 0
     numbers, place = np.unique(cluster[known], return_inverse=True)
@@ -120,5 +123,5 @@ def _around(value: float, parts: Floats, cluster: Ints) -> Interval:
         return math.nan, math.nan
     sums = np.bincount(place, parts[known])
     freedom = numbers.size - 1
-    reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * math.sqrt(float(sums @ sums) * numbers.size / freedom)
+    reach = float(stdtrit(freedom, 1 - alpha / 2)) * math.sqrt(float(sums @ sums) * numbers.size / freedom)
     return value - reach, value + reach

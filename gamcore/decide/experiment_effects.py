@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide.experiment_plan import FEWEST, MISMATCH, Metric, MetricRole, smallest_lift
 from gamcore.decide.results import Result, Scale
 from gamcore.explanation import Explanation
+from gamcore.numbers import p_value
 from gamcore.stats.intervals import (
     ALPHA,
     UNKNOWN,
@@ -34,6 +35,8 @@ from gamcore.stats.intervals import (
 from gamcore.stats.sequences import anytime_interval, anytime_p
 from gamcore.types import Floats
 from gamcore.viz.spec import Plot
+
+Adjustment = Literal["Holm", "Dunnett"]
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,10 @@ class Arm:
 class Effect:
     """A measured lift: treated against control, among those who would get the same strategy.
 
-    difference, ratio : with 95% intervals of this comparison alone. p : z test for rates, Welch's for means; holm :
-    adjusted over all strategies x metrics, with expected nulls as a family of their own. planned : relative lift that
+    difference, ratio : with 95% intervals of this comparison alone; that of the difference holds for all arms at once
+    where Dunnett's method adjusted it. p : z test for rates, Welch's for means. p_adjusted : by Holm over all
+    strategies x metrics, with expected nulls as a family of their own, or by Dunnett over the arms of the metric;
+    adjusted_by : which of the two it was. planned : relative lift that
     the plan calls worth finding, or NaN; for guardrails and expected nulls, the largest move allowed. reduced : share
     of the variance removed by the adjustment for pre-experiment values. smallest : relative lift detected with 80%
     power by this many customers, at the alpha of Holm's first step. arm : which treated arm; "" where there is one.
@@ -94,7 +99,8 @@ class Effect:
     ratio: float = math.nan
     ratio_interval: Interval = UNKNOWN
     p: float = math.nan
-    holm: float = math.nan
+    p_adjusted: float = math.nan
+    adjusted_by: Adjustment = "Holm"
     planned: float = math.nan
     reduced: float = 0.0
     smallest: float = math.nan
@@ -144,8 +150,13 @@ class Effect:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the effect is significant after Holm's adjustment."""
-        return bool(self.holm < ALPHA)
+        """Whether the effect is significant after the adjustment."""
+        return bool(self.p_adjusted < ALPHA)
+
+    @property
+    def p_words(self) -> str:
+        """The adjusted p, and what adjusted it."""
+        return f"{p_value(self.p_adjusted)} after {self.adjusted_by}"
 
 
 @dataclass(frozen=True)
@@ -158,10 +169,22 @@ class ReadOut(Explanation):
     notes: tuple[str, ...] = ()
     customers: float = 0.0
 
+    def intervals(self, scale: Scale) -> str:
+        """Return what the intervals of its effects on a scale are, in words."""
+        if self.customers:
+            return "95% intervals that hold at every look"
+        at_once = scale == "difference" and any(effect.adjusted_by == "Dunnett" for effect in self.effects)
+        return "95% intervals that hold for all arms at once" if at_once else "95% intervals"
+
     @property
-    def intervals(self) -> str:
-        """What the intervals of its effects are, in words."""
-        return "95% intervals that hold at every look" if self.customers else "95% intervals"
+    def adjusted_by(self) -> str:
+        """What adjusted its p values, in words."""
+        used: dict[Adjustment, dict[str, None]] = {}
+        for effect in self.effects:
+            used.setdefault(effect.adjusted_by, {})[effect.metric] = None
+        if len(used) < 2:
+            return "".join(used)
+        return ", ".join(f"{method} on {', '.join(metrics)}" for method, metrics in used.items())
 
     @property
     def stopped(self) -> bool:
@@ -187,7 +210,8 @@ def _told(effect: Effect) -> dict[str, Any]:
         "treated mean": effect.treated.mean, "control mean": effect.control.mean,
         "difference": effect.difference, "difference, lower": effect.difference_interval[0],
         "difference, upper": effect.difference_interval[1], "lift": effect.lift, "lift, lower": effect.lift_interval[0],
-        "lift, upper": effect.lift_interval[1], "p": effect.p, "p, Holm": effect.holm, "planned": effect.planned,
+        "lift, upper": effect.lift_interval[1], "p": effect.p,
+        "p, adjusted": effect.p_adjusted, "adjusted by": effect.adjusted_by, "planned": effect.planned,
         "variance explained by the earlier value": effect.reduced,
     }  # fmt: skip
 
@@ -292,14 +316,14 @@ def _spread(effect: Effect) -> float | None:
 
 def concluded(effects: Sequence[Effect], ratios: Sequence[SampleRatio]) -> ReadOut:
     """Return a read-out with Holm's adjustment and the smallest lift that each comparison could detect."""
-    holm: dict[int, float] = {}
+    adjusted: dict[int, float] = {}
     sizes = {}
     for nulls in (False, True):  # one family of tests for the metrics, one for the checks of the set-up
         family = [k for k, e in enumerate(effects) if (e.role == "expected null") == nulls and math.isfinite(e.p)]
         sizes[nulls] = max(len(family), 1)
         if family:
-            adjusted = adjusted_by_holm(np.array([effects[k].p for k in family]))
-            holm |= dict(zip(family, adjusted.tolist(), strict=True))
+            by_holm = adjusted_by_holm(np.array([effects[k].p for k in family]))
+            adjusted |= dict(zip(family, by_holm.tolist(), strict=True))
     done = []
     for k, effect in enumerate(effects):
         control = effect.control.n / effect.treated.n if effect.treated.n else math.nan
@@ -309,5 +333,5 @@ def concluded(effects: Sequence[Effect], ratios: Sequence[SampleRatio]) -> ReadO
         if effect.control.mean > 0 and (effect.control.mean < 1 if spread is None else spread > 0):
             metric = Metric(effect.metric, effect.control.mean, 0.1, effect.role, spread)
             smallest = smallest_lift(metric, effect.treated.n, alpha, 0.8, control)
-        done.append(replace(effect, holm=holm.get(k, math.nan), smallest=smallest))
+        done.append(replace(effect, p_adjusted=adjusted.get(k, math.nan), smallest=smallest))
     return ReadOut(tuple(ratios), tuple(done))

@@ -28,6 +28,7 @@ from gamcore.explain.piecewise import LEAST_SHARE, simplify
 from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis, explain_pair
 from gamcore.model.additive import AdditiveModel
 from gamcore.stats.intervals import (
+    ALPHA,
     UNKNOWN,
     Interval,
     difference_by_ends,
@@ -59,7 +60,8 @@ class Evidence:
     the ends of any intervals; Welch). contrast : mean change of predictions inside against the average effect of the
     rule's features; NaN where the model has none of them. agree : share of refits with the model's sign. tried :
     candidate rules tried to find it. exposure : that of the rows inside; NaN where rows have none. effect : the unit of
-    the effect that an experiment measured, where that is the target (`uplift.signals`); else None.
+    the effect that an experiment measured, where that is the target (`uplift.signals`); else None. at_once : of how
+    many ranges, which the same rows chose, the intervals hold at once (Bonferroni); 1 for this one alone.
     """
 
     rows: int
@@ -75,6 +77,7 @@ class Evidence:
     binary: bool
     exposure: float = float("nan")
     effect: str | None = None
+    at_once: int = 1
 
     @property
     def share(self) -> float:
@@ -163,18 +166,21 @@ class HeldOutRows:
         """Return these rows' evidence for a rule."""
         inside, known = self.members(rule)
         outside = known & ~inside
-        means = [self._mean(part) for part in (inside, outside)]
+        at_once = self.at_once(rule)
+        alpha = ALPHA / at_once
+        means = [self._mean(part, alpha) for part in (inside, outside)]
         (mean, interval, n), (rest, outer, m) = means
         apart = float("nan"), float("nan")
         if self._alike is not None and n > 0:
-            interval, apart = interval_by_clusters(self.y[known], inside[known], self._alike[known])
+            interval, apart = interval_by_clusters(self.y[known], inside[known], self._alike[known], alpha)
         elif n > 0 and m > 0:
             if self.binary:
                 apart = newcombe(mean, n, rest, m)
             elif self.model.loss.outcome_kind != "number":
                 apart = difference_by_ends((mean, interval), (rest, outer))
             else:
-                apart = difference_of_means(self.y[inside], self.y[outside], *map(self._weights, (inside, outside)))
+                apart = difference_of_means(self.y[inside], self.y[outside], *map(self._weights, (inside, outside)),
+                                            alpha=alpha)  # fmt: skip
         contrast, agree = self._contrast(rule, rule.holds(self.table))
         return Evidence(
             rows=int(known.sum()),
@@ -190,7 +196,12 @@ class HeldOutRows:
             binary=self.binary,
             exposure=float("nan") if self.exposure is None else float(self.exposure[inside].sum()),
             effect=self.effect,
+            at_once=at_once,
         )
+
+    def at_once(self, rule: Rule) -> int:
+        """Return of how many ranges these rows have chosen a rule: of none but itself, where they are held out."""
+        return 1
 
     def members(self, rule: Rule) -> tuple[Bools, Bools]:
         """Return which rows (n,) are inside a rule, and which say anything about it: all."""
@@ -199,8 +210,8 @@ class HeldOutRows:
     def _weights(self, rows: Bools) -> Floats | None:
         return None if self.weight is None else self.weight[rows]
 
-    def _mean(self, part: Bools) -> tuple[float, Interval, float]:
-        """Return the mean of some rows, its interval, and their effective number."""
+    def _mean(self, part: Bools, alpha: float) -> tuple[float, Interval, float]:
+        """Return the mean of some rows, its interval, and their effective number. alpha : error of that of a mean."""
         y, w = self.y[part], np.ones(int(part.sum())) if self.weight is None else self.weight[part]
         if not w.sum() > 0:
             return float("nan"), (float("nan"), float("nan")), 0.0
@@ -209,7 +220,7 @@ class HeldOutRows:
             exposure = None if self.exposure is None else self.exposure[part]
             return *rate(y, kind, exposure, None if self.weight is None else w), n
         mean = float(np.average(y, weights=w))
-        return mean, wilson(mean, n) if self.binary else student(y, None if self.weight is None else w), n
+        return mean, wilson(mean, n) if self.binary else student(y, None if self.weight is None else w, alpha), n
 
     def _sizes(self, rows: NDArray[np.intp]) -> Floats | None:
         """Return by how much some rows count in a mean of rates: their weights times exposures; None for 1 each."""

@@ -6,6 +6,9 @@ segment if the model without that part says so: if it is among the same share of
 features put highest (or lowest, of a segment below the mean). Where that model has none of the features, or puts mostly
 other rows there, the part says nothing about the segment and is left out. Rows that the whole model has not seen are
 inside where the rule says so.
+
+That a range is looked at at all is still decided by these rows: on each curve, what is above its mean and what is
+below. Intervals hold for all of these at once, so they hold for those that are looked at.
 """
 
 from __future__ import annotations
@@ -56,6 +59,12 @@ class UnseenRows(HeldOutRows):
     def __init__(self, model: AdditiveModel, X: Any, y: Floats, *, unseen: Unseen, **others: Any) -> None:
         super().__init__(model, X, y, **others)
         self.unseen = unseen
+        self._curved = {bins.feature.column for bins, term in zip(model.bins, model.terms, strict=True)
+                        if np.ptp(term.scores) > 0}  # fmt: skip
+
+    def at_once(self, rule: Rule) -> int:
+        """Return of how many ranges these rows have chosen a rule: two per curve of the model, above and below."""
+        return 2 * len(self._curved) if self._curved & set(rule.columns) else 1
 
     def members(self, rule: Rule) -> tuple[Bools, Bools]:
         """Return which rows (n,) are inside a rule, and which say anything about it."""

@@ -63,20 +63,20 @@ def verdict(effect: Effect, scale: Scale = "relative") -> tuple[Tone, str]:
         return _of_null(effect, change, scale)
     if effect.is_significant and effect.difference > 0:
         plan = _against_plan(effect, scale)
-        return "good", f"A measured lift: {change}, {p_value(effect.holm)} after Holm{plan}."
+        return "good", f"A measured lift: {change}, {effect.p_words}{plan}."
     if effect.is_significant:
-        return "bad", f"A measured fall: {change}, {p_value(effect.holm)} after Holm: do not roll out."
+        return "bad", f"A measured fall: {change}, {effect.p_words}: do not roll out."
     if effect.role == "guardrail":
         if effect.lift_interval[0] >= -effect.planned:  # False where either is NaN
             return "good", f"Holds: {change}; a fall of {_size(effect, effect.planned, scale)} or more is ruled out."
         return "open", f"Not settled: no fall found, but {change} leaves room for one{_missed(effect, 'fall', scale)}."
-    return "open", f"No effect found: {change}, {p_value(effect.holm)} after Holm{_missed(effect, 'lift', scale)}."
+    return "open", f"No effect found: {change}, {effect.p_words}{_missed(effect, 'lift', scale)}."
 
 
 def _of_null(effect: Effect, change: str, scale: Scale) -> tuple[Tone, str]:
     """Return the verdict on an expected null: it should not move, in a test large enough to detect a move."""
     if effect.is_significant:
-        return "bad", f"Moved although nothing there was changed: {change}, {p_value(effect.holm)}: check the set-up."
+        return "bad", f"Moved although nothing there was changed: {change}, {effect.p_words}: check the set-up."
     if effect.smallest <= effect.planned:
         return "good", f"Flat as expected: {change}."
     return "open", f"No change detected, as expected: {change}{_missed(effect, 'change', scale)}."

@@ -14,7 +14,7 @@ from gamcore.data.table import Table, frame_of
 from gamcore.data.targets import codes_of
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.explain.seen import Seen
-from gamcore.types import Bools, Floats
+from gamcore.types import Bools, Floats, Ints
 
 Estimator = GAMRegressor | GAMClassifier
 
@@ -63,6 +63,18 @@ def read_seen(
     if kept.all():
         return table, seen, held
     return table.take(kept), seen.take(kept), held[kept]
+
+
+def clusters_of_both(first: Any, second: Any) -> tuple[Ints, Ints] | None:
+    """Return the clusters (n,) and (m,) of two samples of rows by their labels, numbered so that a label that both have
+    is one cluster; None where neither has labels. TableError where only one has."""
+    if (first is None) != (second is None):
+        raise TableError("Only one sample of rows has groups: pass groups_a and groups_b, or neither.")
+    if first is None:
+        return None
+    labels = [np.asarray(side).astype(object) for side in (first, second)]
+    numbers = pd.factorize(np.concatenate(labels), use_na_sentinel=False)[0].astype(np.int64)
+    return numbers[: labels[0].size], numbers[labels[0].size :]
 
 
 def _columns(model: Estimator, framed: Any) -> Any:

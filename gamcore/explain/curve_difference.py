@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.data.cuts import halfway
 from gamcore.data.labels import labels_of
 from gamcore.explain.curves import NO_BAND, Curve
 from gamcore.model.losses import LOSSES
@@ -45,14 +46,37 @@ def on_common_bins(first: Curve, second: Curve) -> tuple[Curve, Curve]:
             raise CompareError(f"The values of {first.feature!r} in the two do not overlap: choose another feature.")
         inner = np.unique(np.concatenate([first.edges, second.edges]))
         edges = np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
-        shapes = []
+        shapes, beside = [], _beside(edges, (first, second))
         for curve in (first, second):
             pick = lookup(curve, edges)
             width = np.diff(curve.edges)[pick]
             share = np.where(width > 0, np.diff(edges) / np.where(width > 0, width, 1.0), 1.0)
-            shapes.append(_taken(curve, pick, curve.counts[pick] * share, (), edges))
+            shapes.append(_taken(curve, pick, curve.counts[pick] * share, (), edges=edges, beside=beside))
     weight = shapes[0].counts + shapes[1].counts
     return _centred(shapes[0], weight), _centred(shapes[1], weight)
+
+
+def _beside(edges: Floats, curves: tuple[Curve, Curve]) -> Floats:
+    """Return the values (2, K - 1) next to each inner border of common bins (K + 1,), as the curve that has the border
+    knows them; empty where it does not. Moved between them, the border changes nothing for the rows of either: the
+    other curve is flat there. Where the values beside two borders overlap, both end halfway."""
+    inner = edges[1:-1]
+    low, high, is_learnt = np.full(inner.size, -np.inf), np.full(inner.size, np.inf), np.ones(inner.size, bool)
+    for curve in curves:
+        borders = curve.edges[1:-1]
+        if curve.between.shape[1] != borders.size:
+            return np.empty((2, 0))
+        mine = np.isin(borders, inner)
+        at = np.searchsorted(inner, borders[mine])
+        below, above = curve.between[:, mine]
+        low[at], high[at] = np.maximum(low[at], below), np.minimum(high[at], above)
+        is_learnt[at] &= halfway(borders[mine], below, above)
+    middle, overlap = (inner[:-1] + inner[1:]) / 2, high[:-1] > low[1:]
+    high[:-1] = np.where(overlap, np.minimum(high[:-1], middle), high[:-1])
+    low[1:] = np.where(overlap, np.maximum(low[1:], middle), low[1:])
+    reach = np.minimum(inner - low, high - inner)  # a border that was learnt stays halfway, and may be rounded
+    moved = is_learnt & ~halfway(inner, low, high)
+    return np.where(moved, [inner - reach, inner + reach], [low, high])
 
 
 def _on_common_levels(first: Curve, second: Curve) -> list[Curve]:
@@ -77,15 +101,17 @@ def _on_common_levels(first: Curve, second: Curve) -> list[Curve]:
 
 
 def _taken(
-    curve: Curve, pick: NDArray[np.intp], counts: Floats, labels: tuple[str, ...], edges: Floats | None = None
-) -> Curve:
-    """Return a curve on some of its bins, or on narrower ones."""
+    curve: Curve, pick: NDArray[np.intp], counts: Floats, labels: tuple[str, ...], *, edges: Floats | None = None,
+    beside: Floats | None = None,
+) -> Curve:  # fmt: skip
+    """Return a curve on some of its bins, or on narrower ones. beside : the values next to their borders, if known."""
     display = curve.display if edges is None else (edges[:-1] + edges[1:]) / 2
     return replace(
         curve, edges=curve.edges if edges is None else edges, display=display, labels=labels, counts=counts,
         scores=curve.scores[pick], lower=curve.lower[pick], upper=curve.upper[pick],
         whole=curve.whole[:, pick] if curve.has_whole else curve.whole, refits=curve.refits[:, pick],
-        by_hand=curve.by_hand[pick] if curve.by_hand.size else curve.by_hand, beside=np.empty((2, 0)), is_counted=False,
+        by_hand=curve.by_hand[pick] if curve.by_hand.size else curve.by_hand,
+        beside=np.empty((2, 0)) if beside is None else beside, is_counted=False,
     )  # fmt: skip
 
 

@@ -107,12 +107,12 @@ def p_of_rates(rate: float, n: float, other: float, m: float) -> float:
     return float(proportions_ztest([x, y], [n, m])[1])
 
 
-def student(values: Floats, weight: Floats | None = None) -> Interval:
+def student(values: Floats, weight: Floats | None = None, alpha: float = ALPHA) -> Interval:
     """Return Student's interval of a mean, by the effective number of rows; NaN below `FEWEST_ROWS`."""
     mean, square, n = _moments(values, weight)
     if n < FEWEST_ROWS:
         return UNKNOWN
-    reach = float(stdtrit(n - 1, 1 - ALPHA / 2)) * math.sqrt(square / (n - 1))
+    reach = float(stdtrit(n - 1, 1 - alpha / 2)) * math.sqrt(square / (n - 1))
     return mean - reach, mean + reach
 
 
@@ -146,8 +146,9 @@ def _skewed(z: float, skew: float) -> float:
 
 
 def difference_of_means(
-    values: Floats, others: Floats, weight: Floats | None = None, other_weight: Floats | None = None
-) -> Interval:
+    values: Floats, others: Floats, weight: Floats | None = None, other_weight: Floats | None = None,
+    *, alpha: float = ALPHA,
+) -> Interval:  # fmt: skip
     """Return Welch's interval of the difference of two means, by the effective numbers of rows."""
     moments = [_moments(values, weight), _moments(others, other_weight)]
     if min(n for _, _, n in moments) < FEWEST_ROWS:
@@ -157,7 +158,7 @@ def difference_of_means(
     if sum(parts) == 0:
         return UNKNOWN  # a few equal values do not prove certainty
     freedom = freedom_of_both(parts[0], n, parts[1], m)
-    reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * math.sqrt(sum(parts))
+    reach = float(stdtrit(freedom, 1 - alpha / 2)) * math.sqrt(sum(parts))
     return mean - other - reach, mean - other + reach
 
 

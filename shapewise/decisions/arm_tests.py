@@ -14,7 +14,6 @@ from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.arms import (
     MOST_ARMS,
-    Adjustment,
     ArmsReadOut,
     ArmsTest,
     Segments,
@@ -23,7 +22,7 @@ from gamcore.decide.arms import (
     read_arms,
 )
 from gamcore.decide.by_day import ByDay, by_day
-from gamcore.decide.experiment_effects import Effect
+from gamcore.decide.experiment_effects import Adjustment, Effect
 from gamcore.decide.experiment_plan import MetricRole
 from gamcore.decide.outcomes import read_outcomes
 from gamcore.decide.strategies import StrategySet

@@ -160,12 +160,12 @@ def _called(review: Review, metric: str) -> str:
 
 def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the rates or means of each comparison, with difference and verdict."""
-    head = ["Strategy" if _by_board(review) else "Arm", "Metric", "Role", "Customers", "Control", "Treated",
-            "Difference (95% interval)", "p, adjusted"]  # fmt: skip
     outcome = _read(review)
+    head = ["Strategy" if _by_board(review) else "Arm", "Metric", "Role", "Customers", "Control", "Treated",
+            f"Difference, {outcome.intervals('difference')}", f"p after {outcome.adjusted_by}"]  # fmt: skip
     rows = [[one.strategy, one.what, one.role, count(one.treated.n + one.control.n), *verdicts.sides(one),
              one.gap.words(),
-             p_value(one.holm).removeprefix("p = ").removeprefix("p ")]
+             p_value(one.p_adjusted).removeprefix("p = ").removeprefix("p ")]
             for one in outcome.effects]  # fmt: skip
     if outcome.stopped:
         raise StoreError("The arms of the test have the wrong sizes, so no difference is shown.")

@@ -53,6 +53,16 @@ class ModelSource:
         return in_class(from_saved(self.space.models.load(self.about.id)), self._of_class)
 
     @property
+    def whole(self) -> GAMRegressor | GAMClassifier:
+        """The model itself, of all its classes."""
+        return self.estimator.whole_ if isinstance(self.estimator, ClassView) else self.estimator
+
+    @property
+    def label(self) -> str:
+        """The class of the report, of several; else ""."""
+        return str(self.estimator.label) if isinstance(self.estimator, ClassView) else ""
+
+    @property
     def of_classes(self) -> GAMClassifier:
         """The model of all classes; StoreError if it is not of several."""
         if not isinstance(self.estimator, ClassView):

@@ -14,7 +14,7 @@ from gamcore.additions.newer_rows.fall import Change, edges, fall_of
 from gamcore.additions.newer_rows.held import PREDICTION, Group, OnNewerRows, Side
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
-from gamcore.estimators.seen_rows import Estimator, one_outcome, read_seen
+from gamcore.estimators.seen_rows import Estimator, clusters_of_both, one_outcome, read_seen
 from gamcore.explain.row_groups import columns_of_interest, groups_of
 from gamcore.explain.seen import Seen, observed_interval
 from gamcore.numbers import alike, percent
@@ -76,7 +76,8 @@ def on_newer_rows(
         samples.append(seen)
     if (exposure_a is None) != (exposure_b is None):
         raise TableError("Only one sample of rows has an exposure: pass exposure_a and exposure_b, or neither.")
-    own, newer = _numbered(samples, groups_a, groups_b, sample_weight_a, sample_weight_b)
+    kept = ((groups_a, sample_weight_a), (groups_b, sample_weight_b))
+    own, newer = _numbered(samples, [_of_positive(labels, weight) for labels, weight in kept])
     everything = np.ones(own.y.size, bool), np.ones(newer.y.size, bool)
     made = {PREDICTION: _by_prediction(own, newer)}
     together = _together(tables)
@@ -95,22 +96,18 @@ def on_newer_rows(
     )  # fmt: skip
 
 
-def _numbered(samples: list[Seen], *given: Any) -> tuple[Seen, Seen]:
-    """Return both samples with clusters numbered over both together."""
+def _numbered(samples: list[Seen], labels: list[Any]) -> tuple[Seen, Seen]:
+    """Return both samples with clusters numbered over both together. labels : of their clusters, or None."""
     own, newer = samples
-    labels = given[:2]
-    if (labels[0] is None) != (labels[1] is None):
-        raise TableError("Only one sample of rows has groups: pass groups_a and groups_b, or neither.")
-    if labels[0] is None:
-        return own, replace(newer, clusters=newer.clusters + own.y.size)
-    kept = [np.asarray(of)[_positive(weight, len(of))] for of, weight in zip(labels, given[2:], strict=True)]
-    numbers = pd.factorize(np.concatenate([of.astype(object) for of in kept]), use_na_sentinel=False)[0]
-    n = own.y.size
-    return replace(own, clusters=numbers[:n].astype(np.int64)), replace(newer, clusters=numbers[n:].astype(np.int64))
+    numbers = clusters_of_both(*labels) or (own.clusters, newer.clusters + own.y.size)  # each row is one
+    return replace(own, clusters=numbers[0]), replace(newer, clusters=numbers[1])
 
 
-def _positive(weight: Any, n: int) -> Bools:
-    return np.ones(n, bool) if weight is None else np.asarray(weight, np.float64) > 0
+def _of_positive(labels: Any, weight: Any) -> Any:
+    """Return the labels of the rows of positive weight; None where there are none."""
+    if labels is None or weight is None:
+        return labels
+    return np.asarray(labels)[np.asarray(weight, np.float64) > 0]
 
 
 def _together(tables: list[Table]) -> Table:

@@ -20,6 +20,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import Table, frame_of
 from gamcore.data.targets import codes_of
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
+from gamcore.estimators.seen_rows import clusters_of_both
 from gamcore.model.classes import ClassesModel
 
 GIVEN_SCORE: Final = "(given score)"
@@ -214,11 +215,8 @@ def _rows(models: tuple[Learned, Learned], place: int, name: str, side: dict[str
 def _numbered(read: list[tuple[Rows, Any]]) -> tuple[Rows, Rows]:
     """Return the rows of both groups, with clusters numbered over both together."""
     (first, of_first), (second, of_second) = read
-    if of_first is None:
-        return first, second
-    numbers = pd.factorize(np.concatenate([of_first, of_second]), use_na_sentinel=False)[0].astype(np.int64)
-    n = first.weight.size
-    return replace(first, clusters=numbers[:n]), replace(second, clusters=numbers[n:])
+    numbers = clusters_of_both(of_first, of_second) or (None, None)
+    return replace(first, clusters=numbers[0]), replace(second, clusters=numbers[1])
 
 
 def _mean(rows: Rows) -> float:

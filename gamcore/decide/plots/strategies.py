@@ -135,7 +135,7 @@ def lifts(outcome: ReadOut, detail: str = "", scale: Scale = "relative") -> Plot
         x = Axis(f"measured difference{f', {unit}' if unit else ''}", limits=limits, grid=True)
     n_found, left = sum(effect.is_significant for effect in measured), len(measured) - len(listed)
     are = "is" if n_found == 1 else "are"
-    detail = detail or f"treated against control, {outcome.intervals}"
+    detail = detail or f"treated against control, {outcome.intervals(scale)}"
     return Plot(
         "lifts",
         f"{n_found} of {len(measured)} measured lifts {are} significant" if measured else "No lift has an interval",

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import streamlit as st
 
-from gamcore import TwoModels, compare_models
+from gamcore import TwoModels
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from shapewise.additions.two_models import rivals
 from shapewise.decisions import money
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.naming import labels
-from shapewise.training.spec import Spec
 from shapewise.ui.session import state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards
-
-NO_GROUPS = ("target", "weight", "exposure", "group")
-"""Columns of a specification that are no groups of rows."""
 
 
 def draw(now: InView) -> None:
@@ -29,7 +24,7 @@ def draw(now: InView) -> None:
     model, project = now.model, now.project
     assert model is not None  # the panel is offered for models with rivals
     assert project is not None
-    named, others = labels(project), {one.id: one for one in rivals.of(now)}
+    named, others = labels(project), {one.id: one for one in rivals.rivals_of(model, project.models)}
     other = others[st.selectbox("Beside", list(others), format_func=named.__getitem__, key=f"rival-{model.id}")]
     worth = money.of_table(state.workspace(), model.table).of(model.target)
     answer = answer_of(model.id, other.id, (named[model.id], named[other.id]), worth, (model.bands, other.bands))
@@ -76,22 +71,13 @@ def answer_of(
 ) -> tuple[TwoModels, rivals.SharedRows] | str:
     """Return how two models compare and on which rows, or why that cannot be said. bands : of both, which change
     models."""
-    about = state.workspace().models.about
+    space = state.workspace()
+    sources = rivals.Sources(space, state.whole, state.whole_data, state.as_read, state.frame)
     try:
-        rows = rivals.shared_rows(about(model), about(other))
-        specs = [Spec.from_dict(about(one).spec) for one in (model, other)]
-        read = {name for spec in specs for name in spec.features}
-        apart = {getattr(spec, name) for spec in specs for name in NO_GROUPS} - {None, *read}
-        table = state.as_read(about(rows.owner)).frame.loc[rows.data.X.index]
-        given = rows.data.of_rows(np.arange(len(rows.data.y)))
-        label = next((one for one in rows.data.classes if str(one) == state.class_in_view(model)), None)
-        compared = compare_models(
-            state.whole(model), state.whole(other), table.drop(columns=[*apart]), rows.data.y, **given, of_class=label,
-            worth=worth or None, names=names,
-        )  # fmt: skip
+        pair = space.models.about(model), space.models.about(other)
+        return rivals.compared(sources, pair, names, worth, state.class_in_view(model))
     except TableError as error:
         return str(error)
-    return compared, rows
 
 
 def shown(compared: TwoModels, names: Names) -> TwoModels:

@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import pandas as pd
+
+from gamcore import GAMClassifier, GAMRegressor, TwoModels, compare_models
 from gamcore.data.columns import TableError
-from shapewise.store.workspace import ModelAbout
+from gamcore.data.table import Table
+from shapewise.store.workspace import ModelAbout, Workspace
 from shapewise.training import carry_over
 from shapewise.training.dataset import Data, choose, columns_of
 from shapewise.training.spec import Spec
-from shapewise.ui.session import state
-from shapewise.ui.session.current import InView
 
 PARTIAL = {"sample", "added"}
 """Kinds of rows that a model has learned from where its table here has not all of them."""
 
 
-def of(now: InView) -> list[ModelAbout]:
-    """Return the other models of the project that predict what the model in view does, those of its table first."""
-    model = now.model
-    if model is None or now.project is None:
-        return []
-    alike = [one for one in now.project.models if one.id != model.id and _asks_the_same(one, model)]
+NO_GROUPS = ("target", "weight", "exposure", "group")
+"""Columns of a specification that are no groups of rows."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where models and rows are read from, by a page or a report. data : the rows of a model with their own targets,
+    None where its table is gone. read : its table as it was read. frame : a table as it is stored."""
+
+    space: Workspace
+    model: Callable[[str], GAMRegressor | GAMClassifier]
+    data: Callable[[ModelAbout], Data | None]
+    read: Callable[[ModelAbout], Table]
+    frame: Callable[[str], pd.DataFrame]
+
+
+def rivals_of(model: ModelAbout, models: Sequence[ModelAbout]) -> list[ModelAbout]:
+    """Return the other models of a project that predict what a model does, those of its table first."""
+    alike = [one for one in models if one.id != model.id and _asks_the_same(one, model)]
     return sorted(alike, key=lambda one: one.table != model.table)
 
 
 def _asks_the_same(one: ModelAbout, other: ModelAbout) -> bool:
-    if not one.spec or one.of_tasks or one.spec.get("treatment"):
+    if not (one.spec and other.spec) or one.of_tasks or one.spec.get("treatment"):
         return False
     first, second = Spec.from_dict(one.spec), Spec.from_dict(other.spec)
     names = ("target", "kind_of_target", "positive", "negative", "classes", "exposure")
@@ -44,11 +61,12 @@ class SharedRows:
     learned: int
 
 
-def shared_rows(model: ModelAbout, other: ModelAbout) -> SharedRows:
+def shared_rows(sources: Sources, model: ModelAbout, other: ModelAbout) -> SharedRows:
     """Return the rows of the same table that both have held out, or those of the newer table that the model of it has
     held out and the other one does not know from its own table; TableError where there are none."""
-    owner, guest = (other, model) if _is_newer(other.table, model.table) else (model, other)
-    read = {one.id: state.whole_data(one) for one in (owner, guest)}
+    older_ones = {one.id for one in carry_over.older(sources.space.tables.listed(), other.table)}
+    owner, guest = (other, model) if model.table in older_ones else (model, other)
+    read = {one.id: sources.data(one) for one in (owner, guest)}
     own, known = read[owner.id], read[guest.id]
     if own is None or known is None:
         raise TableError("The table of one of the models is gone, so what it has learned from is not known.")
@@ -58,20 +76,34 @@ def shared_rows(model: ModelAbout, other: ModelAbout) -> SharedRows:
     if owner.table == guest.table:
         held = held & own.X.index.isin(known.X.index[known.held_out])
     else:
-        table, spec = state.as_read(owner), Spec.from_dict(guest.spec)
+        table, spec = sources.read(owner), Spec.from_dict(guest.spec)
         if lacking := [name for name in columns_of(spec, {}) if name not in table]:
             raise TableError(f"The newer table lacks {lacking[0]}, which {guest.name} reads: compare models of one "
                              "table.")  # fmt: skip
         inside, has_target, _ = choose(table, spec)
         held = held & (inside & has_target)[table.frame.index.get_indexer(own.X.index)]
-        older = state.frame(guest.table).loc[known.X.index[~known.held_out]]
-        again = held & carry_over.known_before(state.frame(owner.table).loc[own.X.index], older)
+        older = sources.frame(guest.table).loc[known.X.index[~known.held_out]]
+        again = held & carry_over.known_before(sources.frame(owner.table).loc[own.X.index], older)
         held, learned = held & ~again, int(again.sum())
     if not held.any():
         raise TableError("There is no row that neither model has learned from: train both on one table.")
     return SharedRows(own.only(held), owner.table, owner.id, learned)
 
 
-def _is_newer(table: str, other: str) -> bool:
-    """Return whether a table is a later version of another."""
-    return other in {one.id for one in carry_over.older(state.workspace().tables.listed(), table)}
+def compared(
+    sources: Sources, models: tuple[ModelAbout, ModelAbout], names: tuple[str, str], worth: float, of_class: str
+) -> tuple[TwoModels, SharedRows]:
+    """Return how two models compare on rows that neither has learned from, and which these are; TableError where that
+    cannot be said. worth : of an outcome, 0 if none is given. of_class : one of several classes, else ""."""
+    rows = shared_rows(sources, *models)
+    specs = [Spec.from_dict(model.spec) for model in models]
+    read = {name for spec in specs for name in spec.features}
+    apart = {getattr(spec, name) for spec in specs for name in NO_GROUPS} - {None, *read}
+    owner = next(model for model in models if model.id == rows.owner)
+    table = sources.read(owner).frame.loc[rows.data.X.index].drop(columns=[*apart])
+    given = rows.data.of_rows(np.arange(len(rows.data.y)))
+    label = next((one for one in rows.data.classes if str(one) == of_class), None)
+    first, second = (sources.model(model.id) for model in models)
+    answer = compare_models(first, second, table, rows.data.y, **given, of_class=label, worth=worth or None,
+                            names=names)  # fmt: skip
+    return answer, rows

@@ -1,4 +1,4 @@
-"""All that this adds: a way to compare on Compare, two panels on Data, one on Experiment, and a slide of reports."""
+"""All that this adds: a way to compare on Compare, two panels on Data, one on Experiment, and two slides of reports."""
 
 from __future__ import annotations
 
@@ -66,6 +66,12 @@ def _slide(review: Review) -> Iterator[ReportPart]:
     yield from slide.parts(review)
 
 
+def _still_slide(review: Review) -> Iterator[ReportPart]:
+    from shapewise.additions.why import still
+
+    yield from still.parts(review)
+
+
 def _has_slide(space: Workspace, model: ModelAbout) -> bool:
     from shapewise.additions.why import slide
 
@@ -77,3 +83,4 @@ DATA: Final = Panel("data", TITLE, _on_data, _has_newer)
 DATA_BEFORE_TRAINING: Final = Panel("data", STILL, _still_holds, _has_newer, order=1)
 EXPERIMENT: Final = Panel("experiment", TITLE, _on_experiment, _has_model_of_outcome)
 SLIDE: Final = AddedItem("moved", TITLE, _slide, _has_slide)
+STILL_SLIDE: Final = AddedItem("still", STILL, _still_slide, _has_slide)

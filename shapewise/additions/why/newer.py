@@ -4,24 +4,16 @@ is off otherwise than on its own held-out rows."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from gamcore import OnNewerRows, TableError, on_newer_rows
-from gamcore.data.table import Table
+from gamcore import OnNewerRows, TableError
+from shapewise.additions.why import still
 from shapewise.additions.why.answers import rows_of
 from shapewise.store.workspace import ModelAbout, TableAbout
-from shapewise.training import carry_over
-from shapewise.training.dataset import Data
-from shapewise.training.spec import Spec
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards
-
-NO_GROUPS = ("target", "weight", "exposure", "group")
-"""Columns of a specification that are no groups of rows."""
 
 
 def show(model: ModelAbout, version: TableAbout) -> None:
@@ -60,24 +52,6 @@ def answer_of(identifier: str, version: str) -> tuple[OnNewerRows, int] | str:
     be said."""
     model = state.workspace().models.about(identifier)
     try:
-        (table, own), (later, new) = (rows_of(model, one) for one in (model.table, version))
-        if {"sample", "added"} & set(model.rows or {}) or not own.held_out.any():
-            raise TableError("The model has no rows here that it has not learned from.")
-        known = carry_over.known_before(later.frame.loc[new.X.index], table.frame)
-        if known.all():
-            raise TableError("The newer version has no row that the older one has not.")
-        label = next((one for one in own.classes if str(one) == state.class_in_view(identifier)), None)
-        sides = _side(model, table, own.only(own.held_out), "a") | _side(model, later, new.only(~known), "b")
-        on = on_newer_rows(state.whole(identifier), **sides, of_class=label, names=("its held-out rows", "newer rows"))
+        return still.asked_of(model, state.whole(identifier), version, rows_of, state.class_in_view(identifier))
     except TableError as error:
         return str(error)
-    return on, int(known.sum())
-
-
-def _side(model: ModelAbout, table: Table, data: Data, end: str) -> dict[str, Any]:
-    """Return rows as `on_newer_rows` takes them, with all columns that can be groups."""
-    spec = Spec.from_dict(model.spec)
-    apart = {getattr(spec, name) for name in NO_GROUPS} - {None, *spec.features}
-    given = data.of_rows(np.arange(len(data.y)))
-    X = table.frame.loc[data.X.index].drop(columns=list(apart))
-    return {f"{name}_{end}": values for name, values in {"X": X, "y": data.y, **given}.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from gamcore.data.table import Table, as_table
 from gamcore.viz.files.parts import ReportPart
@@ -16,6 +17,8 @@ from shapewise.training.carry_over import newest
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
 from shapewise.training.train import read_all
+
+NO_NEWER: Final = "The table of the model has no newer version: load one on the page Data."
 
 
 def newer(space: Workspace, model: ModelAbout) -> TableAbout | None:
@@ -31,10 +34,10 @@ def parts(review: Review) -> Iterator[ReportPart]:
     source, space = review.model(), review.space
     later = newer(space, source.about)
     if later is None:
-        raise StoreError("The table of the model has no newer version: load one on the page Data.")
+        raise StoreError(NO_NEWER)
     project = next(one for one in projects(space.tables.listed(), space.models.listed()) if one.table(later.id))
     first, second = (Group(f"version {project.version(table)}", table) for table in (source.about.table, later.id))
-    sources = Sources(space.models.about, lambda _: source.estimator, partial(_rows, space))
+    sources = Sources(space.models.about, lambda _: source.estimator, partial(rows, space))
     moved = named(sources.answer(Question(source.about.id, first, second)), source.names)
     difference, *rest = [claim.words() for claim in moved.claims()]
     plot = moved.describe(target=source.target, title=f"{source.target}, {difference}")
@@ -43,10 +46,10 @@ def parts(review: Review) -> Iterator[ReportPart]:
     yield ReportPart(plot=replace(plot, detail=detail), text=[f"{text[0].upper()}{text[1:]}."])
 
 
-def _rows(space: Workspace, model: ModelAbout, table: str) -> tuple[Table, Data]:
+def rows(space: Workspace, model: ModelAbout, table: str) -> tuple[Table, Data]:
     """Return a table, and its rows that a model's specification chooses."""
     spec = Spec.from_dict(model.spec)
     if table == model.table:
         return as_table(space.tables.read(table, spec.codes_of(table))), read_all(space, spec)
-    rows = as_table(space.tables.read(table))
-    return rows, chosen_rows(rows, spec)
+    other = as_table(space.tables.read(table))
+    return other, chosen_rows(other, spec)

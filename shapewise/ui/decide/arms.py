@@ -9,8 +9,8 @@ import streamlit as st
 
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
-from gamcore.decide.arms import Adjustment, ArmsReadOut, ArmsTest
-from gamcore.decide.experiment_effects import Effect
+from gamcore.decide.arms import ArmsReadOut, ArmsTest
+from gamcore.decide.experiment_effects import Adjustment, Effect
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.shown import shown_arms, shown_between
 from shapewise.columns.arms_found import control_among

@@ -12,7 +12,7 @@ import streamlit as st
 
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
-from gamcore.decide.experiment_effects import Effect
+from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.results import Scale
 from gamcore.numbers import p_value, percent
 from gamcore.viz import files as export
@@ -91,11 +91,16 @@ def _said(made: ArmsReadOut, scale: Scale, compared: bool) -> None:
             less = cut if effect.reduced > 0 else ""
             st.caption(f"{ICONS[own]} **{md(effect.strategy)}** on {md(effect.metric)}: {md(text)}{less}")
     pooled = f" {md(made.test.pool)}: their customers as one arm, one more comparison each." if made.test.pool else ""
-    over = "over all arms and outcomes" if made.test.adjustment == "Holm" else "over the arms of each outcome"
     beside = " Arms against each other are a question of its own, with Holm's over its comparisons." if compared else ""
     looks = f" {looking_words(made.test.customers)}" if made.test.customers else ""
-    how = f"p is after {made.test.adjustment}'s adjustment {over}; blue intervals are of p below 5%."
+    how = f"p is after {_adjustments(made.as_read_out())}; blue intervals are of p below 5%."
     st.caption(f"{how}{pooled}{beside}{looks}")
+
+
+def _adjustments(outcome: ReadOut) -> str:
+    """Return what adjusted the p values, and over what."""
+    over = {"Holm": "over all arms and outcomes", "Dunnett": "over the arms of each outcome"}
+    return f"{md(outcome.adjusted_by)} {over.get(outcome.adjusted_by, '')}".rstrip()
 
 
 def _table(rows: list[dict[str, Any]], alt: str) -> None:
@@ -153,7 +158,9 @@ def _limits(effects: Sequence[Effect], scale: Scale) -> tuple[float, float]:
 
 def _adjusted(effect: Effect) -> str:
     """Return the adjusted p without its letter."""
-    return p_value(effect.holm).removeprefix("p ").removeprefix("= ") if np.isfinite(effect.holm) else NOTHING
+    return (
+        p_value(effect.p_adjusted).removeprefix("p ").removeprefix("= ") if np.isfinite(effect.p_adjusted) else NOTHING
+    )
 
 
 def _adds(effect: Effect) -> bool:

@@ -28,8 +28,8 @@ from shapewise.ui.session.words import count, md, told_apart
 from shapewise.ui.widgets import boards, reach
 
 SELECTED: Final = (
-    " That a segment is shown at all was decided by the same rows, so one that barely is may do a little less than "
-    "measured: test it."
+    " The same rows chose the segments, so the intervals of these are wider: they hold at once for all that the curves "
+    "could have shown."
 )
 
 

@@ -69,7 +69,11 @@ def metrics(evidence: Evidence) -> None:
          hint=hint)  # fmt: skip
     tried = f"{count(evidence.tried)} ranges were" if evidence.tried > 1 else "One range was"
     few = f" Under {FEW} rows inside: too few to conclude anything." if evidence.inside < FEW else ""
-    st.caption(f"{tried} examined to find it; the interval is not adjusted for that.{few}")
+    adjusted = (
+        f"the intervals hold at once for all {count(evidence.at_once)} that the curves could have shown"
+        if evidence.at_once > 1 else "the interval is not adjusted for that"
+    )  # fmt: skip
+    st.caption(f"{tried} examined to find it; {adjusted}.{few}")
 
 
 def said(evidence: Evidence) -> str:

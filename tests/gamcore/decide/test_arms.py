@@ -60,7 +60,7 @@ def test_each_arm_is_compared_with_the_control():
             assert effect.p == pytest.approx(pair.ttest_ind(usevar="unequal")[1])
             assert effect.difference_interval == pytest.approx(pair.tconfint_diff(usevar="unequal"))
     holm = multipletests([effect.p for effect in out.effects], method="holm")[1]
-    assert [effect.holm for effect in out.effects] == pytest.approx(holm)
+    assert [effect.p_adjusted for effect in out.effects] == pytest.approx(holm)
 
 
 def test_rates_and_means_have_their_intervals():
@@ -87,7 +87,7 @@ def test_dunnett_shares_one_control():
         parts = [frame.loc[frame["segment"] == arm, metric] for arm in out.arms]
         wanted = stats.dunnett(*parts[1:], control=parts[0], rng=np.random.default_rng(0))
         mine = [effect for effect in out.effects if effect.metric == metric]
-        assert [effect.holm for effect in mine] == pytest.approx(wanted.pvalue, abs=2e-3)
+        assert [effect.p_adjusted for effect in mine] == pytest.approx(wanted.pvalue, abs=2e-3)
         ends = wanted.confidence_interval()
         assert [effect.difference_interval[0] for effect in mine] == pytest.approx(ends.low, rel=0.02)
 
@@ -282,7 +282,7 @@ def test_arms_are_compared_with_each_other(seed):
         if e.is_rate:
             assert e.p == pytest.approx(proportions_ztest([one.sum(), two.sum()], [one.size, two.size])[1])
     firm = [e for _, e in made if e.role != "expected null"]
-    assert [e.holm for e in firm] == pytest.approx(multipletests([e.p for e in firm], method="holm")[1])
+    assert [e.p_adjusted for e in firm] == pytest.approx(multipletests([e.p for e in firm], method="holm")[1])
     assert between_arms(frame[frame[TEST.arm] != arms[0]], TEST) == [] or len(arms) > 2
 
 
@@ -311,7 +311,7 @@ def test_pooled_arms_are_one_more_arm_of_the_table():
             assert e.difference_interval == pytest.approx(pair.tconfint_diff(usevar="unequal"))
     assert len(out.effects) == len(alone.effects) + len(TEST.metrics)
     holm = multipletests([e.p for e in out.effects], method="holm")[1]
-    assert [e.holm for e in out.effects] == pytest.approx(holm)
+    assert [e.p_adjusted for e in out.effects] == pytest.approx(holm)
     table = out.frame()
     assert table.loc[table["arm"] == POOL, "customers"].tolist() == [len(both)] * 3
 
@@ -328,7 +328,7 @@ def test_to_pool_arms_is_to_call_them_alike(how):
     frame["segment"] = frame.groupby("store")["segment"].transform("first")
     pooled = read_arms(frame, replace(TEST, pooled=TOGETHER, **how))
     alike = read_arms(frame.replace({"segment": dict.fromkeys(TOGETHER, POOL)}), replace(TEST, **how))
-    one, other = ([replace(e, holm=0.0, smallest=0.0, treated=None, control=None) for e in made.effects
+    one, other = ([replace(e, p_adjusted=0.0, smallest=0.0, treated=None, control=None) for e in made.effects
                    if e.strategy == POOL] for made in (pooled, alike))  # fmt: skip
     assert one == other
     for metric in TEST.metrics:
@@ -359,7 +359,7 @@ def test_dunnett_knows_that_pooled_arms_are_correlated_with_their_own():
         mine = [e for e in out.effects if e.metric == metric]
         assert [e.difference for e in mine] == pytest.approx(wanted.effect)
         for e, t, error in zip(mine, wanted.tvalue.ravel(), wanted.sd.ravel(), strict=True):
-            assert e.holm == pytest.approx((largest >= abs(t)).mean(), abs=4e-3)
+            assert e.p_adjusted == pytest.approx((largest >= abs(t)).mean(), abs=4e-3)
             reach = np.quantile(largest, 0.95) * error
             assert e.difference_interval == pytest.approx(
                 (e.difference - reach, e.difference + reach), abs=0.01 * reach

@@ -150,7 +150,7 @@ def test_where_dunnett_does_not_hold_holm_is_used_and_named(more):
     made = read_arms(frame, ArmsTest("arm", "a0", {"spend": "primary"}, adjustment="Dunnett", **more))
     holm = read_arms(frame, ArmsTest("arm", "a0", {"spend": "primary"}, **more))
     assert made.test.adjustment == "Holm"
-    assert [effect.holm for effect in made.effects] == [effect.holm for effect in holm.effects]
+    assert [effect.p_adjusted for effect in made.effects] == [effect.p_adjusted for effect in holm.effects]
     alone = read_arms(frame, ArmsTest("arm", "a0", {"spend": "primary"}, adjustment="Dunnett"))
     assert alone.test.adjustment == "Dunnett"
 

@@ -172,13 +172,13 @@ def test_the_lifts_of_renewal_are_recovered(renewal):
     assert one.p == pytest.approx(proportions_ztest([x, y], [n, m])[1])
     assert one.difference_interval == pytest.approx(confint_proportions_2indep(x, n, y, m, method="newcomb"))
     family = [effect for effect in found.effects if effect.role != "expected null"]
-    assert [effect.holm for effect in family] == pytest.approx(
+    assert [effect.p_adjusted for effect in family] == pytest.approx(
         multipletests([effect.p for effect in family], method="holm")[1]
     )
     told = found.frame()
     assert len(told) == 12
     nulls = [effect for effect in found.effects if effect.role == "expected null"]
-    assert [effect.holm for effect in nulls] == pytest.approx(
+    assert [effect.p_adjusted for effect in nulls] == pytest.approx(
         multipletests([effect.p for effect in nulls], method="holm")[1]
     )
     again = read_rows(

@@ -60,8 +60,8 @@ def test_rows_and_counts_of_strategies_are_read_the_same_way():
     fixed = read_counts(counts, {"bought": "primary"})
     for one, same, once in zip(made.effects, other.effects, fixed.effects, strict=True):
         assert one.difference_interval == pytest.approx(same.difference_interval)
-        assert one.holm == pytest.approx(same.holm)
-        assert one.holm > once.holm
+        assert one.p_adjusted == pytest.approx(same.p_adjusted)
+        assert one.p_adjusted > once.p_adjusted
     assert made.customers == CUSTOMERS
 
 

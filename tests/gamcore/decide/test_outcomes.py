@@ -93,7 +93,7 @@ def test_looks_strategies_and_dunnett_take_the_same_values(visited):
     assert always.difference_interval[0] == pytest.approx(
         once.difference - reach * (once.difference - once.difference_interval[0])
     )
-    assert effect_on(visited, RATIO, adjustment="Dunnett").holm == pytest.approx(once.p, rel=0.05)
+    assert effect_on(visited, RATIO, adjustment="Dunnett").p_adjusted == pytest.approx(once.p, rel=0.05)
     treated, everybody = (visited["arm"] == "new").to_numpy(), np.zeros(len(visited), int)
     (row,) = read_rows(visited, treated, everybody, ["all"], {"x": "primary"}, outcomes={"x": RATIO}).effects
     assert (row.difference, row.p) == pytest.approx((once.difference, once.p))

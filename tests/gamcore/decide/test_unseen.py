@@ -56,7 +56,12 @@ def test_a_segment_that_all_models_find_is_measured_by_all_rows():
     assert (found.rows, found.inside) == (len(X), int((X["plan"] == "q").sum()))
     values = rows.y[inside]
     assert found.mean == pytest.approx(values.mean())
-    assert found.interval == pytest.approx(stats.t.interval(0.95, values.size - 1, values.mean(), stats.sem(values)))
+    curves = sum(np.ptp(term.scores) > 0 for term in rows.model.terms)
+    level = 1 - 0.05 / (2 * curves)  # for what is above and below the mean on each
+    assert found.at_once == 2 * curves
+    assert found.interval == pytest.approx(stats.t.interval(level, values.size - 1, values.mean(), stats.sem(values)))
+    whole = stats.t.interval(0.95, rows.y.size - 1, rows.y.mean(), stats.sem(rows.y))
+    assert rows.evidence(EVERYBODY).interval == pytest.approx(whole)
 
 
 def test_everybody_is_the_whole_test():

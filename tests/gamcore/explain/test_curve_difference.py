@@ -11,8 +11,9 @@ import pytest
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.explain import plots
 from gamcore.explain.claims import NO_CLEAR_EFFECT
-from gamcore.explain.curve_difference import CompareError, difference, on_common_bins
+from gamcore.explain.curve_difference import CompareError, difference, lookup, on_common_bins
 from gamcore.explain.sentences import read_curve
+from gamcore.numbers import read
 from gamcore.viz.spec import Points
 
 
@@ -65,6 +66,38 @@ def test_common_bins_hold_the_borders_of_both_and_centre_on_the_rows_of_the_two(
         assert np.average(curve.scores, weights=weight) == pytest.approx(0, abs=1e-12)
     at = np.searchsorted(first.edges[1:-1], (one.edges[:-1] + one.edges[1:]) / 2, side="right")
     assert np.ptp(one.scores - first.scores[at]) == pytest.approx(0, abs=1e-12)
+
+
+AWKWARD = {
+    "hundredths": lambda rng: rng.uniform(-1, 1, 900).round(2),
+    "sums of tenths": lambda rng: 0.1 * rng.integers(-20, 20, 900) + 0.2,
+    "large": lambda rng: 1_234_567.891 + rng.uniform(0, 1e6, 900),
+    "tiny": lambda rng: 1e-7 * rng.gamma(2.0, 1.0, 900),
+    "whole": lambda rng: rng.integers(0, 23, 900).astype(float),
+}
+
+
+@pytest.mark.parametrize("kind", AWKWARD)
+@pytest.mark.parametrize("same_rows", [True, False])
+def test_places_of_a_difference_are_round_and_each_row_in_one_has_its_own_score(kind, same_rows):
+    tables = [AWKWARD[kind](np.random.default_rng(seed)) for seed in (0, 0 if same_rows else 1)]
+    curves = [
+        GAMRegressor(random_state=seed, outer_bags=2, bands=0, max_rounds=30)
+        .fit(pd.DataFrame({"a": a}), np.sin(3 * a / a.std()) + 0.1 * np.random.default_rng(seed).normal(size=a.size))
+        .explain_shape("a")
+        for seed, a in enumerate(tables)
+    ]
+    for a, own, common in zip(tables, curves, on_common_bins(*curves), strict=True):
+        shift = own.scores[lookup(own, common.edges)] - common.scores
+        assert np.ptp(shift) == pytest.approx(0, abs=1e-12)
+        for k in range(common.scores.size):
+            ends = [read(text) for text in common.place(k).split(" to ")]
+            inside = a[(a >= ends[0]) & (a <= ends[-1])]
+            scores = own.scores[np.searchsorted(own.edges[1:-1], inside, side="right")]
+            np.testing.assert_allclose(scores, common.scores[k] + shift[0])
+    ranges = [common.place(k).split(" to ") for k in range(common.scores.size)]
+    digits = [sum(sign.isdigit() for sign in text.lstrip("-0.")) for ends in ranges for text in ends if len(ends) > 1]
+    assert max(digits, default=0) <= 9, ranges
 
 
 def test_levels_that_one_lacks_are_left_out():

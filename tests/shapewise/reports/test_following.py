@@ -17,6 +17,8 @@ from shapewise.decisions import arm_tests, boards
 from shapewise.reports import recipes
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.review import review_of
+from tests.support.pages import choose, open_page
+from tests.support.report_texts import texts_of
 from tests.support.slides import check_room
 
 
@@ -110,3 +112,20 @@ def test_both_show_the_board_s_decision_and_what_the_test_measured(mailing):
     assert "No lift" not in first
     titles = [part.plot.title for part in report.parts if part.plot is not None]
     assert [title.split(":")[0] for title in titles[:3]] == ["visit", "conversion", "spend"]
+
+
+@pytest.mark.parametrize("setup", [{}, {"adjustment": "Dunnett"}, {"adjustment": "Dunnett", "customers": 9_000}])
+def test_page_and_files_name_the_method_that_adjusted_the_p_values(mailing, setup):
+    """Holm's takes the place of Dunnett's where a test may be looked at early."""
+    space, _, test = mailing
+    test = arm_tests.keep(space, test.table, test.name, replace(test.test(), **setup), test.id)
+    used, other = ("Dunnett", "Holm") if len(setup) == 1 else ("Holm", "Dunnett")
+    page = choose(open_page("experiment", table=test.table), "Begin with", "test")
+    caption = next(one.value for one in page.caption if "blue intervals" in one.value)
+    said = {"page": caption.partition("Arms against each other")[0]}  # which is a question of its own, by Holm
+    for audience in recipes.AUDIENCES:
+        recipe = recipes.usual(None, [], None, test, audience)
+        every = replace(recipe, items=tuple(recipes.offered(None, test)))
+        said |= {f"{audience}, {kind}": text for kind, text in texts_of(review_of(space, every)).items()}
+    assert [place for place, text in said.items() if used not in text] == []
+    assert [place for place, text in said.items() if other in text] == []

@@ -175,11 +175,6 @@ def test_a_mean_four_times_as_high_has_its_root_of_variance(objective, factor):
     X, y, _ = draw("gamma" if objective == "gamma" else "wide", 1200, rng)
     model = Exposed(objective=objective, **QUICK).fit(X[:600], y[:600])
     fit_intervals(model, X[600:], y[600:], exposure=np.ones(600))
-    one, four = (model._moved(X, {"exposure": np.full(1200, times)}) for times in (1.0, 4.0))
-    if objective == "squared":
-        assert one is four is None
-    else:
-        np.testing.assert_allclose(np.exp(four - one), factor)
     ends = [predict_interval(model, X, 0.8, exposure=np.full(1200, times)) for times in (1.0, 4.0)]
     above = [upper - mean for (_, upper), mean in zip((e.T for e in ends), (model.predict(X), 4 * model.predict(X)),
                                                       strict=True)]  # fmt: skip

@@ -41,8 +41,8 @@ def test_intervals_are_wider_around_the_same_differences(share):
         excluded = not other.difference_interval[0] < 0 < other.difference_interval[1]
         if abs(other.p - 0.05) > 0.01:  # a rate's p is of the pooled, its interval of the single variances
             assert (other.p < 0.05) == excluded
-    assert "hold at every look" in always.as_read_out().intervals("difference")
-    assert once.as_read_out().intervals("difference") == "95% intervals"
+    assert "hold at every look" in always.as_read_out().intervals("relative")
+    assert once.as_read_out().intervals("relative") == "95% intervals"
 
 
 def test_rows_and_counts_of_strategies_are_read_the_same_way():

@@ -119,7 +119,7 @@ def test_what_was_chosen_is_there_tomorrow(mailed):
     assert not app.exception
     again = open_page("experiment", table=table.id)
     assert next(one for one in again.multiselect if one.label == "Outcomes").value == ["visit"]
-    assert "after Dunnett's adjustment over the arms of each outcome" in captions(again)
+    assert "after Dunnett over the arms of each outcome" in captions(again)
     assert len(arm_tests.tests(space, {table.id})) == 1
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,8 @@ from sklearn.metrics import roc_auc_score
 from gamcore.estimators.saved import from_saved
 from gamcore.numbers import count, fixed
 from shapewise.decisions import money
+from shapewise.reports import recipes
+from shapewise.reports.review import review_of
 from shapewise.training import carry_over
 from shapewise.training.dataset import held_out_rows
 from shapewise.training.spec import Spec
@@ -89,3 +93,15 @@ def test_of_a_newer_version_rows_count_that_the_older_model_does_not_know(space)
         assert f"AUC {fixed(other, 3)} against {fixed(one, 3)}" in headlines(app)[0]
         assert f"{count(len(unseen))} held-out rows" in plain(captions(app))
         assert f"{count(len(held) - len(unseen))} more are left out" in plain(captions(app))
+
+
+def test_a_report_says_which_model_is_better_as_the_page_does(space):
+    frame = visits(1500, 0)
+    table = space.tables.add(frame, "visits", [])
+    few = trained(space, table.id, ["age"], "few")
+    recipe = replace(recipes.usual(few, ["age"], None), items=(recipes.ReportItem("better"),))
+    assert "No other model" in str(review_of(space, recipe, few.id))
+    trained(space, table.id, ["age", EVIL], "many")
+    (part,) = review_of(space, recipe, few.id).parts
+    assert part.plot.title == headlines(opened(few))[0]
+    assert "differ" in part.text[0] or "predicts" in part.text[0]

@@ -247,6 +247,18 @@ def test_a_report_has_a_slide_of_it(months, space):
     assert "no newer version" in str(review_of(space, recipe, model.id))
 
 
+def test_a_report_says_whether_the_model_still_holds(months, space):
+    _, _, model, version = months
+    recipe = replace(usual(model, ["age"], None), items=(ReportItem("still"),))
+    (part,) = (part for part in review_of(space, recipe, model.id).parts)
+    app = open_page("data", table=version.id)
+    app.session_state["panel-Does the model still hold?"] = True
+    assert part.plot.title in headlines(app.run())
+    assert part.text[0]
+    space.delete("tables", version.id)
+    assert "no newer version" in str(review_of(space, recipe, model.id))
+
+
 def test_a_model_without_rows_has_no_such_way(sure):
     space, table, model, _ = sure
     space.delete("tables", table.id)

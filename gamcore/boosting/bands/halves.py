@@ -5,10 +5,10 @@ shared one deal would have only as many degrees of freedom as it has groups.
 
 A half's own validation rows are half as many as those of a refit of the model. On small tables a few dozen see noise in
 the first rounds, and would end it with nothing learnt: its curve would be flat by accident, and the band too wide. So
-halves with few of them run as many rounds as the refits of the model did, in turn. These differ by their validation
-rows, which are together all rows, so the spread of the halves still tells how sure the number of rounds is. One number
-for all halves would not, nor would more validation rows: where there is nothing to learn all halves would agree, and be
-certain of what a refit of the model has taken for an effect.
+the halves run as many rounds as the refits of the model did, in turn. These differ by their validation rows, which are
+together all rows, so the spread of the halves still tells how sure the number of rounds is. One number for all halves
+would not, nor would more validation rows: where there is nothing to learn all halves would agree, and be certain of
+what a refit of the model has taken for an effect.
 """
 
 from __future__ import annotations
@@ -38,9 +38,6 @@ from gamcore.types import Floats
 FEW_KNOWN: Final = 30
 """Rows that a bin needs for its half-sample refits to show its uncertainty."""
 
-JUDGES: Final = 1_000
-"""Validation rows that tell when a half has learnt enough for its rows, which are fewer than those of the model."""
-
 FEWEST: Final = 4
 """Fewest rows, clusters, and rows of each class, that halves are drawn from."""
 
@@ -49,7 +46,7 @@ FEWEST: Final = 4
 class HalfRecipe:
     """How each half is fitted: main effects as in the model, then the model's pairs.
 
-    schedules : the rounds of the model's refits. Without, or where its validation rows are many, a half stops by these.
+    schedules : the rounds of the model's refits. Without, the validation rows of each half judge them.
     """
 
     parameters: Parameters
@@ -58,11 +55,9 @@ class HalfRecipe:
     pairs: Options
     schedules: tuple[Schedule, ...] = ()
 
-    def schedule(self, number: int, n_rows: int) -> Schedule:
-        """Return the rounds of a half of a table of so many rows; empty where its validation rows judge them."""
-        if not self.schedules or n_rows // 2 * self.validation_fraction >= JUDGES:
-            return ()
-        return self.schedules[number % len(self.schedules)]
+    def schedule(self, number: int) -> Schedule:
+        """Return the rounds of a half."""
+        return self.schedules[number % len(self.schedules)] if self.schedules else ()
 
 
 def check_halves(data: Encoded) -> None:
@@ -93,15 +88,7 @@ def fit_halves(
     pairs = [pair.features for pair in model.pairs]
     counts = [term.counts for term in model.terms]
     tasks = [
-        HalfTask(
-            data,
-            recipe,
-            recipe.schedule(number, data.y.size),
-            pairs=pairs,
-            counts=counts,
-            offset=number / n_refits,
-            seed=seed,
-        )
+        HalfTask(data, recipe, recipe.schedule(number), pairs=pairs, counts=counts, offset=number / n_refits, seed=seed)
         for number, seed in enumerate(seed.spawn(n_refits))
     ]
     refits = run_all(tasks, data.y.size // 2, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})

@@ -89,7 +89,7 @@ def fit_class_halves(
         ClassHalfTask(
             data,
             recipe,
-            recipe.schedule(number, data.y.size),
+            recipe.schedule(number),
             model.n_classes,
             pairs=pairs,
             counts=counts,

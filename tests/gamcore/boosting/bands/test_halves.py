@@ -126,7 +126,7 @@ def test_a_refit_runs_the_rounds_it_is_told(schedule):
     data = Encoded(bin_table(X, learn_features(Table(X))), y, None, LOSSES["squared"])
     recipe = HalfRecipe(GAMRegressor().boosting_parameters(300), 32, 0.15, None, (schedule,))
     share, bags = draw_half(data, recipe, np.random.SeedSequence(0))
-    rounds = RefitTask(share, recipe.parameters, bags, schedule=recipe.schedule(5, 300)).run(None)
+    rounds = RefitTask(share, recipe.parameters, bags, schedule=recipe.schedule(5)).run(None)
     while True:
         try:
             next(rounds)
@@ -135,7 +135,6 @@ def test_a_refit_runs_the_rounds_it_is_told(schedule):
             break
     assert (refit.schedule, refit.best_round) == (schedule, sum(schedule))
     assert refit.curves.any() == (sum(schedule) > 0)
-    assert recipe.schedule(5, 20_000) == ()  # validation rows enough
 
 
 def test_no_half_stops_before_it_has_learnt_what_the_model_has():

@@ -134,7 +134,6 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         if isinstance(fitted.model, AdditiveModel):
             check_monotone(fitted.model)
         self.model_, self.best_rounds_ = fitted.model, fitted.best_rounds
-        self.stage_rounds_ = fitted.schedules
         self.n_rounds_ = int(self.best_rounds_.max())
         self.validation_losses_ = fitted.validation_losses
         if fitted.entries:
@@ -168,7 +167,6 @@ class AdditiveEstimator(AdditiveParameters, Explained):
             n_groups=self._groups_of(source, halves),
             validation_fraction=self.validation_fraction,
             pairs=replace(options, joint=getattr(self, "pair_joint_", False)),
-            schedules=getattr(self, "stage_rounds_", ()),
         )
 
     def _add_halves(self, data: Encoded, n_refits: int, seeds: Seeds, watcher: Watcher) -> None:
@@ -285,7 +283,6 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         known = {
             **self._about(),
             "best_rounds": self.best_rounds_.tolist(),
-            "stage_rounds": [list(rounds) for rounds in getattr(self, "stage_rounds_", ())],
             "validation_losses": [plain(loss) for loss in self.validation_losses_.tolist()],
             "steep": bool(getattr(self, "steep_", False)),
             "pair_joint": bool(getattr(self, "pair_joint_", False)),

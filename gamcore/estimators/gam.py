@@ -52,8 +52,6 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
     model_ : AdditiveModel
     best_rounds_ : (outer_bags,)
         The round that each refit kept; n_rounds_ is the largest.
-    stage_rounds_ : (outer_bags,)
-        The rounds of each stage that led there, which half-sample refits run too.
     validation_losses_ : (outer_bags,)
         Mean squared error on each refit's validation rows; mean deviance or pinball loss for the other objectives.
     power_ :

@@ -37,9 +37,6 @@ def from_saved(saved: Saved) -> Estimator:
         estimator.set_params(objective=saved.model.loss.name, **given)
     estimator.best_rounds_ = np.array(numbers(saved.about.get("best_rounds")), np.int64)
     estimator.n_rounds_ = int(estimator.best_rounds_.max(initial=0))
-    each = saved.about.get("stage_rounds")
-    rounds = [numbers(one) for one in each] if isinstance(each, list) else []
-    estimator.stage_rounds_ = tuple(tuple(int(n) for n in one) for one in rounds)
     estimator.validation_losses_ = np.array(numbers(saved.about.get("validation_losses")), np.float64)
     path = saved.about.get("pair_path")
     steps = [numbers(step) for step in path] if isinstance(path, list) else []

@@ -15,7 +15,6 @@ import numpy as np
 from gamcore.boosting.bands.halves import HalfRecipe
 from gamcore.boosting.refit.loop import RefitTask, run_all
 from gamcore.boosting.refit.problem import Problem, Share
-from gamcore.boosting.refit.state import Schedule
 from gamcore.boosting.running.progress import Callback
 from gamcore.data.sampling import Split, splits
 from gamcore.model.additive import AdditiveModel, assemble
@@ -37,8 +36,7 @@ def fit_group_halves(
     Return them as a model with the same bins and counts. evenness : see `AdditiveModel`.
     """
     n_groups = problem.table.starts.size - 1
-    each = enumerate(seed.spawn(n_refits))
-    tasks = [_task(problem, recipe, n_groups, of_half, recipe.schedule(number)) for number, of_half in each]
+    tasks = [_task(problem, recipe, n_groups, of_half) for of_half in seed.spawn(n_refits)]
     refits = run_all(tasks, 0, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})
     counts: Sequence[Floats] = [term.counts for term in model.terms]
     curves, base_scores = np.stack([one.curves for one in refits]), np.array([one.base_score for one in refits])
@@ -46,12 +44,10 @@ def fit_group_halves(
     return replace(halves, evenness=evenness)
 
 
-def _task(
-    problem: Problem, recipe: HalfRecipe, n_groups: int, seed: np.random.SeedSequence, schedule: Schedule
-) -> RefitTask:
+def _task(problem: Problem, recipe: HalfRecipe, n_groups: int, seed: np.random.SeedSequence) -> RefitTask:
     """Return the refit of one half of the groups."""
     for_half, for_split, for_bags = seed.spawn(3)
     mine = np.sort(np.random.default_rng(for_half).permutation(n_groups)[: n_groups // 2])
     split = splits(mine.size, recipe.validation_fraction, 1, for_split)[0]
     share = Share(problem, Split(mine[split.train], mine[split.valid]))
-    return RefitTask(share, recipe.parameters, int(for_bags.generate_state(1)[0]), schedule=schedule)
+    return RefitTask(share, recipe.parameters, int(for_bags.generate_state(1)[0]))

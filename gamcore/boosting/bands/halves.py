@@ -2,13 +2,6 @@
 
 Each refit draws its own half, by whole clusters if rows are clustered, and deals it into its own groups: refits that
 shared one deal would have only as many degrees of freedom as it has groups.
-
-A half's own validation rows are half as many as those of a refit of the model. On small tables a few dozen see noise in
-the first rounds, and would end it with nothing learnt: its curve would be flat by accident, and the band too wide. So
-the halves run as many rounds as the refits of the model did, in turn. These differ by their validation rows, which are
-together all rows, so the spread of the halves still tells how sure the number of rounds is. One number for all halves
-would not, nor would more validation rows: where there is nothing to learn all halves would agree, and be certain of
-what a refit of the model has taken for an effect.
 """
 
 from __future__ import annotations
@@ -25,7 +18,6 @@ from gamcore.boosting.pairs.selection import Options, Pair, PairTask, add_pairs
 from gamcore.boosting.pairs.stage import PairRefit
 from gamcore.boosting.refit.loop import RefitTask, run_all
 from gamcore.boosting.refit.problem import Parameters, Share
-from gamcore.boosting.refit.state import Schedule
 from gamcore.boosting.rows.source import Encoded
 from gamcore.boosting.running.executor import Executor
 from gamcore.boosting.running.progress import Callback, Loop
@@ -44,20 +36,12 @@ FEWEST: Final = 4
 
 @dataclass(frozen=True)
 class HalfRecipe:
-    """How each half is fitted: main effects as in the model, then the model's pairs.
-
-    schedules : the rounds of the model's refits. Without, the validation rows of each half judge them.
-    """
+    """How each half is fitted: main effects as in the model, then the model's pairs."""
 
     parameters: Parameters
     n_groups: int
     validation_fraction: float
     pairs: Options
-    schedules: tuple[Schedule, ...] = ()
-
-    def schedule(self, number: int) -> Schedule:
-        """Return the rounds of a half."""
-        return self.schedules[number % len(self.schedules)] if self.schedules else ()
 
 
 def check_halves(data: Encoded) -> None:
@@ -88,7 +72,7 @@ def fit_halves(
     pairs = [pair.features for pair in model.pairs]
     counts = [term.counts for term in model.terms]
     tasks = [
-        HalfTask(data, recipe, recipe.schedule(number), pairs=pairs, counts=counts, offset=number / n_refits, seed=seed)
+        HalfTask(data, recipe, pairs=pairs, counts=counts, offset=number / n_refits, seed=seed)
         for number, seed in enumerate(seed.spawn(n_refits))
     ]
     refits = run_all(tasks, data.y.size // 2, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})
@@ -171,7 +155,6 @@ class HalfTask:
 
     data: Encoded
     recipe: HalfRecipe
-    schedule: Schedule
     pairs: list[Pair]
     counts: list[Floats]
     offset: float
@@ -181,7 +164,7 @@ class HalfTask:
         """Draw the half, then boost its main effects and its pairs."""
         recipe = self.recipe
         share, bags = draw_half(self.data, recipe, self.seed)
-        main = yield from RefitTask(share, recipe.parameters, bags, schedule=self.schedule).run(within)
+        main = yield from RefitTask(share, recipe.parameters, bags).run(within)
         of_pairs = PairTask(
             share=share,
             main=main,

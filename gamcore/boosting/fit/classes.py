@@ -13,7 +13,6 @@ from gamcore.boosting.pairs.classes import ClassPairRefit, ClassPairTask
 from gamcore.boosting.pairs.selection import Pair, add_pairs
 from gamcore.boosting.refit.class_turns import ClassRefit, ClassTask
 from gamcore.boosting.refit.loop import run_all
-from gamcore.boosting.refit.state import Schedule
 from gamcore.boosting.rows.source import Encoded, Source
 from gamcore.boosting.running.executor import Executor
 from gamcore.boosting.running.progress import Callback, Loop
@@ -46,7 +45,6 @@ class ClassHalfTask:
 
     data: Encoded
     recipe: HalfRecipe
-    schedule: Schedule
     n_classes: int
     pairs: list[Pair]
     counts: list[Floats]
@@ -57,7 +55,7 @@ class ClassHalfTask:
         """Draw the half, then boost its main effects and its pairs."""
         recipe = self.recipe
         share, bags = draw_half(self.data, recipe, self.seed)
-        main = yield from ClassTask(share, recipe.parameters, bags, self.n_classes, schedule=self.schedule).run(within)
+        main = yield from ClassTask(share, recipe.parameters, bags, self.n_classes).run(within)
         if not self.pairs:
             return main, None
         task = ClassPairTask(
@@ -86,16 +84,7 @@ def fit_class_halves(
     check_halves(data)
     pairs, counts = [pair.features for pair in model.pairs], [term.counts for term in model.terms]
     tasks = [
-        ClassHalfTask(
-            data,
-            recipe,
-            recipe.schedule(number),
-            model.n_classes,
-            pairs=pairs,
-            counts=counts,
-            offset=number / n_refits,
-            seed=one,
-        )
+        ClassHalfTask(data, recipe, model.n_classes, pairs=pairs, counts=counts, offset=number / n_refits, seed=one)
         for number, one in enumerate(seed.spawn(n_refits))
     ]
     made = run_all(tasks, data.y.size // 2, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})

@@ -25,7 +25,7 @@ from gamcore.boosting.refit.class_turns import ClassRefit, ClassTask
 from gamcore.boosting.refit.learners import shapes_of
 from gamcore.boosting.refit.loop import RefitTask
 from gamcore.boosting.refit.problem import Parameters, Problem, Share, Shares
-from gamcore.boosting.refit.state import Refit, Schedule
+from gamcore.boosting.refit.state import Refit
 from gamcore.boosting.rows.source import Dealing, Encoded, Source, with_features
 from gamcore.boosting.rows.sums import Part
 from gamcore.boosting.running.progress import Callback, Progress, Watcher
@@ -79,14 +79,12 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The result of a fit. best_rounds, validation_losses : (refits,). schedules : the rounds of each refit of main
-    effects, empty where these were learnt together with pairs. counted : the rows that all refits know by their
+    """The result of a fit. best_rounds, validation_losses : (refits,). counted : the rows that all refits know by their
     counts alone, if that is what they learnt from. entries : in greedy order, which features entered."""
 
     model: AdditiveModel | ClassesModel
     best_rounds: NDArray[np.int64]
     validation_losses: Floats
-    schedules: tuple[Schedule, ...]
     ranking: Ranking | None = None
     pairs: Chosen | None = None
     counted: Problem | None = None
@@ -119,8 +117,7 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     best_rounds = np.array([refit.best_round for refit in mains])
     losses = np.array([refit.valid_loss for refit in (pairs.refits if pairs else mains)])
     problem = counted[0].load().problem if counted else None
-    schedules = () if pairs and pairs.joint else tuple(refit.schedule for refit in mains)
-    return Fitted(model, best_rounds, losses, schedules, ranking=ranking, pairs=pairs, counted=problem, entries=entries)
+    return Fitted(model, best_rounds, losses, ranking=ranking, pairs=pairs, counted=problem, entries=entries)
 
 
 def _entries(source: Source, dealing: Dealing, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Entries:

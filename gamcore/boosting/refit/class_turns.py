@@ -16,7 +16,7 @@ from scipy.stats import entropy
 from gamcore.boosting.refit.loop import boost
 from gamcore.boosting.refit.problem import LazyShare, Parameters, Problem, rows_of
 from gamcore.boosting.refit.rounds import Rounds
-from gamcore.boosting.refit.state import ENOUGH, Refit, RefitState, RoundStage, Schedule
+from gamcore.boosting.refit.state import ENOUGH, Refit, RefitState, RoundStage
 from gamcore.boosting.running.executor import Executor
 from gamcore.boosting.running.progress import Loop
 from gamcore.data.sampling import Split
@@ -189,11 +189,6 @@ class ClassRefit:
         return self.classes[0].best_round
 
     @property
-    def schedule(self) -> Schedule:
-        """The rounds that led there."""
-        return self.classes[0].schedule
-
-    @property
     def valid_loss(self) -> float:
         """The mean log loss of the validation rows at that round."""
         return self.classes[0].valid_loss
@@ -208,7 +203,6 @@ class ClassTask:
     seed: int
     n_classes: int
     watch: bool = False
-    schedule: Schedule = ()
 
     def run(self, within: Executor | None) -> Loop[ClassRefit]:
         """Boost the refit; see `boost`."""
@@ -216,6 +210,6 @@ class ClassTask:
         problems = one_class(share.problem, share.split, self.n_classes)
         states = [RefitState(problem, share.split, self.parameters, self.seed) for problem in problems]
         state = ClassesState(share.problem, share.split, states)
-        schedule = yield from boost(state, within, self.watch, self.schedule)
+        yield from boost(state, within, self.watch)
         state.keep_best()
-        return ClassRefit(tuple(replace(one.best(), schedule=schedule) for one in states))
+        return ClassRefit(tuple(one.best() for one in states))

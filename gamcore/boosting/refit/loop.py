@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
@@ -22,10 +22,10 @@ from gamcore.boosting.refit.extrapolation import Extrapolation, Movable
 from gamcore.boosting.refit.from_counts import TableState
 from gamcore.boosting.refit.problem import LazyShare, Parameters, Problem
 from gamcore.boosting.refit.rounds import Rounds
-from gamcore.boosting.refit.state import EVERY_ROUND, Refit, RefitState, RoundStage, Schedule
+from gamcore.boosting.refit.state import Refit, RefitState, RoundStage
 from gamcore.boosting.running.executor import Executor, Task, make_executor
 from gamcore.boosting.running.progress import Callback, Loop, Progress, Relay
-from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MOST_AT_ONCE, ROUND, Course
+from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MOST_AT_ONCE, Course
 from gamcore.kernels.layout import Fit
 from gamcore.kernels.losses import Form
 
@@ -84,15 +84,11 @@ class Boostable(Movable, Protocol):
         ...
 
 
-def boost(
-    state: Boostable, executor: Executor | None = None, watch: bool = False, schedule: Schedule = ()
-) -> Loop[Schedule]:
-    """Boost one refit in place; yield a `Progress` per round, in batches of a few rounds. Send True to stop it. Return
-    the rounds of each stage up to its best one.
+def boost(state: Boostable, executor: Executor | None = None, watch: bool = False) -> Loop[None]:
+    """Boost one refit in place; yield a `Progress` per round, in batches of a few rounds. Send True to stop it.
 
     Without validation rows the last round is kept: that of `max_rounds`, or the one at which the training loss has
     converged. A refit that is stopped keeps no round that was not reported. `watch` : also measure the training loss.
-    `schedule` : the rounds of each stage, where validation rows are not to judge them.
     """
     parameters = state.parameters
     rounds = state.rounds(executor)
@@ -100,15 +96,10 @@ def boost(
     last_round = parameters.max_rounds if state.problem.table.active.size else 0
     converged = _Convergence(state)
     stages = state.stages()
-    ran_to_best: list[int] = []
-    is_scheduled = state.course.valid.size > 0 and len(schedule) == len(stages)
-    if is_scheduled:
-        stages = [stage._replace(rule=EVERY_ROUND, most=most) for stage, most in zip(stages, schedule, strict=True)]
     for stage in stages:
         if state.done:
             state.rewind()
-        start, further = state.done, Extrapolation(state)
-        end = min(last_round, start + stage.most)
+        end, further = min(last_round, state.done + stage.most), Extrapolation(state)
         while state.done < end:
             before, known = state.done, _Known.of(state, with_curves=watch)
             most = min(clock.at_once, REFRESH - before % REFRESH, further.rounds_left(), end - before)
@@ -122,7 +113,7 @@ def boost(
             ):
                 if (yield progress):
                     known.take_back(state, progress.round)
-                    return tuple(ran_to_best)
+                    return
             if stalled:
                 break
             if state.done % REFRESH == 0:
@@ -130,17 +121,6 @@ def boost(
                 if stage is stages[-1] and converged():
                     break
             further()
-        if is_scheduled and state.done > start:
-            _keep_last(state, ran)
-        ran_to_best.append(max(int(state.course.counts[BEST_ROUND]) - start, 0))
-    return tuple(ran_to_best)
-
-
-def _keep_last(state: Boostable, ran: int) -> None:
-    """Let the last round be the best one. ran : rounds of the last call."""
-    course = state.course
-    course.curves[:] = state.fit.curves
-    course.counts[BEST_ROUND], course.losses[BEST] = course.counts[ROUND], course.history[ran - 1]
 
 
 @dataclass(frozen=True)
@@ -247,15 +227,14 @@ class RefitTask:
     parameters: Parameters
     seed: int
     watch: bool = False
-    schedule: Schedule = ()
 
     def run(self, within: Executor | None) -> Loop[Refit]:
         """Boost the refit; see `boost`."""
         share = self.share.load()
         on_tables = share.problem.on_tables(self.parameters)
         state = (TableState if on_tables else RefitState)(share.problem, share.split, self.parameters, self.seed)
-        schedule = yield from boost(state, within, self.watch, self.schedule)
-        return replace(state.best(), schedule=schedule)
+        yield from boost(state, within, self.watch)
+        return state.best()
 
 
 def run_all(

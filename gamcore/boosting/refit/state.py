@@ -38,23 +38,14 @@ ENOUGH: Final = 1e-6
 """Share of the loss of a constant below which what is left is not learnt: a thousandth of a target's deviation."""
 
 
-Schedule = tuple[int, ...]
-"""The rounds of each stage of a refit, up to the best one of the stage."""
-
-EVERY_ROUND: Final = StopRule(1, -np.inf)
-"""Every round counts as an improvement, so that none ends a refit."""
-
-
 @dataclass(frozen=True)
 class Refit:
-    """The result of one refit: curves (p, V) of its best round, not centred, the base score, and the rounds that led
-    there."""
+    """The result of one refit: curves (p, V) of its best round, not centred, and the base score."""
 
     curves: NDArray[np.float64]
     base_score: float
     best_round: int
     valid_loss: float
-    schedule: Schedule = ()
 
 
 class RoundStage(NamedTuple):

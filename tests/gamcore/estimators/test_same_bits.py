@@ -78,10 +78,10 @@ def fingerprint(table: str, way: str) -> str:
 @pytest.mark.skipif(not DATA.is_dir(), reason="the real tables are not beside the project")
 @pytest.mark.parametrize(("table", "way"), CASES)
 def test_a_model_of_the_same_seed_is_the_same_to_the_bit(table, way):
-    bits = recorded().get(machine(), {}).get(f"{table}, {way}")
+    bits = recorded().get(machine())
     if bits is None:
         pytest.skip("not recorded on a machine of this kind with these versions")
-    assert fingerprint(table, way) == bits
+    assert fingerprint(table, way) == bits[f"{table}, {way}"]
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
 from gamcore import GAMClassifier, GAMRegressor, load_model
-from gamcore.boosting.bands.halves import HalfRecipe, _spread_out, draw_half
-from gamcore.boosting.refit.loop import RefitTask
+from gamcore.boosting.bands.halves import _spread_out
 from gamcore.boosting.rows.source import Encoded
 from gamcore.data.binning import Binned, bin_table
 from gamcore.data.columns import TableError
@@ -98,52 +97,16 @@ def test_halves_keep_clusters_whole_and_classes_in_proportion():
     assert half.binned.codes.flags.c_contiguous  # another layout would compile the kernels again
 
 
-def test_bands_later_are_those_of_the_fit_whatever_the_threads(banded, tmp_path):
+def test_bands_later_are_those_of_the_fit_whatever_the_threads(banded):
     model, X, y = banded
     later = GAMClassifier(**QUICK, interactions=[("a", "b")], n_jobs=2).fit(X, y)
     assert later.model_.halves is None
     before = later.decision_function(X)
-    later.save(tmp_path / "m.gamx")
-    later = load_model(tmp_path / "m.gamx").add_bands(X, y, n_refits=12)
+    later.add_bands(X, y, n_refits=12)
     np.testing.assert_array_equal(later.decision_function(X), before)
     for mine, theirs in zip(later.model_.halves.terms, model.model_.halves.terms, strict=True):
         np.testing.assert_array_equal(mine.refits, theirs.refits)
     np.testing.assert_array_equal(later.model_.halves.pairs[0].surfaces, model.model_.halves.pairs[0].surfaces)
-
-
-def wave(n=800, waves=5, seed=0):
-    """A table whose signal takes many rounds to learn: the first ones hardly lower the loss."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(size=n)
-    signal = np.sin(2 * np.pi * waves * x)
-    X = pd.DataFrame({"x": x, "noise": rng.normal(size=n)})
-    return X, signal + np.sqrt(0.7 / 0.3) * signal.std() * rng.normal(size=n)
-
-
-@pytest.mark.parametrize("schedule", [(0, 0), (3, 4), (10, 0), (0, 70)])
-def test_a_refit_runs_the_rounds_it_is_told(schedule):
-    X, y = wave(300)
-    data = Encoded(bin_table(X, learn_features(Table(X))), y, None, LOSSES["squared"])
-    recipe = HalfRecipe(GAMRegressor().boosting_parameters(300), 32, 0.15, None, (schedule,))
-    share, bags = draw_half(data, recipe, np.random.SeedSequence(0))
-    rounds = RefitTask(share, recipe.parameters, bags, schedule=recipe.schedule(5)).run(None)
-    while True:
-        try:
-            next(rounds)
-        except StopIteration as end:
-            refit = end.value
-            break
-    assert (refit.schedule, refit.best_round) == (schedule, sum(schedule))
-    assert refit.curves.any() == (sum(schedule) > 0)
-
-
-def test_no_half_stops_before_it_has_learnt_what_the_model_has():
-    """A half whose few validation rows see noise in the first rounds would be flat, and the band too wide."""
-    X, y = wave()
-    model = GAMRegressor(random_state=0, bands=30).fit(X, y)
-    assert all(sum(rounds) <= best for rounds, best in zip(model.stage_rounds_, model.best_rounds_, strict=True))
-    assert min(sum(rounds) for rounds in model.stage_rounds_) > 0
-    assert model.model_.halves.terms[0].refits.any(axis=1).all()
 
 
 def test_the_curve_is_in_the_middle_of_its_bands(banded):

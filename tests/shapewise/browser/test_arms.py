@@ -32,7 +32,7 @@ def test_an_email_test_of_three_arms_is_read_in_two_steps(page, tmp_path):
     page.get_by_role("link", name="Experiment", exact=True).click()
     page.get_by_text("Mens E-Mail works").wait_for()
     page.get_by_test_id("stDataFrame").first.wait_for()
-    page.get_by_text("adjustment over all arms and outcomes").wait_for()
+    page.get_by_text("Holm over all arms and outcomes").wait_for()
     with page.expect_download() as download:
         options(page)
         press(page, "CSV")

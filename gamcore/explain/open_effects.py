@@ -3,13 +3,14 @@
 **Of a feature alone.** A curve of many bins has a band that must hold in all of them at once, and refits on halves of
 few rows each learn little, or nothing. Whether there is an effect at all is a smaller question, and a test of the rows
 answers it: do residuals without the feature go with its values, in a straight line, or by any of a few directions? The
-curves of all other features are allowed for. It is asked of all features of a table with one chance of `ANY`.
+curves of all other features are allowed for. Chance answers yes as rarely as it gives a curve a direction
+(`readings.CHANCE`).
 
 **Of several features that say nearly the same**, so that no row tells whose it is. This is the concurvity of a
 generalized additive model (Buja, Hastie and Tibshirani, Annals of Statistics 1989), where it hides an effect. A feature
-may be a copy of another, a number that was also cut into classes, or what a sum of
-others leaves. Its own curve is what the refits happened to make of it, often nothing, though the features together have
-an effect. Three things are asked:
+may be a copy of another, a number that was also cut into classes, or what a sum of others leaves. Its own curve is
+what the refits happened to make of it, often nothing, though the features together have an effect. Three things are
+asked:
 
 1. Do other features, in a straight line and each by a curve, tell nearly all of this one, as a number or as what it
    says of the prediction? Shapes are taken from half of the rows, and judged on the others. (`NEARLY_THE_SAME`)
@@ -29,6 +30,7 @@ from scipy.special import fdtrc, logsumexp
 
 from gamcore.boosting.rows.source import Encoded
 from gamcore.data.binning import Bins
+from gamcore.explain import readings
 from gamcore.explain.claims import NEARLY_THE_SAME, told_by_others
 from gamcore.explain.curves import explain_shape
 from gamcore.explain.sentences import is_unclear
@@ -43,9 +45,6 @@ interval is then wider than from none of the effect to half of it."""
 
 CHANCE: Final = 0.05
 """Share of features without an effect together that may be said to have one."""
-
-ANY: Final = 0.05
-"""Share of tables of which a feature without an effect of its own may be said to have one."""
 
 FEWEST_ROWS: Final = 120
 MOST_ROWS: Final = 4_000
@@ -88,13 +87,13 @@ def with_open_effects(
         each = []
         for place, one in enumerate(model.models):
             rest = -logsumexp(np.delete(scores, place, axis=1), axis=1)
-            each.append(_of_score(one, data, data.y == place, rest + offset, train_share, n_scores=len(model.models)))
+            each.append(_of_score(one, data, data.y == place, rest + offset, train_share))
         return replace(model, models=tuple(each))
     return _of_score(model, data, data.y, offset, train_share)
 
 
 def _of_score(
-    model: AdditiveModel, data: Encoded, y: Floats, offset: Floats | float, train_share: float, n_scores: int = 1
+    model: AdditiveModel, data: Encoded, y: Floats, offset: Floats | float, train_share: float
 ) -> AdditiveModel:
     p, n = data.binned.codes.shape
     if model.halves is None or p > MOST_FEATURES or n < FEWEST_ROWS:
@@ -105,10 +104,11 @@ def _of_score(
     more = some if n <= MOST_ROWS else _Rows.of(model, data, y, offset, scale, most=MOST_TESTED)
     effects = []
     for j in range(p):
-        unclear = more.may_have_own(j) and is_unclear(explain_shape(model, j, train_share))
-        own = more.own(j, ANY / (p * n_scores)) if unclear else None
-        effect = own or (some.shared(j) if p > 1 else None)
-        if effect and (unclear or is_unclear(explain_shape(model, j, train_share))):
+        may_own = more.may_have_own(j)
+        if may_own and not is_unclear(explain_shape(model, j, train_share)):
+            continue
+        effect = (more.own(j) if may_own else None) or (some.shared(j) if p > 1 else None)
+        if effect and (may_own or is_unclear(explain_shape(model, j, train_share))):
             effects.append(effect)
     return replace(model, halves=replace(model.halves, open_effects=tuple(effects)))
 
@@ -166,13 +166,13 @@ class _Rows:
         chance, _ = self._test(_standard(self._along(j)), self._residual([j]), 0)
         return chance <= CHANCE
 
-    def own(self, j: int, chance: float) -> OpenEffect | None:
+    def own(self, j: int) -> OpenEffect | None:
         """Return the effect of a feature beside all others; None if it may be chance."""
         lines = self._along(j)
         known, residual = self._beside_others([j], lines)
         first, every = (_beside(known, _standard(own)) for own in (lines[:1], lines))
-        has_way = self._is_number(j) and self._test(first, residual, len(known))[0] <= chance / 2
-        if not has_way and self._test(every, residual, len(known))[0] > chance / 2:
+        has_way = self._is_number(j) and self._test(first, residual, len(known))[0] <= readings.CHANCE / 2
+        if not has_way and self._test(every, residual, len(known))[0] > readings.CHANCE / 2:
             return None
         up = -float(first[0] @ residual)
         agrees = up * float(_standard(lines[:1])[0] @ self.effects[j]) > 0

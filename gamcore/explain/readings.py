@@ -13,7 +13,7 @@ from gamcore.stats.bands import deviation, simultaneous
 from gamcore.types import Bools, Floats, Ints
 
 CHANCE: Final = 0.001
-"""Share of curves without a direction that may be told to have one."""
+"""Share of curves without a direction, or an effect, that may be told to have one."""
 STRAIGHT: Final = 0.5
 """Least correlation with rank of a refit that goes one way on the whole."""
 

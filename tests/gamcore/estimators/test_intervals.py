@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from gamcore import GAMClassifier, GAMRegressor, TableError, fit_intervals, load_model, predict_interval, uncertainty
 from gamcore.data.binning import encode_table
 from gamcore.data.table import Table
-from gamcore.estimators.intervals import Sample, _n_units
+from gamcore.estimators.intervals import Sample, _moved, _n_units
 from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.model.intervals import Calibration, calibrated, cuts_between
@@ -175,6 +175,11 @@ def test_a_mean_four_times_as_high_has_its_root_of_variance(objective, factor):
     X, y, _ = draw("gamma" if objective == "gamma" else "wide", 1200, rng)
     model = Exposed(objective=objective, **QUICK).fit(X[:600], y[:600])
     fit_intervals(model, X[600:], y[600:], exposure=np.ones(600))
+    one, four = (_moved(model, X, {"exposure": np.full(1200, times)}) for times in (1.0, 4.0))
+    if objective == "squared":
+        assert one is four is None
+    else:
+        np.testing.assert_allclose(np.exp(four - one), factor)
     ends = [predict_interval(model, X, 0.8, exposure=np.full(1200, times)) for times in (1.0, 4.0)]
     above = [upper - mean for (_, upper), mean in zip((e.T for e in ends), (model.predict(X), 4 * model.predict(X)),
                                                       strict=True)]  # fmt: skip

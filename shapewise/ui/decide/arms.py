@@ -91,27 +91,8 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
             if not questions.ask(table, "arm", f"arms-arm-{table.id}"):
                 st.caption("Choose the arm column.")
             return None
-        was = kept.control if kept and kept.arm == arm and kept.control in arms[arm] else None
-        guess = was or control_among(arms[arm])
-        control = st.selectbox(
-            "Control", arms[arm], arms[arm].index(guess) if guess else None, key=f"arms-control-{table.id}-{arm}",
-            placeholder="Who got nothing new", format_func=partial(names.level, arm),
-        )  # fmt: skip
-        looks = plan_form.looking(f"arms-looks-{table.id}", bool(kept and kept.customers))
-        customers = st.number_input(
-            "Customers planned", 1, value=(kept.customers if kept else 0) or table.rows, key=f"arms-planned-{table.id}",
-            help="Of all arms, at the planned end. Choose it before the first look: intervals are narrowest there.",
-        ) if looks else 0  # fmt: skip
-        adjust: Adjustment = "Holm"
-        if not looks:
-            adjustments: list[Adjustment] = ["Holm", "Dunnett"]
-            adjust = st.segmented_control(
-                "Adjust for many comparisons", adjustments, default=kept.adjustment if kept else "Holm",
-                required=True, key=f"arms-adjust-{table.id}",
-                help="Holm: over all arms and outcomes. Dunnett: over the arms of each outcome, which share one "
-                "control; its intervals hold for all arms at once. Holm is used where clusters were assigned, or "
-                "columns were known before the test.",
-            )  # fmt: skip
+        control = _control(table, arm, arms[arm], kept)
+        customers, adjust = _looks(table, kept)
     possible = stored.possible_outcomes(rows, arm)
     key = f"arms-outcomes-{table.id}-{arm}"
     made = made_outcomes.known(key, kept.test().outcomes if kept else {})
@@ -139,6 +120,37 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
     return ArmsTest(arm, control, metrics, shares=shares, before=past or None, adjustment=adjust, customers=customers,
                     cluster=cluster, known_before=known,
                     outcomes={name: made[name] for name in outcomes if name in made}, pooled=pooled)  # fmt: skip
+
+
+def _control(table: TableAbout, arm: str, levels: list[str], kept: StoredTest | None) -> str | None:
+    """Show which level of the arm is the control; return it, None where it is not chosen."""
+    was = kept.control if kept and kept.arm == arm and kept.control in levels else None
+    guess = was or control_among(levels)
+    chosen: str | None = st.selectbox(
+        "Control", levels, levels.index(guess) if guess else None, key=f"arms-control-{table.id}-{arm}",
+        placeholder="Who got nothing new", format_func=partial(state.names(table.id).level, arm),
+    )  # fmt: skip
+    return chosen
+
+
+def _looks(table: TableAbout, kept: StoredTest | None) -> tuple[int, Adjustment]:
+    """Show when the test is read and how p is adjusted; return the customers planned, 0 where it is read once, and the
+    adjustment."""
+    if plan_form.looking(f"arms-looks-{table.id}", bool(kept and kept.customers)):
+        customers = st.number_input(
+            "Customers planned", 1, value=(kept.customers if kept else 0) or table.rows, key=f"arms-planned-{table.id}",
+            help="Of all arms, at the planned end. Choose it before the first look: intervals are narrowest there.",
+        )  # fmt: skip
+        return customers, "Holm"
+    adjustments: list[Adjustment] = ["Holm", "Dunnett"]
+    adjust = st.segmented_control(
+        "Adjust for many comparisons", adjustments, default=kept.adjustment if kept else "Holm", required=True,
+        key=f"arms-adjust-{table.id}",
+        help="Holm: over all arms and outcomes. Dunnett: over the arms of each outcome, which share one control; its "
+        "intervals hold for all arms at once. Holm is used where clusters were assigned, or columns were known before "
+        "the test.",
+    )  # fmt: skip
+    return 0, adjust
 
 
 def _assignment(table: TableAbout, columns: list[str], kept: StoredTest | None) -> tuple[str | None, tuple[str, ...]]:

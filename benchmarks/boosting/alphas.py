@@ -18,7 +18,7 @@ from benchmarks.boosting.accuracy import PAPER, measure
 from benchmarks.harness.arguments import parser
 from benchmarks.harness.cells import keep, load_all
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import warmup
 from tests.support.real_tables import BINARY, REGRESSION, RealTable, read
 
@@ -148,9 +148,7 @@ def main() -> None:
                     keep(path, about | cell | {"machine": describe()})
                     print(path.stem, flush=True)
     written = lines(asked.data, asked.json)
-    if asked.doc:
-        put_between(asked.doc, MARKS, written)
-    print("\n".join(written))
+    publish(written, asked.doc, MARKS)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import GAMClassifier
 from sample_data.dialogue import EFFECTS, N_ROWS, SCENARIOS, chances, dialogue, scores
 
@@ -99,9 +99,7 @@ def main() -> None:
                 keep(path, about | measure(customers, scenario, order) | {"machine": describe()})
                 print(path.stem, flush=True)
     written = ["", *markdown(table_of(load_all(asked.json))), ""]
-    if asked.doc:
-        put_between(asked.doc, MARKS, written)
-    print("\n".join(written))
+    publish(written, asked.doc, MARKS)
 
 
 if __name__ == "__main__":

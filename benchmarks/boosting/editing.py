@@ -17,7 +17,7 @@ import pandas as pd
 
 from benchmarks.boosting.peers import split
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.additions.editing import edit, edit_price, refit_others, with_edits
 from gamcore.additions.editing.edits import IN_ORDER, OPERATIONS, WITH_VALUE, Edit, Where
@@ -150,9 +150,7 @@ def main() -> None:
     )
     regions = pd.DataFrame([region(asked.data, name) for name in [*REGRESSION, *BINARY]]).set_index("table")
     page = [words, "", *markdown(summary(frame)), "", REGION_WORDS, "", *markdown(regions)]
-    print("\n".join(page))
-    if asked.doc:
-        put_between(asked.doc, MARKS, page)
+    publish(page, asked.doc, MARKS)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score, root_mean_squared_error
 from benchmarks.boosting.entries import N_TRUE, drawn
 from benchmarks.boosting.peers import split
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import GAMClassifier, GAMRegressor, fewer_curves
 from tests.support.real_tables import BINARY, REGRESSION, read
 
@@ -105,9 +105,7 @@ def main() -> None:
     if asked.data:
         table = pd.DataFrame([public(asked.data, name) for name in [*REGRESSION, *BINARY]]).set_index("table")
         lines += ["", *markdown(table, 4), "", WORDS]
-    print("\n".join(lines))
-    if asked.doc:
-        put_between(asked.doc, MARKS, lines)
+    publish(lines, asked.doc, MARKS)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import GAMRegressor
 from gamcore.boosting.fit.model import Seeds
 from gamcore.boosting.refit.state import RefitState
@@ -134,9 +134,7 @@ def main() -> None:
         own = coefficients(pd.read_csv(asked.bodyfat))
         both = pd.DataFrame({"mboost, as published": PUBLISHED, "ours": own}).rename_axis("coefficient")
         lines += ["", *markdown(both, 7)]
-    print("\n".join(lines))
-    if asked.doc:
-        put_between(asked.doc, MARKS, lines)
+    publish(lines, asked.doc, MARKS)
 
 
 if __name__ == "__main__":

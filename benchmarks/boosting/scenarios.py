@@ -25,7 +25,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.boosting.accuracy import PAPER
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import GAMClassifier, warmup
 from sample_data.generate import STEPS, renewal, renewal_truth
 
@@ -163,9 +163,7 @@ def main() -> None:
     warmup()
     measure(asked.json, asked.repeats)
     written = ["", *markdown(table(load_all(asked.json))), ""]
-    if asked.doc:
-        put_between(asked.doc, MARKS, written)
-    print("\n".join(written))
+    publish(written, asked.doc, MARKS)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from benchmarks.boosting.peers import split
 from benchmarks.harness.arguments import parser
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import GAMClassifier, GAMRegressor
 from tests.support.real_tables import RealTable, read
 
@@ -115,9 +115,7 @@ def main() -> None:
                     keep(path, known | measure(table, fit, seed) | {"machine": machine})
                     print(path.stem, flush=True)
     written = ["", *markdown(table_of(load_all(asked.json))), ""]
-    if asked.doc:
-        put_between(asked.doc, MARKS, written)
-    print("\n".join(written))
+    publish(written, asked.doc, MARKS)
 
 
 if __name__ == "__main__":

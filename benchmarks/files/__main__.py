@@ -19,7 +19,7 @@ from benchmarks.files.expected import Expected, expected
 from benchmarks.files.judge import OUTCOMES, RIGHT, Verdict, verdict
 from benchmarks.files.readers import READERS, read, takes
 from benchmarks.files.sources import SOURCES
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 
 MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
 
@@ -47,9 +47,7 @@ def main() -> None:
             if one.outcome != RIGHT:
                 print(f"{right.source}/{right.path}, {reader}: {one.outcome}: {one.why[:160]}")
     lines = [f"`python -m benchmarks.files`: {len(files)} files", "", *tables(verdicts, asked.readers)]
-    print("\n".join(["", *lines]))
-    if asked.doc:
-        put_between(asked.doc, MARKS, lines)
+    publish(lines, asked.doc, MARKS)
 
 
 def _text(path: Path) -> str:

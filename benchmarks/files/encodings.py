@@ -18,7 +18,7 @@ from typing import Final, Literal, get_args
 import pandas as pd
 from babel import Locale
 
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from shapewise.ingest.common import ReaderError
 from shapewise.ingest.layout import encoding_of
 
@@ -117,9 +117,7 @@ def main() -> None:
                 *(f"{counts[one]} ({counts[one] / total:.1%})" for one in OUTCOMES),
             ]
     lines = markdown(pd.DataFrame(shares, index=["tables", *OUTCOMES]).T.rename_axis("words, rows with them"))
-    print("\n".join(lines))
-    if asked.doc:
-        put_between(asked.doc, MARKS, lines)
+    publish(lines, asked.doc, MARKS)
 
 
 if __name__ == "__main__":

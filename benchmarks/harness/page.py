@@ -42,3 +42,10 @@ def put_between(path: Path, marks: tuple[str, str], lines: list[str]) -> None:
     after = rest.split(marks[1])[1]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join([f"{before}{marks[0]}", *lines, f"{marks[1]}{after}"]))
+
+
+def publish(lines: list[str], page: Path | None, marks: tuple[str, str]) -> None:
+    """Print lines, and put them between two marks of a page, if one is given."""
+    print("\n".join(lines))
+    if page is not None:
+        put_between(page, marks, lines)

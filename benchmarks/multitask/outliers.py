@@ -18,7 +18,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness.families import Family, mixed, outlier
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import MultiTaskTreesRegressor
 
 MARKS: Final = ("<!-- outliers -->", "<!-- /outliers -->")
@@ -67,9 +67,7 @@ def main() -> None:
     asked = options.parse_args()
     with threadpool_limits(1):
         written = ["", *markdown(table(asked.sizes, asked.runs)), ""]
-    if asked.doc:
-        put_between(asked.doc, MARKS, written)
-    print("\n".join(written))
+    publish(written, asked.doc, MARKS)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,11 @@ Columns = tuple[str, str, str | None]
 
 
 def others(table: TableAbout) -> list[TableAbout]:
-    """Return the tables that may have the steps of the customers of a table."""
-    return [other for other in state.workspace().tables.listed() if other.id != table.id]
+    """Return the tables that may have the steps of the customers of a table: with a column of its own name, which says
+    whose step it is, and with others that it lacks, unlike its versions."""
+    mine = set(state.columns(table.id))
+    listed = [other for other in state.workspace().tables.listed() if other.id != table.id]
+    return [other for other in listed if mine & (theirs := set(state.columns(other.id))) and theirs - mine]
 
 
 @state.kept(copies=True, show_spinner="Reading the steps", max_entries=16)

@@ -37,3 +37,17 @@ def test_an_edge_becomes_a_scenario_to_learn(space, monkeypatch):
     frame = space.tables.read(added.id)
     assert frame.columns[-1] == "after open: renew"
     assert (frame.set_index("who")["after open: renew"] == "yes").reindex(customers["who"]).tolist() == goes.tolist()
+
+
+def test_it_is_offered_beside_a_table_that_may_have_steps(space):
+    customers = pd.DataFrame({"who": ["a", "b"], "age": [1.0, 2.0]})
+    table = space.tables.add(customers, "customers")
+    space.tables.add(customers.assign(age=3.0), "newer customers")
+    space.tables.add(pd.DataFrame({"city": ["x"], "people": [1]}), "cities")
+
+    def is_offered():
+        return any(TITLE in box.label for box in open_page("strategies", table=table.id).expander)
+
+    assert not is_offered()
+    space.tables.add(pd.DataFrame({"who": ["a", "a"], "step": ["open", "renew"]}), "steps")
+    assert is_offered()

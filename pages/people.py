@@ -11,7 +11,7 @@ from shapewise.access.permissions import ROLE_WORDS, ROLES
 from shapewise.jobs import queue as jobs
 from shapewise.store import people
 from shapewise.store.deletions import deletions
-from shapewise.ui.session import state
+from shapewise.ui.session import news, state
 from shapewise.ui.session.words import count, date, md, size, told_apart
 from shapewise.ui.widgets import undo
 
@@ -61,7 +61,8 @@ with people_tab:
                 heirs = [identifier for identifier in heirs_of_all if identifier != who]
                 to = st.selectbox("Transfer everything to", heirs, format_func=label.__getitem__)
                 if st.button("Hand over", disabled=not of[who].things, help="For somebody who leaves the team."):
-                    st.toast(f"{count(people.hand_over(space, who, to))} items now belong to {md(of[to].person.name)}.")
+                    handed = people.hand_over(space, who, to)
+                    news.tell(f"{count(handed)} items now belong to {md(of[to].person.name)}.")
                     st.rerun()
 
 with jobs_tab:

@@ -57,16 +57,17 @@ def answers(process: subprocess.Popen[bytes], address: str) -> bool:
 class Server:
     """A server on a workspace, starting in the background. Its output goes to LOG there; `changes` are environment
     variables; `port` is for when others must know it beforehand; `installed` is the path of the command `shapewise`,
-    where it is to be started by that, away from the checkout; `bare` starts `python app.py`, as on a server."""
+    where it is to be started by that, away from the checkout; `bare` starts `python app.py`, as on a server; `script`
+    is served in place of the app."""
 
     def __init__(
         self, space: Path, changes: dict[str, str] | None = None, port: int = 0, installed: Path | None = None,
-        *, bare: bool = False,
+        *, bare: bool = False, script: Path = ROOT / "app.py",
     ) -> None:  # fmt: skip
         port = port or free_port()
         self.space, self.address = space, f"http://localhost:{port}"
         environment = {**os.environ, "GAMCORE_WORKSPACE": str(space), "GAMCORE_WARM_UP": "0", **(changes or {})}
-        command = [sys.executable, "app.py"] if bare else [sys.executable, "-m", "streamlit", "run", "app.py"]
+        command = [sys.executable, str(script)] if bare else [sys.executable, "-m", "streamlit", "run", str(script)]
         command += ["--server.headless", "true", "--server.port", str(port)]
         if installed:
             command = [str(installed), "--no-browser", "--port", str(port), "--workspace", str(space)]

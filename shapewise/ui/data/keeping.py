@@ -11,7 +11,7 @@ import streamlit as st
 from shapewise.ingest.common import ReaderError
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training import derived
-from shapewise.ui.session import current, state
+from shapewise.ui.session import current, news, state
 from shapewise.ui.session.words import md
 
 WAIT_SECONDS = 0.5
@@ -31,7 +31,7 @@ def as_newer(older: TableAbout, store: Store) -> TableAbout:
     """Store a table as the newer version of another, and say what that does not allow."""
     table, said = derived.add_newer(state.workspace(), older, store)
     for sentence in said:
-        st.toast(md(sentence), icon=":material/info:")
+        news.tell(md(sentence))
     return table
 
 
@@ -46,7 +46,7 @@ def keep(store: Store, around: Around = plainly) -> None:
     current.open_table(table.id)
     st.session_state[LOADED] = True
     if table.id in known:
-        st.toast(f"This table has already been loaded, as {md(table.name)}.", icon=":material/info:")
+        news.tell(f"This table has already been loaded, as {md(table.name)}.")
     st.rerun()
 
 

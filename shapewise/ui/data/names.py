@@ -17,7 +17,7 @@ from gamcore.viz import files as export
 from shapewise.ingest.dictionary import BETWEEN, codes_in, read_dictionary, write_dictionary
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training.spec import Spec
-from shapewise.ui.session import state
+from shapewise.ui.session import news, state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import downloads
 
@@ -145,7 +145,7 @@ def _dictionary(table: TableAbout, kinds: Mapping[str, Kind | None], names: Name
         st.error(md(error), icon=":material/error:")
         return
     if strange:
-        st.toast(f"Not in this table: {md(', '.join(strange[:5]))}.", icon=":material/info:")
+        news.tell(f"Not in this table: {md(', '.join(strange[:5]))}.")
     _keep(table, made, names, always=True)
 
 

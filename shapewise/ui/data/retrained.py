@@ -16,7 +16,7 @@ from shapewise.training.carry_over import Carried, alike, carried, counterpart, 
 from shapewise.training.runs import Run
 from shapewise.training.spec import Spec
 from shapewise.ui.edit import retrain_button
-from shapewise.ui.session import sidebar, state
+from shapewise.ui.session import news, sidebar, state
 from shapewise.ui.session.words import count, date, md, metric, told_apart
 from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
 
@@ -217,7 +217,7 @@ def retrain(model: ModelAbout) -> None:
     if not (again or adds):
         return
     for sentence in _told(made):
-        st.toast(md(sentence), icon=":material/info:")
+        news.tell(md(sentence))
     if made.spec:
         edited = model.id if again == "with edits" else ""
         begun = runs.start(state.workspace(), made.spec, state.n_jobs(), adds=model.id if adds else "", edits=edited)

@@ -19,7 +19,7 @@ from shapewise.ingest.types import Tally
 from shapewise.patience import TooLongError
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training import derived
-from shapewise.ui.session import current, state
+from shapewise.ui.session import current, news, state
 from shapewise.ui.session.words import count, md, number
 
 MOST_SHOWN = 5
@@ -97,7 +97,7 @@ def _kept(table: TableAbout, draft: list[Step]) -> None:
             failed.error(md(error), icon=":material/error:")
             return
         for sentence in said:
-            st.toast(md(sentence), icon=":material/info:")
+            news.tell(md(sentence))
         st.session_state.pop(_key(table.id), None)
         current.open_table(made.id)
         st.rerun()

@@ -22,7 +22,7 @@ from shapewise.training.editing import Additive, in_words, learnt_around, store_
 from shapewise.ui.edit import draft as drafts
 from shapewise.ui.edit import form, price
 from shapewise.ui.edit.draft import Draft
-from shapewise.ui.session import current, state
+from shapewise.ui.session import current, news, state
 from shapewise.ui.session.words import count, md
 
 
@@ -149,7 +149,7 @@ def _store(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> 
                 return
             drafts.forget(model)
             current.open_model(kept.id)
-            st.toast(f"{md(kept.name)} was saved.", icon=":material/save:")
+            news.tell(f"{md(kept.name)} was saved.", ":material/save:")
             st.switch_page(PAGES / "shapes.py", query_params={"model": kept.id})
     st.button(
         "Drop the edits", icon=":material/delete:", type="tertiary", key=f"drop-{model.id}",

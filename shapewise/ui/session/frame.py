@@ -14,7 +14,7 @@ import streamlit as st
 
 from shapewise.access.quotas import is_shared
 from shapewise.places import PAGES
-from shapewise.ui.session import deployment, errors, sidebar, signin, slow_disk, state
+from shapewise.ui.session import deployment, errors, late_fragments, news, sidebar, signin, slow_disk, state
 from shapewise.ui.widgets import guide, undo
 
 ASSETS = Path(__file__).parents[1] / "assets"
@@ -52,6 +52,7 @@ def configure() -> None:
     st.set_page_config(page_title="Shapewise", page_icon=str(ASSETS / "icon.svg"), layout="wide")
     st.logo(str(ASSETS / "logo.svg"), size="large", icon_image=str(ASSETS / "icon.svg"))
     errors.watch()
+    late_fragments.drop()
     deployment.refuse()
     deployment.look_at_cluster()
     state.warm_up()
@@ -115,6 +116,7 @@ def begin(title: str = "", caption: str = "") -> None:
         st.rerun()  # continue under app.py: widgets drawn by this first run would lose their first click
     with st.container(key="style"):
         st.html(STYLE)
+    news.show()
     guide.on_tour()
     if title:
         st.title(title, anchor=False)

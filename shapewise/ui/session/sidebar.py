@@ -14,14 +14,13 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.training import runs
 from shapewise.training.naming import labels
 from shapewise.ui.find import field as find
-from shapewise.ui.session import current, standing, state
+from shapewise.ui.session import current, news, standing, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, md, metric
 
 MOST_LISTED = 12
 FOLLOWED = "followed_runs"
 """The training runs that this session began: the model of one is put in view when it is trained."""
-NEWS = "trained_news"
 """What to say of it in the run that shows it: a toast just before a rerun may never be drawn."""
 
 Menu = Mapping[str, Sequence[Any]]
@@ -125,12 +124,10 @@ def _jobs(going: bool) -> None:
 
 
 def _look() -> None:
-    if said := st.session_state.pop(NEWS, None):
-        st.toast(said, icon=":material/check_circle:")
-    trained = False
+    is_news = False
     for identifier in _followed():
-        trained |= _ended(identifier)
-    if trained:
+        is_news |= _ended(identifier)
+    if is_news:
         st.rerun()
     for run in runs.active(state.workspace()):
         share, words = standing.of_run(run)
@@ -142,7 +139,7 @@ def _look() -> None:
 
 
 def _ended(identifier: str) -> bool:
-    """Take a followed run that has ended off the list; return whether its model is now in view."""
+    """Take a followed run that has ended off the list; return whether that is news."""
     try:
         run = runs.read(state.workspace(), identifier)
     except StoreError:
@@ -150,11 +147,14 @@ def _ended(identifier: str) -> bool:
     if run is not None and run.goes_on and not run.model:
         return False
     st.session_state[FOLLOWED] = [other for other in _followed() if other != identifier]
-    if run is None or not run.model:
-        if run is not None and run.state in ("failed", "interrupted"):
-            st.toast(f"{md(run.spec.name)} could not be trained: open Train to see why.", icon=":material/error:")
+    if run is None:
         return False
+    if not run.model:
+        failed = run.state in ("failed", "interrupted")
+        if failed:
+            news.tell(f"{md(run.spec.name)} could not be trained: open Train to see why.", ":material/error:")
+        return failed
     current.open_model(run.model)
     about = state.workspace().models.about(run.model)
-    st.session_state[NEWS] = f"{md(about.name)} is trained ({metric(about)}) and now in view."
+    news.tell(f"{md(about.name)} is trained ({metric(about)}) and now in view.", ":material/check_circle:")
     return True

@@ -27,8 +27,8 @@ BACKGROUND = "background"
 """Name prefix of models trained meanwhile. No user opens them: they are deleted again."""
 
 LEFT_ALONE = (
-    "As", "Predict", "Learn", "Table of outcomes", "Arm", "Control", "Treated", "Who would get which strategy",
-    "Planned share treated",
+    "As", "Predict", "Learn", "Treat it as", "Per unit of", "Table of outcomes", "Arm", "Control", "Treated",
+    "Who would get which strategy", "Planned share treated",
 )  # fmt: skip
 """Inputs of trainings and experiments that are left alone: wrong values are rightly reported as errors."""
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-import numpy as np
 from scipy.optimize import brentq
 from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 from scipy.stats import norm
@@ -139,8 +138,13 @@ def _power_of_mean(effect: float, treated: float, alpha: float, control: float) 
     free = treated * (1 + control) - 2
     beyond = stdtrit(free, 1 - alpha / 2)
     apart = effect * math.sqrt(treated * control / (1 + control))
-    other = np.nan_to_num(nctdtr(free, apart, -beyond))  # SciPy has no number where it is next to nothing
-    return float(1 - nctdtr(free, apart, beyond) + other)
+
+    def below(value: float) -> float:
+        """Return the chance of a t below a value; SciPy has no number where it is next to nothing, or to one."""
+        chance = float(nctdtr(free, apart, value))
+        return float(apart < value) if math.isnan(chance) else chance
+
+    return 1 - below(beyond) + below(-beyond)
 
 
 @lru_cache(4096)  # a page asks for the same plan at every run of its script

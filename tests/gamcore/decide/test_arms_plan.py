@@ -46,6 +46,17 @@ def test_a_lift_that_two_customers_would_show_needs_two():
     assert math.isnan(smallest_lift(SPEND, 6, control=0.25))
 
 
+@given(st.floats(-3, 11), st.floats(0.05, 20.0), st.sampled_from([0.5, 0.8, 0.99]), st.sampled_from([0.2, 0.05, 0.001]))
+def test_however_large_a_lift_is_a_mean_needs_as_many_as_show_it(logarithm, control, power, alpha):
+    """SciPy's noncentral t has no number where a chance is next to nothing."""
+    metric = Metric("spend", 1.0, 10.0**logarithm, deviation=1.0)
+    size = sample_size(metric, alpha, power, control)
+    assert size >= 2 * max(1.0, 1 / control)
+    assert power_of(metric, size, alpha, control) >= power - 1e-6
+    if size > 2 * max(1.0, 1 / control):
+        assert power_of(metric, 0.99 * size, alpha, control) < power
+
+
 @pytest.mark.slow
 def test_dunnett_s_critical_values():
     """Dunnett (1955, 1964), two-sided, 5%, many customers: 2.21, 2.35, 2.44 for two to four arms of one size."""

@@ -10,13 +10,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore.data.binning import encode_table
 from gamcore.explain import plots
-from gamcore.explain.concurvity import Tradeoff, tradeoffs
 from gamcore.explain.importance import Importance
 from gamcore.explain.sentences import read_curve
 from gamcore.numbers import fixed
-from shapewise.ui.explain import fewer, outside, over_time, quality
+from shapewise.ui.explain import curves, fewer, outside, over_time, quality
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import bands as sureness
@@ -27,7 +25,6 @@ BARS = 10
 
 MULTIPLES = 9
 COLUMNS = 3
-MOST_ROWS = 5_000
 MOST_TRADES = 3
 MEASURES = {"mean_abs": "Mean effect", "range": "Range", "permutation": "Permutation"}
 
@@ -88,21 +85,9 @@ def importance() -> list[str]:
     return [str(name) for name in table.loc[~table["pair"], "feature"]]
 
 
-@state.kept(show_spinner=False, max_entries=16)
-def trades(identifier: str, bands: int) -> list[Tradeoff]:
-    """Return the features of a model whose curves trade off over some of its training rows."""
-    about = state.workspace().models.about(identifier)
-    data, estimator = state.data(about), state.additive(identifier)
-    if data is None or len(estimator.model_.terms) > 300:
-        return []
-    places = np.flatnonzero(~data.held_out)
-    places = np.sort(np.random.default_rng(0).permutation(places)[:MOST_ROWS])
-    return tradeoffs(estimator.single, encode_table(data.X.iloc[places], estimator.model_.bins))
-
-
 def warn() -> None:
     """Show the features whose curves trade off, by name."""
-    tradeoffs = trades(model.id, model.bands)
+    tradeoffs = curves.trade_offs(model.id, model.bands)
     if not tradeoffs:
         return
     named = state.names_of(model)

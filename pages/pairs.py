@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from shapewise.ui.session.starting import begin
 
-import copy
-import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -20,6 +17,7 @@ from gamcore.model.losses import LOSSES
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.spec import Spec
 from shapewise.ui.explain import pair as joint
+from shapewise.ui.explain.pair_ranking import ranked_pairs
 from shapewise.ui.session import engine, state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.train import live
@@ -28,28 +26,7 @@ from shapewise.ui.widgets.chart import Place
 
 MOST_FITTED = 60
 MOST_LISTED = 500
-MOST_ADDS = 3e9  # rows times pairs that are ranked at once
-FEWEST_ROWS = 2_000  # least number of rows to rank on
 WAYS = {"auto": "Automatic", "number": "The strongest", "chosen": "Chosen ones"}
-
-
-@state.kept(show_spinner="Ranking all pairs", max_entries=16)
-def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
-    """Return the ranking of all pairs on training rows, the worth of the model's pairs on held-out rows, and the number
-    of rows ranked on. Large tables are ranked on a random sample of their training rows."""
-    data, estimator = state.whole_data(state.workspace().models.about(model)), state.whole(model)
-    assert data is not None
-    assert isinstance(estimator, GAMRegressor | GAMClassifier)
-    rows, held = np.flatnonzero(~data.held_out), data.held_out
-    n_pairs = max(math.comb(len(estimator.model_.bins), 2), 1)
-    most = max(round(MOST_ADDS / n_pairs), FEWEST_ROWS)
-    if rows.size > most:
-        rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
-    beside = [{name: of for name, of in data.of_rows(part).items() if name != "groups"} for part in (rows, held)]
-    threaded = copy.copy(estimator).set_params(n_jobs=state.n_jobs())  # the original is shared between sessions
-    ranking = threaded.rank_pairs(data.X.iloc[rows], data.y.iloc[rows], **beside[0])
-    worth = estimator.pair_worth(data.X[held], data.y[held], **beside[1])
-    return ranking, worth, rows.size
 
 
 def choice(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> tuple[int | str | list[list[str]], bool]:
@@ -157,7 +134,7 @@ if len(estimator.model_.bins) < 2:
 if spec is None:
     st.caption("The ranking of all pairs needs the table that the model was trained on.")
 elif engine.prepared():  # if not, it says so, and the model's pairs are shown meanwhile
-    ranking, worth, rows = ranked(model.id)
+    ranking, worth, rows = ranked_pairs(model.id)
     gains = {(row.feature_1, row.feature_2): row.low > 0 for row in worth.itertuples()}
     if ranking.empty:
         st.info("Fewer than two features of the model vary: there is no pair to rank.", icon=":material/grid_on:")

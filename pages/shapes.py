@@ -10,13 +10,10 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from gamcore.data.binning import encode_table
 from gamcore.decide import plots as decide_plots
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain import plots as explain_plots
-from gamcore.explain.classes import ClassCurves
 from gamcore.explain.curves import Curve
-from gamcore.explain.observed import Observed, observed
 from gamcore.explain.sentences import read_curve
 from gamcore.explain.shown import shown, shown_chances
 from gamcore.model.losses import LOSSES
@@ -25,7 +22,7 @@ from gamcore.numbers import alike, number
 from shapewise.training.spec import Spec
 from shapewise.ui.edit import curve as edit_curve
 from shapewise.ui.edit import panel
-from shapewise.ui.explain import brush, feature_list, left_out, level_pages
+from shapewise.ui.explain import brush, curves, feature_list, left_out, level_pages
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count
 from shapewise.ui.train import bin_fields, direction_fields, live, shape_fields
@@ -74,23 +71,6 @@ def straight(curve: Curve) -> str:
     return f" The line changes the {LOSSES[curve.loss].unit('link', 'prediction')} by {said} per {per}{between}."
 
 
-@state.kept(show_spinner=False, max_entries=64)
-def dots(identifier: str, place: int, scale: Scale) -> list[Observed]:
-    """Return the observed means of a feature, over the held-out and over the training rows."""
-    about = state.workspace().models.about(identifier)
-    rows, model_ = state.data(about), state.additive(identifier).model_
-    if rows is None:
-        return []
-    codes = encode_table(rows.X, (model_.bins[place],))[0]
-    y, weight = rows.rates
-    parts = ((rows.held_out, "observed, held-out rows"), (~rows.held_out, "observed, training rows"))
-    return [
-        observed(model_.bins[place], codes[part], y[part], loss=model_.loss, scale=scale, name=name,
-                 weight=None if weight is None else weight[part])
-        for part, name in parts if part.any()
-    ]  # fmt: skip
-
-
 def switches(curve: Curve) -> tuple[bool, bool]:
     """Show what can be drawn with the curve; return whether observed means and the whole-curve band are."""
     cards.pick_scale(curve.loss)
@@ -107,19 +87,11 @@ def switches(curve: Curve) -> tuple[bool, bool]:
     return seen, whole
 
 
-@state.kept(show_spinner=False, max_entries=64)
-def all_chances(identifier: str, bands: int, feature: str) -> ClassCurves:
-    """Return the chances of all classes along a feature."""
-    fitted = state.whole(identifier)
-    assert isinstance(fitted, GAMClassifier)
-    return fitted.explain_classes(feature)
-
-
 def show_chances() -> None:
     """Show what the feature does to the chance of every class."""
     named = state.names_of(model)
-    curves = all_chances(model.id, model.bands, feature)
-    plot = shown_chances(curves, named, model.target).describe(named.column(model.target))
+    chances = curves.class_chances(model.id, model.bands, feature)
+    plot = shown_chances(chances, named, model.target).describe(named.column(model.target))
     cards.figure(plot, f"chances-{element}", model.name, state.card(model), at=first)
     below.caption("Each line is the chance of one class for a row whose other features are average; they add up to 1.")
 
@@ -215,7 +187,7 @@ title = f"{named.term(feature)}, edited by hand" if before is not None and edite
 read = read_curve(shown(own.on(scale), named))
 if tried is None and own.has_whole:
     title = title or read
-means = dots(model.id, place, scale) if seen else []
+means = curves.observed_means(model.id, place, scale) if seen else []
 plot = shown(drawn_curve, named).describe(
     state.goal(model), state.detail(model, curve, draft=tried is not None), title=title, height=HEIGHT,
     before=shown(before.on(scale), named) if before else None,

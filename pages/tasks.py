@@ -13,18 +13,15 @@ import streamlit as st
 from gamcore.data.column_names import PLAIN
 from gamcore.explain import plots
 from gamcore.explain.curves import Curve
-from gamcore.explain.task_outliers import TaskOutliers
 from gamcore.explain.tasks import TASK, Agreement, levels_there
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
-from gamcore.multitask.model import TreePart
 from gamcore.numbers import fixed, percent
 from gamcore.numbers import number as measured
 from gamcore.types import Ints
 from gamcore.viz import files as export
-from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
-from shapewise.training.task_dataset import read_rows
+from shapewise.ui.explain import task_curves
 from shapewise.ui.session import engine, state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, downloads, linked
@@ -50,43 +47,6 @@ tasks = [str(task) for task in estimator.tasks_]
 mode = state.mode()
 if not engine.prepared():
     st.stop()
-
-
-@state.kept(copies=True, show_spinner="Comparing the curves of all tasks", max_entries=64)
-def compared(identifier: str, feature: str) -> Agreement:
-    """Return how a feature's curve in each task agrees with the common one."""
-    return state.trees(identifier).agreement(feature)
-
-
-@state.kept(copies=True, show_spinner=False, max_entries=256)
-def curve(identifier: str, feature: str, place: int | None, part: TreePart) -> Curve:
-    """Return a feature's curve in the task at `place`; for None, that of the common trees over all tasks."""
-    estimator = state.trees(identifier)
-    return estimator.explain_shape(feature, None if place is None else estimator.tasks_[place], part)
-
-
-@state.kept(copies=True, show_spinner="Comparing tasks", max_entries=16)
-def alike(identifier: str, features: tuple[str, ...]) -> pd.DataFrame:
-    """Return how alike tasks are over some features, by name."""
-    cosines = state.trees(identifier).similarity(list(features))
-    return cosines.set_axis(cosines.index.astype(str), axis=0).set_axis(cosines.columns.astype(str), axis=1)
-
-
-@state.kept(copies=True, show_spinner="Comparing tasks", max_entries=16)
-def apart_from_all(identifier: str, features: tuple[str, ...]) -> TaskOutliers:
-    """Return how far each task goes with the others over some features."""
-    return state.trees(identifier).outliers(list(features))
-
-
-@state.kept(show_spinner="Reading the rows", max_entries=4)
-def rows_of(identifier: str) -> Data:
-    """Return the rows of a stored model."""
-    spec = Spec.from_dict(state.workspace().models.about(identifier).spec)
-    return read_rows(
-        spec,
-        lambda table: state.table(table, spec.codes_of(table)).frame,
-        lambda table: state.workspace().tables.about(table).held_out_by,
-    )
 
 
 def importance() -> list[str]:
@@ -118,7 +78,7 @@ def multiples(names: list[str]) -> None:
             format_func=PARTS.__getitem__,
             key=f"task-part-{model.id}",
         )
-    compared_curves = compared(model.id, feature)
+    compared_curves = task_curves.agreement(model.id, feature)
     likeness_of = np.nan_to_num(compared_curves.correlation, nan=1.0)
     order = sorted(range(len(tasks)), key=lambda t: (FIRST.index(compared_curves.verdict[t]), likeness_of[t]))
     present = [t for t in order if compared_curves.verdict[t] != "absent"]
@@ -128,8 +88,8 @@ def multiples(names: list[str]) -> None:
         last = int(np.ceil(len(present) / MULTIPLES))
         page = st.number_input(f"Page, of {last}", 1, last, key=f"task-page-{model.id}-{feature}") - 1
         shown = present[page * MULTIPLES : (page + 1) * MULTIPLES]
-    common = state.seen(model, curve(model.id, feature, None, "common"))
-    own = [state.seen(model, curve(model.id, feature, t, part)) for t in shown]
+    common = state.seen(model, task_curves.task_curve(model.id, feature, None, "common"))
+    own = [state.seen(model, task_curves.task_curve(model.id, feature, t, part)) for t in shown]
     there = [levels_there(one) for one in own]
     curves = [_of(one, places).on(scale) for one, places in zip(own, there, strict=True)]
     beside = [
@@ -186,7 +146,7 @@ def _say(agreement: Agreement) -> None:
 
 
 def _band(agreement: Agreement) -> str:
-    return curve(model.id, agreement.feature, None, "common").band
+    return task_curves.task_curve(model.id, agreement.feature, None, "common").band
 
 
 def _shared(names: list[str]) -> list[str]:
@@ -203,11 +163,11 @@ def likeness(names: list[str]) -> None:
         return
     st.subheader("How alike the tasks are", anchor=False)
     largest = tables.frame(model)["name"].tolist()[:MOST_ALIKE] if model.tasks else tasks[:MOST_ALIKE]
-    cosines = alike(model.id, features).loc[largest, largest]
+    cosines = task_curves.similarity(model.id, features).loc[largest, largest]
     if len(cosines) == 2:
         st.caption(_pair_words(cosines, len(features)))
         return
-    plot = apart_from_all(model.id, features).describe()
+    plot = task_curves.outliers(model.id, features).describe()
     cards.figure(plot, f"outliers-{model.id}", model.name, state.card(model))
     cards.figure(plots.similarity(cosines), f"alike-{model.id}", model.name, state.card(model), titled=False)
     more = f" The {MOST_ALIKE} tasks with the most rows are shown." if len(tasks) > MOST_ALIKE else ""
@@ -233,7 +193,7 @@ def one_row() -> None:
     if spec is None or not set(spec.tables.values() or [spec.table]) <= there:
         st.caption("The table of this model is no longer here, so rows cannot be shown.")
         return
-    data = rows_of(model.id)
+    data = task_curves.rows(model.id)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = st.selectbox("Task", tasks, key=f"row-task-{model.id}")
         places = np.flatnonzero(data.held_out & (data.task == task))

@@ -114,6 +114,12 @@ _KEPT: list[Callable[[], None]] = []
 _SHARED: list[Callable[[], None]] = []
 
 
+def _of_module(make: Callable[..., Any]) -> None:
+    """Refuse a function of a page's script: each run makes another one, which would hold all that the run has made."""
+    if make.__module__ == "__main__":
+        raise RuntimeError(f"{make.__qualname__} is kept for as long as the server runs: define it in a module.")
+
+
 def forget() -> None:
     """Forget all that was computed from tables and models."""
     for clear in _KEPT:
@@ -133,6 +139,7 @@ def shared(what: str = "This", **options: Any) -> Callable[[Function], Function]
     """
 
     def keep(make: Function) -> Function:
+        _of_module(make)
         cached = st.cache_resource(show_spinner=False, **options)(patience.at_most(what)(make))
         _SHARED.append(cached.clear)
         return cast(Function, cached)
@@ -154,6 +161,8 @@ def kept(
     bounded = patience.at_most(options.get("show_spinner") or "This", instead)
 
     def keep(make: Callable[..., Made]) -> Kept[Made]:
+        _of_module(make)
+
         @bounded
         def made(who: str, of_class: str, *of: Any) -> Made:
             return make(*of)

@@ -10,6 +10,7 @@ import time
 import psutil
 import pytest
 
+from shapewise.ui.session import state
 from tests.support import sessions as protocol
 from tests.support.places import ROOT
 from tests.support.serving import Server, sound
@@ -59,11 +60,12 @@ import gc
 from shapewise.memory import give_back
 from shapewise.ui.session import state
 
-@state.shared(max_entries=400)
-def figure(key):
+def drawn(key):
     points = np.random.default_rng(key).normal(size=(2, 3000))
     return {"data": [{"x": points[0], "y": points[1].tolist(), "text": [str(one) for one in points[0, :500]]}]}
 
+drawn.__module__ = "figures"  # as a module's, not a script's
+figure = state.shared(max_entries=400)(drawn)
 figure(300)
 held = psutil.Process().memory_info().rss  # with all that is imported
 for key in range(300):
@@ -124,3 +126,15 @@ async def visit(address, sessions):
         await session.open("data")
     for session in every:
         await session.leave()
+
+
+@pytest.mark.parametrize("keep", [state.kept, state.shared])
+def test_nothing_of_a_page_s_script_is_kept(keep):
+    """A script is run anew each time: a server that kept its functions kept whatever each run had made."""
+
+    def computed(model):
+        return model
+
+    computed.__module__ = "__main__"
+    with pytest.raises(RuntimeError, match="define it in a module"):
+        keep()(computed)

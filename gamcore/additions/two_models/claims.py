@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from gamcore.additions.two_models.parts import Part
+from gamcore.additions.two_models.parts import Check, Part
 from gamcore.data.labels import cut
 from gamcore.explain.gap import Difference
 from gamcore.numbers import alike, factor, fixed, percent, within
@@ -136,6 +136,48 @@ class TenthClaim:
             math.isclose(total / sums[3], value, rel_tol=CLOSE, abs_tol=1e-12)
             for total, value in zip(sums[:3], values, strict=True)
         )
+
+
+@dataclass(frozen=True)
+class BelowClaim:
+    """How many rows are below either prediction of a quantile in the tenth where the second model predicts most beyond
+    the first (is_last), or least. place : of the tenth. level : how many should be."""
+
+    names: tuple[str, str]
+    place: int
+    is_last: bool
+    part: Part
+    by_ratio: bool
+    level: float
+
+    def words(self) -> str:
+        """Return the claim as a part of a sentence."""
+        first, second = (cut(name, LONGEST_NAME) for name in self.names)
+        one, other = map(_share_in_words, self.part.checks)
+        apart = factor(self.part.ratio) if self.by_ratio else change_in_words(self.part.change, False)
+        return (
+            f"where {second} is {way(self.part.change, self.is_last)} {first} ({apart}), {one} of the rows are below "
+            f"what {first} predicts and {other} below what {second} does, and {percent(self.level, 0)} should be"
+        )
+
+    def holds(self, rows: Iterable[tuple[int, float, float, float, float]]) -> bool:
+        """Return whether rows bear the claim out.
+
+        rows : of each the place of its tenth, the outcome, what either model predicts, and the weight.
+        """
+        mine = [row[1:] for row in rows if row[0] == self.place]
+        weight = math.fsum(row[3] for row in mine)
+        shares = [math.fsum(row[3] for row in mine if row[0] <= row[k]) / weight for k in (1, 2)]
+        return len(mine) == self.part.rows and all(
+            math.isclose(share, check.observed, rel_tol=CLOSE, abs_tol=1e-12)
+            for share, check in zip(shares, self.part.checks, strict=True)
+        )
+
+
+def _share_in_words(check: Check) -> str:
+    low, high = check.interval
+    between = f" ({percent(low)} to {percent(high)})" if math.isfinite(high - low) else ""
+    return f"{percent(check.observed)}{between}"
 
 
 @dataclass(frozen=True)

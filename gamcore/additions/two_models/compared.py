@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from gamcore.additions.two_models.claims import LONGEST_NAME, BetterClaim, GroupClaim, TenthClaim, way
+from gamcore.additions.two_models.claims import LONGEST_NAME, BelowClaim, BetterClaim, GroupClaim, TenthClaim, way
 from gamcore.additions.two_models.parts import Part
 from gamcore.data.labels import cut
 from gamcore.explain.gap import Difference
@@ -18,6 +18,7 @@ from gamcore.numbers import count
 from gamcore.types import Floats
 from gamcore.viz.spec import Plot
 
+Claim = BetterClaim | TenthClaim | BelowClaim | GroupClaim
 FEWEST_NAMED: Final = 30
 """Rows of a group that a sentence names, at least."""
 
@@ -43,7 +44,9 @@ class TwoModels(Explanation):
 
     metric : its name, values : of the first and of the second model, gap : the second less the first. tenths : of the
     rows, by the ratio of the predictions (by_ratio) or their difference. whole : all rows. columns : those by whose
-    groups the change of predictions differs most come first. per : what means are per unit of, "row" or "exposure".
+    groups the change of predictions differs most come first. is_share : whether predictions are shares. per : what
+    means are per unit of, "row" or "exposure". level : how many rows should be below a prediction, of models of that
+    quantile; None of models of means.
     """
 
     names: tuple[str, str]
@@ -57,6 +60,7 @@ class TwoModels(Explanation):
     is_share: bool
     per: str
     worth: float | None
+    level: float | None = None
 
     def column(self, name: str) -> Column:
         """Return a column by its name."""
@@ -73,7 +77,8 @@ class TwoModels(Explanation):
 
         Columns: tenth, from 1 on; rows; exposure (weighted; rows where there is none); observed with lower and upper
         (95%); first, second: predicted by either model; change (second less first) with its ends, ratio; nearer, the
-        model that is nearer to what is observed.
+        model that is nearer to what is observed. Of quantiles, the share of rows below either prediction stands for
+        what is observed: first_below and second_below, each with _lower and _upper.
         """
         table = self._frame(self.tenths)
         table.insert(0, "tenth", np.arange(1, len(table) + 1))
@@ -97,14 +102,25 @@ class TwoModels(Explanation):
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def _frame(self, parts: tuple[Part, ...]) -> pd.DataFrame:
+        checks: dict[str, list[float]] = {}
+        for k, (name, start) in enumerate(self._observed.items()):
+            checks[name] = [part.checks[k].observed for part in parts]
+            for place, end in enumerate(("lower", "upper")):
+                checks[f"{start}{end}"] = [part.checks[k].interval[place] for part in parts]
         return pd.DataFrame({
             "rows": [part.rows for part in parts], "exposure": [part.size for part in parts],
-            "observed": [part.observed for part in parts], "lower": [part.interval[0] for part in parts],
-            "upper": [part.interval[1] for part in parts], "first": [part.predicted[0] for part in parts],
+            **checks, "first": [part.predicted[0] for part in parts],
             "second": [part.predicted[1] for part in parts], "change": [part.change for part in parts],
             "change_lower": [part.change_interval[0] for part in parts],
             "change_upper": [part.change_interval[1] for part in parts], "ratio": [part.ratio for part in parts],
         })  # fmt: skip
+
+    @property
+    def _observed(self) -> dict[str, str]:
+        """What is observed, in a table: the column, and the beginning of those of its ends."""
+        if self.level is None:
+            return {"observed": ""}
+        return {"first_below": "first_below_", "second_below": "second_below_"}
 
     def _money(self, part: Part) -> float | None:
         return None if self.worth is None else part.change * part.amount * self.worth
@@ -114,14 +130,17 @@ class TwoModels(Explanation):
         """The headline: which of the two predicts better."""
         return BetterClaim(self.names, self.values, self.gap, self.whole.rows, self.metric == "AUC")
 
-    def claims(self) -> tuple[BetterClaim | TenthClaim | GroupClaim, ...]:
+    def claims(self) -> tuple[Claim, ...]:
         """Return what `words` says, as claims that rows can refute."""
-        made: list[BetterClaim | TenthClaim | GroupClaim] = [self.better]
+        made: list[Claim] = [self.better]
         if len(self.tenths) > 1:
-            ends = ((0, False), (len(self.tenths) - 1, True))
-            shared = {"by_ratio": self.by_ratio, "is_share": self.is_share}
-            made += [TenthClaim(self.names, place, is_last, self.tenths[place], **shared) for place, is_last in ends]
+            made += [self._tenth(0, False), self._tenth(len(self.tenths) - 1, True)]
         return (*made, *self._extremes())
+
+    def _tenth(self, place: int, is_last: bool) -> TenthClaim | BelowClaim:
+        """Return what is observed of a tenth at one of the ends."""
+        which = (self.names, place, is_last, self.tenths[place], self.by_ratio)
+        return TenthClaim(*which, self.is_share) if self.level is None else BelowClaim(*which, self.level)
 
     def _extremes(self) -> list[GroupClaim]:
         """Return the groups for whom the second model predicts most and least, of the column that tells most."""
@@ -142,7 +161,7 @@ class TwoModels(Explanation):
         """Return what is observed where the models differ most, and who scores more and less; empty where nobody
         does."""
         claims, lines = self.claims(), []
-        if tenths := [claim.words() for claim in claims if isinstance(claim, TenthClaim)]:
+        if tenths := [claim.words() for claim in claims if isinstance(claim, TenthClaim | BelowClaim)]:
             lines.append("; ".join(reversed(tenths)))
         if groups := [claim for claim in claims if isinstance(claim, GroupClaim)]:
             lines.append(self._for_whom(*groups))

@@ -17,21 +17,45 @@ ROUNDED: Final = 10
 
 
 @dataclass(frozen=True)
+class Check:
+    """What a model is checked by on some rows: what is observed, with its interval, and what is expected of that. Of
+    means it is the mean outcome, the same for two models; of quantiles the share of rows below the prediction."""
+
+    observed: float
+    interval: Interval
+    expected: float
+
+    @property
+    def distance(self) -> float:
+        """How far from each other what is observed and what is expected are."""
+        return abs(self.observed - self.expected)
+
+
+@dataclass(frozen=True)
 class Part:
     """Some rows as two models see them.
 
     rows : their number. size : their weighted exposure, and amount : their exposure with weights of mean 1, which is
-    what money is counted over. observed : the mean outcome per unit of exposure, with its interval. predicted : by
-    either model. change : interval of the second prediction less the first, over rows or clusters.
+    what money is counted over. checks : of either model. predicted : the mean of either model's predictions, per unit
+    of exposure. change : interval of the second prediction less the first, over rows or clusters.
     """
 
     rows: int
     size: float
     amount: float
-    observed: float
-    interval: Interval
+    checks: tuple[Check, Check]
     predicted: tuple[float, float]
     change_interval: Interval
+
+    @property
+    def observed(self) -> float:
+        """The mean outcome per unit of exposure; of quantiles the share of rows below the first prediction."""
+        return self.checks[0].observed
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of what is observed."""
+        return self.checks[0].interval
 
     @property
     def change(self) -> float:
@@ -45,8 +69,8 @@ class Part:
 
     @property
     def nearer(self) -> int:
-        """The model, 0 or 1, whose prediction is nearer to what is observed."""
-        return int(abs(self.observed - self.predicted[1]) < abs(self.observed - self.predicted[0]))
+        """The model, 0 or 1, of which what is observed is nearer to what is expected."""
+        return int(self.checks[1].distance < self.checks[0].distance)
 
 
 @dataclass(frozen=True)
@@ -59,14 +83,12 @@ class Both:
     def part(self, here: Bools) -> Part:
         """Return what some of the rows (n,) say."""
         rows, w = self.first, self.first.weight[here]
-        size = rows.size[here]
-        whole = float(size.sum())
-        each = tuple(float(w @ seen.predicted[here]) / whole for seen in (self.first, self.second))
-        n = int(np.count_nonzero(here))
-        amount = whole / float(rows.weight.mean())
+        whole = float(rows.size[here].sum())
+        each = tuple(float(w @ seen.said[here]) / whole for seen in (self.first, self.second))
         return Part(
-            rows=n, size=whole, amount=amount, observed=float(w @ rows.y[here]) / whole,
-            interval=observed_interval(rows, here), predicted=(each[0], each[1]), change_interval=self._interval(here),
+            rows=int(np.count_nonzero(here)), size=whole, amount=whole / float(rows.weight.mean()),
+            checks=(_check(self.first, here), _check(self.second, here)), predicted=(each[0], each[1]),
+            change_interval=self._interval(here),
         )  # fmt: skip
 
     def _interval(self, here: Bools) -> Interval:
@@ -80,19 +102,26 @@ class Both:
     @property
     def per_unit(self) -> Floats:
         """By how much more (n,) the second model predicts, per unit of exposure."""
-        return np.asarray((self.second.predicted - self.first.predicted) / self.first.exposure)
+        return np.asarray((self.second.said - self.first.said) / self.first.exposure)
 
     @property
     def by_ratio(self) -> bool:
         """Whether predictions have ratios: all are above 0."""
-        return bool((self.first.predicted > 0).all() and (self.second.predicted > 0).all())
+        return bool((self.first.said > 0).all() and (self.second.said > 0).all())
 
     def tenths(self) -> Ints:
         """Return the tenth (n,) of each row, from 0 on, by the ratio of the second prediction to the first; by their
         difference where there are no ratios. Rows that are alike are in the same, so there may be fewer than ten."""
-        apart = np.log(self.second.predicted / self.first.predicted) if self.by_ratio else self.per_unit
+        apart = np.log(self.second.said / self.first.said) if self.by_ratio else self.per_unit
         values, places = np.unique(np.round(apart, ROUNDED), return_inverse=True)
         sizes = np.bincount(places, self.first.size, values.size)
         middles = np.cumsum(sizes) - sizes / 2
         tenth = np.minimum((TENTHS * middles / sizes.sum()).astype(np.int64), TENTHS - 1)
         return np.unique(tenth, return_inverse=True)[1][places].astype(np.int64)
+
+
+def _check(seen: Seen, here: Bools) -> Check:
+    """Return what a model is checked by on some of the rows (n,)."""
+    w, whole = seen.weight[here], float(seen.size[here].sum())
+    observed, expected = float(w @ seen.y[here]) / whole, float(w @ seen.predicted[here]) / whole
+    return Check(observed, observed_interval(seen, here), expected)

@@ -28,7 +28,8 @@ def compare_models(
     Which predicts better: the difference of the main metric (the AUC of a class against the others, else the share of
     the loss that is explained) with its interval, paired over rows or clusters. Where they differ, the double lift:
     rows in tenths by the ratio of the two predictions, with what is observed beside both. For whom: by the groups of
-    columns, how much more the second predicts.
+    columns, how much more the second predicts. Of models of one quantile, the share of rows below either prediction
+    is beside the share that was asked for.
 
     Parameters
     ----------
@@ -82,14 +83,17 @@ def compare_models(
         gap=difference(metrics[:1], metrics[1:], [both.first.clusters]),
         tenths=tuple(both.part(tenths == k) for k in range(int(tenths.max()) + 1)), by_ratio=both.by_ratio,
         whole=whole, columns=tuple(sorted(made, key=lambda column: -column.spread)),
-        is_share=both.first.kind == "share", per="row" if exposure is None else "exposure", worth=worth,
+        is_share=one.loss.is_binary, per="row" if exposure is None else "exposure", worth=worth,
+        level=None if one.loss.is_of_mean else float(both.first.predicted[0]),
     )  # fmt: skip
 
 
 def _check_alike(one: Estimator, other: Estimator) -> None:
     """Raise TableError where two models do not predict the same thing."""
-    if not (one.loss.is_of_mean and other.loss.is_of_mean):
-        raise TableError("A model of quantiles has no mean to compare with what is observed: pass models of means.")
+    if one.loss.is_of_mean != other.loss.is_of_mean:
+        raise TableError("One model predicts a mean, and the other a quantile: pass two of a kind.")
+    if not one.loss.is_of_mean and one.loss != other.loss:
+        raise TableError("The models predict different quantiles: pass two of the same.")
     if one.loss.is_binary != other.loss.is_binary:
         raise TableError("One model predicts a chance, and the other a number: pass two of a kind.")
     if isinstance(one, GAMClassifier) and isinstance(other, GAMClassifier) and \

@@ -47,7 +47,8 @@ def _asks_the_same(one: ModelAbout, other: ModelAbout) -> bool:
         return False
     first, second = Spec.from_dict(one.spec), Spec.from_dict(other.spec)
     names = ("target", "kind_of_target", "positive", "negative", "classes", "exposure")
-    return all(getattr(first, name) == getattr(second, name) for name in names)
+    asked = first.objective() == second.objective()  # the same quantile
+    return asked and all(getattr(first, name) == getattr(second, name) for name in names)
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,16 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import d2_tweedie_score, r2_score, roc_auc_score
+from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score, roc_auc_score
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, compare_models
-from gamcore.additions.two_models.claims import BetterClaim, GroupClaim, TenthClaim
+from gamcore.additions.two_models.claims import BelowClaim, BetterClaim, GroupClaim, TenthClaim
 
 SETTINGS = {"outer_bags": 2, "max_rounds": 100, "random_state": 0}
-KINDS = ["squared", "poisson", "exposure", "binary", "first", "classes"]
+KINDS = ["squared", "poisson", "exposure", "binary", "first", "classes", "quantile"]
+LEVEL = 0.8
 NAMES = ("old", "new")
+BELOW = ("first_below", "second_below")
 
 
 @cache
@@ -32,14 +34,17 @@ def case(kind):
     elif kind == "classes":
         y = np.array(["u", "v", "w"])[np.digitize(score + rng.logistic(size=n), [-0.5, 1.0])]
     else:
-        y = score + rng.normal(size=n) if kind == "squared" else rng.poisson(np.exp(0.5 * score))
+        y = score + rng.normal(size=n) if kind in ("squared", "quantile") else rng.poisson(np.exp(0.5 * score))
     if kind == "exposure":
         given["exposure"] = rng.uniform(0.5, 2.0, n)
     held = np.arange(n) % 6 < 2
     fitted = []
     for columns in (["x"], ["x", "k"]):
-        model = (GAMClassifier(**SETTINGS) if kind in ("binary", "first", "classes")
-                 else GAMRegressor(objective="poisson" if kind == "exposure" else kind, **SETTINGS))  # fmt: skip
+        model = (
+            GAMClassifier(**SETTINGS)
+            if kind in ("binary", "first", "classes")
+            else GAMRegressor(objective={"exposure": "poisson"}.get(kind, kind), quantile=LEVEL, **SETTINGS)
+        )
         fitted.append(model.fit(X.loc[~held, columns], y[~held], **{key: of[~held] for key, of in given.items()}))
     of_class = {"first": "no", "classes": "w"}.get(kind)
     compared = compare_models(*fitted, X, y, **given, held_out=held, of_class=of_class, worth=10.0, names=NAMES)
@@ -67,6 +72,8 @@ def test_figures_are_those_of_pandas_and_of_scikit_learn(kind):
     for name, value in zip(NAMES, compared.values, strict=True):
         if compared.metric == "AUC":
             wanted = roc_auc_score(rows["seen"], rows[name], sample_weight=rows["weight"])
+        elif kind == "quantile":
+            wanted = d2_pinball_score(rows["seen"], rows[name], sample_weight=rows["weight"], alpha=LEVEL)
         elif kind == "squared":
             wanted = r2_score(rows["seen"], rows[name], sample_weight=rows["weight"])
         else:
@@ -79,7 +86,13 @@ def test_figures_are_those_of_pandas_and_of_scikit_learn(kind):
         mine = rows["k"] == group
         means = {name: (rows[name] * rows["weight"])[mine].sum() / size[mine].sum() for name in ("seen", *NAMES)}
         assert line["rows"] == mine.sum()
-        assert [line["observed"], line["first"], line["second"]] == pytest.approx(list(means.values()), rel=1e-9)
+        assert [line["first"], line["second"]] == pytest.approx([means["old"], means["new"]], rel=1e-9)
+        if kind == "quantile":
+            below = [np.average((rows["seen"] <= rows[name])[mine], weights=rows["weight"][mine]) for name in NAMES]
+            assert [line["first_below"], line["second_below"]] == pytest.approx(below, rel=1e-9)
+            assert all(line[f"{start}_lower"] < line[start] < line[f"{start}_upper"] for start in BELOW)
+        else:
+            assert line["observed"] == pytest.approx(means["seen"], rel=1e-9)
         money = 10.0 * (means["new"] - means["old"]) * size[mine].sum() / rows["weight"].mean()
         assert line["money"] == pytest.approx(money, rel=1e-9)
         assert line["change_lower"] < line["change"] < line["change_upper"]
@@ -114,10 +127,11 @@ def test_rows_bear_the_claims_out_and_others_refute_them(kind):
         BetterClaim: list(zip(happened, weight, *values, strict=True)),
         TenthClaim: list(zip(tenth_of(rows, compared), rows["seen"] * weight, rows["old"] * weight,
                              rows["new"] * weight, size, strict=True)),
+        BelowClaim: list(zip(tenth_of(rows, compared), rows["seen"], rows["old"], rows["new"], weight, strict=True)),
         GroupClaim: list(zip(rows["k"], rows["old"] * weight, rows["new"] * weight, size, strict=True)),
     }  # fmt: skip
     claims = compared.claims()
-    assert {type(claim) for claim in claims} == set(lines)
+    assert {type(claim) for claim in claims} == set(lines) - {TenthClaim if kind == "quantile" else BelowClaim}
     for claim in claims:
         assert claim.holds(lines[type(claim)])
         places = range(len(rows)) if isinstance(claim, BetterClaim) else [
@@ -126,6 +140,19 @@ def test_rows_bear_the_claims_out_and_others_refute_them(kind):
         assert not claim.holds([line for k, line in enumerate(lines[type(claim)]) if k != places[0]])
     words = compared.words()
     assert words.startswith("New ") == (compared.gap.lower > 0)
+
+
+def test_of_quantiles_the_share_below_says_which_is_nearer():
+    """The old model lacks k: among rows where it predicts too little, too many are above it."""
+    compared = case("quantile")[-1]
+    frame = compared.frame()
+    assert frame["first_below"].iloc[-1] < LEVEL - 0.05 < frame["second_below"].iloc[-1]
+    assert (frame["nearer"] == "new").sum() == compared.nearer[1] > 5
+    apart = (frame[list(BELOW)] - LEVEL).abs()
+    assert ((apart["second_below"] < apart["first_below"]) == (frame["nearer"] == "new")).all()
+    assert "80% should be" in compared.words()
+    for plot in (compared.describe(), compared.describe(column="k")):
+        assert "below the prediction" in plot.main.x.title + plot.main.y.title
 
 
 @pytest.mark.parametrize("kind", ["binary", "exposure"])
@@ -155,10 +182,13 @@ def test_the_order_of_models_only_turns_the_sign_and_alike_models_differ_nowhere
 def test_what_cannot_be_compared_is_refused():
     fitted, X, y, given, _, _, _ = case("squared")
     chance, counted = case("binary")[0][0], case("exposure")[0][0]
-    quantile = GAMRegressor(objective="quantile", **SETTINGS).fit(X[["x"]], y)
-    for other, message in ((quantile, "of quantiles"), (counted, "Only one of the models"), (chance, "two of a kind")):
+    quantile = case("quantile")[0][0]
+    refused = ((quantile, "the other a quantile"), (counted, "Only one of the models"), (chance, "two of a kind"))
+    for other, message in refused:
         with pytest.raises(TableError, match=message):
             compare_models(fitted[0], other, X, y)
+    with pytest.raises(TableError, match="different quantiles"):
+        compare_models(quantile, GAMRegressor(objective="quantile", quantile=0.5, **SETTINGS).fit(X[["x"]], y), X, y)
     with pytest.raises(TableError, match="two different names"):
         compare_models(*fitted, X, y, names=("a", "a"))
     with pytest.raises(TableError, match="no column 'lost'"):

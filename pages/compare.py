@@ -25,7 +25,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import BANDS
 from shapewise.ui.session import current, state
 from shapewise.ui.session.words import count, md, told_apart
-from shapewise.ui.widgets import cards, panels
+from shapewise.ui.widgets import cards, panels, run_line
 
 MOST_MODELS = 6
 WAYS = {"models": "Models", "parts": "Parts of the rows"}
@@ -104,7 +104,7 @@ def parts() -> dict[str, ModelAbout]:
             runs.start(state.workspace(), spec, state.n_jobs(), model.id, column)
             st.rerun()
     if busy:
-        watch(busy.id)
+        run_line.show(busy.id, f"Fitting the parts by {md(busy.column)}", f"parts-failed-{model.id}")
         return {}
     if column != made_by:
         preview(column)
@@ -128,19 +128,6 @@ def preview(column: str) -> None:
         return
     of = " They are fitted to the sample only." if "sample" in model.rows else ""
     st.caption(f"{count(len(parts))} parts: {'; '.join(md(label) for label, _ in parts)}.{of}")
-
-
-@st.fragment(run_every=1.0)
-def watch(identifier: str) -> None:
-    """Show the progress of the parts."""
-    run = runs.read(state.workspace(), identifier)
-    if not run.goes_on:
-        if run.message:
-            st.session_state[f"parts-failed-{model.id}"] = run.message
-        st.rerun()
-    st.caption(f":material/progress_activity: Fitting the parts by {md(run.column)}: {run.standing.stage}.")
-    if st.button("Cancel", icon=":material/cancel:"):
-        runs.cancel(state.workspace(), identifier)
 
 
 def curves(shown: dict[str, ModelAbout], feature: str) -> dict[str, Curve]:

@@ -50,7 +50,7 @@ def draw(model: ModelAbout) -> None:
             "Part", list(labels), len(asked) - 1 if in_order else 0, format_func=labels.__getitem__,
             key=f"why-part-{model.id}-{column}-{beside}",
         )  # fmt: skip
-    result.show(model, asked[int(chosen)])
+    result.show(model, asked[int(chosen)], by=column)
     if len(asked) > 1:
         with st.container(border=True):
             _one_by_one(asked, state.names_of(model).column(spec.exposure) if spec.exposure else "Rows")

@@ -58,6 +58,12 @@ class Question:
         """Whether each group has a model of its own."""
         return bool(self.first.model and self.second.model)
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns by whose cells the groups are told apart."""
+        rules = [from_dict(json.loads(group.rule)) for group in self.groups if group.rule]
+        return list(dict.fromkeys(column for rule in rules for column in rule.columns))
+
     def of_one_model(self) -> Question:
         """Return the question for one model that sees both groups."""
         return replace(self, first=replace(self.first, model=""), second=replace(self.second, model=""))

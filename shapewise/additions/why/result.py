@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -11,24 +11,25 @@ import streamlit as st
 
 from gamcore import TableError, WhyMoved
 from gamcore.additions.why.plots import bars_of
-from gamcore.additions.why.shares import Estimate
-from gamcore.numbers import alike
-from shapewise.additions.why import feature
+from gamcore.viz import files as export
+from gamcore.viz.files.parts import Report, ReportPart
+from shapewise.additions.why import fair, feature, learned, told
 from shapewise.additions.why.answers import answer
 from shapewise.additions.why.question import Question, named
+from shapewise.decisions import money
 from shapewise.errors import StoreError
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.spec import Spec
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import cards, downloads
 from shapewise.ui.widgets.columns import EXACT
 
 SEEN: Final = {"each": "A model of each", "one": "One model"}
 
 
-def show(model: ModelAbout, asked: Question) -> None:
-    """Show the answer to a question."""
+def show(model: ModelAbout, asked: Question, by: str = "") -> None:
+    """Show the answer to a question. by : the column whose parts the groups are; empty where they are others."""
     asked, worth = _settings(model, asked)
     try:
         moved = answer(asked)
@@ -43,12 +44,16 @@ def show(model: ModelAbout, asked: Question) -> None:
     moved = replace(moved, worth=worth or None, size=moved.size / share)
     with st.container(border=True):
         _waterfall(model, asked, moved)
+        learned.offer(model, asked, moved, by)
+        if reading := fair.words(asked.columns, Spec.from_dict(model.spec).features, state.names_of(model)):
+            st.caption(md(reading))
     with st.container(border=True):
         feature.show(model, asked, moved)
 
 
 def _settings(model: ModelAbout, asked: Question) -> tuple[Question, float | None]:
     """Show how the groups are seen, and what the outcome is worth; return the question, and the worth."""
+    usual = money.of_table(state.workspace(), model.table).of(model.target)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if asked.of_each:
             seen = st.segmented_control(
@@ -62,29 +67,36 @@ def _settings(model: ModelAbout, asked: Question) -> tuple[Question, float | Non
             help="Models flatter themselves on rows that they have learned from: what is left over looks small.",
         )  # fmt: skip
         worth = st.number_input(
-            "Worth of one more", value=None, key=f"why-worth-{model.id}", placeholder="Not known", format=EXACT,
-            width=180, help="Money per unit of the outcome: each part is then also told in money, over the rows of the "
-            "second group.",
+            "Worth of one more", value=usual or None, key=f"why-worth-{model.id}", placeholder="Not known",
+            format=EXACT, width=180, help="Money per unit of the outcome: each part is then also told in money, over "
+            "the rows of the second group.",
         )  # fmt: skip
     return replace(asked, unseen=unseen), worth
 
 
 def _waterfall(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
-    """Show the waterfall, and below it its parts in words."""
-    goal, seen = state.goal(model), named(moved, state.names_of(model))
-    difference, *parts = [claim.words() for claim in seen.claims()]
-    plot = seen.describe(target=goal, title=f"{goal}, {difference}")
+    """Show the waterfall, below it its parts in words, and the button that hands out both as a slide."""
+    names = state.names_of(model)
+    exposure = Spec.from_dict(model.spec).exposure
+    per = f"units of {names.column(exposure)}" if exposure else "rows"
+    page = told.page(named(moved, names), state.goal(model), per)
+    assert page.plot is not None
     key = f"why-{model.id}-{asked.second.table}"
     bars = [name if kind in ("composition", "behaviour") and name in moved.terms else ""
             for kind, name, _ in bars_of(moved)]  # fmt: skip
-    cards.figure(plot, key, f"{model.name} why it moved", state.card(model),
+    cards.figure(page.plot, key, f"{model.name} why it moved", state.card(model),
                  on_point=partial(_open, key, feature.key(model, asked), bars))  # fmt: skip
-    text = "; ".join(parts)
-    st.markdown(f"{md(text[0].upper() + text[1:])}.")
-    if seen.worth is not None:
-        exposure = Spec.from_dict(model.spec).exposure
-        per = f"units of {state.names_of(model).column(exposure)}" if exposure else "rows"
-        st.markdown(f"{md(_money(seen, per))}.")
+    for line in page.text:
+        st.markdown(md(line))
+    downloads.button(
+        "Slide", partial(_slide, page, state.card(model)), export.file_name(model.name, "why it moved", "pptx"),
+        f"{key}-slide", ":material/slideshow:", "The waterfall and the sentence as one slide, in PowerPoint.",
+    )  # fmt: skip
+
+
+def _slide(page: ReportPart, card: Callable[[], str]) -> bytes:
+    about = card()
+    return export.to_report(Report(page.heading, "", (page,), about=about.partition("\n")[0], brief=True), "pptx")
 
 
 def _open(key: str, field: str, bars: list[str]) -> None:
@@ -93,18 +105,3 @@ def _open(key: str, field: str, bars: list[str]) -> None:
     place = round(points[0]["y"]) if points else 0
     if 0 < place <= len(bars) and bars[place - 1]:
         st.session_state[field] = bars[place - 1]
-
-
-def _money(moved: WhyMoved, per: str) -> str:
-    """Return in words what the difference comes to in the second group, and who came of it. per : unit of its size."""
-    factor = moved.size * (moved.worth or 0.0)
-
-    def money(part: Estimate) -> str:
-        ends = sorted(factor * end for end in part.interval) if math.isfinite(part.lower) else []
-        value, *interval = alike([factor * part.value, *ends], signed=True)
-        return f"{value} ({' to '.join(interval)})" if interval else value
-
-    return (
-        f"In money, over {count(moved.size)} {per} of {moved.names[1]}: {money(moved.gap)}, of which "
-        f"{money(moved.composition)} who came"
-    )

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from gamcore.data.table import Table, as_table
+from gamcore.estimators.saved import from_saved
 from gamcore.viz.files.parts import ReportPart
-from shapewise.additions.why.question import Group, Question, Sources, chosen_rows, named
+from shapewise.additions.why import told, versions
+from shapewise.additions.why.question import Sources, chosen_rows, named
+from shapewise.decisions import money
 from shapewise.reports.sources import Review
 from shapewise.store.projects import projects
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
-from shapewise.training.carry_over import newest
+from shapewise.training.carry_over import carried, newest
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
 from shapewise.training.train import read_all
@@ -35,15 +38,20 @@ def parts(review: Review) -> Iterator[ReportPart]:
     later = newer(space, source.about)
     if later is None:
         raise StoreError(NO_NEWER)
+    model, spec = source.about, Spec.from_dict(source.about.spec)
     project = next(one for one in projects(space.tables.listed(), space.models.listed()) if one.table(later.id))
-    first, second = (Group(f"version {project.version(table)}", table) for table in (source.about.table, later.id))
-    sources = Sources(space.models.about, lambda _: source.estimator, partial(rows, space))
-    moved = named(sources.answer(Question(source.about.id, first, second)), source.names)
-    difference, *rest = [claim.words() for claim in moved.claims()]
-    plot = moved.describe(target=source.target, title=f"{source.target}, {difference}")
-    text = "; ".join(rest)
-    detail = f"{plot.detail} · model {source.about.name}"
-    yield ReportPart(plot=replace(plot, detail=detail), text=[f"{text[0].upper()}{text[1:]}."])
+
+    def spec_on(table: str) -> Spec | None:
+        return carried(spec, space.tables.read(model.table), table, space.tables.read(table)).spec
+
+    def estimator(name: str) -> Any:
+        return source.whole if name == model.id else from_saved(space.models.load(name))
+
+    asked = versions.between(space, model, later, project, spec_on)
+    sources = Sources(space.models.about, estimator, partial(rows, space), source.label)
+    moved = replace(sources.answer(asked), worth=money.of_table(space, model.table).of(model.target) or None)
+    per = f"units of {source.names.column(spec.exposure)}" if spec.exposure else "rows"
+    yield told.page(named(moved, source.names), source.target, per, f"model {model.name}")
 
 
 def rows(space: Workspace, model: ModelAbout, table: str) -> tuple[Table, Data]:

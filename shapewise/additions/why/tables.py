@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from shapewise.additions.why.question import Group, Question
+from functools import partial
+
+from shapewise.additions.why import versions
+from shapewise.additions.why.question import Question
 from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout, TableAbout
 from shapewise.training import carry_over
-from shapewise.training.carry_over import Carried, carried, counterpart
+from shapewise.training.carry_over import Carried, carried
 from shapewise.training.dataset import columns_of
 from shapewise.training.spec import Spec
 from shapewise.ui.session import state
@@ -60,24 +63,11 @@ def _carried(model: str, table: str) -> Carried:
     return carried(Spec.from_dict(about.spec), state.frame(about.table), table, state.frame(table))
 
 
+def spec_on(model: str, table: str) -> Spec | None:
+    """Return a model's specification carried over to a table; None where it cannot be."""
+    return _carried(model, table).spec
+
+
 def between(model: ModelAbout, other: TableAbout, project: Project | None) -> Question:
-    """Return the question of a model's own table and another, the earlier version first; each with a model of its own
-    where one was trained alike on the other table."""
-    space = state.workspace()
-    own = space.tables.about(model.table)
-    listed = space.tables.listed()
-    on_other = [one for one in space.models.listed() if one.table == other.id]
-    spec = _carried(model.id, other.id).spec if on_other else None
-    twin = counterpart(spec, on_other) if spec else None
-    first = Group(_name(own, other, project), own.id, model=model.id if twin else "")
-    second = Group(_name(other, own, project), other.id, model=twin.id if twin else "")
-    if other.id in {table.id for table in carry_over.older(listed, own.id)}:
-        first, second = second, first
-    return Question(model.id, first, second)
-
-
-def _name(table: TableAbout, other: TableAbout, project: Project | None) -> str:
-    """Return what the rows of a table are called beside those of another: a version by its number."""
-    if project is not None and project.version(table.id) and project.version(other.id):
-        return f"version {project.version(table.id)}"
-    return table.name if table.name != other.name else f"{table.name} ({table.id[:4]})"
+    """Return the question of a model's own table and another; see `versions.between`."""
+    return versions.between(state.workspace(), model, other, project, partial(spec_on, model.id))

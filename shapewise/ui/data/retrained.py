@@ -18,6 +18,7 @@ from shapewise.training.spec import Spec
 from shapewise.ui.edit import retrain_button
 from shapewise.ui.session import news, sidebar, state
 from shapewise.ui.session.words import count, date, md, metric, told_apart
+from shapewise.ui.widgets import run_line
 from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
 
 ADDS: Final = (
@@ -72,7 +73,7 @@ def _line(model: ModelAbout, carried: Carried, twin: ModelAbout | None, run: Run
         elif twin and st.button("Open Tasks", key=f"pair-{model.id}", icon=":material/hub:"):
             st.switch_page(PAGES / "tasks.py", query_params={"model": twin.id})
         elif run:
-            _watch(run.id, model.id)
+            run_line.show(run.id, "Retraining", f"again-failed-{model.id}")
         elif not twin and carried.spec:
             _begin(model, carried, carried.spec)
     for sentence in _told(carried):
@@ -120,21 +121,6 @@ def begin(spec: Spec, model: str, adds: str = "", edits: str = "") -> None:
     except StoreError as error:
         st.session_state[f"again-failed-{model}"] = str(error)
     st.rerun()
-
-
-@st.fragment(run_every=2.0)
-def _watch(identifier: str, model: str) -> None:
-    """Show the progress of a training, and rerun the page when it is done."""
-    try:
-        run = runs.read(state.workspace(), identifier)
-    except StoreError:
-        st.rerun()
-    if run.model or not run.goes_on:
-        if run.message and not run.model:
-            st.session_state[f"again-failed-{model}"] = run.message[:600]
-        st.rerun()
-    stage = "waiting" if run.state == "queued" else run.standing.stage
-    st.caption(f":material/progress_activity: Retraining: {stage}.")
 
 
 @state.kept(show_spinner="Comparing the curves", max_entries=32)

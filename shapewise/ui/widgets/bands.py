@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from gamcore.explain.curves import NO_BAND
@@ -34,26 +36,44 @@ def line(model: ModelAbout, band: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if model.bands:
             st.caption(f"Bands from {model.bands} refits on half of {band_rows(model.rows)} each.")
-        elif "added" in model.rows:
-            st.caption("This is a quick band: of the earlier rows only counts are kept, made without bands.")
-        elif model.learnt_around:
-            st.caption("This is a quick band: a model learnt anew around edits by hand has no others.")
-        elif state.data(model) is None:
-            st.caption("Full bands need the table that the model was trained on.")
-        elif runs.working_on(state.workspace(), model.id):
-            _watch(model.id)
-        elif state.workspace().models.about(model.id).bands:  # measured while this page was drawn
-            st.rerun()
         else:
-            words = "There is no band yet." if band == NO_BAND else "This is a quick band: wide, and pointwise only."
-            failed = runs.last_failure(state.workspace(), model.id)
-            st.caption(words + (f" Measuring the bands failed: {md(failed[:300])}" if failed else ""))
-            if st.button("Measure bands", icon=":material/query_stats:", type="tertiary"):
-                spec = Spec.from_dict(model.spec | {"bands": model.spec.get("bands") or BANDS})
-                runs.start(state.workspace(), spec, state.n_jobs(), model.id)
-                st.rerun()
+            none = "There is no band yet." if band == NO_BAND else "This is a quick band: wide, and pointwise only."
+            measure([model], none)
         with st.popover("What bands say", icon=":material/help:", type="tertiary"):
             st.markdown(MEANING)
+
+
+def measure(models: Sequence[ModelAbout], lacking: str) -> None:
+    """Show what is lacking without the bands of some models, and the button that measures them; their progress; or why
+    there can be none."""
+    space = state.workspace()
+    if none := next((why for model in models if (why := _why_none(model))), ""):
+        st.caption(f"{lacking} {none}")
+        return
+    working = [model for model in models if runs.working_on(space, model.id)]
+    for model in working:
+        _watch(model.id)
+    left = [model for model in models if model not in working]
+    if any(space.models.about(model.id).bands for model in left):  # measured while this page was drawn
+        st.rerun()
+    if not left:
+        return
+    failed = next((why for model in left if (why := runs.last_failure(space, model.id))), "")
+    st.caption(lacking + (f" Measuring the bands failed: {md(failed[:300])}" if failed else ""))
+    if st.button("Measure bands", icon=":material/query_stats:", type="tertiary"):
+        for model in left:
+            spec = Spec.from_dict(model.spec | {"bands": model.spec.get("bands") or BANDS})
+            runs.start(space, spec, state.n_jobs(), model.id)
+        st.rerun()
+
+
+def _why_none(model: ModelAbout) -> str:
+    """Return why a model can have no bands; empty where it can."""
+    if "added" in model.rows:
+        return "Of the earlier rows only counts are kept, made without bands."
+    if model.learnt_around:
+        return "A model learnt anew around edits by hand has no others."
+    return "Full bands need the table that the model was trained on." if state.data(model) is None else ""
 
 
 @st.fragment(run_every=1.0)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from pptx import Presentation
 from sklearn.metrics import roc_auc_score
 
 from gamcore.data.column_names import AS_THEY_ARE
@@ -16,16 +18,17 @@ from gamcore.decide.arms import ArmsTest
 from gamcore.decide.rules import Levels, Range
 from gamcore.estimators.saved import from_saved
 from gamcore.numbers import fixed, number, percent
-from shapewise.decisions import arm_tests
+from shapewise.additions.why import learned, result
+from shapewise.decisions import arm_tests, money
 from shapewise.reports.recipes import ReportItem, usual
 from shapewise.reports.review import review_of
 from shapewise.training import carry_over
 from shapewise.training.dataset import held_out_rows
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train, train_parts
-from shapewise.ui.widgets import rule_builder
+from shapewise.ui.widgets import bands, rule_builder
 from tests.support.hostile import EVIL
-from tests.support.pages import choose, headlines, open_page
+from tests.support.pages import button, captions, choose, headlines, open_page
 
 TITLE = "Why did it move?"
 SUMS = {"rtol": 0, "atol": 1e-9}
@@ -49,7 +52,7 @@ def add(space, old, new, **changes):
              "preset": "fast", "changes": {"max_rounds": 20, "interactions": 0}}  # fmt: skip
     table = space.tables.add(old, "customers", [])
     model = train(space, Spec(table.id, **usual | changes))
-    model = add_bands(space, model.id) if usual["bands"] else model
+    model = add_bands(space, model.id) if (usual | changes)["bands"] else model
     version, _ = carry_over.add_version(space, table, lambda: space.tables.add(new, "customers", []))
     return model, version
 
@@ -197,6 +200,91 @@ def test_two_versions_with_a_model_each_tell_what_changed(months, space):
     train(space, spec)
     app = on_compare(model, "tables")
     assert any("hat changed for all alike" in one.value for one in app.markdown)
+
+
+def started(monkeypatch, module):
+    """The runs that a page asks for, none of which is started: their arguments."""
+    asked_for = []
+    monkeypatch.setattr(module.runs, "start", lambda space, spec, n_jobs, *more, **_: asked_for.append((spec, *more)))
+    return asked_for
+
+
+@pytest.mark.slow
+def test_bands_of_both_models_are_one_press_away(space, monkeypatch):
+    old, new = month(900, 0, 0, 0), month(800, 1, 5, 0.05)
+    model, version = add(space, old, new, bands=0)
+    other = train(space, carry_over.carried(Spec.from_dict(model.spec), None, version.id, new).spec)
+    app = open_page("data", table=version.id)
+    app.session_state[f"panel-{TITLE}"] = True
+    app.run()
+    assert "what changed has no interval" in captions(app)
+    assert asked(app)["behaviour_lower"].isna().all()
+    runs_asked = started(monkeypatch, bands)
+    button(app, "Measure bands").click().run()
+    assert [(spec.bands > 0, *more) for spec, *more in runs_asked] == [(True, model.id), (True, other.id)]
+    for one in (model, other):
+        add_bands(space, one.id)
+    app.run()
+    assert "what changed has no interval" not in captions(app)
+    assert asked(app)["behaviour_lower"].notna().sum() > 1
+
+
+def test_a_model_of_the_newer_version_is_one_press_away(months, space, monkeypatch):
+    _, new, model, version = months
+    app = open_page("data", table=version.id)
+    app.session_state[f"panel-{TITLE}"] = True
+    app.run()
+    assert "A model of version 2 would also tell what changed" in captions(app)
+    runs_asked = started(monkeypatch, learned)
+    button(app, "Train it").click().run()
+    (asked_for,) = (spec for spec, *_ in runs_asked)
+    assert asked_for.bands
+    assert carry_over.alike(asked_for, carry_over.carried(Spec.from_dict(model.spec), None, version.id, new).spec)
+
+
+def test_models_of_parts_are_one_press_away(months, space, monkeypatch):
+    _, _, model, _ = months
+    app = on_compare(model, "parts")
+    app = field(app, "Parts by").set_value(EVIL).run()
+    assert not any(one.label == "Fit the parts" for one in app.button)  # all other rows have no model of their own
+    app = choose(app, "Beside", "first")
+    runs_asked = started(monkeypatch, learned)
+    button(app, "Fit the parts").click().run()
+    assert [tuple(more) for _, *more in runs_asked] == [(model.id, EVIL)]
+
+
+def test_groups_by_a_protected_column_come_with_how_to_read_them(space):
+    frame = month(600, 0, 0, 0)
+    frame["sex"] = np.random.default_rng(2).choice(["female", "male"], len(frame))
+    model, _ = add(space, frame, month(600, 1, 5, 0), bands=0)
+    app = on_compare(model, "parts")
+    app = field(app, "Parts by").set_value("day").run()
+    assert "review of fairness" not in captions(app)
+    app = field(app, "Parts by").set_value("sex").run()
+    assert "sex points to sex" in captions(app)
+    assert "no proof of unequal treatment" in captions(app)
+    assert "The model reads" not in captions(app)
+    app = field(app, "Parts by").set_value("age").run()
+    assert "The model reads age" in captions(app)
+
+
+def test_the_slide_of_a_panel_has_the_waterfall_and_the_sentence(months, space):
+    _, _, model, version = months
+    money.keep(space, model.table, {"stays": 100.0})
+    app = open_page("data", table=version.id)
+    app.session_state[f"panel-{TITLE}"] = True
+    app.run()
+    slide = next(one for one in app.get("download_button") if one.label == "Slide")
+    assert slide.proto.url or slide.proto.deferred_file_id
+    assert any(line.value.startswith("In money, over 1,200 rows") for line in app.markdown)
+    (part,) = review_of(space, replace(usual(model, ["age"], None), items=(ReportItem("moved"),)), model.id).parts
+    made = Presentation(io.BytesIO(result._slide(part, lambda: "a card\nin full")))
+    (page,) = made.slides
+    texts = " ".join(shape.text_frame.text for shape in page.shapes if shape.has_text_frame)
+    assert "stays = yes" in texts
+    assert "Who came" in texts
+    assert "In money" in part.text[1]
+    assert any(shape.has_chart for shape in page.shapes)
 
 
 @pytest.mark.slow

@@ -1,0 +1,31 @@
+"""A run that a page waits for, in one line."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from shapewise.store.workspace import StoreError
+from shapewise.training import runs
+from shapewise.ui.session import state
+
+
+@st.fragment(run_every=1.0)
+def show(identifier: str, what: str, failed: str) -> None:
+    """Show how far a run is, and rerun the page when it has its model, or its parts, or has ended.
+
+    what : the run does, in Markdown. failed : the key of the session under which why it failed is left for the page.
+    """
+    try:
+        run = runs.read(state.workspace(), identifier)
+    except StoreError:
+        st.rerun()
+    is_trained = bool(run.model) and not run.column  # parts have the model that they are of from the start
+    if is_trained or not run.goes_on:
+        if run.message and not is_trained:
+            st.session_state[failed] = run.message[:600]
+        st.rerun()
+    stage = "waiting" if run.state == "queued" else run.standing.stage
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f":material/progress_activity: {what}: {stage}.")
+        if st.button("Cancel", icon=":material/cancel:", type="tertiary", key=f"cancel-{identifier}"):
+            runs.cancel(state.workspace(), identifier)

@@ -44,9 +44,9 @@ def double_lift(models: TwoModels, target: str = "", title: str = "", detail: st
              ticks=tuple(zip(at.tolist(), apart, strict=True)), limits=(0.5, len(parts) + 0.5))  # fmt: skip
     y = Axis(_unit(models, target), grid=True, format=_is_percent(models))
     said = models.better.words()
-    near = f"{cut(models.names[1], MOST_LABEL)} in {models.nearer[1]} of {len(parts)} tenths"
-    beside = (f"what is observed is nearer to {near}" if models.level is None
-              else f"nearer to {percent(models.level, 0)} is {near}")  # fmt: skip
+    second, tenths = cut(models.names[1], MOST_LABEL), f"in {models.nearer[1]} of {len(parts)} tenths"
+    beside = (f"what is observed is nearer to {second} {tenths}" if models.level is None
+              else f"{second} is nearer to {percent(models.level, 0)} {tenths}")  # fmt: skip
     return Plot(
         "two_models", title or f"{said[0].upper()}{said[1:]}", detail or f"{beside} · {models.notes}",
         panels=single(Panel(x, y, (*lines, *_observed(models, parts, at, hover)))), words=models.words(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Final
 
 import pandas as pd
@@ -22,6 +23,8 @@ from shapewise.ui.session.words import count, md, told_apart
 from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
 
 BESIDE: Final = {"before": "The one before", "first": "The first", "rest": "All other rows"}
+FEWEST: Final = 2
+"""Parts of which the one before is not always the first."""
 
 
 def draw(model: ModelAbout) -> None:
@@ -53,7 +56,8 @@ def draw(model: ModelAbout) -> None:
     result.show(model, asked[int(chosen)], by=column)
     if len(asked) > 1:
         with st.container(border=True):
-            _one_by_one(asked, state.names_of(model).column(spec.exposure) if spec.exposure else "Rows")
+            since = _questions(model.id, groups, "first") if beside == "before" and len(groups) > FEWEST else []
+            _one_by_one(asked, since, state.names_of(model).column(spec.exposure) if spec.exposure else "Rows")
 
 
 def _fitted_by(model: ModelAbout) -> str:
@@ -94,13 +98,15 @@ def _questions(model: str, parts: list[Group], beside: str) -> list[Question]:
     return [Question(model, first, second) for first, second in zip(firsts, parts[1:], strict=True)]
 
 
-def _one_by_one(asked: list[Question], size: str) -> None:
-    """Show the differences of all parts, as one model sees them. size : what is counted of each part."""
+def _one_by_one(asked: list[Question], since: list[Question], size: str) -> None:
+    """Show the differences of all parts, as one model sees them. since : of the same parts and the first, where the
+    others are of those before. size : what is counted of each part."""
     st.markdown("**Part by part, as one model sees them**")
     lines, is_share = [], False
-    for one in asked:
+    for one, from_first in zip_longest(asked, since):
         try:
             moved = answer(one.of_one_model())
+            whole = answer(from_first.of_one_model()) if from_first else None
         except TableError as error:
             st.caption(md(error))
             continue
@@ -110,6 +116,7 @@ def _one_by_one(asked: list[Question], size: str) -> None:
             "Difference": moved.gap.value, "Who came": moved.composition.value,
             "from": moved.composition.lower, "to": moved.composition.upper,
             "Not explained": moved.residual.value,
+            **({"Since the first": whole.gap.value, "Who came since": whole.composition.value} if whole else {}),
         })  # fmt: skip
     if not lines:
         return

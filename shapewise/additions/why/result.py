@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -18,6 +17,7 @@ from shapewise.additions.why.answers import answer
 from shapewise.additions.why.question import Question, named
 from shapewise.decisions import money
 from shapewise.errors import StoreError
+from shapewise.reports.card import line
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.spec import Spec
 from shapewise.ui.session import state
@@ -86,17 +86,16 @@ def _waterfall(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
             for kind, name, _ in bars_of(moved)]  # fmt: skip
     cards.figure(page.plot, key, f"{model.name} why it moved", state.card(model),
                  on_point=partial(_open, key, feature.key(model, asked), bars))  # fmt: skip
-    for line in page.text:
-        st.markdown(md(line))
+    for sentence in page.text:
+        st.markdown(md(sentence))
     downloads.button(
-        "Slide", partial(_slide, page, state.card(model)), export.file_name(model.name, "why it moved", "pptx"),
+        "Slide", partial(_slide, page, line(model)), export.file_name(model.name, "why it moved", "pptx"),
         f"{key}-slide", ":material/slideshow:", "The waterfall and the sentence as one slide, in PowerPoint.",
     )  # fmt: skip
 
 
-def _slide(page: ReportPart, card: Callable[[], str]) -> bytes:
-    about = card()
-    return export.to_report(Report(page.heading, "", (page,), about=about.partition("\n")[0], brief=True), "pptx")
+def _slide(page: ReportPart, about: str) -> bytes:
+    return export.to_report(Report(page.heading, "", (page,), about=about, brief=True), "pptx")
 
 
 def _open(key: str, field: str, bars: list[str]) -> None:

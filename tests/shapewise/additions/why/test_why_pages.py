@@ -156,6 +156,10 @@ def test_parts_stand_beside_the_one_before_the_first_and_the_rest(months):
         app = choose(app, "Beside", beside)
         assert field(app, "Part").options[-1] == "2024-03"
         np.testing.assert_allclose(asked(app)["total"].sum(), difference, **SUMS)
+        listed = next(one.value for one in app.dataframe if "Beside" in one.value)
+        if beside == "before":
+            np.testing.assert_allclose(listed["Difference"], 100 * means.diff().iloc[1:], **SUMS)
+            np.testing.assert_allclose(listed["Since the first"], 100 * (means - means.iloc[0]).iloc[1:], **SUMS)
     listed = next(one.value for one in app.dataframe if "Beside" in one.value)
     np.testing.assert_allclose(listed["Mean"], 100 * means, **SUMS)
     assert listed["Rows"].tolist() == [number(n) for n in old.groupby(old["day"].dt.month).size()]
@@ -278,7 +282,7 @@ def test_the_slide_of_a_panel_has_the_waterfall_and_the_sentence(months, space):
     assert slide.proto.url or slide.proto.deferred_file_id
     assert any(line.value.startswith("In money, over 1,200 rows") for line in app.markdown)
     (part,) = review_of(space, replace(usual(model, ["age"], None), items=(ReportItem("moved"),)), model.id).parts
-    made = Presentation(io.BytesIO(result._slide(part, lambda: "a card\nin full")))
+    made = Presentation(io.BytesIO(result._slide(part, "a card")))
     (page,) = made.slides
     texts = " ".join(shape.text_frame.text for shape in page.shapes if shape.has_text_frame)
     assert "stays = yes" in texts

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from shapewise.ui.session.starting import begin
 
+from dataclasses import asdict
+
 import streamlit as st
 
 from gamcore.data.columns import TableError
@@ -12,7 +14,7 @@ from shapewise.ui.decide import arms, readout
 from shapewise.ui.decide import plan as planning
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
-from shapewise.ui.widgets import boards, cards, guide, panels, reach
+from shapewise.ui.widgets import boards, cards, guide, meanwhile, panels, reach
 
 VIEWS = {"plan": "Plan", "read": "Read-out"}
 SOURCES = {"plan": "A test to plan", "test": "A test that has run", "board": "A board of strategies"}
@@ -49,6 +51,7 @@ with bar:
         key=f"experiment-view-{opened}",
         persist_state="session", label_visibility="collapsed",
     )  # fmt: skip
+is_new = meanwhile.look("boards", asdict(board), ("name", "strategies"))
 made = board.read()
 if view == "plan":
     if not made.strategies:
@@ -59,7 +62,7 @@ if view == "plan":
     except (TableError, RuleError) as error:
         st.error(md(error), icon=":material/error:")
         st.stop()
-    planning.show(board, made, ledger)
+    planning.show(board, made, ledger, is_new)
 else:
     readout.show(board, made)
 for place, strategy in enumerate(made.strategies, 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shapewise.ui.session.starting import begin
 
+import contextlib
 import json
 from functools import partial
 from typing import Any
@@ -16,7 +17,7 @@ from gamcore.additions.editing.edits import edit_of
 from gamcore.data.column_names import Names
 from gamcore.viz import files as export
 from shapewise.reports.card import target_words
-from shapewise.store.workspace import ModelAbout, Workspace
+from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training import runs
 from shapewise.training.editing import in_words
 from shapewise.training.naming import labels
@@ -27,7 +28,7 @@ from shapewise.ui.explain import card_monitor, elsewhere, score, scorecard
 from shapewise.ui.session import current, sidebar, state
 from shapewise.ui.session.words import count, date, duration, md, metric
 from shapewise.ui.train import settings
-from shapewise.ui.widgets import cards, downloads, sharing, undo
+from shapewise.ui.widgets import cards, downloads, meanwhile, sharing, undo
 
 
 @st.dialog("Delete this model?")
@@ -35,8 +36,9 @@ def confirm_delete(model: ModelAbout) -> None:
     """Confirm before deleting."""
     st.markdown(f"**{md(model.name)}**, trained {date(model.created)}. It can be brought back for seven days.")
     if st.button("Delete model", icon=":material/delete:"):
-        state.workspace().models.delete(model.id)
-        undo.deleted("models", model.id, model.name)
+        with contextlib.suppress(StoreError):  # gone already
+            state.workspace().models.delete(model.id)
+            undo.deleted("models", model.id, model.name)
         current.leave(model)
         st.rerun()
 
@@ -46,7 +48,8 @@ def rename(model: ModelAbout) -> None:
     """Ask for another name."""
     name = st.text_input("Name", model.name, max_chars=120)
     if st.button("Rename", type="primary", disabled=not name.strip()):
-        state.workspace().models.rename(model.id, name)
+        if state.workspace().models.about(model.id).name == model.name:  # else the page says what it is called now
+            state.workspace().models.rename(model.id, name)
         st.rerun()
 
 
@@ -119,6 +122,7 @@ if not models and now.missing is None:
         bring_in()
 model = cards.any_model_in_view()
 names = labels(now.project) if now.project else {}
+meanwhile.look("models", {"id": model.id, "name": model.name}, ("name",))
 listing = pd.DataFrame(
     {
         "Model": [names[m.id] for m in models],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shapewise.ui.session.starting import begin
 
 import contextlib
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import streamlit as st
 
@@ -22,7 +22,7 @@ from shapewise.ui.decide import segments as library
 from shapewise.ui.explain import scenarios
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
-from shapewise.ui.widgets import boards, cards, guide, panels, reach, sharing, undo
+from shapewise.ui.widgets import boards, cards, guide, meanwhile, panels, reach, sharing, undo
 
 VIEWS = {
     "segments": "Segments", "overlap": "Overlap", "scenarios": "Across models", "alike": "Reach by group",
@@ -49,7 +49,7 @@ def acts(board: Board | None) -> None:
     with st.popover("Rename", icon=":material/edit:"):
         st.text_input(
             "Name of the board", board.name, key=f"rename-{board.id}", max_chars=120, on_change=rename,
-            args=(board.id,),
+            args=(board,),
         )  # fmt: skip
     with st.popover("Money", icon=":material/payments:"):
         outcomes = list(dict.fromkeys(one.metric for one in board.read().strategies))
@@ -60,11 +60,17 @@ def acts(board: Board | None) -> None:
         confirm_delete(board)
 
 
-def rename(identifier: str) -> None:
-    """Give a board another name."""
-    name = st.session_state[f"rename-{identifier}"].strip()
+def rename(board: Board) -> None:
+    """Give a board another name, unless somebody else has done so since it was shown."""
+    name = st.session_state[f"rename-{board.id}"].strip()
+
+    def renamed(made: StrategySet) -> StrategySet:
+        if made.name != board.name:
+            raise StoreError(f"The board was renamed elsewhere: it is called {made.name} now.")
+        return replace(made, name=name)
+
     if name:
-        deck.act(identifier, lambda made: replace(made, name=name))
+        deck.act(board.id, renamed)
 
 
 @st.dialog("Delete this board?")
@@ -90,6 +96,8 @@ with bar:
 refused = st.session_state.pop("board-refused", None)
 if refused:
     st.error(md(refused), icon=":material/error:")
+if board is not None:
+    meanwhile.look("boards", asdict(board), ("name", "strategies"))
 if board is None:
     guide.show(True)
     with st.container(border=True):
@@ -110,7 +118,8 @@ with bar:
         deck.add(board)
     if stored.recent(board):
         st.button(
-            "Undo last change", key=f"undo-{board.id}", icon=":material/undo:", on_click=deck.undo, args=(board.id,),
+            "Undo last change", key=f"undo-{board.id}", icon=":material/undo:", on_click=deck.undo,
+            args=(board.id, stored.recent(board)[-1]["changed"]),
             help="Of the name, the order or a strategy, for seven days",
         )  # fmt: skip
     if made.strategies and st.button("Plan the experiment", icon=":material/science:"):

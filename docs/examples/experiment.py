@@ -25,7 +25,7 @@ test = ArmsTest(
 )
 measured = read_arms(rows, test)
 print(measured.sizes["all"])
-print(measured.frame().T)
+print(measured.frame()[["metric", "arm", "against", "shown", "p, adjusted"]])
 
 # For whom? Adjusted by Holm over all groups.
-print(by_segment(rows, test, "entry_1_click", "device").frame())
+print(by_segment(rows, test, "entry_1_click", "device").frame()[["segment", "arm", "scale", "shown"]])

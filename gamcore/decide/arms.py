@@ -8,7 +8,7 @@ they are, so that larger arms count for more.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
 from gamcore.decide.experiment_readout import whenever
 from gamcore.decide.fairness import groups_of
 from gamcore.decide.outcomes import Outcome, Units, outcome_of, read_outcome, read_outcomes
-from gamcore.decide.results import Result, Scale
+from gamcore.decide.results import Result, Scale, table_of
 from gamcore.explanation import Explanation
 from gamcore.stats.intervals import UNKNOWN, Interval, student, wilson
 from gamcore.stats.many_to_one import ManyToOne
@@ -156,24 +156,17 @@ class ArmsReadOut(Explanation):
         shown = detail or f"each arm against {self.test.control}, {outcome.intervals(scale)}"
         return replace(outcome.describe(shown, scale, **words), numbers=self.frame())
 
-    def frame(self) -> pd.DataFrame:
-        """Return one row per arm and metric, the control first and the pooled arms last, with rates or means,
-        differences and ratios."""
-        rows = [self._row(arm, metric) for metric in self.test.metrics for arm in self.lines]
-        return pd.DataFrame(rows)
+    def frame(self, metric: str = "") -> pd.DataFrame:
+        """Return what each arm did, the control first and the pooled arms last, and how it differs from the control: a
+        row per number (`results.table_of`). metric : one of several; all by default."""
+        metrics = [metric] if metric else self.test.metrics
+        return table_of(row for metric in metrics for arm in self.lines for row in self._rows(arm, metric))
 
-    def _row(self, arm: str, metric: str) -> dict[str, Any]:
-        level, (low, high) = self.levels[arm, metric]
-        row: dict[str, Any] = {"arm": arm, "metric": metric, "role": self.test.metrics[metric],
-                               "customers": self.size(arm, metric), "value": level, "lower": low,
-                               "upper": high}  # fmt: skip
-        effect = next((e for e in self.effects if (e.strategy, e.metric) == (arm, metric)), None)
-        if effect is not None:
-            row |= {"difference": effect.difference, "difference, lower": effect.difference_interval[0],
-                    "difference, upper": effect.difference_interval[1], "lift": effect.lift,
-                    "lift, lower": effect.lift_interval[0], "lift, upper": effect.lift_interval[1], "p": effect.p,
-                    "p, adjusted": effect.p_adjusted, "adjusted by": effect.adjusted_by}  # fmt: skip
-        return row
+    def _rows(self, arm: str, metric: str) -> Iterator[dict[str, Any]]:
+        yield {"metric": metric, "arm": arm, "against": "", **self.level(arm, metric).cells()}
+        for effect in self.effects:
+            if (effect.strategy, effect.metric) == (arm, metric):
+                yield from effect.rows_of_file(arm, self.test.control, metric=metric)
 
 
 def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str, Floats] | None = None) -> ArmsReadOut:
@@ -342,13 +335,14 @@ class Segments(Explanation):
     """The lift of one metric by segment. effects : one per segment and arm; `strategy` is the segment, `metric` the
     arm; `p_adjusted` is over all of them, by Holm. p, p_relative : by arm, whether the differences of the segments,
     or their ratios, differ more than chance makes them (Cochran's Q): segments of unlike rates may do one and not the
-    other."""
+    other. control : the arm that the others are held against."""
 
     column: str
     metric: str
     effects: tuple[Effect, ...]
     p: dict[str, float]
     p_relative: dict[str, float] = field(default_factory=dict)
+    control: str = "control"
 
     def p_on(self, scale: Scale) -> dict[str, float]:
         """Return by arm whether segments differ on a scale: a "difference", or "relative"."""
@@ -361,12 +355,12 @@ class Segments(Explanation):
         return heat(self, detail, scale)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per segment and arm."""
-        names = ["segment", "arm", "customers", "control", "difference", "lower", "upper", "lift", "lift, lower",
-                 "lift, upper", "p", "p, adjusted"]  # fmt: skip
-        rows = [(e.strategy, e.metric, e.treated.n, e.control.n, e.difference, *e.difference_interval, e.lift,
-                 *e.lift_interval, e.p, e.p_adjusted) for e in self.effects]  # fmt: skip
-        return pd.DataFrame(rows, columns=names)
+        """Return what each arm and the control did in each segment, and how they differ: a row per number
+        (`results.table_of`)."""
+        return table_of(
+            row for effect in self.effects
+            for row in effect.rows_with_levels(effect.metric, self.control, segment=effect.strategy)
+        )  # fmt: skip
 
 
 def by_segment(frame: pd.DataFrame | Table, test: ArmsTest, metric: str, column: str) -> Segments:
@@ -401,7 +395,7 @@ def by_group(
                                                                 float(np.log(e.ratio_interval[1])))) for e in own])
                 for name, own in by_arm.items()}  # fmt: skip
     effects = whenever(effects, int((arm >= 0).sum()), test.customers)
-    return Segments(named, metric, concluded(effects, []).effects, gaps, logs)
+    return Segments(named, metric, concluded(effects, []).effects, gaps, logs, test.control)
 
 
 def _heterogeneity(measured: Sequence[tuple[float, Interval]]) -> float:

@@ -21,6 +21,7 @@ from gamcore.decide.arms import MOST_ARMS
 from gamcore.decide.arrivals import ALIKE, WEEK, Arrivals
 from gamcore.decide.experiment_effects import Adjustment
 from gamcore.decide.experiment_plan import ExperimentError, Metric, sample_size, smallest_lift
+from gamcore.decide.results import Result, table_of
 from gamcore.explanation import Explanation
 from gamcore.numbers import count, exact, number, percent
 from gamcore.stats.intervals import ALPHA
@@ -159,14 +160,13 @@ class ExperimentPlan(Explanation):
         return detectable(self, metric, detail, **words)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per strategy, arm and metric with what it needs."""
-        return pd.DataFrame(
-            [
-                {**self._named(one), "metric": one.metric.name, "role": one.metric.role, "today": one.metric.base,
-                 "lift": one.metric.lift, "customers per day": round(one.a_day), "treated": one.treated,
-                 "control": one.control, "days": one.days if one.feasible else None}
-                for one in self.rows
-            ]
+        """Return today's rate or mean and the lift worth finding of each strategy, arm and metric, beside what finding
+        it takes: a row per number (`results.table_of`)."""
+        return table_of(
+            {**self._named(row), "metric": row.metric.name, "role": row.metric.role, "number": name, **result.cells(),
+             "customers per day": round(row.a_day), "treated": row.treated, "control": row.control,
+             "days": row.days if row.feasible else None}
+            for row in self.rows for name, result in row.metric.results().items()
         )  # fmt: skip
 
     def table(self) -> pd.DataFrame:
@@ -206,14 +206,12 @@ class ExperimentPlan(Explanation):
         )
 
     def found_in(self, days: Sequence[int], metric: str = "") -> pd.DataFrame:
-        """Return the smallest lift that each row detects, of one metric or all: one column per number of days; NaN
-        where there is none."""
-        return pd.DataFrame(
-            [
-                {**self._named(row), "metric": row.metric.name,
-                 **{str(day): row.smallest(day, self.power) for day in days}}
-                for row in self.rows if metric in ("", row.metric.name)
-            ]
+        """Return the smallest lift that each row detects after some days, of one metric or all: a row per number
+        (`results.table_of`); NaN where there is none."""
+        return table_of(
+            {**self._named(row), "metric": row.metric.name, "role": row.metric.role, "number": "smallest lift",
+             "day": day, **Result(row.smallest(day, self.power), source="assumed", scale="relative").cells()}
+            for row in self.rows if metric in ("", row.metric.name) for day in days
         )  # fmt: skip
 
     def by_week(self, metric: str = "") -> pd.DataFrame:

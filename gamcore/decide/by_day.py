@@ -18,7 +18,7 @@ from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.experiment_readout import whenever
 from gamcore.decide.outcomes import outcome_of, read_outcome
-from gamcore.decide.results import Scale
+from gamcore.decide.results import Scale, table_of
 from gamcore.explanation import Explanation
 from gamcore.numbers import exact
 from gamcore.types import Floats
@@ -64,14 +64,13 @@ class ByDay(Explanation):
         return lift_by_day(self, detail, scale)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per day and arm."""
-        rows = [{
-            "day": pd.Timestamp(day, unit="D") if self.dated else day, "arm": e.strategy,
-            "treated": e.treated.n, "control": e.control.n,
-            "difference": e.difference, "lower": e.difference_interval[0], "upper": e.difference_interval[1],
-            "lift": e.lift, "lift, lower": e.lift_interval[0], "lift, upper": e.lift_interval[1], "p": e.p,
-        } for day, e in self.looks]  # fmt: skip
-        return pd.DataFrame(rows)
+        """Return what both arms had done after each day, and how they differ: a row per number (`results.table_of`)."""
+        return table_of(
+            row for day, effect in self.looks
+            for row in effect.rows_with_levels(
+                effect.strategy, self.control, day=pd.Timestamp(day, unit="D") if self.dated else day
+            )
+        )  # fmt: skip
 
 
 def by_day(

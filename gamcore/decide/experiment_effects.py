@@ -16,7 +16,7 @@ from scipy.stats import chisquare, norm
 
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide.experiment_plan import FEWEST, MISMATCH, Metric, MetricRole, smallest_lift
-from gamcore.decide.results import Result, Scale
+from gamcore.decide.results import Result, Scale, table_of
 from gamcore.explanation import Explanation
 from gamcore.numbers import p_value
 from gamcore.stats.intervals import (
@@ -129,6 +129,28 @@ class Effect:
         """The measured change, relative to the control."""
         return Result(self.lift, self.lift_interval, "measured", "relative", self.n)
 
+    def levels(self) -> dict[str, Result]:
+        """Return the rate or mean of both arms, "control" and "treated", without intervals."""
+        sides = {"control": self.control, "treated": self.treated}
+        return {name: Result(side.mean, n=side.n, is_rate=self.is_rate, measure=self.measure)
+                for name, side in sides.items()}  # fmt: skip
+
+    def rows_of_file(self, arm: str, control: str, **of: Any) -> list[dict[str, Any]]:
+        """Return what a file has of the comparison (`results.table_of`): the difference, and the relative change. arm,
+        control : what is compared. of : what else tells it from others."""
+        tested = {"role": self.role, "p": self.p, "p, adjusted": self.p_adjusted, "adjusted by": self.adjusted_by,
+                  "planned": self.planned, "variance explained by the earlier value": self.reduced}  # fmt: skip
+        return [{**of, "arm": arm, "against": control, **result.cells(), **tested}
+                for result in (self.gap, self.change)]  # fmt: skip
+
+    def rows_with_levels(self, arm: str, control: str, **of: Any) -> list[dict[str, Any]]:
+        """Return the same, after what each of both arms did."""
+        names = {"control": control, "treated": arm}
+        return [
+            *({**of, "arm": names[side], "against": "", **result.cells()} for side, result in self.levels().items()),
+            *self.rows_of_file(arm, control, **of),
+        ]
+
     def on(self, scale: Scale) -> Result:
         """Return what was measured on a scale: a "difference", or "relative"."""
         return self.change if scale == "relative" else self.gap
@@ -198,22 +220,13 @@ class ReadOut(Explanation):
         return lifts(self, detail, scale, **words)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per effect."""
-        rows = pd.DataFrame([_told(effect) for effect in self.effects])
-        return rows if any(effect.arm for effect in self.effects) else rows.drop(columns="arm", errors="ignore")
-
-
-def _told(effect: Effect) -> dict[str, Any]:
-    return {
-        "strategy": effect.strategy, "arm": effect.arm, "metric": effect.metric, "role": effect.role,
-        "treated": effect.treated.n, "control": effect.control.n,
-        "treated mean": effect.treated.mean, "control mean": effect.control.mean,
-        "difference": effect.difference, "difference, lower": effect.difference_interval[0],
-        "difference, upper": effect.difference_interval[1], "lift": effect.lift, "lift, lower": effect.lift_interval[0],
-        "lift, upper": effect.lift_interval[1], "p": effect.p,
-        "p, adjusted": effect.p_adjusted, "adjusted by": effect.adjusted_by, "planned": effect.planned,
-        "variance explained by the earlier value": effect.reduced,
-    }  # fmt: skip
+        """Return what both arms did, and how they differ: a row per number (`results.table_of`)."""
+        return table_of(
+            row for effect in self.effects
+            for row in effect.rows_with_levels(
+                effect.arm or "treated", "control", strategy=effect.strategy, metric=effect.metric
+            )
+        )  # fmt: skip
 
 
 def effect_of_rates(

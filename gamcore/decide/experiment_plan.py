@@ -15,6 +15,7 @@ from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 from scipy.stats import norm
 
 from gamcore.data.column_names import PLAIN, Measure
+from gamcore.decide.results import Result
 from gamcore.extras import extra
 from gamcore.numbers import bare, count, exact, number, percent
 from gamcore.stats.intervals import ALPHA
@@ -67,6 +68,11 @@ class Metric:
             )
         if self.deviation is not None and not self.deviation > 0:
             raise ExperimentError(f"{self.name!r} is a mean and needs a standard deviation above 0.")
+
+    def results(self) -> dict[str, Result]:
+        """Return what it is "today", and the "lift worth finding", both as they were assumed."""
+        return {"today": Result(self.base, source="assumed", is_rate=self.deviation is None),
+                "lift worth finding": Result(self.lift, source="assumed", scale="relative")}  # fmt: skip
 
     @property
     def value(self) -> str:

@@ -8,8 +8,11 @@ what the *model* says is read off its curves; what is *assumed* was typed in.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+import pandas as pd
 
 from gamcore.data.column_names import PLAIN, SYMBOLS, Measure
 from gamcore.numbers import count, decimals_of, estimate, fixed, percent
@@ -20,6 +23,8 @@ Scale = Literal["level", "difference", "relative", "sum"]
 
 ABSENT: Final = "not known"
 MOST_DECIMALS: Final = 8
+POINTS: Final = "points"
+"""The unit of effects that a model of a rate has: 100 of them are a share of 1."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,14 @@ class Result:
         """Return the number, its interval and where it comes from."""
         return f"{self.words()}, {self.grounds}" if self.is_known else ABSENT
 
+    def cells(self) -> dict[str, Any]:
+        """Return the number as each file has it: `value` and the ends of its interval, of a share or a relative change
+        as 0.05 for 5%; `scale`, `unit`, `n` and `source`; and `shown`, how pages and slides write it."""
+        low, high = self.interval
+        unit = "" if self.scale == "relative" else "share" if self.is_rate else self.measure.as_stored
+        return {"scale": self.scale, "value": self.value, "lower": low, "upper": high, "unit": unit, "n": self.n,
+                "source": self.source, "shown": self.words()}  # fmt: skip
+
     @property
     def _signed(self) -> bool:
         return self.scale in ("difference", "relative")
@@ -132,3 +145,17 @@ def money(value: float, interval: Interval, currency: str, source: Source, n: in
     """Return a sum of money. currency : "" where none is known; a symbol stands before the number."""
     measure = Measure(currency, "money") if currency in SYMBOLS else Measure(currency)
     return Result(value, interval, source, "sum", n, measure=measure)
+
+
+def effect_of(value: float, interval: Interval, unit: str, n: int | None = None, source: Source = "measured") -> Result:
+    """Return an effect as a model of effects holds it. unit : `POINTS` for one on a rate, else that of the outcome."""
+    factor = 100.0 if unit == POINTS else 1.0
+    low, high = interval
+    return Result(value / factor, (low / factor, high / factor), source, "difference", n, is_rate=unit == POINTS,
+                  measure=PLAIN if unit == POINTS else Measure(unit))  # fmt: skip
+
+
+def table_of(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return numbers of a decision as the table of a file: a row each, what it is of beside its `Result.cells`."""
+    table = pd.DataFrame(list(map(dict, rows)))
+    return table.astype({"n": "Int64"} if "n" in table else {}).drop_duplicates(ignore_index=True)

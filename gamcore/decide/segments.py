@@ -21,7 +21,7 @@ from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.cuts import cut_of, is_two_valued
 from gamcore.data.table import Table, as_table
 from gamcore.decide.clusters import interval_by_clusters
-from gamcore.decide.results import Result, Source
+from gamcore.decide.results import Result, Source, effect_of
 from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, both
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.piecewise import LEAST_SHARE, simplify
@@ -42,9 +42,6 @@ from gamcore.types import Bools, Codes, Floats
 
 SAME: Final = 0.9
 """Overlap (rows in both over rows in either) above which two segments count as one."""
-
-POINTS: Final = 100.0
-"""Effects on a rate are in percentage points."""
 
 RECTANGLES: Final = 2
 """Most rectangles per pair and direction."""
@@ -97,8 +94,8 @@ class Evidence:
 
     def outside_result(self, measure: Measure = PLAIN) -> Result:
         """Return the mean outside, likewise, without an interval."""
-        return replace(self.inside_result(measure), value=self.rest / self._scale, interval=UNKNOWN,
-                       n=self.rows - self.inside)  # fmt: skip
+        outside = replace(self, mean=self.rest, interval=UNKNOWN, inside=self.rows - self.inside)
+        return outside.inside_result(measure)
 
     def opportunity_result(self, measure: Measure = PLAIN) -> Result:
         """Return by how much the mean inside is above that outside."""
@@ -109,15 +106,18 @@ class Evidence:
         """Return what the model says of the rows inside."""
         return self._gap(self.contrast, UNKNOWN, "model", measure)
 
-    @property
-    def _scale(self) -> float:
-        return POINTS if self.effect == "points" else 1.0
+    def rows_of_file(self, measure: Measure = PLAIN, **of: Any) -> list[dict[str, Any]]:
+        """Return what a file has of a segment, a row per number (`results.table_of`). of : what is known beside it."""
+        numbers = {"inside": self.inside_result(measure), "outside": self.outside_result(measure),
+                   "opportunity": self.opportunity_result(measure),
+                   "model contrast": self.contrast_result(measure)}  # fmt: skip
+        beside = {"reach": self.share, "refits agree": self.agree, "ranges tried": self.tried}
+        return [{**of, "number": name, **result.cells(), **beside} for name, result in numbers.items()]
 
     def _gap(self, value: float, interval: Interval, source: Source, measure: Measure) -> Result:
-        low, high = interval
-        return Result(value / self._scale, (low / self._scale, high / self._scale), source, "difference", self.inside,
-                      is_rate=self.binary or self.effect == "points",
-                      measure=Measure(self.effect) if self.effect and self.effect != "points" else measure)  # fmt: skip
+        if self.effect:
+            return effect_of(value, interval, self.effect, self.inside, source)
+        return Result(value, interval, source, "difference", self.inside, is_rate=self.binary, measure=measure)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,8 @@ def shown_segments(made: Segments, names: Names, test: ArmsTest, column: str = "
     )  # fmt: skip
     p, p_relative = (_keys(p, arm) for p in (made.p, made.p_relative))
     named = names.column(column) if column else made.column
-    return replace(made, column=named, metric=outcome.called(names), effects=effects, p=p, p_relative=p_relative)
+    return replace(made, column=named, metric=outcome.called(names), effects=effects, p=p, p_relative=p_relative,
+                   control=arm(made.control))  # fmt: skip
 
 
 def shown_read_out(

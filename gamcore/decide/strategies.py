@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.table import as_table
-from gamcore.decide.results import Result, Source, money
+from gamcore.decide.results import Result, Source, money, table_of
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.rules_code import Cascade
 from gamcore.decide.rules_json import from_dict, plain_text
@@ -75,6 +75,13 @@ class Strategy:
         """Return the value of reaching this many customers, less what that costs."""
         low, mid, high = self.worth(reached)
         return money(mid, (low, high), currency, self.source, self.tested or None)
+
+    def results(self, reached: int, currency: str = "") -> dict[str, Result]:
+        """Return its numbers for this many customers: "today", "lift", "difference", and "worth" if it has a value."""
+        is_rate = self.is_rate and self.base < 1
+        today = Result(self.base, source="observed" if self.tested else "assumed", is_rate=is_rate)
+        worth = {"worth": self.worth_of(reached, currency)} if self.value else {}
+        return {"today": today, "lift": self.lifted, "difference": self.gap, **worth}
 
     def worth(self, reached: int) -> tuple[float, float, float]:
         """Return the value of reaching this many customers under its lifts: low, mid and high."""
@@ -154,6 +161,22 @@ class Ledger(Explanation):
         from gamcore.decide.plots.strategies import reach
 
         return reach(self, names or [f"strategy {k + 1}" for k in range(len(self.exclusive))], detail, **words)
+
+
+def board_table(strategies: Sequence[Strategy], ledger: Ledger, currency: str = "") -> pd.DataFrame:
+    """Return what a board says, as the table of a file: whom each strategy reaches, with a row per number of it
+    (`results.table_of`); then those whom none reaches, and what all of it is worth where each strategy has a value."""
+    rows: list[dict[str, Any]] = []
+    for one, raw, lost, reached in zip(strategies, *(x.tolist() for x in (ledger.raw, ledger.lost, ledger.exclusive)),
+                                       strict=True):  # fmt: skip
+        who = {"strategy": one.name, "raw reach": raw, "lost": lost, "exclusive reach": reached, "metric": one.metric}
+        rows += [{**who, "number": name, **result.cells()} for name, result in one.results(reached, currency).items()]
+    rows.append({"strategy": "(none)", "raw reach": ledger.remainder, "lost": 0, "exclusive reach": ledger.remainder})
+    if strategies and all(one.value for one in strategies):
+        every = worth_of_all(list(zip(strategies, ledger.exclusive.tolist(), strict=True)), currency)
+        rows.append({"strategy": "(all)", "exclusive reach": int(ledger.exclusive.sum()), "number": "worth",
+                     **every.cells()})  # fmt: skip
+    return table_of(rows)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from gamcore.decide.results import Result, effect_of, table_of
 from gamcore.explanation import Explanation
-from gamcore.stats.intervals import ALPHA, Interval
+from gamcore.stats.intervals import ALPHA, UNKNOWN, Interval
 from gamcore.types import Floats, Ints
 from gamcore.viz.spec import Plot
 
@@ -33,6 +34,11 @@ class Tenth:
     predicted: float
     measured: float
     interval: Interval
+
+    def results(self, unit: str = "") -> dict[str, Result]:
+        """Return the effect "measured" and that "predicted". unit : of effects, such as points."""
+        return {"measured": effect_of(self.measured, self.interval, unit, self.rows),
+                "predicted": effect_of(self.predicted, UNKNOWN, unit, self.rows, "model")}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,18 +63,13 @@ class Uplift(Explanation):
 
         return effect_by_tenth(self, unit, detail, **words)
 
-    def frame(self) -> pd.DataFrame:
-        """Return one row per part of the rows: a tenth, or less of them where predictions are alike."""
-        return pd.DataFrame(
-            {
-                "part": range(1, len(self.tenths) + 1),
-                "rows": [one.rows for one in self.tenths],
-                "predicted": [one.predicted for one in self.tenths],
-                "measured": [one.measured for one in self.tenths],
-                "lower": [one.interval[0] for one in self.tenths],
-                "upper": [one.interval[1] for one in self.tenths],
-            }
-        )
+    def frame(self, unit: str = "") -> pd.DataFrame:
+        """Return what was measured and predicted in each part of the rows, a tenth, or less of them where predictions
+        are alike: a row per number (`results.table_of`). unit : of effects, such as points."""
+        return table_of(
+            {"part": k, "number": name, **result.cells()}
+            for k, tenth in enumerate(self.tenths, 1) for name, result in tenth.results(unit).items()
+        )  # fmt: skip
 
 
 def signals(y: Floats, treated: Floats, share: Floats, expected: Floats) -> Floats:

@@ -202,8 +202,10 @@ def recent(board: Board) -> list[dict[str, Any]]:
     return [before for before in board.earlier if before["changed"] >= since]
 
 
-def undo(workspace: Workspace, identifier: str) -> Board:
-    """Undo the latest change of a board's name, order or strategies, whoever made it; StoreError if there is none."""
+def undo(workspace: Workspace, identifier: str, changed: str = "") -> Board:
+    """Undo the latest change of a board's name, order or strategies, whoever made it; StoreError if there is none.
+
+    changed : when the change was made that is meant; StoreError if another came after it."""
 
     def undone(kept: dict[str, Any]) -> dict[str, Any]:
         now_is = _board(kept)
@@ -211,6 +213,8 @@ def undo(workspace: Workspace, identifier: str) -> Board:
         if not earlier:
             raise StoreError("There is no change of the last seven days to undo: somebody may have undone it already.")
         *others, last = earlier
+        if changed not in ("", last["changed"]):
+            raise StoreError("The board was changed again meanwhile: look at it before you undo that.")
         return kept | {
             "strategies": last["strategies"],
             "name": clean_name(last["strategies"]["name"]),

@@ -9,18 +9,21 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.table import as_table
 from gamcore.decide import plots, verdicts
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, parity, sensitive
 from gamcore.decide.results import Scale
+from gamcore.decide.strategies import board_table
 from gamcore.numbers import count, fixed, p_value, percent
 from gamcore.viz.files.parts import ReportPart
 from shapewise.decisions import boards as stored
+from shapewise.decisions.boards import SavedSegment
 from shapewise.decisions.proof import ProofError, prove
 from shapewise.reports import decision as of_board
 from shapewise.reports import decision_of_arms as of_arms
-from shapewise.reports.card import names_of_table
+from shapewise.reports.card import measure_of_target, names_of_table
 from shapewise.reports.decision import named
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.risks import risks_of
@@ -75,7 +78,9 @@ def _measured(effect: Effect | None) -> list[str]:
 
 def reach(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield how many customers each strategy gets."""
-    yield ReportPart(plot=review.ledger.describe([one.name for one in review.made.strategies]))
+    plot = review.ledger.describe([one.name for one in review.made.strategies])
+    numbers = board_table(review.made.strategies, review.ledger, review.money.currency)
+    yield ReportPart(plot=replace(plot, numbers=numbers))
 
 
 def overlap(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -92,10 +97,11 @@ def segments(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     rows = []
     for one in kept:
         facts = one.told()
+        measure = _measure_of(review, one)
         said = ["-", "-", "-"]
         if facts is not None:
-            said = [f"{count(facts.inside)} of {count(facts.rows)}", facts.inside_result().words(),
-                    facts.opportunity_result().words()]  # fmt: skip
+            said = [f"{count(facts.inside)} of {count(facts.rows)}", facts.inside_result(measure).words(),
+                    facts.opportunity_result(measure).words()]  # fmt: skip
         rows.append([one.name, one.read().words(review.names), one.scenario or "-", *said])
     if not rows:
         raise StoreError("No segment of this table has been saved yet.")
@@ -104,6 +110,14 @@ def segments(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         "action, except where the segment was found on a measured effect."
     ]
     yield ReportPart("Segments", text, table=[head, *rows])
+
+
+def _measure_of(review: Review, segment: SavedSegment) -> Measure:
+    """Return unit and form of what the model of a segment predicts; none where it is gone."""
+    try:
+        return measure_of_target(review.space.models.about(segment.model), review.names)
+    except StoreError:
+        return PLAIN
 
 
 def plan(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -136,7 +150,8 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     if not review.recipe.is_brief and not item.of:
         text = [*outcome.notes, *(f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names)]
         title = (verdicts.overall(outcome) if _by_board(review) else verdicts.of_arms(review.arms))[1]
-        yield ReportPart(plot=replace(outcome.describe(), title=title), text=text)
+        plot = (outcome if _by_board(review) else review.arms).describe()
+        yield ReportPart(plot=replace(plot, title=title), text=text)
         return
     metric = _called(review, item.of[0]) if item.of else of_board.deciding(review, outcome)
     kept = tuple(effect for effect in outcome.effects if effect.metric == metric)
@@ -148,7 +163,8 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     text = [f"{named(one)}: {verdicts.verdict(one, scale)[1]}" for one in kept]
     text += [f"{others} more metrics were measured: see the analyst's report."] if others and not item.of else []
     plot = replace(outcome, effects=kept).describe(scale=scale)
-    yield ReportPart(plot=replace(plot, title=f"{metric}: {moved}"), text=text)
+    numbers = plot.numbers if _by_board(review) else review.arms.frame(metric)
+    yield ReportPart(plot=replace(plot, title=f"{metric}: {moved}", numbers=numbers), text=text)
 
 
 def _called(review: Review, metric: str) -> str:

@@ -62,3 +62,4 @@ def bring_back(space: Things, identifier: str) -> None:
         check_room(connection, space.root, row.owner, space.limits, more)
         connection.execute(sa.update(thing).where(back).values(deleted=None))
         records.note(connection, space.person.id, "bring back", row.kind, identifier)
+    space.stored(row.kind, identifier, None, records.parsed(row.about))

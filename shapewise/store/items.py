@@ -30,6 +30,8 @@ KINDS: Final = {
 }  # fmt: skip
 ID: Final = re.compile(r"[0-9a-f]{16}")
 About = TypeVar("About")
+Stored = Callable[[str, str, dict[str, Any] | None, dict[str, Any] | None], None]
+"""Takes the kind and id of a thing, and its description before (None: it is new) and after (None: it is deleted)."""
 log = logging.getLogger(__name__)
 
 
@@ -48,6 +50,10 @@ def _make(root: Path) -> None:
         raise StoreError(READ_ONLY_DISK if is_read_only(root) else READ_ONLY)
 
 
+def _nobody_asks(kind: str, identifier: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
+    """Take note of nothing."""
+
+
 def adopt(root: Path) -> None:
     """Declare that the records and the files of a workspace belong together; StoreError if there are no records."""
     records_of = open_meta(root, os.environ.get("GAMCORE_META_URL"))
@@ -55,11 +61,13 @@ def adopt(root: Path) -> None:
 
 
 class Things:
-    """Things of any kind by id, as one person may see and change them."""
+    """Things of any kind by id, as one person may see and change them. stored : is told what is added, changed, deleted
+    and brought back through this object, and not what others do."""
 
     def __init__(self, root: Path, person: Person = LOCAL, limits: Limits | None = None) -> None:
         self.root, self.person = root, person
         self.limits = limits or Limits.told()
+        self.stored: Stored = _nobody_asks
         _make(root)
         if is_shared() and os.name != "nt" and root.stat().st_mode & 0o077:
             raise StoreError(
@@ -142,6 +150,7 @@ class Things:
             records.insert(connection, kind, identifier=identifier, owner=owner, about=about, parent=parent)
             self._put(connection, identifier, held)
             records.note(connection, self.person.id, "create", kind, identifier, "", text_of(about), detail)
+        self.stored(kind, identifier, None, about)
 
     def edit(
         self, kind: str, identifier: str, change: Callable[[dict[str, Any]], dict[str, Any]],
@@ -162,7 +171,8 @@ class Things:
                 records.update(connection, identifier, changed)
             if held or after != before:
                 records.note(connection, self.person.id, "change", kind, identifier, before, after)
-            return changed
+        self.stored(kind, identifier, about, changed)
+        return changed
 
     @contextmanager
     def _held(self, parts: Mapping[str, Path]) -> Iterator[dict[str, tuple[str, int]]]:
@@ -214,6 +224,8 @@ class Things:
     def _delete(self, kind: str, identifier: str) -> None:
         with self.meta.writing() as connection:
             thing = self.allowed(connection, "view", kind, identifier)
-            before = text_of(self._check("change" if thing.parent else "delete", kind, thing).about)
+            about = self._check("change" if thing.parent else "delete", kind, thing).about
             for gone in records.mark_deleted(connection, identifier):
-                records.note(connection, self.person.id, "delete", kind, gone, before if gone == identifier else "")
+                before = text_of(about) if gone == identifier else ""
+                records.note(connection, self.person.id, "delete", kind, gone, before)
+        self.stored(kind, identifier, about, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pypdf
 from pptx import Presentation
@@ -17,14 +17,15 @@ from gamcore.viz.files.report import to_report
 
 def texts_of(report: Report) -> dict[str, str]:
     """Return the words of a report by the ending of the file they stand in: all files of the archive, and the page."""
-    texts = {"html": to_report(report, "html").decode()}
     archive = zipfile.ZipFile(io.BytesIO(to_report(report, "zip")))
-    readers = {"pptx": _slides, "pdf": _pages, "xlsx": _cells}
-    for name in archive.namelist():
-        ending = name.rpartition(".")[2]
-        if ending in readers:
-            texts[ending] = " ".join([texts.get(ending, ""), *readers[ending](io.BytesIO(archive.read(name)))])
-    return {ending: " ".join(text.split()) for ending, text in texts.items()}
+    page = " ".join(to_report(report, "html").decode().split())
+    return {"html": page} | {ending: texts_in(archive, ending) for ending in READERS}
+
+
+def texts_in(archive: zipfile.ZipFile, ending: str) -> str:
+    """Return the words of all files of an archive with an ending."""
+    files = (io.BytesIO(archive.read(name)) for name in archive.namelist() if name.rpartition(".")[2] == ending)
+    return " ".join(word for file in files for text in READERS[ending](file) for word in text.split())
 
 
 def _slides(file: Any) -> Iterator[str]:
@@ -43,3 +44,6 @@ def _pages(file: Any) -> Iterator[str]:
 def _cells(file: Any) -> Iterator[str]:
     book = CalamineWorkbook.from_filelike(file)
     return (str(cell) for name in book.sheet_names for row in book.get_sheet_by_name(name).to_python() for cell in row)
+
+
+READERS: Final = {"pptx": _slides, "pdf": _pages, "xlsx": _cells}

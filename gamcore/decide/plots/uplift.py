@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
+from gamcore.decide.results import effect_of, table_of
 from gamcore.decide.uplift import TENTHS, Uplift
-from gamcore.numbers import alike, count, number, percent
+from gamcore.numbers import count, percent
 from gamcore.stats.plots.quality import HEIGHT, with_grid
 from gamcore.types import Floats
 from gamcore.viz.spec import Axis, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
@@ -17,30 +17,29 @@ def effect_by_tenth(read: Uplift, unit: str = "", detail: str = "") -> Plot:
 
     unit : of effects, such as points.
     """
-    table, axis = read.frame(), f"effect, {unit}" if unit else "effect"
-    at = table["part"].to_numpy(np.float64)
-    values, lower, upper = (table[name].to_numpy(np.float64) for name in ("measured", "lower", "upper"))
-    written = [alike(three, signed=True) for three in zip(values, lower, upper, strict=True)]
-    hover = [
-        f"{_ordinal(k, len(table))}\n{value} ({low} to {high})\n{count(rows)} rows"
-        for k, rows, (value, low, high) in zip(table["part"], table["rows"], written, strict=True)
-    ]
-    said = table["predicted"].to_numpy(np.float64)
+    n, axis = len(read.tenths), f"effect, {unit}" if unit else "effect"
+    at = np.arange(1, n + 1, dtype=np.float64)
+    values, predicted = (np.array([getattr(one, name) for one in read.tenths]) for name in ("measured", "predicted"))
+    lower, upper = np.array([one.interval for one in read.tenths]).T
+    results = [tenth.results(unit) for tenth in read.tenths]
+    hover = [f"{_ordinal(k, n)}\n{shown['measured'].words()}\n{count(tenth.rows)} rows"
+             for k, (shown, tenth) in enumerate(zip(results, read.tenths, strict=True), 1)]  # fmt: skip
     marks: list[Mark] = [
         Line(0.0),
         Line(read.average[0], role="muted", text="mean of all"),
         Whiskers(at, lower, upper, role="primary", width=1.4, capped=True),
         Points(at, values, name="measured", hover=hover),
-        Path(at, said, "accent", 1.8, "dash", name="predicted",
-             hover=[f"{number(value, signed=True)} predicted" for value in said]),
+        Path(at, predicted, "accent", 1.8, "dash", name="predicted",
+             hover=[f"{shown['predicted'].text} predicted" for shown in results]),
     ]  # fmt: skip
-    ticks = tuple((float(k), str(k)) for k in table["part"])
-    x = Axis(f"{_parts(len(table))} of the rows, the strongest predicted effect first", ticks=ticks)
+    x = Axis(f"{_parts(n)} of the rows, the strongest predicted effect first",
+             ticks=tuple((float(k), str(k)) for k in range(1, n + 1)))  # fmt: skip
     return Plot(
         "uplift", _by_tenth(read, unit),
         detail=detail or "rows that the model has not seen, in parts by predicted effect, each with its 95% interval",
         panels=single(Panel(x, with_grid(Axis(axis)), tuple(marks))),
-        words=f"Measured and predicted effect by part. {_by_tenth(read, unit)}.", numbers=table, height=HEIGHT + 20,
+        words=f"Measured and predicted effect by part. {_by_tenth(read, unit)}.", numbers=read.frame(unit),
+        height=HEIGHT + 20,
     )  # fmt: skip
 
 
@@ -48,10 +47,9 @@ def _by_tenth(read: Uplift, unit: str) -> str:
     """Return what the first and the last part were moved by, in a sentence."""
     if len(read.tenths) < 2:
         return "The model puts no row before another"
-    first, last = alike([read.tenths[0].measured, read.tenths[-1].measured], signed=True)
-    of = f" {unit}" if unit else ""
+    first, last = (read.tenths[k].results(unit)["measured"].text for k in (0, -1))
     part = _parts(len(read.tenths)).removesuffix("s")
-    return f"Measured effect: {first}{of} in the {part} predicted to move most, {last}{of} in that to move least"
+    return f"Measured effect: {first} in the {part} predicted to move most, {last} in that to move least"
 
 
 def _parts(n: int) -> str:
@@ -72,22 +70,20 @@ def gain(read: Uplift, unit: str = "", detail: str = "") -> Plot:
     gains: Floats = np.array([0.0, *(value for _, value, _ in read.gain)])
     lower: Floats = np.array([0.0, *(ends[0] for _, _, ends in read.gain)])
     upper: Floats = np.array([0.0, *(ends[1] for _, _, ends in read.gain)])
-    hover = [
-        f"{percent(share, 0)} treated\n{number(value, signed=True)} "
-        f"({number(low, signed=True)} to {number(high, signed=True)})"
-        for share, value, low, high in zip(shares, gains, lower, upper, strict=True)
-    ]
+    results = [effect_of(value, (low, high), unit, read.rows)
+               for value, low, high in zip(gains, lower, upper, strict=True)]  # fmt: skip
+    hover = [f"{percent(share, 0)} treated\n{shown.words()}" for share, shown in zip(shares, results, strict=True)]
     marks: tuple[Mark, ...] = (
         Line(0.0),
         Path(np.array([0.0, 1.0]), np.array([0.0, read.average[0]]), "zero", 1.0, "dot", name="in any order"),
         Whiskers(shares[1:], lower[1:], upper[1:], role="primary", width=1.2, capped=True),
         Path(shares, gains, name="in the model's order", hover=hover),
     )
-    value, low, high = alike([read.qini[0], *read.qini[1]], signed=True)
     x = Axis("share of the rows that is treated", limits=(0.0, 1.02), format="percent")
     y = Axis(f"gain per row, {unit}" if unit else "gain per row")
-    numbers = pd.DataFrame({"share treated": shares, "gain per row": gains, "lower": lower, "upper": upper})
-    title = f"Qini {value}{f' {unit}' if unit else ''} (95%: {low} to {high})"
+    numbers = table_of({"share treated": share, "number": "gain per row", **shown.cells()}
+                       for share, shown in zip(shares.tolist(), results, strict=True))  # fmt: skip
+    title = f"Qini {effect_of(*read.qini, unit, read.rows).words()}"
     return Plot(
         "gain", title, detail=detail or "rows that the model has not seen; 0 is as good as treating at random",
         panels=single(Panel(x, with_grid(y), marks)), words=f"Gain by share treated. {title}.", numbers=numbers,

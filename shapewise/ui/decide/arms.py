@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
+from typing import Final
 
 import streamlit as st
 
@@ -19,19 +21,26 @@ from shapewise.decisions.arm_tests import StoredTest
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.data import questions
 from shapewise.ui.decide import arms_result, by_day, for_whom, made_outcomes, moved, plan_form, roles
-from shapewise.ui.session import state
+from shapewise.ui.session import seen, state
 from shapewise.ui.session.words import md
-from shapewise.ui.widgets import chart
+from shapewise.ui.widgets import chart, meanwhile
+
+SET_UP: Final = (
+    "arm", "control", "metrics", "shares", "before", "adjustment", "customers", "cluster", "known_before", "outcomes",
+    "pooled",
+)  # fmt: skip
+"""What the form of a test stores of it."""
 
 
 def show(table: TableAbout) -> None:
     """Show the form of a test on a table, and its read-out."""
     kept = next(iter(stored.tests(state.workspace(), {table.id})), None)
+    begun = meanwhile.form(stored.KIND, asdict(kept) if kept else {}, SET_UP, seen.only_of(stored.KIND, table.id))
     place = chart.place("first")
     known = kept is not None or state.roles(table.id).column("arm") is not None
     asked = not st.session_state.setdefault(f"arms-set-up-{table.id}", known)  # what is to be asked stays in sight
     with place.drawing.container(border=True) if asked else place.options:
-        test = _form(table, state.table(table.id), kept)
+        test = _form(table, state.table(table.id), kept, f"{table.id}{begun}")
     if test is None:
         return
     try:
@@ -72,8 +81,10 @@ def _keep(table: TableAbout, test: ArmsTest, kept: StoredTest | None) -> None:
         stored.keep(state.workspace(), table.id, f"Test on {table.name}", test, kept.id if kept else "")
 
 
-def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest | None:
-    """Show which column is the arm, which level the control, and what the outcomes are; None while one is missing."""
+def _form(table: TableAbout, rows: Table, kept: StoredTest | None, form: str) -> ArmsTest | None:
+    """Show which column is the arm, which level the control, and what the outcomes are; None while one is missing.
+
+    form : in the keys of its fields."""
     meant = state.roles(table.id)
     arms = stored.possible_arms(rows, [name for name, role in meant.by_column.items() if role == "arm"])
     if not arms:
@@ -84,17 +95,17 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
     names = state.names(table.id)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         arm = st.selectbox(
-            "Arm", list(arms), list(arms).index(usual) if usual else None, key=f"arms-arm-{table.id}",
+            "Arm", list(arms), list(arms).index(usual) if usual else None, key=f"arms-arm-{form}",
             placeholder="The column that says who got what", format_func=names.column,
         )  # fmt: skip
         if arm is None:
-            if not questions.ask(table, "arm", f"arms-arm-{table.id}"):
+            if not questions.ask(table, "arm", f"arms-arm-{form}"):
                 st.caption("Choose the arm column.")
             return None
-        control = _control(table, arm, arms[arm], kept)
-        customers, adjust = _looks(table, kept)
+        control = _control(table, arm, arms[arm], kept, form)
+        customers, adjust = _looks(table, kept, form)
     possible = stored.possible_outcomes(rows, arm)
-    key = f"arms-outcomes-{table.id}-{arm}"
+    key = f"arms-outcomes-{form}-{arm}"
     made = made_outcomes.known(key, kept.test().outcomes if kept else {})
     options = [*possible, *(name for name, one in made.items() if set(one.columns) <= set(possible))]
     called = {name: made[name].called(names) if name in made else names.column(name) for name in options}
@@ -109,43 +120,43 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None) -> ArmsTest |
         return None
     with st.expander("Roles, values from before the test, and arms read together"):
         metrics, past = roles.edit(
-            f"arms-roles-{table.id}", {name: called[name] for name in outcomes}, possible, names,
+            f"arms-roles-{form}", {name: called[name] for name in outcomes}, possible, names,
             roles=kept.metrics if kept else {}, before=kept.before if kept else {},
         )  # fmt: skip
-        cluster, known = _assignment(table, [name for name in rows.names if name not in (arm, *outcomes)], kept)
+        cluster, known = _assignment(table, [name for name in rows.names if name not in (arm, *outcomes)], kept, form)
         mine, named = kept if kept and kept.arm == arm else None, partial(names.level, arm)
         treated = sorted(set(arms[arm]) - {control})
-        pooled = _pooled(f"{table.id}-{arm}-{control}", treated, mine.pooled if mine else [], named)
-    shares = planned_shares(f"{table.id}-{arm}", arms[arm], mine.shares if mine else {}, named)
+        pooled = _pooled(f"{form}-{arm}-{control}", treated, mine.pooled if mine else [], named)
+    shares = planned_shares(f"{form}-{arm}", arms[arm], mine.shares if mine else {}, named)
     return ArmsTest(arm, control, metrics, shares=shares, before=past or None, adjustment=adjust, customers=customers,
                     cluster=cluster, known_before=known,
                     outcomes={name: made[name] for name in outcomes if name in made}, pooled=pooled)  # fmt: skip
 
 
-def _control(table: TableAbout, arm: str, levels: list[str], kept: StoredTest | None) -> str | None:
+def _control(table: TableAbout, arm: str, levels: list[str], kept: StoredTest | None, form: str) -> str | None:
     """Show which level of the arm is the control; return it, None where it is not chosen."""
     was = kept.control if kept and kept.arm == arm and kept.control in levels else None
     guess = was or control_among(levels)
     chosen: str | None = st.selectbox(
-        "Control", levels, levels.index(guess) if guess else None, key=f"arms-control-{table.id}-{arm}",
+        "Control", levels, levels.index(guess) if guess else None, key=f"arms-control-{form}-{arm}",
         placeholder="Who got nothing new", format_func=partial(state.names(table.id).level, arm),
     )  # fmt: skip
     return chosen
 
 
-def _looks(table: TableAbout, kept: StoredTest | None) -> tuple[int, Adjustment]:
+def _looks(table: TableAbout, kept: StoredTest | None, form: str) -> tuple[int, Adjustment]:
     """Show when the test is read and how p is adjusted; return the customers planned, 0 where it is read once, and the
     adjustment."""
-    if plan_form.looking(f"arms-looks-{table.id}", bool(kept and kept.customers)):
+    if plan_form.looking(f"arms-looks-{form}", bool(kept and kept.customers)):
         customers = st.number_input(
-            "Customers planned", 1, value=(kept.customers if kept else 0) or table.rows, key=f"arms-planned-{table.id}",
+            "Customers planned", 1, value=(kept.customers if kept else 0) or table.rows, key=f"arms-planned-{form}",
             help="Of all arms, at the planned end. Choose it before the first look: intervals are narrowest there.",
         )  # fmt: skip
         return customers, "Holm"
     adjustments: list[Adjustment] = ["Holm", "Dunnett"]
     adjust = st.segmented_control(
         "Adjust for many comparisons", adjustments, default=kept.adjustment if kept else "Holm", required=True,
-        key=f"arms-adjust-{table.id}",
+        key=f"arms-adjust-{form}",
         help="Holm: over all arms and outcomes. Dunnett: over the arms of each outcome, which share one control; its "
         "intervals hold for all arms at once. Holm is used where clusters were assigned, or columns were known before "
         "the test.",
@@ -153,19 +164,21 @@ def _looks(table: TableAbout, kept: StoredTest | None) -> tuple[int, Adjustment]
     return 0, adjust
 
 
-def _assignment(table: TableAbout, columns: list[str], kept: StoredTest | None) -> tuple[str | None, tuple[str, ...]]:
+def _assignment(
+    table: TableAbout, columns: list[str], kept: StoredTest | None, form: str
+) -> tuple[str | None, tuple[str, ...]]:
     """Show what was assigned as a whole, and what was known before; return both. columns : not the arm or outcomes."""
     names = state.names(table.id)
     with st.container(horizontal=True):
         cluster = st.selectbox(
             "Assigned as a whole", columns, columns.index(kept.cluster) if kept and kept.cluster in columns else None,
-            key=f"arms-cluster-{table.id}", placeholder="Customers, one by one", format_func=names.column,
+            key=f"arms-cluster-{form}", placeholder="Customers, one by one", format_func=names.column,
             help="Whose rows went into one arm together, such as a store, a day or a household. They are alike, so "
             "intervals go by them.",
         )  # fmt: skip
         known = st.multiselect(
             "Known before the test", columns, [name for name in kept.known_before if name in columns] if kept else [],
-            key=f"arms-known-{table.id}", placeholder="None", format_func=names.column,
+            key=f"arms-known-{form}", placeholder="None", format_func=names.column,
             help="A model of these columns expects each outcome, and what it explains narrows the intervals. Leave out "
             "whatever the test may have changed.",
         )  # fmt: skip

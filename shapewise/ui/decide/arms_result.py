@@ -13,7 +13,7 @@ import streamlit as st
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect, ReadOut
-from gamcore.decide.results import Scale
+from gamcore.decide.results import Scale, table_of
 from gamcore.numbers import p_value, percent
 from gamcore.viz import files as export
 from gamcore.viz.svg import interval_svg
@@ -38,7 +38,7 @@ def show(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, Eff
     """Show the verdict, the sizes of the arms, and each outcome by arm; return the scale that was chosen for all of the
     page, None where nothing may be read. compared : treated arms with each other, each with the one it is beside."""
     with place.options:
-        scale = None if made.stopped else _scale(table, made)
+        scale = None if made.stopped else _scale(table, made, compared)
     with place.said:
         verdict(*verdicts.of_arms(made, scale or "difference"))
         st.caption(_who(made))
@@ -53,7 +53,7 @@ def show(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, Eff
     return scale
 
 
-def _scale(table: TableAbout, made: ArmsReadOut) -> Scale:
+def _scale(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, Effect]]) -> Scale:
     """Show the choice of a scale, and the numbers as a file; return the scale."""
     scale: Scale = st.segmented_control(
         "Lifts as", list(SCALES), default="difference", required=True, key=f"arms-scale-{table.id}",
@@ -62,9 +62,18 @@ def _scale(table: TableAbout, made: ArmsReadOut) -> Scale:
         "with one p. Whether segments differ is not: where their rates are unlike, lifts may differ in points and "
         "be alike relative to the rate, so that is tested on the scale chosen here.",
     )  # fmt: skip
-    downloads.button("CSV", lambda: export.safe_csv(made.frame()), export.file_name(table.name, "read-out", "csv"),
-                     f"arms-csv-{table.id}", ":material/download:")  # fmt: skip
+    downloads.button(
+        "CSV", lambda: export.safe_csv(_numbers(made, compared)), export.file_name(table.name, "read-out", "csv"),
+        f"arms-csv-{table.id}", ":material/download:",
+    )  # fmt: skip
     return scale
+
+
+def _numbers(made: ArmsReadOut, compared: Sequence[tuple[str, Effect]]) -> pd.DataFrame:
+    """Return all numbers of the page's tables."""
+    between = table_of(row for other, effect in compared
+                       for row in effect.rows_of_file(effect.strategy, other, metric=effect.metric))  # fmt: skip
+    return pd.concat([made.frame(), between], ignore_index=True)
 
 
 def _who(made: ArmsReadOut) -> str:

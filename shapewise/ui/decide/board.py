@@ -12,7 +12,7 @@ from gamcore.data.columns import TableError
 from gamcore.decide import plots
 from gamcore.decide.results import Result
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
-from gamcore.decide.strategies import MOST_STRATEGIES, Ledger, Strategy, StrategySet, worth_of_all
+from gamcore.decide.strategies import MOST_STRATEGIES, Ledger, Strategy, StrategySet, board_table, worth_of_all
 from gamcore.numbers import exact, percent
 from shapewise.decisions import boards as stored
 from shapewise.decisions import money as moneys
@@ -21,7 +21,7 @@ from shapewise.decisions.money import Money
 from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.ui.session import drafts, state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards, evidence, reach
+from shapewise.ui.widgets import cards, evidence, meanwhile, reach
 from shapewise.ui.widgets import rule_builder as builder
 from shapewise.ui.widgets.columns import EXACT, WHOLE_PERCENT
 from shapewise.ui.widgets.tiles import result, tile
@@ -29,6 +29,7 @@ from shapewise.ui.widgets.tiles import result, tile
 NEXT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 OWN = "A rule of your own"
 LEFT = "What was not saved last time"
+BEGUN, ROUND, GATE = "strategy-as-it-was", "strategy-round", "gate-as-it-was"
 NEW = ""
 
 
@@ -50,10 +51,10 @@ def act(identifier: str, change: Callable[[StrategySet], StrategySet]) -> str:
     return ""
 
 
-def undo(identifier: str) -> None:
-    """Undo the latest change of a board; the page shows why where that is refused."""
+def undo(identifier: str, changed: str) -> None:
+    """Undo the latest change of a board, made at a time; the page shows why where that is refused."""
     try:
-        stored.undo(state.workspace(), identifier)
+        stored.undo(state.workspace(), identifier, changed)
     except (RuleError, StoreError) as error:
         st.session_state["board-refused"] = str(error)
 
@@ -86,9 +87,11 @@ def _remove(identifier: str, name: str) -> None:
 
 def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
     """Show whom the strategies reach, as a chart and then in numbers, and what that is worth."""
+    priced, money = _priced(board, made)
     if made.strategies:
-        names = [strategy.name for strategy in made.strategies]
-        cards.figure(ledger.describe(names), f"reach-{board.id}", board.name)
+        numbers = board_table(priced.strategies, ledger, money.currency)
+        plot = replace(ledger.describe([one.name for one in made.strategies]), numbers=numbers)
+        cards.figure(plot, f"reach-{board.id}", board.name)
     row = st.grid(min_column_width=170)
     reached, eligible = int(ledger.exclusive.sum()), max(ledger.eligible, 1)
     who = md(made.gate.words(state.names(board.table)))
@@ -96,7 +99,6 @@ def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
     tile(row, "Eligible", count(ledger.eligible), f"{percent(ledger.eligible / max(ledger.rows, 1))} of all")
     tile(row, "Reached", count(reached), f"{percent(reached / eligible)} of eligible")
     tile(row, "Not reached", count(ledger.remainder), f"{percent(ledger.remainder / eligible)} of eligible")
-    priced, money = _priced(board, made)
     if priced.strategies and all(one.value for one in priced.strategies):
         sums = worth_of_all(list(zip(priced.strategies, map(int, ledger.exclusive), strict=True)), money.currency)
         result(row, "Worth of all", sums, hint="Of the customers reached, costs deducted. Where a test measured every "
@@ -111,18 +113,29 @@ def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
 def change_gate(board: Board, made: StrategySet) -> None:
     """Show the button that changes who is eligible."""
     if st.button("Who is eligible", icon=":material/filter_alt:", key="change-gate"):
-        builder.begin("gate-draft", made.gate)
+        _begin_gate(made.gate)
         gate(board)
+
+
+def _begin_gate(rule: Rule) -> None:
+    builder.begin("gate-draft", rule)
+    st.session_state[GATE] = rule
 
 
 @st.dialog("Who is eligible?", width="large")
 def gate(board: Board) -> None:
     """Edit the gate of a board in a dialog."""
     st.caption("Only these rows can get a strategy; all other rows stay as they are.")
-    if builder.groups_of(stored.board(state.workspace(), board.id).read().gate) is None:
+    now = stored.board(state.workspace(), board.id).read().gate
+    is_newer = st.session_state[GATE] != now
+    if is_newer:
+        _begin_gate(now)
+        st.info(f"This was changed elsewhere while it was open. {meanwhile.ANEW}",
+                icon=meanwhile.ICON)  # fmt: skip
+    if builder.groups_of(now) is None:
         st.caption("The current rule nests deeper than these fields can show: what you set replaces it.")
     rule = builder.edit("gate-draft", board.table)
-    if st.button("Set", type="primary", disabled=rule is None) and rule is not None:
+    if st.button("Set", type="primary", disabled=rule is None) and rule is not None and not is_newer:
         refused = act(board.id, lambda made: replace(made, gate=rule))
         if refused:
             st.error(md(refused), icon=":material/error:")
@@ -201,17 +214,18 @@ def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy) -> 
         measured = reach.evidence(model, strategy.rule) if model is not None else None
     except TableError:
         measured = None
-    if measured is None:
+    if measured is None or model is None:
         tile(row, "Opportunity", "not known", "its model is not here", hint=evidence.OPPORTUNITY, border=False)
         return
+    measure = state.measure(model)
     if measured.effect is not None:
-        result(row, "Measured effect", measured.inside_result(), border=False,
+        result(row, "Measured effect", measured.inside_result(measure), border=False,
                hint=f"{evidence.EFFECT} Before gate and priority.")  # fmt: skip
         return
-    result(row, "Opportunity", measured.opportunity_result(), border=False,
+    result(row, "Opportunity", measured.opportunity_result(measure), border=False,
            hint=f"{evidence.OPPORTUNITY} Over all held-out rows of its model, before gate and priority.")  # fmt: skip
-    tile(row, "Model contrast", measured.contrast_result().text, evidence.agreeing(measured), hint=evidence.CONTRAST,
-         border=False)  # fmt: skip
+    tile(row, "Model contrast", measured.contrast_result(measure).text, evidence.agreeing(measured),
+         hint=evidence.CONTRAST, border=False)  # fmt: skip
 
 
 @st.dialog("Change a strategy", width="large")
@@ -224,12 +238,18 @@ def change(board: Board, name: str) -> None:
         st.error(md(error), icon=":material/error:")
         return
     if "strategy-shown" not in st.session_state:  # just opened: below, each key that is typed changes what is kept
-        st.session_state[LEFT] = _unsaved(board).get(name)
+        st.session_state[LEFT], st.session_state[BEGUN] = _unsaved(board).get(name), strategy
+    is_newer = st.session_state[BEGUN] != strategy
+    if is_newer:  # somebody else has changed it since this was opened
+        st.session_state[LEFT], st.session_state[BEGUN] = None, strategy
+        st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
     left = st.session_state[LEFT]
-    key = f"change-{board.id}-{name}{'' if left is None else '-left'}"
+    key = f"change-{board.id}-{name}{'' if left is None else '-left'}{st.session_state.get(ROUND, '')}"
     if st.session_state.get("strategy-shown") != key:
         builder.begin("strategy-draft", (left or strategy).rule)
         st.session_state["strategy-shown"] = key
+    if is_newer:
+        st.info(f"{md(name)} was changed elsewhere while this was open. {meanwhile.ANEW}", icon=meanwhile.ICON)
     if left is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption("This begins with what was not saved last time.")
@@ -240,9 +260,11 @@ def change(board: Board, name: str) -> None:
 
     def put(now: StrategySet, one: Strategy) -> StrategySet:
         place = place_of(now, name)
+        if now.strategies[place] != strategy:
+            raise StoreError(f"{name} was changed elsewhere just now: press Save again where yours is to stay.")
         return replace(now, strategies=(*now.strategies[:place], one, *now.strategies[place + 1 :]))
 
-    _save(board, changed, put, lambda: _keep(board, name, None))
+    _save(board, None if is_newer else changed, put, lambda: _keep(board, name, None))
 
 
 def _unsaved(board: Board) -> dict[str, Strategy]:
@@ -292,7 +314,7 @@ def _inside(strategy: Strategy) -> Result | None:
         facts = reach.evidence(model, strategy.rule)
     except TableError:
         return None
-    return None if facts is None or facts.effect is not None else facts.inside_result()
+    return None if facts is None or facts.effect is not None else facts.inside_result(state.measure(model))
 
 
 def _today(base: float, inside: Result | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,7 @@ from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.arrivals import WEEK
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.outcomes import Outcome
+from gamcore.decide.plots.plans import LOOKS
 from gamcore.decide.strategies import Ledger, StrategySet
 from gamcore.decide.verdicts import listed
 from gamcore.numbers import percent
@@ -24,29 +26,35 @@ from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.decide import made_outcomes, plan_form
-from shapewise.ui.session import state
+from shapewise.ui.session import seen, state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards, chart, downloads
+from shapewise.ui.widgets import cards, chart, downloads, meanwhile
 from shapewise.ui.widgets.tiles import tile
 
 Form = dict[str, Any]
+PLAN, FORM = ("plan",), ("form",)
+"""Parts of a board, and of the plan of a table, that the form of a plan stores."""
 FEW = 6
 """Comparisons that are listed below the chart at once."""
 
 
-def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
-    """Show the form of a board's plan, and its result."""
+def show(board: Board, made: StrategySet, ledger: Ledger, is_new: bool) -> None:
+    """Show the form of a board's plan, and its result. is_new : whether the strategies were never shown before, as
+    somebody else has just changed them."""
     form = plans.form_of(board.plan, plans.proposed(made))
+    key = board.id + meanwhile.form("boards", asdict(board), PLAN)
     names, place = state.names(board.table), chart.place("first")
     rows = state.table(board.table)
 
     def save(new: Form) -> None:
-        stored.change(state.workspace(), board.id, plan=new)
+        now = stored.board(state.workspace(), board.id)
+        if seen.is_current(board.id, asdict(now), PLAN):  # a press may come before the page has seen it
+            stored.change(state.workspace(), board.id, plan=new)
 
     with place.options:
-        changed = plan_form.edited(board.id, form, names, rows, of_board=True)
-        plan_form.keep(board.id, form, changed, save)
-        _add(board.id, rows, {**form, **changed}, names, save)
+        changed = plan_form.edited(key, form, names, rows, of_board=True)
+        plan_form.keep(key, form, changed, save)
+        _add(key, rows, {**form, **changed}, names, save)
     who = [f"Eligible: {md(made.gate.words(names))}."]
     who += [f"{k}. **{md(one.name)}**: {md(one.action) or 'no action yet'}; who: {md(one.rule.words(names))}"
             for k, one in enumerate(made.strategies, 1)]  # fmt: skip
@@ -57,7 +65,7 @@ def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
             "today. Empty *Today* to plan each strategy with its own."
         )
     if _result(board.id, board.name, lambda: plans.planned(changed, made, ledger, names), who, place):
-        _start(board, made, {**form, **changed})
+        _start(board, made, {**form, **changed}, is_new)
 
 
 def show_table(table: TableAbout, rows: Table) -> None:
@@ -67,10 +75,14 @@ def show_table(table: TableAbout, rows: Table) -> None:
     own = kept is None or state.mine(plans.KIND, kept.id)
 
     def save(new: Form) -> None:
-        if own and state.workspace().may("create"):
+        now = next(iter(plans.plans(state.workspace(), table.id)), None)
+        current = seen.is_current(only, asdict(now) if now else {}, FORM)
+        if own and current and state.workspace().may("create"):
             plans.keep(state.workspace(), table.id, f"Plan on {table.name}", new, kept.id if kept else "")
 
-    key, names, place = f"plan-{table.id}", state.names(table.id), chart.place("first")
+    only = seen.only_of(plans.KIND, table.id)
+    begun = meanwhile.form(plans.KIND, asdict(kept) if kept else {}, FORM, only)
+    key, names, place = f"plan-{table.id}{begun}", state.names(table.id), chart.place("first")
     with place.options:
         changed = plan_form.edited(key, form, names, rows, of_board=False)
     plan_form.keep(key, form, changed, save)
@@ -108,7 +120,7 @@ def _add(key: str, rows: Table, changed: Form, names: Names, save: Callable[[For
         made_outcomes.make(f"plan-{key}", columns, names, add)
 
 
-def _start(board: Board, made: StrategySet, form: Form) -> None:
+def _start(board: Board, made: StrategySet, form: Form, is_new: bool) -> None:
     """Show the button that freezes the board for the test: the read-out must assign customers as the test did."""
     tested = form.get("tested")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -121,7 +133,10 @@ def _start(board: Board, made: StrategySet, form: Form) -> None:
             st.caption(
                 ":material/warning: The board has changed since the test began. The read-out uses the earlier version."
             )
-        if st.button("Start test" if tested is None else "Restart with this board", icon=":material/flag:"):
+        if (
+            st.button("Start test" if tested is None else "Restart with this board", icon=":material/flag:")
+            and not is_new
+        ):
             stored.change(state.workspace(), board.id, plan={**form, "tested": made.to_dict()})
             st.rerun()
 
@@ -165,9 +180,7 @@ def _result(key: str, name: str, make: Callable[[], ExperimentPlan], who: Sequen
 
 def _numbers(made: ExperimentPlan) -> pd.DataFrame:
     """Return all numbers of a plan."""
-    lifts = made.found_in((7, 14, 28, 56))
-    by_day = lifts[[day for day in lifts if str(day).isdigit()]].add_prefix("lift by day ")
-    return pd.concat([made.frame(), by_day], axis=1)
+    return pd.concat([made.frame(), made.found_in(LOOKS)], ignore_index=True)
 
 
 def _tiles(made: ExperimentPlan) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from shapewise.ui.decide import readout_source as source
 from shapewise.ui.decide.arms_result import ICONS, looking_words, verdict
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards, chart, reach
+from shapewise.ui.widgets import cards, chart, meanwhile, reach
 
 WAYS = {"rows": "Rows of a table", "counts": "Counts"}
 
@@ -41,17 +42,18 @@ def show(board: Board, made: StrategySet) -> None:
     if not made.strategies:
         st.caption("The board has no strategy yet: add one on the page Strategies.")
         return
+    form = board.id + meanwhile.form("boards", asdict(board), ("outcome",))
     place, was = chart.place("first"), board.outcome
     asks = st.session_state.setdefault(f"readout-asks-{board.id}", not was)  # what is to be asked stays in sight
     with place.drawing.container(border=True) if asks else place.options:
         way = st.segmented_control(
             "Read it from", list(WAYS), default=was.get("way", "rows"), required=True,
-            format_func=WAYS.__getitem__, key=f"way-{board.id}",
+            format_func=WAYS.__getitem__, key=f"way-{form}",
         )  # fmt: skip
-        asked = source.rows(board, was.get("rows", {})) if way == "rows" else source.counts(board, made)
+        asked = source.rows(board, was.get("rows", {}), form) if way == "rows" else source.counts(board, made, form)
     if asked is None:
         return
-    _keep(board, way, asked)
+    _keep(board, way, asked, form)
     try:
         planned = json.dumps(board.plan.get("metrics", []))
         outcome = _read(json.dumps(made.to_dict()), json.dumps(asked), planned, way, _customers(board, made))
@@ -64,9 +66,9 @@ def show(board: Board, made: StrategySet) -> None:
     )
 
 
-def _keep(board: Board, way: str, asked: dict[str, Any]) -> None:
+def _keep(board: Board, way: str, asked: dict[str, Any], form: str) -> None:
     """Store the choices if the user changed them; a mere rerun writes nothing."""
-    key = f"outcome-seen-{board.id}-{way}"
+    key = f"outcome-seen-{form}-{way}"
     stored_now = {"way": way, way: asked}
     was = {"way": board.outcome.get("way", way), way: board.outcome.get(way)}
     if st.session_state.setdefault(key, was) != stored_now:

@@ -37,11 +37,13 @@ def names_of(board: Board, table: str) -> Names:
     return state.names(table).or_those_of(names) if table else names
 
 
-def rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
-    """Show the choice of table, arm and metrics, and return it; None while incomplete."""
+def rows(board: Board, was: dict[str, Any], form: str) -> dict[str, Any] | None:
+    """Show the choice of table, arm and metrics, and return it; None while incomplete.
+
+    form : in the keys of its fields."""
     tables = {table.id: table for table in state.workspace().tables.listed()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        key = f"outcome-table-{board.id}"
+        key = f"outcome-table-{form}"
         if was.get("table") in tables:
             st.session_state.setdefault(key, was["table"])  # a mere default would not be shown after the first time
         table = st.selectbox(
@@ -64,33 +66,33 @@ def rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         usual = own["arm"] if own.get("arm") in arms else state.roles(table).column("arm") or next(iter(arms))
-        arm = st.selectbox("Arm", list(arms), list(arms).index(usual), key=f"arm-{board.id}-{table}",
+        arm = st.selectbox("Arm", list(arms), list(arms).index(usual), key=f"arm-{form}-{table}",
                            format_func=names.column)  # fmt: skip
         levels, called = arms[arm], partial(names.level, arm)
         guess = _control(levels, own if own.get("arm") == arm else {})
         control = st.selectbox(
-            "Control", levels, levels.index(guess) if guess else None, key=f"control-{board.id}-{table}-{arm}",
+            "Control", levels, levels.index(guess) if guess else None, key=f"control-{form}-{table}-{arm}",
             placeholder="Who got nothing new", format_func=called,
         )  # fmt: skip
         others = [level for level in levels if level != control]
         treated = others
         if len(levels) > 2:
             was_treated = [level for level in own.get("treated", []) if level in others]
-            treated = st.multiselect("Treated", others, was_treated or others, key=f"treated-{board.id}-{table}-{arm}",
+            treated = st.multiselect("Treated", others, was_treated or others, key=f"treated-{form}-{table}-{arm}",
                                      format_func=called, help="Each is compared with the control.")  # fmt: skip
         texts = [RULES, *(name for name in columns.names if columns.kind(name) == "category" and name != arm)]
         would = st.selectbox(
             "Who would get which strategy", texts, texts.index(own["by"]) if own.get("by") in texts else 0,
-            key=f"would-{board.id}-{table}", format_func=names.column,
+            key=f"would-{form}-{table}", format_func=names.column,
             help="In both arms. A column must use the strategy names of the board.",
         )  # fmt: skip
-    chosen, before, outcomes = _metrics(board, table, columns, own, arm)
+    chosen, before, outcomes = _metrics(board, table, columns, own, arm=arm, form=form)
     if control is None or not treated or not chosen:
         lacking = "the control" if control is None else "at least one treated arm" if not treated else None
         st.caption(f"Choose {lacking or 'at least one metric'}.")
         return None
     levels = [control, *treated]
-    shares = planned_shares(f"{board.id}-{table}-{arm}", levels, _shares(board, own, levels), called)
+    shares = planned_shares(f"{form}-{table}-{arm}", levels, _shares(board, own, levels), called)
     of = " of the sample" if tables[table].sampled else ""
     without = int(columns.frame[arm].isna().sum())
     if without:
@@ -142,13 +144,13 @@ def _treated(levels: list[str]) -> int | None:
 
 
 def _metrics(
-    board: Board, table: str, rows: Table, own: dict[str, Any], arm: str
+    board: Board, table: str, rows: Table, own: dict[str, Any], *, arm: str, form: str
 ) -> tuple[dict[str, MetricRole], dict[str, str], dict[str, dict[str, Any]]]:
     """Show the choice of metrics, and return their roles, their columns from before the test, and what those are made
     of that are no columns."""
     usable = [name for name in rows.names if rows.kind(name) in ("number", "boolean") and name != arm]
     known = own.get("roles") or {row["metric"]: row["role"] for row in board.plan.get("metrics", [])}
-    names, key = names_of(board, table), f"metrics-{board.id}-{table}"
+    names, key = names_of(board, table), f"metrics-{form}-{table}"
     kept = made_of(own.get("outcomes", {}) or plans.made_outcomes(board.plan))
     made = {name: one for name, one in made_outcomes.known(key, kept).items() if set(one.columns) <= set(usable)}
     options = {name: made[name].called(names) if name in made else names.column(name) for name in [*usable, *made]}
@@ -160,14 +162,14 @@ def _metrics(
         return {}, {}, {}
     called = {name: options[name] for name in chosen}
     metrics, before = roles.edit(
-        f"roles-{board.id}-{table}", called, usable, names, roles=known, before=own.get("before", {})
+        f"roles-{form}-{table}", called, usable, names, roles=known, before=own.get("before", {})
     )
     return metrics, before, {name: asdict(made[name]) for name in chosen if name in made}
 
 
-def counts(board: Board, made: StrategySet) -> dict[str, Any] | None:
-    """Show the editor of counts, and return them; None while no row is complete."""
-    key, was, names = f"counts-{board.id}", board.outcome.get("counts", {}), names_of(board, "")
+def counts(board: Board, made: StrategySet, form: str) -> dict[str, Any] | None:
+    """Show the editor of counts, and return them; None while no row is complete. form : in the keys of its fields."""
+    key, was, names = f"counts-{form}", board.outcome.get("counts", {}), names_of(board, "")
     planned = {row["metric"]: row["role"] for row in board.plan.get("metrics", [])}
     if key not in st.session_state or f"{key}-began" not in st.session_state:  # a hidden editor starts afresh
         usual = [{"strategy": one.name, "metric": one.metric, **dict.fromkeys(COUNTS[2:])} for one in made.strategies]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 import streamlit as st
 
+from gamcore.data.column_names import PLAIN
 from gamcore.viz import files as export
 from shapewise.decisions import boards as stored
 from shapewise.reports.card import measured_by
-from shapewise.store.workspace import StoreError, TableAbout
+from shapewise.store.workspace import ModelAbout, StoreError, TableAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md, told_apart
-from shapewise.ui.widgets import downloads, evidence, reach, undo
-from shapewise.ui.widgets.columns import COUNT, PERCENT, POINTS, hundredfold, measured
+from shapewise.ui.widgets import downloads, evidence, meanwhile, reach, undo
 
 MOST = 40
 
@@ -22,11 +21,12 @@ MOST = 40
 def show(table: TableAbout) -> None:
     """Show saved segments, then suggested ones."""
     kept = stored.segments(state.workspace(), table.id)
+    meanwhile.look_at_list("segments", table.id, {one.id: one.name for one in kept})
     models = {m.id: m for m in state.workspace().models.listed() if m.table == table.id and not m.of_tasks}
     if kept:
         st.markdown("**Saved segments**")
         for one in reversed(kept[-MOST:]):
-            _line(one)
+            _line(one, models.get(one.model))
     if not models:
         st.caption(
             "A model of this table suggests segments: train one, or mark segments on its curves on the page Shapes."
@@ -41,27 +41,10 @@ def show(table: TableAbout) -> None:
         st.caption("Its curves suggest no segment: measure its bands on Shapes, or train on more rows.")
         return
     listed = [(one.rule.words(state.names(table.id)), one.evidence) for one in suggested]
-    frame, binary = evidence.table(listed), suggested[0].evidence.binary
-    gaps, shares = ["opportunity", "lower", "upper", "model contrast"], ["reach", "refits agree"]
-    exposure = model.spec.get("exposure")
-    form = {name: POINTS if binary else measured(frame[gaps]) for name in gaps} | dict.fromkeys(shares, PERCENT)
-    form |= {"held-out rows": COUNT, "mean inside": PERCENT if binary else measured(frame["mean inside"])}
-    config: dict[str, Any] = {name: st.column_config.NumberColumn(format=one) for name, one in form.items()}
-    if suggested[0].evidence.effect is not None:
-        renamed = {
-            "held-out rows": "measured inside",
-            "mean inside": "effect inside",
-            "opportunity": "more than outside",
-            "model contrast": "model says",
-        }
-        config |= {name: st.column_config.NumberColumn(label, format=form[name]) for name, label in renamed.items()}
-    if binary or exposure:
-        config["mean inside"] = st.column_config.NumberColumn("rate inside", format=form["mean inside"])
+    measure, exposure = state.measure(model), model.spec.get("exposure")
     picked = st.dataframe(
-        hundredfold(frame, [*shares, *([*gaps, "mean inside"] if binary else [])]), hide_index=True,
-        key=f"suggested-{chosen}", on_select="rerun", selection_mode="single-row",
-        column_config=config,
-        alt="Segments suggested by the model, with evidence from held-out rows.",
+        evidence.table(listed, measure), hide_index=True, key=f"suggested-{chosen}", on_select="rerun",
+        selection_mode="single-row", alt="Segments suggested by the model, with evidence from held-out rows.",
     )  # fmt: skip
     per = f"Rates are per unit of {md(state.names_of(model).column(exposure))}. " if exposure else ""
     is_effect = suggested[0].evidence.effect is not None
@@ -71,7 +54,8 @@ def show(table: TableAbout) -> None:
         f"{per}{suggested[0].evidence.tried} ranges were examined. Select a row to save it."
     )
     name = export.file_name(model.name, "segments", "csv")
-    downloads.button("CSV", lambda: export.safe_csv(frame), name, f"segments-csv-{chosen}", ":material/download:")
+    downloads.button("CSV", lambda: export.safe_csv(evidence.numbers(listed, measure)), name, f"segments-csv-{chosen}",
+                     ":material/download:")  # fmt: skip
     for place in picked["selection"]["rows"]:
         rule = suggested[place].rule
         if st.checkbox("Round", key=f"suggested-rounded-{chosen}", help=evidence.ROUNDED):
@@ -80,10 +64,10 @@ def show(table: TableAbout) -> None:
         evidence.keep(model, rule, card, f"suggested-{chosen}-{place}")
 
 
-def _line(one: stored.SavedSegment) -> None:
-    """Show one saved segment."""
+def _line(one: stored.SavedSegment, model: ModelAbout | None) -> None:
+    """Show one saved segment. model : that it was read off; None where it is gone."""
     facts = one.told()
-    said = "" if facts is None else f": {evidence.said(facts)}"
+    said = "" if facts is None else f": {evidence.said(facts, state.measure(model) if model else PLAIN)}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/bookmark: **{md(one.name)}** · *{md(one.scenario)}*{md(said)}")
         st.button(

@@ -249,4 +249,5 @@ def label(model: ModelAbout, rule: Rule) -> str:
     if evidence_now is None:
         return ""
     effect = "" if evidence_now.effect is None else "effect "
-    return f"{count(evidence_now.inside)} held-out rows, {effect}{evidence_now.inside_result().text}"
+    inside = evidence_now.inside_result(state.measure(model))
+    return f"{count(evidence_now.inside)} held-out rows, {effect}{inside.text}"

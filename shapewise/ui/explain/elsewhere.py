@@ -18,7 +18,6 @@ from gamcore.estimators.relativities import Compared, relativities
 from gamcore.io import ScoringError
 from gamcore.viz import files as export
 from gamcore.viz.files.spreadsheets import to_xlsx
-from shapewise.reports.card import measure_of_target
 from shapewise.scoring import score_file as scorefile
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.explain import computed
@@ -42,7 +41,7 @@ def code(model: ModelAbout) -> None:
     writers = {"py": "Python", "json": "JSON"} if model.of_tasks else {"sql": "SQL", "py": "Python", "json": "JSON"}
     key = _key(model) if not model.of_tasks else None
     try:
-        unit = measure_of_target(model, state.names_of(model)).as_stored
+        unit = state.measure(model).as_stored
         made = {form: _written(model.id, form, *_telling(model, key), unit) for form in writers}
     except (ScoringError, ModelFileError) as error:
         st.error(md(error), icon=":material/error:")

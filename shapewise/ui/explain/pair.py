@@ -240,7 +240,7 @@ def _of_draft(about: ModelAbout, estimator: GAMRegressor | GAMClassifier, data: 
     weight, exposure = (None if of is None else of[held] for of in (data.weight, data.exposure))
     rows = HeldOutRows(estimator.single, data.X[held], data.y[held].to_numpy(float), weight=weight, exposure=exposure,
                        effect=state.effect_unit(about))  # fmt: skip
-    evidence.metrics(rows.evidence(rule))
+    evidence.metrics(rows.evidence(rule), state.measure(about))
 
 
 def _place_of(axis: SurfaceAxis) -> Callable[[int], str]:

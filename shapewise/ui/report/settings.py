@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date
 
 import streamlit as st
@@ -16,7 +16,7 @@ from shapewise.reports.recipes import Recipe
 from shapewise.ui.decide import prices
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md, told_apart
-from shapewise.ui.widgets import sharing, undo
+from shapewise.ui.widgets import meanwhile, settled, sharing, undo
 
 HOUSE = ""
 MOST_STEP = 300
@@ -24,6 +24,8 @@ MOST_STEP = 300
 
 def show(recipe: Recipe, board: Board | None, test: StoredTest | None, key: str) -> Recipe:
     """Show the settings, and return the recipe with them. What an outcome is worth is kept with board or project."""
+    if board is not None:
+        meanwhile.look("boards", asdict(board), ("money",))
     if board is not None or test is not None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             _worth(board, test)
@@ -41,7 +43,7 @@ def _worth(board: Board | None, test: StoredTest | None) -> None:
     own = sorted({one.value for one in board.read().strategies})
     mine = state.mine("boards", board.id)
     amount = st.number_input(
-        "Worth of one more outcome", 0.0, 1e9, board.money.get("amount"), key=f"worth-{board.id}",
+        "Worth of one more outcome", 0.0, 1e9, None, key=settled.begin(f"worth-{board.id}", board.money.get("amount")),
         placeholder="As on the board" if any(own) else "Not given",
         help="Asked for once and kept with the board. If it is empty, each strategy's own value counts.",
         disabled=not mine, width=220,

@@ -18,7 +18,7 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.data.codes import MissingCodes
-from gamcore.data.column_names import Names
+from gamcore.data.column_names import Measure, Names
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, as_table
 from gamcore.estimators.additive import AdditiveEstimator
@@ -38,7 +38,7 @@ from shapewise.columns.roles import Roles, roles_of
 from shapewise.ingest.doctor import ColumnReport, examine
 from shapewise.jobs.scheduler import keeper
 from shapewise.reports.card import card as full_card
-from shapewise.reports.card import described, line, names_of_table, target, unit_of_effect
+from shapewise.reports.card import described, line, measure_of_target, names_of_table, target, unit_of_effect
 from shapewise.scoring import all_rows as wholes
 from shapewise.store.cleanup import sweep, why_stopped
 from shapewise.store.root import default_root
@@ -47,6 +47,7 @@ from shapewise.training.dataset import Data, read_data
 from shapewise.training.effects import as_trained
 from shapewise.training.spec import Spec
 from shapewise.ui.session import engine, leaving, memory, signin
+from shapewise.ui.session.seen import stored
 from shapewise.ui.session.words import md, metric
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,9 @@ def _workspace(root: str) -> tuple[Workspace, str]:
 def workspace() -> Workspace:
     """Return the workspace of this server as the user of this session sees it."""
     space, _ = _workspace(str(default_root()))
-    return space.seen_by(signin.person(space))
+    mine = space.seen_by(signin.person(space))
+    mine.stored = stored
+    return mine
 
 
 def warn_of_sweep() -> None:
@@ -382,6 +385,11 @@ def seen(model: ModelAbout, explanation: Explained) -> Explained:
 def effect_unit(model: ModelAbout) -> str | None:
     """Return the unit of the effect that a model is of; None where it is of no experiment."""
     return unit_of_effect(model, names_of(model))
+
+
+def measure(model: ModelAbout) -> Measure:
+    """Return unit and form of what a model predicts."""
+    return measure_of_target(model, names_of(model))
 
 
 def goal(model: ModelAbout) -> str:

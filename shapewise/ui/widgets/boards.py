@@ -12,7 +12,7 @@ from shapewise.store.departed import departed
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import date, md, told_apart
-from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import cards, meanwhile
 
 BOARD: Final = "board_id"
 
@@ -37,6 +37,9 @@ def boards_in_view() -> tuple[InView, dict[str, Board]]:
         if now.project is None or now.project.table(every[asked].table) is None:
             current.open_table(every[asked].table)
             st.rerun()  # the sidebar is drawn already
+    elif asked and asked not in every:  # deleted in another tab while this one had it in view
+        meanwhile.gone("boards", asked)
+        del st.query_params["board"], st.session_state[BOARD]
     now = current.in_view()
     if now.missing is not None:
         cards.missing(now)

@@ -8,11 +8,12 @@ from typing import Literal, NoReturn, TypedDict
 
 import streamlit as st
 
+from gamcore.decide.results import effect_of
 from gamcore.explain.curves import Curve
 from gamcore.explain.surfaces import Surface
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
-from gamcore.numbers import alike, fixed, percent
+from gamcore.numbers import fixed, percent
 from gamcore.viz import files as export
 from gamcore.viz.spec import Plot
 from shapewise.places import PAGES
@@ -251,7 +252,7 @@ def _metrics_of_numbers(model: ModelAbout, numbers: dict[str, float]) -> None:
 
 
 def _metrics_of_effect(model: ModelAbout, numbers: dict[str, float]) -> None:
-    unit = md(state.effect_unit(model) or "")
+    unit = state.effect_unit(model) or ""
     for label, key, hint in (
         ("Measured effect", "effect", f"Treated minus control in {measured_by(model)}, on average"),
         (
@@ -260,9 +261,9 @@ def _metrics_of_effect(model: ModelAbout, numbers: dict[str, float]) -> None:
             f"Gain of treating in the model's order over any other order, per row, in {measured_by(model)}; 0 is none",
         ),
     ):
-        value, low, high = alike([numbers[f"{key}{end}"] for end in ("", "_low", "_high")], signed=True)
-        _tile(label, f"{value} {unit}", f"{low} to {high}", delta_color="off", delta_arrow="off",
-                  help=f"{hint}, with its 95% interval.")  # fmt: skip
+        shown = effect_of(numbers[key], (numbers[f"{key}_low"], numbers[f"{key}_high"]), unit)
+        _tile(label, md(shown.text), md(shown.ends), delta_color="off", delta_arrow="off",
+              help=f"{hint}, with its 95% interval.")  # fmt: skip
 
 
 def _metrics_of_several(numbers: dict[str, float]) -> None:

@@ -18,7 +18,6 @@ EXACT: Final = f"%.{EXACT_DIGITS}g"
 PERCENT: Final = "%.1f%%"
 """Of columns that `hundredfold` has multiplied."""
 
-POINTS: Final = "%+.1f points"
 WHOLE_PERCENT: Final = "%d%%"
 SHARE: Final = "percent"
 """Of fields where a share is entered: its value stays a share."""

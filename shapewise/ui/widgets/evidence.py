@@ -7,7 +7,9 @@ import math
 import pandas as pd
 import streamlit as st
 
+from gamcore.data.column_names import Measure
 from gamcore.data.columns import TableError
+from gamcore.decide.results import ABSENT, table_of
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import Evidence
 from gamcore.numbers import number, percent
@@ -44,8 +46,13 @@ def agreeing(evidence: Evidence) -> str:
     )
 
 
-def metrics(evidence: Evidence) -> None:
-    """Show the four numbers side by side."""
+def _rated(evidence: Evidence) -> bool:
+    """Return whether levels are per unit of exposure."""
+    return math.isfinite(evidence.exposure)
+
+
+def metrics(evidence: Evidence, measure: Measure) -> None:
+    """Show the four numbers side by side. measure : of the target."""
     row = st.grid(min_column_width=190)
     tile(
         row,
@@ -53,20 +60,20 @@ def metrics(evidence: Evidence) -> None:
         count(evidence.inside),
         f"{percent(evidence.share)} of {count(evidence.rows)}",
     )
-    is_effect, rated = evidence.effect is not None, math.isfinite(evidence.exposure)
-    outside = f"Outside: {evidence.outside_result().text}."
+    is_effect, rated = evidence.effect is not None, _rated(evidence)
+    outside = f"Outside: {evidence.outside_result(measure).text}."
     if is_effect:
-        result(row, "Effect inside", evidence.inside_result(), hint=f"{EFFECT} {outside}")
-        result(row, "More than outside", evidence.opportunity_result(), hint=outside)
+        result(row, "Effect inside", evidence.inside_result(measure), hint=f"{EFFECT} {outside}")
+        result(row, "More than outside", evidence.opportunity_result(measure), hint=outside)
         hint = "By how much the curves of these features raise the effect inside over its mean."
     else:
         per = f" Per unit of exposure, {number(evidence.exposure)} in all." if rated else ""
-        result(row, "Rate inside" if evidence.binary or rated else "Mean inside", evidence.inside_result(),
+        result(row, "Rate inside" if evidence.binary or rated else "Mean inside", evidence.inside_result(measure),
                hint=f"Of rows never used for fitting. {outside}{per}")  # fmt: skip
-        result(row, "Opportunity", evidence.opportunity_result(), hint=OPPORTUNITY)
+        result(row, "Opportunity", evidence.opportunity_result(measure), hint=OPPORTUNITY)
         hint = CONTRAST
-    tile(row, "Model says" if is_effect else "Model contrast", evidence.contrast_result().text, agreeing(evidence),
-         hint=hint)  # fmt: skip
+    tile(row, "Model says" if is_effect else "Model contrast", evidence.contrast_result(measure).text,
+         agreeing(evidence), hint=hint)  # fmt: skip
     tried = f"{count(evidence.tried)} ranges were" if evidence.tried > 1 else "One range was"
     few = f" Under {FEW} rows inside: too few to conclude anything." if evidence.inside < FEW else ""
     adjusted = (
@@ -76,12 +83,14 @@ def metrics(evidence: Evidence) -> None:
     st.caption(f"{tried} examined to find it; {adjusted}.{few}")
 
 
-def said(evidence: Evidence) -> str:
-    """Return the evidence of a segment in a few words: the effect inside, or its level and opportunity."""
-    inside = evidence.inside_result()
+def said(evidence: Evidence, measure: Measure) -> str:
+    """Return the evidence of a segment in a few words: the effect inside, or its level and opportunity.
+
+    measure : of the target."""
+    inside = evidence.inside_result(measure)
     if evidence.effect is not None:
         return inside.sentence()
-    return f"{inside.words()} inside, opportunity {evidence.opportunity_result().words()}, {inside.grounds}"
+    return f"{inside.words()} inside, opportunity {evidence.opportunity_result(measure).words()}, {inside.grounds}"
 
 
 def card(model: ModelAbout, rule: Rule, tried: int) -> Evidence | None:
@@ -95,7 +104,7 @@ def card(model: ModelAbout, rule: Rule, tried: int) -> Evidence | None:
     if evidence is None:
         st.caption("There is no evidence: the table of this model has been deleted.")
         return None
-    metrics(evidence)
+    metrics(evidence, state.measure(model))
     return evidence
 
 
@@ -117,19 +126,24 @@ def keep(model: ModelAbout, rule: Rule, evidence: Evidence | None, key: str) -> 
             st.toast(f"Saved: {md(named)}. It is on the page Strategies.", icon=":material/bookmark_added:")
 
 
-def table(listed: list[tuple[str, Evidence]]) -> pd.DataFrame:
-    """Return the evidence of several segments as a table, one row each."""
-    return pd.DataFrame(
-        {
-            "segment": [name for name, _ in listed],
-            "held-out rows": [evidence.inside for _, evidence in listed],
-            "reach": [evidence.share for _, evidence in listed],
-            "mean inside": [evidence.mean for _, evidence in listed],
-            "opportunity": [evidence.opportunity for _, evidence in listed],
-            "lower": [evidence.opportunity_interval[0] for _, evidence in listed],
-            "upper": [evidence.opportunity_interval[1] for _, evidence in listed],
-            "model contrast": [evidence.contrast for _, evidence in listed],
-            "refits agree": [evidence.agree for _, evidence in listed],
-            "source": [evidence.inside_result().source for _, evidence in listed],
-        }
-    )
+def table(listed: list[tuple[str, Evidence]], measure: Measure) -> pd.DataFrame:
+    """Return the evidence of several segments as it is read, one row each. measure : of the target."""
+    rows = []
+    for name, evidence in listed:
+        is_effect, inside = evidence.effect is not None, evidence.inside_result(measure)
+        level = (
+            "Effect inside" if is_effect else "Rate inside" if evidence.binary or _rated(evidence) else "Mean inside"
+        )
+        rows.append({
+            "Segment": name, "Measured inside" if is_effect else "Held-out rows": count(evidence.inside),
+            "Reach": percent(evidence.share), level: inside.words(),
+            "More than outside" if is_effect else "Opportunity": evidence.opportunity_result(measure).words(),
+            "Model says" if is_effect else "Model contrast": evidence.contrast_result(measure).text,
+            "Refits agree": percent(evidence.agree, 0) if math.isfinite(evidence.agree) else ABSENT,
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def numbers(listed: list[tuple[str, Evidence]], measure: Measure) -> pd.DataFrame:
+    """Return the same as the table of a file, a row per number."""
+    return table_of(row for name, evidence in listed for row in evidence.rows_of_file(measure, segment=name))

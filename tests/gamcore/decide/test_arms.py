@@ -75,9 +75,8 @@ def test_rates_and_means_have_their_intervals():
         _, interval = out.levels[arm, "spend"]
         assert interval == pytest.approx(DescrStatsW(spend).tconfint_mean())
     table = out.frame()
-    assert len(table) == 9
     assert table["arm"].iloc[0] == "No E-Mail"
-    assert table["difference"].isna().tolist() == [True, False, False] * 3
+    assert table["scale"].value_counts().to_dict() == {"level": 9, "difference": 6, "relative": 6}
 
 
 def test_dunnett_shares_one_control():
@@ -117,13 +116,13 @@ def test_rows_without_an_arm_are_left_out():
 def test_for_whom_it_works():
     frame = mailing(30_000, seed=1)
     found = by_segment(frame, TEST, "visit", "newbie")
-    table = found.frame()
+    table = found.frame().query("scale == 'difference'")
     assert len(table) == 4
     for row in table.itertuples():
         part = frame[frame["newbie"] == int(row.segment)]
         means = part.groupby("segment")["visit"].mean()
-        assert row.difference == pytest.approx(means[row.arm] - means["No E-Mail"])
-        assert row.customers == (part["segment"] == row.arm).sum()
+        assert row.value == pytest.approx(means[row.arm] - means["No E-Mail"])
+        assert row.n == part["segment"].isin([row.arm, row.against]).sum()
     assert found.p["Womens E-Mail"] < 1e-6
     assert found.p["Mens E-Mail"] > 0.01
     quarters = by_segment(frame, TEST, "spend", "history").frame()
@@ -313,7 +312,7 @@ def test_pooled_arms_are_one_more_arm_of_the_table():
     holm = multipletests([e.p for e in out.effects], method="holm")[1]
     assert [e.p_adjusted for e in out.effects] == pytest.approx(holm)
     table = out.frame()
-    assert table.loc[table["arm"] == POOL, "customers"].tolist() == [len(both)] * 3
+    assert table.loc[(table["arm"] == POOL) & (table["scale"] == "level"), "n"].tolist() == [len(both)] * 3
 
 
 @pytest.mark.parametrize(

@@ -88,14 +88,15 @@ def test_intervals_hold_what_they_promise():
     assert 0.93 < np.mean(of_tenths) < 0.975
 
 
-def test_the_frame_has_a_row_per_tenth():
+def test_the_frame_has_what_was_measured_and_predicted_of_each_tenth():
     rng = np.random.default_rng(0)
     predicted, y, treated = experiment(20_000, rng)
     frame = read_uplift(predicted, signals(y, treated, np.full(y.size, 0.5), np.zeros(y.size))).frame()
-    assert frame["rows"].tolist() == [2000] * 10
-    assert frame["measured"].is_monotonic_decreasing
-    true = 0.2 + 0.5 * frame["predicted"]
-    assert ((frame["lower"] < true) & (true < frame["upper"])).mean() > 0.7
+    measured, said = (frame[frame["number"] == name].set_index("part") for name in ("measured", "predicted"))
+    assert measured["n"].tolist() == [2000] * 10
+    assert measured["value"].is_monotonic_decreasing
+    true = 0.2 + 0.5 * said["value"]
+    assert ((measured["lower"] < true) & (true < measured["upper"])).mean() > 0.7
 
 
 def test_intervals_go_by_clusters_whose_rows_are_alike():

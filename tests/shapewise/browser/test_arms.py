@@ -36,24 +36,28 @@ def test_an_email_test_of_three_arms_is_read_in_two_steps(page, tmp_path):
     with page.expect_download() as download:
         options(page)
         press(page, "CSV")
-    numbers = pd.read_csv(download.value.path()).set_index(["arm", "metric"])
-    for (name, metric), row in numbers.iterrows():
+    numbers = pd.read_csv(download.value.path()).set_index(["arm", "metric", "scale"]).sort_index()
+    control = numbers[numbers["against"].isin(["No E-Mail"]) | numbers["against"].isna()]
+    for (name, metric, _), row in control.xs("level", level="scale", drop_level=False).iterrows():
         reached = frame.loc[frame["segment"] == name, metric]
-        assert (row["customers"], row["value"]) == (len(reached), pytest.approx(reached.mean()))
-    treated = numbers.drop("No E-Mail", level="arm")
+        assert (row["n"], row["value"], row["source"]) == (len(reached), pytest.approx(reached.mean()), "observed")
+    treated = control.xs("difference", level="scale")
     for (name, metric), row in treated.iterrows():
         a, b = (frame.loc[frame["segment"] == side, metric] for side in (name, "No E-Mail"))
-        ends = row["difference, lower"], row["difference, upper"]
+        ends = row["lower"], row["upper"]
         if metric == "visit":
             sums = (a.sum(), len(a), b.sum(), len(b))
             assert row["p"] == pytest.approx(proportions_ztest(sums[::2], sums[1::2])[1])
             assert ends == pytest.approx(confint_proportions_2indep(*sums, method="newcomb"))
-            ratio = confint_proportions_2indep(*sums, compare="ratio", method="log")
-            assert (row["lift, lower"] + 1, row["lift, upper"] + 1) == pytest.approx(ratio)
+            ratio, relative = (
+                confint_proportions_2indep(*sums, compare="ratio", method="log"),
+                control.loc[name, metric],
+            )
+            assert tuple(relative.loc["relative", ["lower", "upper"]] + 1) == pytest.approx(ratio)
         else:
             welch = stats.ttest_ind(a, b, equal_var=False)
             assert row["p"] == pytest.approx(welch.pvalue)
             assert ends == pytest.approx(tuple(welch.confidence_interval()))
     holm = multipletests(treated["p"], method="holm")[1]
     assert treated["p, adjusted"].tolist() == pytest.approx(holm.tolist())
-    assert (len(numbers), len(treated)) == (6, 4)
+    assert (len(control), len(treated), len(numbers)) == (14, 4, 18)  # and both mails against each other

@@ -1,18 +1,49 @@
-"""From the CSV of a test to effect curves, a strategy of those who are moved, and its letter of reasons."""
+"""From the CSV of a test to effect curves, a strategy of those who are moved, the deck that decides, and a letter of
+reasons. One number at each station."""
 
 from __future__ import annotations
 
+import io
+import zipfile
+
+import pandas as pd
 import pytest
+from python_calamine import CalamineWorkbook
 
 from sample_data.winback import effect
 from shapewise.decisions import boards
 from tests.support.places import ROOT
 from tests.support.prepared import winback
+from tests.support.report_texts import texts_in
 from tests.support.serving import settle
-from tests.support.steps import press, upload
+from tests.support.steps import options, press, upload
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def _saved(page, act):
+    with page.expect_download() as waiting:
+        act()
+    return waiting.value.path().read_bytes()
+
+
+def _cells(book):
+    rows = CalamineWorkbook.from_filelike(io.BytesIO(book)).get_sheet_by_index(0).to_python()
+    return pd.DataFrame(rows[1:], columns=rows[0])
+
+
+def _report(page, address):
+    """Make the director's report, and return the archive with all its files."""
+    page.goto(address)
+    page.get_by_role("button", name="Make the report").wait_for()
+    settle(page)
+    page.get_by_text("All (ZIP)", exact=True).click()
+    settle(page)
+    press(page, "Make the report")
+    page.get_by_role("button", name="Download the file").wait_for(timeout=120_000)
+    settle(page)
+    return zipfile.ZipFile(io.BytesIO(_saved(page, lambda: press(page, "Download the file"))))
 
 
 def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):
@@ -41,6 +72,14 @@ def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):
     page.goto(f"/experiment?model={about.id}")
     page.get_by_text("Those whose effect is clearly above the mean").wait_for()
     settle(page)
+    for label, typed in (
+        ("Worth of one more outcome", "40"),
+        ("Cost per customer reached", "0.5"),
+        ("Currency", "EUR"),
+    ):
+        page.get_by_label(label).last.fill(typed)
+        page.keyboard.press("Enter")
+        settle(page)
     press(page, "Make the strategy")
     page.wait_for_url("**/strategies?*")
     page.get_by_text("Measured effect").first.wait_for()
@@ -50,6 +89,27 @@ def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):
     customers = winback()
     inside = strategy.rule.holds(customers)
     assert effect(customers[inside], "email").mean() > effect(customers, "email").mean() + 0.03
+    numbers = {name: page.get_by_test_id("stMetric").filter(has=page.get_by_text(name, exact=True)).last
+               for name in ("Measured effect", "Worth", "Worth of all")}  # fmt: skip
+    shown = {name: tile.get_by_test_id("stMetricValue").inner_text() for name, tile in numbers.items()}
+    ends = {name: tile.get_by_test_id("stMetricDelta").inner_text() for name, tile in numbers.items()}
+    options(page)
+    book = _cells(_saved(page, lambda: press(page, "XLSX")))
+    archive = _report(page, f"/report?table={about.table}&board={board.id}")
+    stations = {"page": book} | {"archive": next(_cells(archive.read(name)) for name in archive.namelist()
+                                                if name.endswith(".xlsx") and "reach" in name)}  # fmt: skip
+    for cells in stations.values():
+        whole = cells[cells["strategy"] == "(all)"].iloc[0]
+        assert whole["shown"] == f"{shown['Worth of all']} ({ends['Worth of all']})"
+        assert (whole["source"], whole["unit"]) == ("measured", "EUR")
+        gap = cells[cells["number"] == "difference"].iloc[0]
+        assert gap["shown"].split(" (")[0] == shown["Measured effect"]
+        assert gap["source"] == "measured"
+    deck, pdf = texts_in(archive, "pptx"), texts_in(archive, "pdf")
+    for station in (deck, pdf):
+        assert shown["Worth of all"] in station
+        assert ends["Worth of all"] in station
+        assert gap["shown"] in station
 
     page.goto(f"/rows?model={about.id}")
     page.get_by_text("Why it is decided so").wait_for()

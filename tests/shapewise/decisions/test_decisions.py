@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sqlalchemy import update
 
+from gamcore.data.column_names import PLAIN
 from gamcore.decide import plots as decide_plots
 from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError
@@ -135,8 +136,8 @@ def test_evidence_that_is_not_known_is_kept(acted):
     assert np.isnan([again.mean, again.contrast, *again.interval]).all()
     assert again.inside == 0
     assert again.effect is None  # it is a rate that was observed, not a measured effect
-    assert "nan" not in evidence.said(again)
-    assert "measured" not in evidence.said(again)
+    assert "nan" not in evidence.said(again, PLAIN)
+    assert "measured" not in evidence.said(again, PLAIN)
     assert board.segment(space, kept.id).read() == Range("age", 500.0)
 
 

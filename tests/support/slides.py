@@ -39,6 +39,8 @@ def _boxes(slide: Any) -> list[tuple[float, float, float, float]]:
     """Return the boxes of a slide that hold text; AssertionError where one is too small, or beside the slide."""
     made = []
     for shape in slide.shapes:
+        if shape.has_table:
+            made.append(_box_of_table(shape))
         if shape.has_text_frame and shape.text_frame.text.strip():
             left, top, width, height = (
                 Emu(value).inches for value in (shape.left, shape.top, shape.width, shape.height)
@@ -50,8 +52,23 @@ def _boxes(slide: Any) -> list[tuple[float, float, float, float]]:
     return made
 
 
+def _box_of_table(shape: Any) -> tuple[float, float, float, float]:
+    """Return the box that a table takes; AssertionError where its rows need more than they have, or leave the slide."""
+    left, top, width = (Emu(value).inches for value in (shape.left, shape.top, shape.width))
+    widths = [Emu(column.width).inches for column in shape.table.columns]
+    high = 0.0
+    for row in shape.table.rows:
+        needed = max(_needed(cell.text_frame, wide - Emu(cell.margin_left + cell.margin_right).inches)
+                     + Emu(cell.margin_top + cell.margin_bottom).inches
+                     for cell, wide in zip(row.cells, widths, strict=True))  # fmt: skip
+        assert needed <= Emu(row.height).inches + SLACK, [cell.text for cell in row.cells]
+        high += max(needed, Emu(row.height).inches)
+    assert top + high <= 7.5 + SLACK
+    return left, top, width, high
+
+
 def check_room(deck: bytes) -> None:
-    """Raise AssertionError where a text of a deck runs out of its box, or into another."""
+    """Raise AssertionError where a text of a deck, or a row of a table, runs out of its box, or into another."""
     for slide in Presentation(io.BytesIO(deck)).slides:
         for (a, b, c, d), (e, f, g, h) in combinations(_boxes(slide), 2):
             across = min(a + c, e + g) - max(a, e)

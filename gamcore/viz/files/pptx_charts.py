@@ -213,6 +213,10 @@ def add_table(slide: Any, plot: Plot, box: Box, most: int = 10) -> Any:
         numbers = numbers.reindex(size.sort_values(ascending=False).index)
         kept = [name for name in numbers.columns if not str(name).endswith((" (from)", " (below)"))][:2]
         numbers = numbers[[*kept, score, *(name for name in ("(rows)", "rows") if name in numbers.columns)]]
+    if "shown" in numbers:  # of a decision: each as it is written elsewhere
+        numbers = numbers.loc[
+            numbers["scale"] != "level", [*numbers.columns[: numbers.columns.get_loc("scale")], "shown"]
+        ]
     numbers = numbers.iloc[:most, :5]
     rows = [
         [{"(score)": "score", "(rows)": "rows"}.get(str(name), str(name)) for name in numbers.columns],
@@ -227,13 +231,18 @@ def _is_ratio(plot: Plot) -> bool:
     return any(name.startswith("×") for mark in cells for _, name in mark.scale.ticks or ())
 
 
-def grid(slide: Any, rows: list[list[str]], box: Box, size: float, widths: list[float] | None = None) -> Any:
-    """Return a slide table of texts; the first row is the header."""
-    high = min(0.32 * len(rows), box.height)
+def grid(
+    slide: Any, rows: list[list[str]], box: Box, size: float, widths: list[float] | None = None,
+    heights: list[float] | None = None,
+) -> Any:  # fmt: skip
+    """Return a slide table of texts; the first row is the header. widths, heights : of columns and rows, inches."""
+    high = sum(heights) if heights else min(0.32 * len(rows), box.height)
     made = slide.shapes.add_table(
         len(rows), len(rows[0]), Inches(box.left), Inches(box.top), Inches(box.width), Inches(high)
     )  # fmt: skip
     dress_table(made.table, rows, size, [Inches(w) for w in widths] if widths else None)
+    for row, tall in zip(made.table.rows, heights or (), strict=False):
+        row.height = Inches(tall)
     return made
 
 

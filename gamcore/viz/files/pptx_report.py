@@ -8,7 +8,10 @@ from __future__ import annotations
 import logging
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
+
+import numpy as np
 
 from gamcore.viz.files.measure import fitted, fitting, high, wide
 from gamcore.viz.files.parts import KeyFigure, Report, ReportPart, Step, quiet
@@ -28,6 +31,7 @@ from gamcore.viz.files.pptx_slides import (
     titled,
     write,
 )
+from gamcore.viz.files.pptx_xml import shown_in_cell
 
 ROWS: Final = 15
 """Most rows of a table on one slide."""
@@ -38,6 +42,8 @@ log = logging.getLogger(__name__)
 FEW: Final = 8
 """Most rows of a table in the larger font."""
 MOST_TEXT: Final = 900
+ABOVE, BESIDE_CELL, UNDER = 0.025, 0.05, 0.3
+"""Room above and below the text of a cell, at its sides, and for a line below a table, inches."""
 LARGE, WORD = 0.75, 1.6
 """Height of the numbers in large print, and least width of the words that begin lines, inches."""
 
@@ -99,25 +105,85 @@ def _told(deck: Deck, part: ReportPart, brief: bool) -> None:
         slide = titled(deck, part.title)
         _paragraph(slide, deck, page, deck.top - 0.2)
         foot(deck, slide)
-    head, rows = list(part.table[:1]), list(part.table[1:])
-    pieces = [rows[k : k + ROWS] for k in range(0, len(rows), ROWS)] or [[]]
-    if brief and len(pieces) > 1:
-        pieces = pieces[:1]
-        pages[-1] = f"{pages[-1]}\nThe first {ROWS} of {len(rows)}.".strip()
-    for k, piece in enumerate(pieces):
-        slide = titled(deck, part.title + (f" ({k + 1} of {len(pieces)})" if len(pieces) > 1 else ""))
-        top = deck.top - 0.2
-        if not k:
-            top = _lines(slide, deck, part, _figures(slide, deck, part.figures, top))
-            top = _paragraph(slide, deck, pages[-1], top)
-        if piece:
-            table = [[str(cell) for cell in row] for row in (*head, *piece)]
-            size = 14 if len(table) <= FEW else 11
-            widths = [share * deck.width for share in shares(table, deck.width, size)]
-            grid(slide, table, Box(deck.left, top, deck.width, deck.foot - top - 0.1), size, widths)
-        foot(deck, slide)
+    slide = titled(deck, part.title)
+    top = _lines(slide, deck, part, _figures(slide, deck, part.figures, deck.top - 0.2))
+    top = _paragraph(slide, deck, pages[-1], top)
+    if brief:
+        note(slide, "\n".join(["\n".join(part.text), part.comment, deck.about]).strip())
+    if len(part.table) > 1:
+        slide = _tabled(slide, deck, part, top, brief)
+    foot(deck, slide)
+
+
+def _tabled(slide: Any, deck: Deck, part: ReportPart, top: float, brief: bool) -> Any:
+    """Add a table below what a slide has, and on as many more as it needs; a brief part has the rows that fit on one.
+    Return the last slide."""
+    first = deck.top - 0.2
+    room, whole = deck.foot - top - 0.1, deck.foot - first - 0.1
+    made = _letters([[shown_in_cell(cell) for cell in row] for row in part.table], deck.width, room, brief)
+    made = made.cut_to(room - UNDER if brief else whole)
+    start = 1
+    while start < len(made.rows):
+        end = start + made.fitting(start, room)
+        if brief and end < len(made.rows):
+            end = start + made.fitting(start, room - UNDER)
+        if not brief and room >= whole:  # a head that leaves no room has a row all the same
+            end = max(end, start + 1)
+        if end > start:
+            grid(slide, [made.rows[0], *made.rows[start:end]], Box(deck.left, top, deck.width, room), made.size,
+                 made.widths, made.heights(start, end))  # fmt: skip
         if brief:
-            note(slide, "\n".join(["\n".join(part.text), part.comment, deck.about]).strip())
+            if start < end < len(made.rows):
+                under = top + sum(made.heights(start, end)) + 0.05
+                write(slide, Box(deck.left, under, deck.width, UNDER - 0.05),
+                      f"The first {end - 1} of {len(made.rows) - 1}.", 11, COLOR.muted)  # fmt: skip
+            break
+        start = end
+        if start < len(made.rows):
+            foot(deck, slide)
+            slide, top, room = titled(deck, f"{part.title} (continued)"), first, whole
+    return slide
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table as it is drawn, the head first. size : of its letters, in points. widths : of columns, inches."""
+
+    rows: list[list[str]]
+    size: float
+    widths: list[float]
+
+    def tall(self, row: int) -> float:
+        """Return the height of a row, inches."""
+        texts = zip(self.rows[row], self.widths, strict=True)
+        return 2 * ABOVE + max(high(text, self.size, width - 2 * BESIDE_CELL, bold=row == 0) for text, width in texts)
+
+    def heights(self, start: int, end: int) -> list[float]:
+        """Return the heights of the head and of some rows."""
+        return [self.tall(row) for row in (0, *range(start, end))]
+
+    def fitting(self, start: int, room: float) -> int:
+        """Return how many rows from one on fit below the head."""
+        ends = np.cumsum(self.heights(start, min(start + ROWS, len(self.rows))))[1:]
+        return int((ends <= room).sum())
+
+    def cut_to(self, room: float) -> _Table:
+        """Return the table with texts cut so that each row fits below the head."""
+        most = max(room - self.tall(0) - 2 * ABOVE, 0.0)
+        rooms = [width - 2 * BESIDE_CELL for width in self.widths]
+        rows = [[fitted(text, self.size, width, most) for text, width in zip(row, rooms, strict=True)]
+                for row in self.rows[1:]]  # fmt: skip
+        return replace(self, rows=[self.rows[0], *rows])
+
+
+def _letters(rows: list[list[str]], width: float, room: float, brief: bool) -> _Table:
+    """Return a table in the largest letters in which it fits into a room, or in the smallest."""
+    made = []
+    for size in ((14,) if len(rows) <= FEW else ()) + ((11, 9) if brief else (11,)):
+        made.append(_Table(rows, size, [share * width for share in shares(rows, width, size)]))
+        if sum(made[-1].heights(1, len(rows))) <= room and len(rows) <= ROWS + 1:
+            break
+    return made[-1]
 
 
 def _paragraph(slide: Any, deck: Deck, text: str, top: float) -> float:

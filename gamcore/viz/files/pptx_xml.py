@@ -285,6 +285,11 @@ def error_bars(series: Any, reach: tuple[Floats, Floats], lying: bool, y_of_xy: 
     before.addprevious(node)
 
 
+def shown_in_cell(text: Any) -> str:
+    """Return the text of a table's cell as a slide shows it."""
+    return cut(clean(str(text)).replace("\n", " "), 300)
+
+
 def dress_table(table: Any, rows: Sequence[Sequence[str]], size: float, widths: list[Any] | None) -> None:
     """Write texts into a table without colours or banding; the first row is the header."""
     table.horz_banding = False
@@ -296,7 +301,7 @@ def dress_table(table: Any, rows: Sequence[Sequence[str]], size: float, widths: 
     for row, line in enumerate(rows):
         for column, text in enumerate(line):
             cell = table.cell(row, column)
-            cell.text = cut(clean(text).replace("\n", " "), 300)
+            cell.text = shown_in_cell(text)
             cell.margin_left = cell.margin_right = Inches(0.04)
             cell.margin_top = cell.margin_bottom = Inches(0.025)
             for run in cell.text_frame.paragraphs[0].runs:

@@ -26,7 +26,9 @@ def test_texts_stay_in_their_boxes_and_apart(seed, brief):
     lines = [(sentence(rng, int(rng.integers(1, 4))), sentence(rng, int(rng.integers(1, 40))))
              for _ in range(rng.integers(0, 9))]  # fmt: skip
     text = [sentence(rng, int(rng.integers(1, 60))) for _ in range(rng.integers(0, 3))] if not lines else []
-    part = ReportPart(sentence(rng, int(rng.integers(1, 24))), text, figures=figures, lines=lines)
+    table = [[sentence(rng, int(rng.integers(1, 3 + 8 * (k > 0) * (k2 == 1)))) for k2 in range(4)]
+             for k in range(rng.integers(2, 30))] if rng.random() < 0.6 else []  # fmt: skip
+    part = ReportPart(sentence(rng, int(rng.integers(1, 24))), text, figures=figures, lines=lines, table=table)
     report = Report(sentence(rng, int(rng.integers(1, 20))), sentence(rng, 12), (part,),
                     about=sentence(rng, int(rng.integers(1, 60))), brief=brief)  # fmt: skip
     check_room(to_deck(report))

@@ -41,7 +41,7 @@ def _report(page, address):
     page.get_by_text("All (ZIP)", exact=True).click()
     settle(page)
     press(page, "Make the report")
-    page.get_by_role("button", name="Download the file").wait_for(timeout=120_000)
+    page.get_by_role("button", name="Download the file").wait_for(timeout=300_000)
     settle(page)
     return zipfile.ZipFile(io.BytesIO(_saved(page, lambda: press(page, "Download the file"))))
 

@@ -162,7 +162,8 @@ def metrics_of(shown: dict[str, ModelAbout]) -> pd.DataFrame:
     every = pd.DataFrame([about.metrics for about in shown.values()])
     names = {
         "auc": "AUC", "class_auc": "AUC, mean of classes", "log_loss": "Log-loss",
-        "baseline_log_loss": "Log-loss of guessing", "base_rate": "Base rate", "rmse": "RMSE", "r2": "R²",
+        "baseline_log_loss": "Log-loss of guessing", "base_rate": "Base rate", "rmse": "RMSE",
+        "baseline_rmse": "RMSE of guessing", "r2": "R²",
         "explained": "Explained", "loss": "Loss", "baseline_loss": "Loss of guessing", "mean": "Mean",
         "below": "Rows below", "accuracy": "Right class", "baseline_accuracy": "Right class by guessing",
     }  # fmt: skip
@@ -170,7 +171,8 @@ def metrics_of(shown: dict[str, ModelAbout]) -> pd.DataFrame:
     for key in every:
         values = every[key].tolist()
         shares = ("base_rate", "explained", "accuracy", "baseline_accuracy", "below")
-        texts = map(percent, values) if key in shares else alike(values, 4) if key in ("rmse", "mean") else [
+        measured = key in ("rmse", "baseline_rmse", "mean")
+        texts = map(percent, values) if key in shares else alike(values, 4) if measured else [
             fixed(value, 3 if key in ("auc", "r2") else 4) for value in values]  # fmt: skip
         table[names.get(key, key)] = list(texts)
     return table.assign(**{"Training rows": [count(about.rows.get("training", np.nan)) for about in shown.values()]})

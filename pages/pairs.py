@@ -22,7 +22,7 @@ from shapewise.ui.session import engine, state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.train import live
 from shapewise.ui.widgets import cards
-from shapewise.ui.widgets.chart import Place
+from shapewise.ui.widgets.chart import MOST_BARS, Place
 
 MOST_FITTED = 60
 MOST_LISTED = 500
@@ -87,7 +87,8 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
         for one in (ranking, worth)
     )
     plot = replace(
-        plots.pair_ranking(ranking, worth, loss), words=f"All {len(ranking)} pairs by strength; {strong} stand out.",
+        plots.pair_ranking(ranking, worth, loss, most=MOST_BARS),
+        words=f"All {len(ranking)} pairs by strength; {strong} stand out.",
         numbers=ranking.merge(worth, on=["feature_1", "feature_2"], how="left"),
     )  # fmt: skip
     cards.figure(plot, f"ranking-{about.id}", about.name, state.card(about), at=place)

@@ -26,6 +26,7 @@ from shapewise.ui.session import engine, state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, downloads, linked
 from shapewise.ui.widgets import task_table as tables
+from shapewise.ui.widgets.chart import MOST_BARS
 
 MULTIPLES = 9
 MOST_ALIKE = 40
@@ -55,7 +56,7 @@ def importance() -> list[str]:
     ranked = ranking.frame()
     most = ranked[ranked["feature"] != TASK].iloc[0]
     words = f"Bars of importance in common and in specific trees; {most['feature']} matters most."
-    plot = replace(ranking.describe(), words=words, numbers=ranked)
+    plot = replace(ranking.describe(most=MOST_BARS), words=words, numbers=ranked)
     cards.figure(plot, f"task-importance-{model.id}", model.name, state.card(model), at=first)
     first.drawing.caption("The share of the reduction in training loss that comes from splits on each feature.")
     return [name for name in estimator.importance().frame()["feature"] if name != TASK]

@@ -57,7 +57,8 @@ def importance(
 
 def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -> Plot:
     """Return stacked bars of gain per feature, the common part before the specific part, the largest on top."""
-    frame = ranking.frame().head(most)
+    whole = ranking.frame()
+    frame, common = whole.head(most), float(whole["common"].sum())
     at = np.arange(len(frame), dtype=np.float64)
     marks: list[Mark] = []
     parts: list[tuple[str, str, ColorRole]] = [
@@ -73,7 +74,6 @@ def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -
         base = base + sizes
     x = Axis("share of the total gain", format="percent", grid=True)
     panel = Panel(x, level_axis(cut_apart(frame["feature"].tolist(), MOST_LABEL)), tuple(marks), stacked=True)
-    common = float(frame["common"].sum())
     return Plot(
         "importance",
         f"{percent(common, 0)} of the trees' gain is shared by the tasks",
@@ -86,17 +86,19 @@ def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -
     )
 
 
-def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: str = "") -> Plot:
+def pair_ranking(
+    ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: str = "", most: int = MOST_SHOWN
+) -> Plot:
     """Return bars of the strongest pairs; the model's pairs have the primary colour and a dot at their held-out gain.
 
     ranking : feature_1, feature_2, strength, rank, strongest first, with attrs["chance"]; worth : feature_1, feature_2,
-    worth.
+    worth. most : bars at most.
     """
     fitted = {(a, b): w for a, b, w in worth[["feature_1", "feature_2", "worth"]].itertuples(index=False)}
     chance = ranking.attrs["chance"]
     known = [pair in fitted for pair in ranking[["feature_1", "feature_2"]].itertuples(index=False, name=None)]
     telling = np.flatnonzero(np.array(known, bool) | (ranking["strength"].to_numpy() > chance))
-    most = min(max(telling.max(initial=0) + 3, FEWEST_SHOWN), MOST_SHOWN)  # all later pairs are no stronger than chance
+    most = min(max(telling.max(initial=0) + 3, FEWEST_SHOWN), most)  # all later pairs are no stronger than chance
     shown = ranking.head(most)
     pairs = list(zip(shown["feature_1"], shown["feature_2"], strict=True))
     at, strength = np.arange(len(shown), dtype=np.float64), shown["strength"].to_numpy(np.float64)

@@ -92,14 +92,15 @@ def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
         numbers = board_table(priced.strategies, ledger, money.currency)
         plot = replace(ledger.describe([one.name for one in made.strategies]), numbers=numbers)
         cards.figure(plot, f"reach-{board.id}", board.name)
-    row = st.grid(min_column_width=170)
+    has_worth = bool(priced.strategies) and all(one.value for one in priced.strategies)
+    row = st.grid(4 + has_worth, min_column_width=170)
     reached, eligible = int(ledger.exclusive.sum()), max(ledger.eligible, 1)
     who = md(made.gate.words(state.names(board.table)))
     tile(row, "All rows", count(ledger.rows), "in the table")
     tile(row, "Eligible", count(ledger.eligible), f"{percent(ledger.eligible / max(ledger.rows, 1))} of all")
     tile(row, "Reached", count(reached), f"{percent(reached / eligible)} of eligible")
     tile(row, "Not reached", count(ledger.remainder), f"{percent(ledger.remainder / eligible)} of eligible")
-    if priced.strategies and all(one.value for one in priced.strategies):
+    if has_worth:
         sums = worth_of_all(list(zip(priced.strategies, map(int, ledger.exclusive), strict=True)), money.currency)
         result(row, "Worth of all", sums, hint="Of the customers reached, costs deducted. Where a test measured every "
                "lift, with the interval of the sum; else from the lowest to the highest lifts at once.")  # fmt: skip

@@ -11,6 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 CONFIG: Final = {"displayModeBar": False}
 """Nothing of plotly's lies on data or legend: what its bar could do is in the options."""
 
+MOST_BARS: Final = 10
+"""Of the first chart of a page, which is then seen whole; its numbers have all."""
+
 Drag = Literal["select", "pan", "zoom"]
 DRAGS: Final[dict[Drag, str]] = {"select": "Marks", "pan": "Moves", "zoom": "Enlarges"}
 

@@ -33,6 +33,7 @@ def texts(figure):
 @pytest.mark.parametrize("mode", MODES)
 def test_importance_is_stacked_and_adds_up(mode):
     found = TaskImportance(("a", EVIL, "(task)"), ("s", "t"), np.array([3.0, 1, 0]), np.array([[0.0, 1, 0], [1, 0, 0]]))
+    assert found.describe(most=1).title == found.describe().title  # it is of all features, whatever is drawn
     figure = figures.draw(found.describe(), mode)
     assert [bar.name for bar in figure.data] == ["in the trees that tasks share", "in trees of one task"]
     np.testing.assert_allclose(sum(np.asarray(bar.x) for bar in figure.data), [4 / 6, 2 / 6, 0])

@@ -19,11 +19,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import sqlalchemy as sa
 
@@ -35,6 +36,8 @@ BUSY_SECONDS: Final = 10.0
 FILE: Final = "meta.sqlite"
 
 LONG: Final = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+Read = TypeVar("Read")
 
 schema = sa.MetaData()
 
@@ -98,6 +101,35 @@ def open_file(path: Path) -> sqlite3.Connection:
     """Return a connection to an existing database file; never create one."""
     address = f"{path.resolve().as_uri()}?mode=rw"
     return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
+
+
+_seen: ContextVar[dict[Any, Any] | None] = ContextVar("seen", default=None)
+
+
+@contextmanager
+def reading_once() -> Iterator[None]:
+    """Within the block, what this thread has read of the records it does not read again, until it writes to them. For
+    what is done in a moment, as a run of a page: what others change meanwhile is seen by the next."""
+    before = _seen.set({})
+    try:
+        yield
+    finally:
+        _seen.reset(before)
+
+
+def once(key: Any, read: Callable[[], Read]) -> Read:
+    """Return what is read, or was within this `reading_once`."""
+    known = _seen.get()
+    if known is None:
+        return read()
+    if key not in known:
+        known[key] = read()
+    return cast(Read, known[key])
+
+
+def seen(key: Any, default: Read) -> Read:
+    """Return what was read within this `reading_once`; the default where it was not."""
+    return cast(Read, (_seen.get() or {}).get(key, default))
 
 
 class Meta:
@@ -187,6 +219,7 @@ class Meta:
                     # One writer at a time, as in SQLite: what was read before a change still holds at the change.
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION)))
                 yield connection
+        (_seen.get() or {}).clear()
 
     def close(self) -> None:
         """Close all connections."""

@@ -28,8 +28,8 @@ class Drafts:
     def keep(self, kind: str, identifier: str, value: Any) -> None:
         """Replace this person's draft of a thing by a plain value, or forget it (None). StoreError if they may not view
         the thing."""
+        self._space.thing(kind, identifier)
         with self._space.meta.writing() as connection:
-            self._space.allowed(connection, "view", kind, identifier)
             connection.execute(sa.delete(draft).where(self._is_mine(identifier)))
             if value is not None:
                 text, person = json.dumps(value, ensure_ascii=False), self._space.person.id

@@ -23,6 +23,7 @@ from shapewise.store.migrations import migrate
 from shapewise.store.object_store import digest_of, open_objects
 from shapewise.store.records import Thing, text_of
 from shapewise.store.room import check_room
+from shapewise.store.rows import Rows
 
 KINDS: Final = {
     "tables": "table", "models": "model", "segments": "segment", "boards": "board", "tests": "test",
@@ -115,15 +116,13 @@ class Things:
 
     def thing(self, kind: str, identifier: str, action: Action = "view") -> Thing:
         """Return a thing; StoreError if it does not exist for this person or the action is not allowed."""
-        with self.meta.reading() as connection:
-            return self.allowed(connection, action, kind, identifier)
+        row = Rows(self.meta, self.person.id).one(kind, identifier) if ID.fullmatch(identifier) else None
+        return self._check(action, kind, None if row is None else records.read(row))
 
     def listed(self, kind: str, read: Callable[[dict[str, Any]], About], parent: str | None = "") -> list[About]:
         """Return all things of a kind that this person can view, oldest first; log and skip unreadable things."""
-        with self.meta.reading() as connection:
-            things = list(records.many(connection, kind, self.person.id, parent))
         listed = []
-        for one in things:
+        for one in records.many(Rows(self.meta, self.person.id).of_kind(kind, parent).values()):
             try:
                 listed.append(read(one.about))
             except (ValueError, TypeError, KeyError) as error:
@@ -132,8 +131,7 @@ class Things:
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of all things of a kind that this person can view."""
-        with self.meta.reading() as connection:
-            return [one.id for one in records.many(connection, kind, self.person.id, None)]
+        return [one.id for one in records.many(Rows(self.meta, self.person.id).of_kind(kind, None).values())]
 
     def add(
         self, kind: str, identifier: str, about: dict[str, Any], parts: Mapping[str, Path] | None = None,
@@ -201,9 +199,8 @@ class Things:
 
     def part(self, kind: str, identifier: str, name: str) -> Path:
         """Return the file of a part of a thing; it never changes, so it can be read at any time."""
-        with self.meta.reading() as connection:
-            self.allowed(connection, "view", kind, identifier)
-            digest = records.part_of(connection, identifier, name)
+        self.thing(kind, identifier)
+        digest = Rows(self.meta, self.person.id).part(identifier, name)
         if digest is None:
             raise StoreError(f"This {KINDS[kind]} has no {name}: load or train it again.")
         return self.objects.path(digest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, cast
@@ -79,7 +79,8 @@ def _select(who: str, *where: sa.ColumnElement[bool]) -> sa.Select[Any]:
     return sa.select(thing, share.c.level).select_from(thing.outerjoin(share, shared)).where(NOT_DELETED, *where)
 
 
-def _thing(row: sa.Row[Any]) -> Thing:
+def read(row: sa.Row[Any]) -> Thing:
+    """Return a thing from its row; ValueError where it cannot be read."""
     about = parsed(row.about)
     if about is None:
         raise ValueError("its description is not one")
@@ -96,25 +97,35 @@ def _thing(row: sa.Row[Any]) -> Thing:
     )
 
 
+def row_of(connection: sa.Connection, kind: str, identifier: str, who: str) -> sa.Row[Any] | None:
+    """Return the row of a thing with the level at which it is shared with a person; None if it does not exist."""
+    return connection.execute(_select(who, thing.c.kind == kind, thing.c.id == identifier)).first()
+
+
 def one(connection: sa.Connection, kind: str, identifier: str, who: str) -> Thing | None:
     """Return a thing with the level at which it is shared with a person; None if it does not exist."""
-    row = connection.execute(_select(who, thing.c.kind == kind, thing.c.id == identifier)).first()
-    return _thing(row) if row is not None else None
+    row = row_of(connection, kind, identifier, who)
+    return read(row) if row is not None else None
 
 
-def many(connection: sa.Connection, kind: str, who: str, parent: str | None = "") -> Iterator[Thing]:
-    """Yield the things that a person owns or that are shared with them; log and skip those that cannot be read.
+def rows_of(connection: sa.Connection, kind: str, who: str, parent: str | None = "") -> Sequence[sa.Row[Any]]:
+    """Return the rows of the things that a person owns or that are shared with them, oldest first.
 
     parent : the thing that they are parts of; "" for things without a parent, None for all.
     """
     where = [thing.c.kind == kind, sa.or_(thing.c.owner == who, share.c.level.is_not(None))]
     if parent is not None:
         where.append(thing.c.parent == parent)
-    for row in connection.execute(_select(who, *where).order_by(thing.c.created, thing.c.id)):
+    return connection.execute(_select(who, *where).order_by(thing.c.created, thing.c.id)).all()
+
+
+def many(rows: Iterable[sa.Row[Any]]) -> Iterator[Thing]:
+    """Yield the things of rows; log and skip those that cannot be read."""
+    for row in rows:
         try:
-            yield _thing(row)
+            yield read(row)
         except ValueError as error:
-            log.warning("%s/%s cannot be read and is not listed: %s", kind, row.id, error)
+            log.warning("%s/%s cannot be read and is not listed: %s", row.kind, row.id, error)
 
 
 def exists(connection: sa.Connection, identifier: str) -> bool:

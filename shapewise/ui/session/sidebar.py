@@ -9,6 +9,7 @@ import streamlit as st
 
 from shapewise.errors import StoreError
 from shapewise.places import PAGES
+from shapewise.store.database import once
 from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import runs
@@ -32,7 +33,7 @@ def show(menu: Menu) -> None:
     with st.sidebar:
         head(now, menu[""][0])
         find.button(menu, now)
-        _jobs(bool(_followed() or runs.active(state.workspace())))
+        _jobs(bool(_followed() or _active()))
         links(menu, now)
 
 
@@ -123,13 +124,18 @@ def _jobs(going: bool) -> None:
     st.fragment(_look, run_every=1.0 if going else None)()
 
 
+def _active() -> list[runs.Run]:
+    """Return what is being trained, as it stood when this run of the page first asked."""
+    return once("active runs", lambda: runs.active(state.workspace()))
+
+
 def _look() -> None:
     is_news = False
     for identifier in _followed():
         is_news |= _ended(identifier)
     if is_news:
         st.rerun()
-    for run in runs.active(state.workspace()):
+    for run in _active():
         share, words = standing.of_run(run)
         what = "Bands of" if run.model and not run.column else "Training"
         st.progress(min(share, 1.0), f"{what} {md(run.spec.name)}: {words}")

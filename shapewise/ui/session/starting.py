@@ -29,9 +29,10 @@ with st.spinner(STARTING):
     with place.container(key="unseen"):
         st.html(UNSEEN)
         st.plotly_chart({"data": [{"type": "scatter"}]}, key="unseen-curve")
+    from shapewise.store.database import reading_once
     from shapewise.ui.session.frame import begin, configure, navigation
 
 for slot in (place, outline, beside):
     slot.empty()
 
-__all__ = ["begin", "configure", "navigation"]
+__all__ = ["begin", "configure", "navigation", "reading_once"]

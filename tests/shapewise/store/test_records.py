@@ -30,6 +30,7 @@ from shapewise.store import backup, migrations, people
 from shapewise.store import database as meta
 from shapewise.store.atomic_files import owner, write_json
 from shapewise.store.cleanup import Swept, sweep
+from shapewise.store.database import reading_once
 from shapewise.store.deletions import bring_back, deletions
 from shapewise.store.workspace import Workspace
 from shapewise.training.train import train, train_parts
@@ -53,6 +54,18 @@ def team(space):
     ann, bob = space.seen_by(A), space.seen_by(B)
     table = ann.tables.add(frame(), "hers")
     return ann, bob, table, train(ann, spec_of(table.id))
+
+
+def test_what_one_person_has_read_another_does_not_see(team):
+    ann, bob, table, _ = team
+    with reading_once():
+        assert [one.id for one in ann.tables.listed()] == [table.id]
+        assert ann.tables.about(table.id).id == table.id
+        assert not bob.may("view", "tables", table.id)
+        ann.sharing.share("tables", table.id, "Bob", "view")
+        assert [one.id for one in bob.tables.listed()] == [table.id]
+        ann.sharing.share("tables", table.id, "Bob", None)
+        assert not bob.may("view", "tables", table.id)
 
 
 # Who may do what: role x action x what the thing is to them

@@ -1,0 +1,67 @@
+"""A run of a page reads few records, and what it has read not again."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+
+import pytest
+import sqlalchemy as sa
+from streamlit.testing.v1 import AppTest
+
+from shapewise.store.database import reading_once
+from tests.support.places import ROOT
+
+PAGES = ("home", "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies",
+         "experiment", "report")  # fmt: skip
+MOST = dict.fromkeys(PAGES, 8) | {"report": 11}  # which lists things of all kinds
+
+
+@pytest.fixture
+def statements():
+    """The statements that a database is sent, but for the beginnings of transactions."""
+    sent = []
+
+    def note(connection, cursor, statement, parameters, context, executemany):
+        if not statement.startswith(("BEGIN", "PRAGMA")):
+            sent.append((" ".join(statement.split()), str(parameters)))
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    yield sent
+    sa.event.remove(sa.Engine, "before_cursor_execute", note)
+
+
+@pytest.mark.slow
+def test_no_page_sends_more_than_a_few_statements(acted, statements, tmp_path):
+    _, table, board = acted
+    shutil.copy(ROOT / "app.py", tmp_path)  # beside a folder of pages, AppTest would run those alone
+    app = AppTest.from_file(str(tmp_path / "app.py"), default_timeout=60)
+    app.query_params["table"], app.query_params["board"] = table.id, board.id
+    app.run()
+    counts, twice = {}, {}
+    for name in PAGES:
+        app.switch_page(str(ROOT / "pages" / f"{name}.py")).run()
+        assert not app.exception, name
+        statements.clear()
+        app.run()
+        counts[name] = len(statements)
+        twice[name] = [sent for sent, times in Counter(statements).items() if times > 1]
+    assert {name: count for name, count in counts.items() if count > MOST[name]} == {}, twice
+
+
+def test_what_is_read_once_is_read_again_after_a_change(sure, statements):
+    space, table, model, _ = sure
+    with reading_once():
+        assert {one.id for one in space.models.listed()} >= {model.id}
+        statements.clear()
+        assert space.models.about(model.id).name == model.name
+        space.tables.about(table.id), space.tables.about(table.id)
+        assert len(statements) == 1
+        space.models.rename(model.id, "another")
+        assert space.models.about(model.id).name == "another"
+        assert [one.name for one in space.models.listed() if one.id == model.id] == ["another"]
+        space.models.about(model.id).spec["features"].append("nobody's")
+        assert "nobody's" not in space.models.about(model.id).spec["features"]
+    statements.clear()
+    space.models.about(model.id), space.models.about(model.id)
+    assert len(statements) == 2

@@ -125,17 +125,27 @@ def named(form: dict[str, Any], names: Names) -> dict[str, Any]:
     return form | {"metrics": metrics}
 
 
-def proposed(made: StrategySet) -> list[dict[str, Any]]:
+def proposed(made: StrategySet, table: Table | None = None) -> list[dict[str, Any]]:
     """Return the metrics of a board's strategies as rows of the form, with the rate of today and the lift that all of
     a metric's strategies have. Where rates differ, that of today is left to each strategy; of lifts, the smallest is
-    taken."""
+    taken. table : of the board, which has the standard deviation of means."""
     rows = []
     for metric in dict.fromkeys(one.metric for one in made.strategies):
         those = [one for one in made.strategies if one.metric == metric]
         bases, lifts = {one.base for one in those}, [one.lift[1] for one in those]
         base = those[0].base if len(bases) == 1 else None
-        rows.append({**USUAL, "metric": metric, "base": base, "lift": min(lifts)})
+        is_mean = any(not one.is_rate or one.base >= 1 for one in those)
+        deviation = _deviation(table, metric) if table is not None and is_mean else None
+        rows.append({**USUAL, "metric": metric, "base": base, "lift": min(lifts), "deviation": deviation})
     return rows
+
+
+def _deviation(table: Table, metric: str) -> float | None:
+    """Return the standard deviation of a metric over all rows of a table; None where it is no mean of a column."""
+    try:
+        return _known(metric_of(table, Outcome(metric))["deviation"])
+    except (ExperimentError, TableError):
+        return None
 
 
 def otherwise(form: dict[str, Any], made: StrategySet) -> list[str]:

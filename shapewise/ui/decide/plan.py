@@ -41,10 +41,10 @@ FEW = 6
 def show(board: Board, made: StrategySet, ledger: Ledger, is_new: bool) -> None:
     """Show the form of a board's plan, and its result. is_new : whether the strategies were never shown before, as
     somebody else has just changed them."""
-    form = plans.form_of(board.plan, plans.proposed(made))
-    key = board.id + meanwhile.form("boards", asdict(board), PLAN)
     names, place = state.names(board.table), chart.place("first")
     rows = state.table(board.table)
+    form = plans.form_of(board.plan, plans.proposed(made, rows))
+    key = board.id + meanwhile.form("boards", asdict(board), PLAN)
 
     def save(new: Form) -> None:
         now = stored.board(state.workspace(), board.id)

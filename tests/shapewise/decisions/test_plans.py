@@ -67,6 +67,28 @@ def test_a_rate_that_nothing_knows_is_asked_for():
         metrics_of(form)
 
 
+@pytest.mark.parametrize("bases", [(10.0, 14.0), (10.0, 10.0), (0.4, 0.7)], ids=str)
+def test_strategies_for_a_mean_are_planned_with_its_spread_in_the_table(bases):
+    frame = shop()
+    regions = frame["region"].unique()
+    made = StrategySet("board", tuple(
+        Strategy(name, Levels("region", (region,)), metric="spend", base=base, is_rate=False)
+        for name, region, base in zip("AB", regions, bases, strict=False)
+    ))  # fmt: skip
+    form = form_of({}, proposed(made, as_table(frame)))
+    rows = planned(form, made, made.ledger(frame)).rows
+    assert [row.metric.base for row in rows] == list(bases)
+    assert [row.metric.deviation for row in rows] == pytest.approx([frame["spend"].std()] * 2)
+    assert all(row.days > 0 for row in rows)
+
+
+def test_rates_have_no_spread_of_their_own_and_what_is_no_column_asks_for_it():
+    made, table = board(0.58, 0.2), as_table(ROWS.assign(conversion=np.arange(300.0)))
+    assert [row["deviation"] for row in proposed(made, table)] == [None]
+    elsewhere = StrategySet("board", (Strategy("A", EVERYBODY, metric="elsewhere", base=40.0, is_rate=False),))
+    assert [row["deviation"] for row in proposed(elsewhere, table)] == [None]
+
+
 @pytest.mark.parametrize("binary", [True, False])
 @pytest.mark.parametrize("mean", [0.583, 0.135, 0.0, 41.0])
 def test_a_strategy_begins_with_what_was_observed_in_its_segment(mean, binary):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
 from gamcore.seam import ADDITIONS
+from tests.support.forks import Program, failures
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.slow
+
+LIBRARIES = ["numba", "pandas", "plotly.graph_objects", "pyarrow.parquet", "scipy.stats", "sklearn.base"]
 
 PROGRAM = """
 import pkgutil, sys
@@ -41,14 +41,6 @@ assert "</svg>" in read.explain_shape("a")._repr_html_() and read.importance() i
 assert np.allclose(read.explain_rows(X).scores, read.predict(X))
 """
 
-
-@pytest.mark.parametrize("gone", [*ADDITIONS.names, "all"])
-def test_a_folder_can_be_deleted(gone, tmp_path):
-    shutil.copytree(ROOT / "gamcore", tmp_path / "gamcore", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.rmtree(tmp_path / "gamcore" / "additions" / ("" if gone == "all" else gone))
-    run(PROGRAM, tmp_path, ",".join(ADDITIONS.names) if gone == "all" else gone)
-
-
 ADDED = """
 import sys
 
@@ -57,6 +49,7 @@ import pandas as pd
 import gamcore
 from gamcore import GAMRegressor, edit, load_model, note, notes_of
 
+assert gamcore.__path__[0].startswith(sys.argv[1])
 X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0] * 20})
 model = GAMRegressor(outer_bags=2, max_rounds=5, random_state=0).fit(X, X["a"])
 noted = note(note(model, "row 7", "seen"), "row 8", "gone")
@@ -67,21 +60,24 @@ assert notes_of(read) == {"row 7": "seen", "row 8": "gone"}
 """
 
 
-def test_the_example_of_an_addition_needs_nothing_but_its_folder(tmp_path):
-    shutil.copytree(ROOT / "gamcore", tmp_path / "gamcore", ignore=shutil.ignore_patterns("__pycache__"))
-    folder = tmp_path / "gamcore" / "additions" / "notes"
+def copied(place):
+    """The library in a folder, with what Python has compiled of it; return its additions."""
+    shutil.copytree(ROOT / "gamcore", place / "gamcore")
+    return place / "gamcore" / "additions"
+
+
+def test_any_folder_can_be_deleted_and_the_example_of_an_addition_needs_nothing_but_its_folder(tmp_path):
+    programs = []
+    for gone in [*ADDITIONS.names, "all"]:
+        shutil.rmtree(copied(tmp_path / gone) / ("" if gone == "all" else gone))
+        place, names = str(tmp_path / gone), ",".join(ADDITIONS.names) if gone == "all" else gone
+        programs.append(Program(f"without {gone}", PROGRAM, place, (place, names)))
+    folder = copied(tmp_path / "more") / "notes"
     folder.mkdir()
     shutil.copy(ROOT / "docs" / "examples" / "addition.py", folder)
     (folder / "__init__.py").write_text(
         'from gamcore.additions.notes.addition import note, notes_of\n\n__all__ = ["note", "notes_of"]\n',
         encoding="utf-8",
     )
-    run(ADDED, tmp_path)
-
-
-def run(program, place, *arguments):
-    """Run a program with the library of a folder."""
-    command = [sys.executable, "-c", program, str(place), *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(place)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=place, env=environment)
-    assert done.returncode == 0, done.stderr
+    programs.append(Program("with notes", ADDED, str(tmp_path / "more"), (str(tmp_path / "more"),)))
+    assert failures(programs, LIBRARIES) == {}

@@ -14,8 +14,12 @@ import pytest
 from shapewise.access.quotas import Limits
 from shapewise.databases import queries
 from shapewise.databases.connections import Connection
-from shapewise.databases.queries import load, preview
+from shapewise.databases.queries import PREVIEW_ROWS, Asking, load, preview
 from shapewise.ingest.common import ReaderError
+from shapewise.ingest.supervisor import ReadLimits
+from shapewise.processes import ABOUT, read_end
+from shapewise.store.atomic_files import write_json
+from tests.support.forks import Program, failures
 from tests.support.postgres import PASSWORD, WRITTEN, postgres
 from tests.support.spaces import until
 
@@ -66,10 +70,46 @@ def nothing(share, words):
     """Take a report of progress."""
 
 
+ASK = """
+import json, os, sys
+from pathlib import Path
+
+from shapewise.databases.child import main
+from shapewise.processes import ABOUT
+
+about = Path(sys.argv[1], ABOUT)
+about.write_text(json.dumps({**json.loads(about.read_text()), "server": os.getppid()}))
+end, beginning = os.pipe()  # it stays open: somebody waits for the rows
+os.write(beginning, sys.argv[2].encode() + b"\\n")
+os.dup2(end, 0)
+main(sys.argv[1])
+"""
+"""The child of a query, with what its server would tell it."""
+
+
+def refusals(connection, texts, place):
+    """What is said of each text, asked by a child as `preview` has it asked; all children are forks of one process."""
+    programs = []
+    for number, text in enumerate(texts):
+        folder, limits = place / f"asked-{number}", ReadLimits()
+        folder.mkdir()
+        asking = Asking(connection, text, folder, limits, nothing, rows=PREVIEW_ROWS, cut=True)
+        write_json(folder / ABOUT, {**asking._job(), "memory": limits.memory, "table": limits.table})
+        programs.append(Program(f"{number}: {text}", ASK, str(folder), (str(folder), connection.url)))
+    libraries = ["duckdb", "psycopg", "shapewise.databases.child"]
+    assert failures(programs, libraries, ARROW_DEFAULT_MEMORY_POOL="system") == {}
+    ends = [read_end(place / f"asked-{number}") for number in range(len(texts))]
+    assert [text for text, end in zip(texts, ends, strict=True) if end["state"] != "failed"] == []
+    return [in_a_sentence(end["message"]) for end in ends]
+
+
 def refusal(space, connection, text):
     with pytest.raises(ReaderError) as caught:
         preview(space, connection, text, nothing)
-    said = str(caught.value)
+    return in_a_sentence(str(caught.value))
+
+
+def in_a_sentence(said):
     assert said.endswith(".")
     assert "\n" not in said
     assert PASSWORD not in said
@@ -100,66 +140,64 @@ def test_a_look_takes_the_first_rows_alone(kind, space):
     assert space.tables.listed() == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "INSERT INTO customers VALUES (-1, 1, 'x', 1)",
-        "INSERT INTO customers VALUES (-1, 1, 'x', 1) RETURNING *",
-        "UPDATE customers SET age = 0", "DELETE FROM customers", "DROP TABLE customers",
-        "CREATE TABLE more AS SELECT 1 AS a", "CREATE TEMP TABLE more AS SELECT 1 AS a",
-        "SELECT 1; DROP TABLE customers", "SELECT 1; COMMIT; DELETE FROM customers", "COMMIT", "BEGIN", "",
-        "-- nothing", "SELECT nextval('numbers')", "EXPLAIN SELECT 1", "COPY customers TO '/dev/null'",
-    ],
-)  # fmt: skip
-def test_what_is_not_a_query_that_reads_is_refused_and_changes_nothing(text, kind, space):
+NO_QUERIES = [
+    "INSERT INTO customers VALUES (-1, 1, 'x', 1)",
+    "INSERT INTO customers VALUES (-1, 1, 'x', 1) RETURNING *",
+    "UPDATE customers SET age = 0", "DELETE FROM customers", "DROP TABLE customers",
+    "CREATE TABLE more AS SELECT 1 AS a", "CREATE TEMP TABLE more AS SELECT 1 AS a",
+    "SELECT 1; DROP TABLE customers", "SELECT 1; COMMIT; DELETE FROM customers", "COMMIT", "BEGIN", "",
+    "-- nothing", "SELECT nextval('numbers')", "EXPLAIN SELECT 1", "COPY customers TO '/dev/null'",
+]  # fmt: skip
+
+
+def test_what_is_not_a_query_that_reads_is_refused_and_changes_nothing(kind, tmp_path):
     before = kind.run("SELECT count(*), min(id), sum(age) FROM customers")
-    refusal(space, kind.connection, text)
+    refusals(kind.connection, NO_QUERIES, tmp_path)
     assert kind.run("SELECT count(*), min(id), sum(age) FROM customers") == before
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "WITH gone AS (DELETE FROM customers RETURNING *) SELECT * FROM gone",
-        "SELECT set_config('transaction_read_only', 'off', true), nextval('numbers')",
-        "SELECT * FROM customers FOR UPDATE", "SELECT * INTO more FROM customers",
-        "DO $$ BEGIN DELETE FROM customers; END $$",
-        "SELECT $1::int",
-    ],
-)  # fmt: skip
-def test_no_way_around_it_in_postgresql(text, server, space):
+WAYS_AROUND = [
+    "WITH gone AS (DELETE FROM customers RETURNING *) SELECT * FROM gone",
+    "SELECT set_config('transaction_read_only', 'off', true), nextval('numbers')",
+    "SELECT * FROM customers FOR UPDATE", "SELECT * INTO more FROM customers",
+    "DO $$ BEGIN DELETE FROM customers; END $$",
+    "SELECT $1::int",
+]  # fmt: skip
+
+
+def test_no_way_around_it_in_postgresql(server, tmp_path):
     owner = Connection("shop", server.url("keeper"))  # who may do anything but for the session
-    refusal(space, owner, text)
+    refusals(owner, WAYS_AROUND, tmp_path)
     assert server.run("SELECT count(*) FROM customers") == [(3000,)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SELECT * FROM read_csv('{secret}')", "SELECT * FROM '{secret}'", "SELECT * FROM glob('/*')",
-        "ATTACH '{secret}' AS other", "SET enable_external_access = true", "INSTALL httpfs", "LOAD httpfs",
-        "SELECT getenv('HOME')", "SELECT content FROM read_text('{secret}')", "EXPORT DATABASE '{secret}'",
-    ],
-)  # fmt: skip
-def test_duckdb_reaches_nothing_beside_its_file(text, space, tmp_path):
+OUTSIDE = [
+    "SELECT * FROM read_csv('{secret}')", "SELECT * FROM '{secret}'", "SELECT * FROM glob('/*')",
+    "ATTACH '{secret}' AS other", "SET enable_external_access = true", "INSTALL httpfs", "LOAD httpfs",
+    "SELECT getenv('HOME')", "SELECT content FROM read_text('{secret}')", "EXPORT DATABASE '{secret}'",
+]  # fmt: skip
+
+
+def test_duckdb_reaches_nothing_beside_its_file(tmp_path):
     secret = tmp_path / "secret.csv"
     secret.write_text("a,b\n1,2\n")
     duckdb.connect(str(tmp_path / "shop.duckdb")).close()
-    refusal(space, Connection("shop", f"duckdb:///{tmp_path / 'shop.duckdb'}"), text.format(secret=secret))
+    shop = Connection("shop", f"duckdb:///{tmp_path / 'shop.duckdb'}")
+    refusals(shop, [text.format(secret=secret) for text in OUTSIDE], tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("SELEC 1", "line 1, character 1"),
-        ("SELECT id,\n  incom FROM customers", "line 2, character 3"),
-        ("SELECT id\nFROM nowhere", "line 2, character 6"),
-        ("SELECT id FROM customers WHERE false", "gives no rows"),
-        ("SELECT CAST('x' AS INT)", "cannot run the query"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_a_query_is_said_with_its_place(text, words, kind, space):
-    assert words in refusal(space, kind.connection, text)
+WRONG = {
+    "SELEC 1": "line 1, character 1",
+    "SELECT id,\n  incom FROM customers": "line 2, character 3",
+    "SELECT id\nFROM nowhere": "line 2, character 6",
+    "SELECT id FROM customers WHERE false": "gives no rows",
+    "SELECT CAST('x' AS INT)": "cannot run the query",
+}  # fmt: skip
+
+
+def test_what_is_wrong_with_a_query_is_said_with_its_place(kind, tmp_path):
+    for words, refused in zip(WRONG.values(), refusals(kind.connection, list(WRONG), tmp_path), strict=True):
+        assert words in refused
 
 
 def test_who_cannot_be_reached_is_said_without_the_password(server, space):
@@ -239,7 +277,7 @@ def test_what_duckdb_cannot_hold_is_said(space, tmp_path, monkeypatch):
     path = tmp_path / "shop.duckdb"
     duckdb.connect(str(path)).close()
     space.limits = Limits(memory=200 * 2**20, bytes=10 * 2**20)
-    text = "SELECT k, hash(k) AS h, md5(k::TEXT) AS m FROM range(30000000) t(k) ORDER BY m DESC"
+    text = "SELECT k, hash(k) AS h, repeat(md5(k::TEXT), 8) AS m FROM range(5000000) t(k) ORDER BY m DESC"
     with pytest.raises(
         ReaderError, match=r"more memory than it may take|more than 200 MiB of memory|that you may still keep"
     ):

@@ -33,6 +33,19 @@ from tests.support.spaces import LONG, frame, spec_of, until, wait
 
 ANN, BOB = Person("a", "Ann", "editor"), Person("b", "Bob", "editor")
 ONE = Limits(slots=1, slots_each=1, queue_each=3, threads=1)
+AT_ONCE = "tests.support.done"
+
+
+@pytest.fixture
+def waiting(monkeypatch):
+    """Jobs that only wait until they are cancelled: the queue does not know what a job does."""
+    monkeypatch.setitem(keeper.MODULES, "runs", "tests.support.waiting")
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Jobs that are done as soon as they have begun."""
+    monkeypatch.setitem(keeper.MODULES, "runs", AT_ONCE)
 
 
 @pytest.fixture
@@ -70,6 +83,7 @@ def test_jobs_wait_for_a_slot_in_their_order(team):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("waiting")
 def test_the_page_tells_what_trains_from_what_waits(tmp_path, monkeypatch):
     monkeypatch.setenv("GAMCORE_WORKSPACE", str(tmp_path / "space"))
     monkeypatch.setenv("GAMCORE_SLOTS", "1")
@@ -86,6 +100,7 @@ def test_the_page_tells_what_trains_from_what_waits(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("waiting")
 def test_one_person_does_not_take_all_slots(team):
     ann, bob, spec = team
     keeper._keepers.pop(str(ann.root.resolve()), None)
@@ -97,6 +112,7 @@ def test_one_person_does_not_take_all_slots(team):
     assert runs.read(bob, third).state == "running"
 
 
+@pytest.mark.usefixtures("waiting")
 def test_nobody_queues_without_end(team):
     ann, bob, spec = team
     for _ in range(3):
@@ -107,6 +123,7 @@ def test_nobody_queues_without_end(team):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("waiting")
 def test_nobody_queues_more_at_once_than_one_by_one(team):
     ann, _, spec = team
     few = replace(ann.limits, queue_each=2, slots=1)
@@ -132,6 +149,7 @@ def test_nobody_queues_more_at_once_than_one_by_one(team):
         runs.cancel(ann, run)
 
 
+@pytest.mark.usefixtures("waiting")
 def test_jobs_are_their_owners_and_administrators(team):
     ann, bob, spec = team
     run = runs.start(ann, spec, 1)
@@ -210,6 +228,7 @@ def test_a_worker_over_its_memory_is_stopped_in_words(team, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("waiting")
 def test_a_worker_over_its_time_is_stopped_in_words(team):
     ann, _, spec = team
     keeper._keepers.pop(str(ann.root.resolve()), None)
@@ -220,6 +239,7 @@ def test_a_worker_over_its_time_is_stopped_in_words(team):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("waiting")
 def test_a_worker_uses_the_threads_it_is_given(team):
     ann, _, spec = team
     run = runs.start(ann, spec, 1)
@@ -333,6 +353,7 @@ def test_two_servers_share_a_workspace_s_slots_and_start_each_job_once(team, mon
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("at_once")
 def test_a_keeper_has_no_thread_when_there_is_nothing_to_keep(team):
     ann, _, spec = team
     run = wait(ann, runs.start(ann, replace(spec, changes={"max_rounds": 5, "n_bags": 8}), 1))
@@ -358,6 +379,7 @@ def test_a_job_that_cannot_be_started_says_so(team, monkeypatch):
     "error", mostly_slow([FullError("The disk is full"), OSError("no room"), psutil.NoSuchProcess(1)], 1)
 )
 @pytest.mark.parametrize("also_its_end", mostly_slow([False, True], 1))
+@pytest.mark.usefixtures("waiting")
 def test_a_job_that_could_not_be_started_is_not_running(team, monkeypatch, error, also_its_end):
     """Its worker is ended, its slot is free, and it can neither end well nor make anything later."""
     ann, _, spec = team
@@ -381,6 +403,7 @@ def test_a_job_that_could_not_be_started_is_not_running(team, monkeypatch, error
     assert not psutil.pid_exists(begun[0])
     until(lambda: not jobs.ids(ann, "runs", active=True))
     monkeypatch.undo()
+    monkeypatch.setitem(keeper.MODULES, "runs", AT_ONCE)
     if not also_its_end:
         assert runs.read(ann, run).state == "failed"
     assert ann.models.listed() == []

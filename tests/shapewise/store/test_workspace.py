@@ -21,6 +21,7 @@ from gamcore.estimators.saved import from_saved
 from gamcore.kernels.layout import CodedTable
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
+from shapewise.jobs import scheduler as keeper
 from shapewise.store import database as meta
 from shapewise.store.atomic_files import new_folder, write_bytes, write_json
 from shapewise.store.names import MAX_NAME, clean_name
@@ -31,7 +32,7 @@ from shapewise.training.cost import Estimate, estimate, estimate_bands, estimate
 from shapewise.training.dataset import held_out_rows, read_data
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
-from tests.support.spaces import LONG, frame, spec_of, wait
+from tests.support.spaces import LONG, frame, spec_of, until, wait
 
 # The store
 
@@ -375,6 +376,16 @@ def begin_long(space):
     raise AssertionError("the run did not begin")
 
 
+def begin_waiting(space, monkeypatch):
+    """The process of a run that goes on and does nothing, and the run: how it ends is not about what it does."""
+    monkeypatch.setitem(keeper.MODULES, "runs", "tests.support.waiting")
+    table = space.tables.add(frame(), "mine")
+    identifier = runs.start(space, spec_of(table.id), 1)
+    folder = jobs.folder(space, "runs", identifier)
+    until(lambda: child.process_of(folder) is not None)
+    return child.process_of(folder), identifier
+
+
 def test_a_run_trains_reports_and_stores(space):
     table = space.tables.add(frame(), "mine")
     identifier = runs.start(space, spec_of(table.id, changes={"max_rounds": 60}, bands=0), 2)
@@ -494,8 +505,7 @@ def test_cancel_stops_a_run_and_nothing_is_stored(space):
 @pytest.mark.slow
 def test_a_worker_that_does_not_listen_is_terminated(space, monkeypatch):
     monkeypatch.setattr(child, "GRACE_SECONDS", 0.5)
-    identifier = begin_long(space)
-    process = child.process_of(jobs.folder(space, "runs", identifier))
+    process, identifier = begin_waiting(space, monkeypatch)
     process.send_signal(signal.SIGSTOP)
     runs.cancel(space, identifier)
     process.wait(20)
@@ -503,9 +513,9 @@ def test_a_worker_that_does_not_listen_is_terminated(space, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_noticed(space):
-    identifier = begin_long(space)
-    child.process_of(jobs.folder(space, "runs", identifier)).kill()
+def test_a_killed_worker_is_noticed(space, monkeypatch):
+    process, identifier = begin_waiting(space, monkeypatch)
+    process.kill()
     run = wait(space, identifier)
     assert run.state == "interrupted"
     assert "ended unexpectedly" in run.message

@@ -4,6 +4,9 @@ Numba's cache files are pickles, so a folder that others can write to would let 
 to the user (mode 0700, ownership checked). Numba does not notice when a kernel *called* by a cached kernel changes, so
 the folder is named after a hash of all kernel sources. Cache errors never reach the user: the cache is wiped, the
 kernel is compiled again, and one line is logged.
+
+Processes that begin at the same time, such as a server, its warm-up and a training, need the same kernels: one of them
+compiles each, and the others wait for what it keeps.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ import os
 import shutil
 import stat
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +31,10 @@ from gamcore import mixing
 
 log = logging.getLogger(__name__)
 
+PATIENCE: Final = 60.0
+"""Seconds that a process waits for another that compiles the same kernel, and may have been stopped meanwhile."""
+
+LOOK_SECONDS: Final = 0.02
 
 SETTINGS: Final = (
     "BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML", "DEBUGINFO_DEFAULT",
@@ -110,12 +119,45 @@ class _ForgivingCache(FunctionCache):  # type: ignore[misc]
         except Exception as error:  # full disk, read-only folder, a race with another process
             self._give_up("written", error)
 
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait until no other process compiles this kernel: it then finds what they have kept. A process that ends, for
+        whatever reason, waits and is waited for no more."""
+        with contextlib.ExitStack() as held:
+            with contextlib.suppress(OSError):  # no room, or a disk that knows no locks
+                folder = Path(self.cache_path)
+                folder.mkdir(mode=0o700, exist_ok=True)
+                _lock(held.enter_context((folder / f"{self._impl.filename_base}.lock").open("w")).fileno())
+            yield
+
     def _give_up(self, verb: str, error: Exception) -> None:
         folder = Path(self.cache_path).parent
         log.warning("The kernel cache could not be %s and is rebuilt: %s", verb, error)
         with contextlib.suppress(OSError):
             shutil.rmtree(folder)
             folder.mkdir(mode=0o700)
+
+
+def _lock(file: int) -> None:
+    """Wait for a lock of a file, which is let go of when the file is closed."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(LOOK_SECONDS)
+        else:
+            return
+
+
+def turn(dispatcher: Any) -> contextlib.AbstractContextManager[None]:
+    """Return a turn to compile a function, or to load it from its cache, if it has one."""
+    kept = dispatcher._cache
+    return kept.turn() if isinstance(kept, _ForgivingCache) else contextlib.nullcontext()
 
 
 def attach(dispatcher: Any, folder: Path | None) -> None:

@@ -29,6 +29,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
 
+from gamcore.kernels.cache import turn
 from gamcore.kernels.contexts import refreshed_if_needed, remembered_types
 
 PASSES = (
@@ -146,6 +147,11 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         made: Any = self._compiler  # type: ignore[has-type]
         self._compiler = _Entries(made.py_func, made.targetdescr, made.targetoptions, made.locals, made.pipeline_class)
         self._compiler.parts = self
+
+    def compile(self, sig: Any) -> Any:
+        """Return the entry for these types of arguments, compiled by one process alone."""
+        with turn(self):
+            return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> tuple[Any, Any, Any, Any]:
         """Return what numba asks for to type a call from another kernel: the signature of the part."""

@@ -25,12 +25,23 @@ print(total.tolist(), sum(histogram.combine.stats.cache_hits.values()))
 """
 
 
-def run(folder, place=ROOT, **settings):
+def begin(folder, place=ROOT, **settings):
     env = {**os.environ, "GAMCORE_CACHE_DIR": str(folder), "PYTHONPATH": str(place), **settings}
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=env, cwd=place, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "[3.0, 3.0, 3.0, 3.0]" in done.stdout
-    return int(done.stdout.split()[-1]), done.stderr
+    return subprocess.Popen(
+        [sys.executable, "-c", CODE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=place
+    )
+
+
+def end(process):
+    """How often a process found the kernel in its cache, and what it said."""
+    out, said = process.communicate()
+    assert process.returncode == 0, said
+    assert "[3.0, 3.0, 3.0, 3.0]" in out
+    return int(out.split()[-1]), said
+
+
+def run(folder, place=ROOT, **settings):
+    return end(begin(folder, place, **settings))
 
 
 def files(folder, suffix):
@@ -49,6 +60,10 @@ def test_kernels_are_kept_privately_and_found_again(compiled):
     assert run(compiled)[0] == 1
     (folder,) = (compiled / "kernels").iterdir()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_of_processes_that_begin_together_one_compiles(tmp_path):
+    assert sorted(end(one)[0] for one in [begin(tmp_path), begin(tmp_path)]) == [0, 1]
 
 
 def test_another_environment_finds_what_one_has_compiled(compiled, tmp_path):

@@ -151,6 +151,7 @@ def test_a_bin_is_named_by_a_range_that_has_its_training_rows(seed, max_bins):
             assert (inside == (codes == k + 1)).all(), (name, bins.feature.name)
 
 
+@pytest.mark.slow
 @few_tables
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_bar_is_named_by_a_range_that_has_its_rows(seed):

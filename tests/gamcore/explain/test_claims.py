@@ -179,6 +179,7 @@ def test_a_group_of_thin_bins_is_read_by_its_means():
     assert "rises" in read_curve(curve)
 
 
+@pytest.mark.slow
 def test_noise_has_no_direction():
     n_directions = 0
     for seed in range(15):

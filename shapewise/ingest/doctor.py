@@ -17,7 +17,7 @@ from gamcore.types import Floats
 from shapewise.ingest.codes_found import codes_in_numbers, codes_in_texts, open_ends
 from shapewise.ingest.copies import copies
 from shapewise.ingest.findings import DAYS_FORM, LARGEST_WHOLE, LATER_WORDS, Cure, Finding, FindingKind
-from shapewise.ingest.name_words import is_code, is_id, is_id_of_several
+from shapewise.ingest.name_words import is_code, is_id, is_id_of_several, numbers_rows
 
 HISTOGRAM_BARS = 16
 MANY_LEVELS = 1000
@@ -252,6 +252,8 @@ def _named(
     """
     n, column = int(series.notna().sum()), str(series.name)
     known = None if numbers is None else numbers[np.isfinite(numbers)]
+    if numbers_rows(column) and distinct >= NEARLY_ALL * n:
+        return "id"  # also where they are no whole numbers, as 1978.1, and where there are few
     if kind not in ("category", "number") or (known is not None and (known % 1).any()):
         return None
     if n >= FEWEST_OF_ID and (kind == "category" or known is None) and n < FEW_OF_ONE * distinct:

@@ -8,10 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from typing import Final
+from unicodedata import combining, normalize
+
+UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa", "ł": "l"})
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+    """Return words, also as they are written where letters have no marks: Kündigung, Kuendigung and Kundigung."""
+    words = text.split()
+    bare = ("".join(c for c in normalize("NFKD", word) if not combining(c)) for word in words)
+    return frozenset((*words, *bare, *(word.translate(UMLAUTS) for word in words)))
 
 
 ASKED: Final = _words(
@@ -28,8 +34,8 @@ FATES: Final = _words(
     "recidivism failure failed fail success passed win won overdrawn ontime vote voted turnout register "
     "registered participation participate lfp inlf choice chosen plan mode decision answer verdict stance opinion "
     "intention event censored cens diagnosis malignant infected positive result results hired promoted left quit "
-    "closed call callback smoker disorder satisfied satisfaction support agree kündigung kuendigung gekündigt "
-    "storniert storno ausfall ausgefallen résilié resilie défaut impayé baja abandono impago morosidad abbandono "
+    "closed call callback smoker disorder satisfied satisfaction support agree kündigung gekündigt "
+    "storniert storno ausfall ausgefallen résilié défaut impayé baja abandono impago morosidad abbandono "
     "inadimplente cancelamento opzegging killed case affected cancer tumor tumour stroke diabetes diabetic "
     "infection infarction asthma wheeze seizure pregnant pregnancy premature preterm premie lowbirthweight "
     "complication complications bleeding discharged hospitalized hospitalised presence present pres absence noyes "
@@ -37,10 +43,14 @@ FATES: Final = _words(
     "ham phishing malware attack intrusion bankrupt bankruptcy insolvent repaid prepaid graduate graduated "
     "graduation dropout reoffend reoffended recid rearrest rearrested complaint complaints refund refunded ruling "
     "guilty acquitted granted selected elected reelected partic bmprison incarcerated effect prognosis cured "
-    "abgeschlossen überlebt gestorben verstorben krank betrug decede décédé fraude fallecido murio enfermo muerte "
+    "abgeschlossen überlebt gestorben verstorben krank betrug décédé fraude fallecido murio enfermo muerte "
     "morte malato óbito overleden correct volunteer volunteered donate donated donor relapsed exacerbation "
     "readmit noshow signedup unsubscribed upsell lead reordered toxic toxicity mutagenic spoiled rejected "
-    "resigned fired status"
+    "resigned fired status "
+    "retourniert wiederkauf bestanden durchgefallen genesen résiliation acheté achat vendu réussi échec réadmis "
+    "cancelado cancelación compra comprado vendido aprobado reprobado supervivencia acquisto acquistato venduto "
+    "disdetta approvato sopravvissuto rinnovo comprou cancelou aprovado reprovado sobreviveu evasão opgezegd "
+    "gekocht verkocht geslaagd rezygnacja śmierć zgon uppsagd köpt købt"
 )
 """What happened in the end, or was chosen."""
 
@@ -51,9 +61,9 @@ AMOUNTS: Final = _words(
     "premium charges losses loss severity claim claims nclaims claimnb frequency freq visits deaths fatalities "
     "casualties incidents accidents crimes births cases seizures defects absences absent affairs los kwh emission "
     "emissions salesprice saleprice medv tip biomass speed tppd tpbi unemployment employment gdp gnp productivity "
-    "delay preis umsatz absatz gehalt lohn kosten schaden schäden schaeden schadenzahl verbrauch betrag anzahl "
-    "prix salaire ventes montant coût cout sinistre sinistres nombre precio ventas salario coste costo importe "
-    "monto prezzo vendite stipendio preço preco vendas custo valor sinistro prijs omzet loon sat act exam "
+    "delay preis umsatz absatz gehalt lohn kosten schaden schäden schadenzahl verbrauch betrag anzahl "
+    "prix salaire ventes montant coût sinistre sinistres nombre precio ventas salario coste costo importe "
+    "monto prezzo vendite stipendio preço vendas custo valor sinistro prijs omzet loon sat act exam "
     "testscore scr ach math maths reading read points calories trips arrivals departures bookings reservations "
     "downloads views likes shares retweets stars lifeexp lifeexpectancy prevalence incidence co2 nox no2 so2 pm "
     "pm2 pm10 ozone aqi hardness toughness viscosity throughput latency runtime subs subscriptions citations "
@@ -64,7 +74,16 @@ AMOUNTS: Final = _words(
     "errors mistakes rt reaction accuracy absorbance solubility logp efficiency conductivity thickness roughness "
     "rul downtime scrap leads signups registrations orders ltv clv nps csat tickets absenteeism overtime "
     "valuation rainfall volatility lesions relapses exacerbations qol pain wellbeing stress anxiety milk "
-    "mortality generation perf performance"
+    "mortality generation perf performance "
+    "birthweight bweight bwght bwt miete mietpreis kaltmiete warmmiete kaufpreis verkaufspreis absatzmenge "
+    "nachfrage gewinn verlust auslastung besucher unfälle todesfälle punkte punktzahl ausgaben einnahmen "
+    "schadenhöhe schadenaufwand schadensumme verspätung verweildauer loyer bénéfice demande rendement dépenses "
+    "recettes décès retard alquiler ganancia beneficio demanda rendimiento gasto gastos muertes accidentes puntaje "
+    "puntuación calificación retraso producción siniestros consumo affitto canone guadagno spesa spese incidenti "
+    "decessi punteggio ritardo produzione sinistri fatturato aluguel lucro despesa despesas acidentes pontuação "
+    "atraso produção produtividade faturamento huur huurprijs winst opbrengst uitgaven ongevallen schade "
+    "schadebedrag vertraging verbruik cena wynagrodzenie płaca przychód sprzedaż koszt szkoda szkody zysk "
+    "försäljning intäkt kostnad skada salg omsætning løn hyra husleje forbruk"
 )
 """What is measured or counted in the end."""
 
@@ -98,7 +117,11 @@ GIVEN: Final = _words(
     "veteran disability widowed separated cohab urbanicity rooms bedrooms bathrooms floor floors sqft garage "
     "familienstand filiale kanal produkt hersteller marke modell profession marque modele sucursal canal producto "
     "marca modelo filial produto vestiging kanaal product products sku store stores branch currency temperature "
-    "temp"
+    "temp "
+    "wohnfläche zimmer baujahr stadtteil bezirk kanton gemeinde laufzeit zahlart surface pièces quartier "
+    "département ancienneté superficie habitaciones barrio antigüedad stanze quartiere comune anzianità quartos "
+    "bairro município oppervlakte kamers wijk gemeente bouwjaar wiek płeć województwo miasto powierzchnia pokoje "
+    "ålder kön kommun"
 )
 """What is known of a row from the start: who, where and when."""
 
@@ -126,7 +149,8 @@ DUMMY: Final = re.compile(r"[a-z]\d{1,4}", re.I)
 ARMS: Final = _words(
     "arm variant version treatment treatments treated treat trt treat1 trta bucket campaign experiment "
     "experimental randomized randomised allocation assignment intervention condition testgroup abgroup behandlung "
-    "gruppe variante traitement tratamiento tratamento trattamento"
+    "gruppe variante traitement tratamiento tratamento trattamento "
+    "behandeling behandling traité tratado trattato"
 )
 """What tells who got what."""
 
@@ -135,7 +159,8 @@ MAYBE_ARMS: Final = _words(
     "fertilizer participation enroll enrolled diet question policy incentive coupon email mailing promo message "
     "treatmentgroup control task plan card recipe method procedure scenario vignette priming prime framing "
     "stimulus therapy regimen vaccine vaccinated supplement workshop reminder nudge letter fert fertiliser "
-    "spacing manip manipulation bedingung dünger"
+    "spacing manip manipulation bedingung dünger "
+    "groupe grupo gruppo groep grupa grupp"
 )
 
 CONTROLS: Final = frozenset({
@@ -173,7 +198,10 @@ IDS: Final = _words(
 )
 """Words for what names a row or a thing, wherever they stand in a name."""
 
-NUMBERED: Final = _words("nr no number num rownames rowname rownum row index obs case record rank seq serial")
+ROW_NAMES: Final = _words("rownames rowname rownum rownumber rowid rowindex unnamed0")
+"""What software calls the names of rows that it writes as a column."""
+
+NUMBERED: Final = ROW_NAMES | _words("nr no number num row index obs case record rank seq serial")
 """Words for what counts rows, at the end of a name."""
 
 COUNTING: Final = re.compile(r"seq\w{0,3}|[^\W\d_]{2,7}(?:no|nr|num|nbr|seq)")
@@ -243,7 +271,7 @@ _PARTS: Final = re.compile(r"[^\W\d_]+|\d+")
 
 def words_in(name: str) -> tuple[str, ...]:
     """Return the words and numbers of a column's name in their order, in lower case: `numClaims2` has three."""
-    return tuple(part.lower() for part in _PARTS.findall(_CAMEL.sub(" ", name)))
+    return tuple(part.lower() for part in _PARTS.findall(_CAMEL.sub(" ", normalize("NFC", name))))
 
 
 def words_of(name: str) -> frozenset[str]:
@@ -268,6 +296,11 @@ def _ending(word: str) -> str:
     """Return the ending of a word that is a word of its own: `hrwage` is a wage, and `momage` an age."""
     ends = [end for end in ENDINGS if word.endswith(end) and 0 < len(word) - len(end) <= LONGEST_START]
     return max(ends, key=len, default="") if word not in NO_ENDINGS else ""
+
+
+def numbers_rows(name: str) -> bool:
+    """Return whether a column is called as software calls the names of rows, whatever these look like."""
+    return "".join(words_in(name)) in ROW_NAMES
 
 
 def is_id(name: str) -> bool:

@@ -93,6 +93,18 @@ def test_whole_numbers_far_apart_are_an_id_by_their_name(name, is_id):
     assert halved.role == "feature"  # no ID has fractions
 
 
+@pytest.mark.parametrize("name", ["rownames", "Unnamed: 0", "row_id"])
+@pytest.mark.parametrize("rows", [12, 400])
+def test_names_of_rows_are_ids_whatever_they_look_like(name, rows):
+    rng = np.random.default_rng(0)
+    years = np.repeat(np.arange(1978, 1978 + rows // 4), 4)
+    frame = pd.DataFrame({name: years + np.tile([0.1, 0.2, 0.3, 0.4], rows // 4), "x": rng.normal(size=rows),
+                          "y": rng.normal(size=rows)})  # fmt: skip
+    roles = roles_of(Table.of(frame), examine(frame))
+    assert roles.by_column[name] == "id"
+    assert name not in [guess.column for guess in roles.targets]
+
+
 def first(table, name=""):
     """The likeliest target of a table, None where no column can be."""
     targets = roles_of(Table.of(table), examine(table), name=name).targets

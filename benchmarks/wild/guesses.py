@@ -4,7 +4,8 @@
 
 `labels.csv` has what each table's documentation says, with the reason: names of columns, no data. Where several columns
 are named, any is right. Words and weights of `shapewise/columns/targets_found.py` were set on the tables developed on;
-those held out were counted a few times on the way, and the fresh ones were labelled before anything had met them.
+those held out were counted a few times on the way, and the fresh ones were labelled before anything had met them. The
+ones kept apart were labelled before any guess at them was seen, and counted once. Names of rows are IDs in all.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from shapewise.ingest.doctor import examine
 from shapewise.ingest.read import read_file
 
 LABELS: Final = Path(__file__).parent / "labels.csv"
-PARTS: Final = ("developed", "held out", "fresh")
+PARTS: Final = ("developed", "held out", "fresh", "kept apart")
+NAMES_OF_ROWS: Final = "rownames"
 NOT_LEARNT: Final = ("id", "group", "leave out", "target", "exposure")
 
 
@@ -80,7 +82,7 @@ def guess(label: Label) -> Guessed:
     return Guessed(
         label.table.name, label.part, bool(label.target), min(places, default=None),
         roles.question("target") is not None, _verdict(roles, "arm", label.arm),
-        _verdict(roles, "exposure", label.exposure), [name for name in learnt if name in label.id],
+        _verdict(roles, "exposure", label.exposure), [name for name in learnt if name in (*label.id, NAMES_OF_ROWS)],
         [name for name in learnt if name in label.group], ranked[:3],
     )  # fmt: skip
 

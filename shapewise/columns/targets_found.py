@@ -15,6 +15,7 @@ from typing import Final
 from gamcore.data.table import Table
 from shapewise.columns.guesses import Guess
 from shapewise.columns.row_design import Cue, cues, groups_among
+from shapewise.columns.ties import repeats_amounts, said_together, sample_of, ties_by_rank
 from shapewise.ingest.doctor import ColumnReport
 from shapewise.ingest.name_words import (
     AFTER,
@@ -49,6 +50,9 @@ CLASSES: Final = frozenset({"class", "label", "labels", "mode", "plan", "status"
 """What is called so is the target, unless it is the class of something, or has as many values as a school has
 classes."""
 
+FEWEST_LETTERS: Final = 4
+"""Letters of a word that is no part of another by chance."""
+
 FEW_NUMBERS: Final = 12
 AMOUNT_OF_FATE: Final = 0.5
 """What a word of what happened, or did not, says of a number of more values."""
@@ -56,38 +60,42 @@ AMOUNT_OF_FATE: Final = 0.5
 NOT_AIMED_AT: Final = EXPOSURES | ARMS | MAYBE_ARMS
 
 WEIGHTS: Final[dict[str, tuple[float, str]]] = {
-    "asked": (3.5, "its name says so ({word})"),
-    "fate": (3.75, "its name is that of an outcome ({word})"),
-    "amount": (2.75, "its name is that of a measured result ({word})"),
+    "asked": (3.75, "its name says so ({word})"),
+    "fate": (4.25, "its name is that of an outcome ({word})"),
+    "amount": (3.0, "its name is that of a measured result ({word})"),
     "measure": (0.75, "its name may be that of a measured result ({word})"),
     "ends": (1.5, "one of its levels is an outcome ({word})"),
-    "latest": (1.0, "it is of the latest year ({word})"),
-    "table": (1.75, "the table is named after it"),
+    "latest": (1.25, "it is of the latest year ({word})"),
+    "table": (2.0, "the table is named after it"),
     "first": (2.0, "it comes first among the candidates"),
     "last": (1.0, "it comes last among the candidates"),
-    "end": (0.75, "it is the last column"),
+    "end": (1.0, "it is the last column"),
     "yes or no": (-0.25, ""),
     "given": (-1.0, ""),
     "earlier": (-0.5, ""),
     "before": (-1.0, ""),
     "square": (-1.5, ""),
-    "changed": (-0.25, ""),
+    "changed": (-0.5, ""),
     "dummy": (-1.5, ""),
-    "copy": (-0.5, ""),
+    "copy": (-0.75, ""),
     "later": (-0.75, ""),
     "split": (-3.0, ""),
-    "levels": (-0.25, ""),
+    "levels": (-0.5, ""),
     "many levels": (-3.0, ""),
     "few numbers": (-1.25, ""),
     "kind": (1.5, "the numbers may tell its levels apart ({word})"),
     "after": (1.25, "its name is that of something that comes last ({word})"),
-    "planned": (-2.0, ""),
+    "planned": (-2.5, ""),
     "of a group": (-1.5, ""),
     "one of several": (-1.0, ""),
-    "alike": (-1.25, ""),
-    "count": (1.0, "it counts something"),
+    "alike": (-1.5, ""),
+    "count": (1.25, "it counts something"),
     "many values": (1.0, "it has many values"),
     "only class": (0.75, "it is the only column that is not a number"),
+    "tied": (1.25, "it depends on more of the others than most do"),
+    "said together": (-1.75, ""),
+    "repeated": (-0.75, ""),
+    "titled": (0.5, "the table's name has its name in it"),
 }
 """Weight of each piece of evidence, and how it is told where it speaks for a column."""
 
@@ -110,7 +118,9 @@ def likely(
 
     reports : of all columns. possible : of those that can be the target. name : of the table.
     """
-    by_column = evidence(possible, cues(table, possible, groups_among(reports, len(table))), name)
+    by_name = evidence(possible, cues(table, possible, groups_among(reports, len(table))), name)
+    by_others = _beside_others(sample_of(table), reports, possible)
+    by_column = {column: of | by_others[column] for column, of in by_name.items()}
     scored = {
         column: sum(WEIGHTS[kind][0] * strength for kind, (strength, _) in of.items())
         for column, of in by_column.items()
@@ -123,6 +133,20 @@ def likely(
         sure = k == 0 and scored[column] - following >= least
         guesses.append(Guess("target", column, round(scored[column], 3), _why(by_column[column]), sure))
     return guesses
+
+
+def _beside_others(
+    part: Table, reports: Sequence[ColumnReport], possible: Sequence[ColumnReport]
+) -> dict[str, dict[str, tuple[float, str]]]:
+    """Return by column what its ties with the others say, as `evidence`. part : the rows to look at."""
+    tied = ties_by_rank(part, possible)
+    together = said_together(part, [r.name for r in reports if r.kind not in (None, "date")])
+    by_column: dict[str, dict[str, tuple[float, str]]] = {}
+    for r in possible:
+        of = {"tied": tied.get(r.name, 0.0), "said together": float(r.name in together),
+              "repeated": float(r.kind == "number" and repeats_amounts(part, r.name))}  # fmt: skip
+        by_column[r.name] = {kind: (strength, "") for kind, strength in of.items() if strength}
+    return by_column
 
 
 def _why(of: dict[str, tuple[float, str]]) -> str:
@@ -158,6 +182,8 @@ def evidence(
             of = {kind: said for kind, said in of.items() if kind != "given"} | {"kind": (1.0, word)}
         if titled & {word.removesuffix("s") for word in words_in(r.name) if len(word) > 2 and word.isalpha()}:
             of["table"] = (1.0, "")
+        if any(len(word) >= FEWEST_LETTERS and word in name.lower() for word in words_in(r.name)):
+            of["titled"] = (1.0, "")
         said = {
             "dummy": dummy, "yes or no": r.distinct == 2, "copy": r.has("copy"),
             "later": r.has("later"),

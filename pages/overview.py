@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gamcore.estimators.additive_parameters import GREEDY
+from gamcore.estimators.reading import NOTHING_LEARNED
 from gamcore.explain import plots
 from gamcore.explain.importance import Importance
 from gamcore.explain.sentences import read_curve
@@ -48,6 +50,15 @@ def ranking(measure: str) -> tuple[Importance, pd.DataFrame]:
     return drawn, table.sort_values("permutation", ascending=False, ignore_index=True)
 
 
+def _say_nothing_learned() -> None:
+    """Say where training kept no round, and what may find more."""
+    if not estimator.learned_nothing:
+        return
+    fits = not state.class_names(model.id) and estimator.order != GREEDY
+    advice = " Where few of many features count, *Only features that beat chance* on **Train** may find them." * fits
+    st.warning(f"{NOTHING_LEARNED}.{advice}", icon=":material/remove:")
+
+
 def importance() -> list[str]:
     """Show the importance bars, and return the names of the listed features, most important first."""
     with first.options:
@@ -80,6 +91,7 @@ def importance() -> list[str]:
     plot = replace(plot, numbers=table_shown)
     cards.figure(plot, f"importance-{model.id}-{measure}", model.name, state.card(model), at=first)
     cards.metrics(model)
+    _say_nothing_learned()
     outside.show(model, estimator)
     fewer.show(model, estimator)
     return [str(name) for name in table.loc[~table["pair"], "feature"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
@@ -29,11 +30,12 @@ from gamcore.data.binning import Binned, bin_table, encode_table, most_levels
 from gamcore.data.own_bins import own_bins
 from gamcore.data.rows import read_init_score
 from gamcore.data.table import learn_features
-from gamcore.estimators.additive_parameters import AUTO, FEWEST_BANDS, MOST_BANDS, AdditiveParameters
+from gamcore.estimators.additive_parameters import AUTO, FEWEST_BANDS, GREEDY, MOST_BANDS, AdditiveParameters
 from gamcore.estimators.base import TrainingRows, check_parameters, n_threads, plain
 from gamcore.estimators.entries import entered, entries_frame
 from gamcore.estimators.explained import Explained
 from gamcore.estimators.progress_bar import Listener, listening
+from gamcore.estimators.reading import NOTHING_LEARNED
 from gamcore.explain.open_effects import with_open_effects
 from gamcore.explain.surfaces import pair_worth
 from gamcore.io import gamx
@@ -71,6 +73,8 @@ class AdditiveEstimator(AdditiveParameters, Explained):
             self._fit_source(data, seeds, watcher)
             if self.bands and not watcher.stopped:
                 self._add_halves(data, self.bands, seeds, watcher)
+        if not watcher.stopped:
+            self._warn_of_nothing()
 
     def _signs(self, source: Source) -> tuple[int, ...]:
         """Return the signs of the features of a source, see `signs_of`."""
@@ -116,6 +120,8 @@ class AdditiveEstimator(AdditiveParameters, Explained):
             fitted = self._fit_source(source, seeds, watcher, halves > 0)
             if halves and fitted.counted and not (fitted.pairs or watcher.stopped):
                 self._add_group_halves(source, fitted.counted, halves, seeds, watcher=watcher)
+        if not watcher.stopped:
+            self._warn_of_nothing()
         return self
 
     def _learn_classes(self, y: Any) -> None:
@@ -272,6 +278,18 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         codes = encode_table(rows.table, self.model_.bins, in_training)
         strata = rows.y.astype(np.int64) if self.loss.is_binary else None
         return self._encoded(rows, Binned(codes, self.model_.bins), strata)
+
+    @property
+    def learned_nothing(self) -> bool:
+        """Whether the fit kept no round, so that no feature moves a prediction."""
+        check_is_fitted(self, "model_")
+        return not self.n_rounds_ and not self.feature_importances_.any()
+
+    def _warn_of_nothing(self) -> None:
+        """Warn of a fit around all features that kept no round; that of a greedy order is an answer."""
+        if self.order != GREEDY and self.learned_nothing:
+            advice = "" if self.n_scores > 1 else ' Of many features, order="greedy" may find the few that count.'
+            warnings.warn(f"{NOTHING_LEARNED}.{advice}", UserWarning, stacklevel=5)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, atomically."""

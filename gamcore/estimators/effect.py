@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Final, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from gamcore.decide.uplift import signals
 from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.base import check_parameters, column
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.estimators.reading import NOTHING_LEARNED
 from gamcore.estimators.scores import GIVEN
 from gamcore.explain.model_page import Fact
 from gamcore.numbers import count, percent
@@ -153,7 +155,9 @@ def _expected(
             continue
         model = (GAMClassifier if binary else GAMRegressor)(random_state=seed, n_jobs=n_jobs)
         clusters = None if labels is None else labels[rest]
-        model.fit(table.frame.iloc[rest], outcome[rest], sample_weight=weight[rest], groups=clusters)
+        with warnings.catch_warnings():  # of the outcome; the caller's model is of the effect
+            warnings.filterwarnings("ignore", NOTHING_LEARNED, UserWarning)
+            model.fit(table.frame.iloc[rest], outcome[rest], sample_weight=weight[rest], groups=clusters)
         frame = table.frame.iloc[inside]
         expected[inside] = model.predict_proba(frame)[:, 1] if binary else model.predict(frame)
     return expected

@@ -37,6 +37,11 @@ LONGEST: Final = 200
 MOST_POINTS: Final = 3_000
 """Rows drawn as points."""
 
+NOTHING_LEARNED: Final = (
+    "The model learned nothing, as no round lowered the loss of the rows that are held out to stop it: no feature "
+    "moves a prediction"
+)
+
 
 class Readable(BaseEstimator):  # type: ignore[misc]
     """An estimator that shows what it learned."""
@@ -105,8 +110,9 @@ def _of_curves(estimator: Any, most: int | None) -> Reading:
     scale = model.loss.usual_scale  # the one that people read best
     ranking = estimator.importance(scale)
     pairs = np.argsort(-ranking.mean_abs[len(model.terms) :], kind="stable")  # they are the last terms
+    nothing = f" {NOTHING_LEARNED}." if estimator.learned_nothing else ""
     return Reading(
-        _summary(model), ranking, _trained(estimator),
+        _summary(model) + nothing, ranking, _trained(estimator),
         curves=tuple(estimator.explain_shape(name).on(scale) for name in ranking.ranked_features()[:most]),
         pairs=tuple(estimator.explain_pair(*model.pairs[k].features).on(scale) for k in pairs[:most]),
     )  # fmt: skip

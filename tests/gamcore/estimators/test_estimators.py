@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from gamcore import PRESETS, GAMClassifier, GAMRegressor
+from gamcore import PRESETS, GAMClassifier, GAMRegressor, load_model
+from gamcore.estimators.reading import NOTHING_LEARNED
 from tests.support.fits import friendly
 
 QUICK = {"outer_bags": 1, "max_rounds": 10, "random_state": 0}
@@ -170,3 +173,29 @@ def test_parts_of_a_row_come_with_their_cells_largest_first():
     cells = parts.set_index("term")["cell"]
     assert cells["c"] == row.iloc[0]["c"]
     assert cells["a × c"] == f"{row.iloc[0]['a']} × {row.iloc[0]['c']}"
+
+
+@pytest.mark.parametrize("n_features", [1, 30, 120])
+def test_a_model_that_learned_nothing_says_so(tmp_path, n_features):
+    rng = np.random.default_rng(n_features)
+    X, y = rng.normal(size=(400, n_features)), rng.normal(size=400)
+    model = GAMRegressor(outer_bags=2, random_state=0)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    is_flat = bool(np.ptp(model.predict(X)) == 0)
+    model.save(tmp_path / "model.gamx")
+    assert model.learned_nothing == load_model(tmp_path / "model.gamx").learned_nothing == is_flat
+    assert any(str(warning.message).startswith(NOTHING_LEARNED) for warning in heard) == is_flat
+    assert (NOTHING_LEARNED in model.report(tmp_path / "report.html").read_text(encoding="utf-8")) == is_flat
+    assert is_flat or n_features < 120
+
+
+def test_an_order_that_lets_nothing_in_is_no_reason_to_warn():
+    rng = np.random.default_rng(0)
+    model = GAMRegressor(outer_bags=2, order="greedy", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(rng.normal(size=(400, 3)), rng.normal(size=400))
+    assert model.learned_nothing
+    assert NOTHING_LEARNED in model.reading().summary

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
+from gamcore.estimators.reading import NOTHING_LEARNED
 from gamcore.estimators.saved import from_saved
 from shapewise.training import runs
 from shapewise.training.runs import Run, Standing
 from shapewise.training.spec import Spec
-from shapewise.training.train import add_bands, train_parts
+from shapewise.training.train import add_bands, train, train_parts
 from tests.support.pages import button, captions, charts, choose, headlines, open_page, open_tab
 
 
@@ -215,3 +219,14 @@ def test_a_model_whose_table_is_gone_is_still_read(sure, page):
     space.delete("tables", table.id)
     app = open_page(page, model=model.id)
     assert not app.error
+
+
+def test_a_model_that_learned_nothing_says_so_before_anything_else_is_read_off_it(space):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 121)), columns=[f"x{k}" for k in range(120)] + ["y"])
+    table = space.tables.add(frame, "noise", [])
+    spec = Spec(table.id, "y", "noise", list(frame)[:-1], goal="number", preset="fast", bands=0)
+    model = train(space, replace(spec, changes={"outer_bags": 2}))
+    said = " ".join(warning.value for warning in open_page("overview", model=model.id).warning)
+    assert NOTHING_LEARNED in said
+    assert "Only features that beat chance" in said

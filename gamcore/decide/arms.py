@@ -395,7 +395,7 @@ def by_group(
                                                                 float(np.log(e.ratio_interval[1])))) for e in own])
                 for name, own in by_arm.items()}  # fmt: skip
     effects = whenever(effects, int((arm >= 0).sum()), test.customers)
-    return Segments(named, metric, concluded(effects, []).effects, gaps, logs, test.control)
+    return Segments(named, metric, concluded(effects, []).effects, gaps, p_relative=logs, control=test.control)
 
 
 def _heterogeneity(measured: Sequence[tuple[float, Interval]]) -> float:

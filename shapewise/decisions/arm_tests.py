@@ -29,6 +29,7 @@ from gamcore.decide.strategies import StrategySet
 from gamcore.estimators.effect import expected_outcomes
 from gamcore.types import Floats
 from shapewise.columns.roles import Roles, sounds_like_outcome
+from shapewise.decisions.earlier import undone, with_change
 from shapewise.decisions.plan_and_outcome import made_of, readable
 from shapewise.store.names import known
 from shapewise.store.workspace import Workspace, clean_name, new_id, now
@@ -39,7 +40,8 @@ KIND: Final = "tests"
 @dataclass(frozen=True)
 class StoredTest:
     """A test as it is stored: its table, how it was set up, and its planned shares ({} for equal ones). money : of
-    older versions, which kept it with the test; see `decisions.money`."""
+    older versions, which kept it with the test; see `decisions.money`. earlier : how it was set up before each of the
+    last changes (`set_up`); see `decisions.earlier`."""
 
     id: str
     name: str
@@ -57,6 +59,7 @@ class StoredTest:
     money: dict[str, Any] = field(default_factory=dict)
     outcomes: dict[str, dict[str, Any]] = field(default_factory=dict)
     pooled: list[str] = field(default_factory=list)
+    earlier: list[dict[str, Any]] = field(default_factory=list)
 
     def test(self) -> ArmsTest:
         """Return how it was set up."""
@@ -75,11 +78,31 @@ def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier
         "outcomes": {name: asdict(outcome) for name, outcome in test.outcomes.items()},
         "pooled": list(test.pooled),
     }  # fmt: skip
+
+    def changed(about: dict[str, Any]) -> dict[str, Any]:
+        whole = asdict(known(StoredTest, about))  # with what older versions did not store
+        was = {name: whole[name] for name in setup}
+        if was == setup:
+            return about
+        return about | setup | {"earlier": with_change(about.get("earlier", []), {"set_up": was})}
+
     if identifier:
-        return known(StoredTest, workspace.edit(KIND, identifier, lambda about: about | setup))
+        return known(StoredTest, workspace.edit(KIND, identifier, changed))
     made = StoredTest(new_id(), clean_name(name), table, now(), **setup)
     workspace.add(KIND, made.id, asdict(made), detail=made.name)
     return made
+
+
+def undo(workspace: Workspace, identifier: str, changed: str = "") -> StoredTest:
+    """Undo the latest change of how a test was set up, whoever made it; StoreError if there is none.
+
+    changed : when the change was made that is meant; StoreError if another came after it."""
+
+    def back(about: dict[str, Any]) -> dict[str, Any]:
+        others, last = undone(about.get("earlier", []), changed)
+        return {**about, **last["set_up"], "earlier": others}
+
+    return known(StoredTest, workspace.edit(KIND, identifier, back))
 
 
 def test(workspace: Workspace, identifier: str) -> StoredTest:

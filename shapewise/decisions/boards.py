@@ -8,19 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 from gamcore.decide.rules import Rule, RuleError
 from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence
 from gamcore.decide.strategies import Strategy, StrategySet
+from shapewise.decisions.earlier import recent as recent_of
+from shapewise.decisions.earlier import undone, with_change
 from shapewise.store.names import known
-from shapewise.store.workspace import StoreError, Workspace, clean_name, new_id, now
-
-UNDO: Final = timedelta(days=7)
-MOST_UNDONE: Final = 20
-"""How long, and how many, changes of a board can be undone."""
+from shapewise.store.workspace import Workspace, clean_name, new_id, now
 
 
 @dataclass(frozen=True)
@@ -192,14 +189,13 @@ def _with_strategies(board: Board, made: StrategySet) -> Board:
     strategies = _plain(made.to_dict())
     if strategies == board.strategies:
         return board
-    earlier = [*recent(board), {"changed": now(), "strategies": board.strategies}][-MOST_UNDONE:]
+    earlier = with_change(board.earlier, {"strategies": board.strategies})
     return replace(board, name=clean_name(made.name), strategies=strategies, earlier=earlier)
 
 
 def recent(board: Board) -> list[dict[str, Any]]:
     """Return what a board was before each change that can be undone, the latest last."""
-    since = (datetime.now(UTC) - UNDO).isoformat(timespec="milliseconds")
-    return [before for before in board.earlier if before["changed"] >= since]
+    return recent_of(board.earlier)
 
 
 def undo(workspace: Workspace, identifier: str, changed: str = "") -> Board:
@@ -207,18 +203,12 @@ def undo(workspace: Workspace, identifier: str, changed: str = "") -> Board:
 
     changed : when the change was made that is meant; StoreError if another came after it."""
 
-    def undone(kept: dict[str, Any]) -> dict[str, Any]:
-        now_is = _board(kept)
-        earlier = recent(now_is)
-        if not earlier:
-            raise StoreError("There is no change of the last seven days to undo: somebody may have undone it already.")
-        *others, last = earlier
-        if changed not in ("", last["changed"]):
-            raise StoreError("The board was changed again meanwhile: look at it before you undo that.")
+    def back(kept: dict[str, Any]) -> dict[str, Any]:
+        others, last = undone(_board(kept).earlier, changed)
         return kept | {
             "strategies": last["strategies"],
             "name": clean_name(last["strategies"]["name"]),
             "earlier": others,
         }
 
-    return _board(workspace.edit("boards", identifier, undone))
+    return _board(workspace.edit("boards", identifier, back))

@@ -18,7 +18,8 @@ from gamcore.decide.shown import shown_arms, shown_between
 from shapewise.columns.arms_found import control_among
 from shapewise.decisions import arm_tests as stored
 from shapewise.decisions.arm_tests import StoredTest
-from shapewise.store.workspace import TableAbout
+from shapewise.decisions.earlier import recent
+from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.ui.data import questions
 from shapewise.ui.decide import arms_result, by_day, for_whom, made_outcomes, moved, plan_form, roles
 from shapewise.ui.session import seen, state
@@ -30,6 +31,7 @@ SET_UP: Final = (
     "pooled",
 )  # fmt: skip
 """What the form of a test stores of it."""
+REFUSED: Final = "arms-refused"
 
 
 def show(table: TableAbout) -> None:
@@ -48,7 +50,10 @@ def show(table: TableAbout) -> None:
     except (ExperimentError, TableError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    _keep(table, test, kept)
+    kept = _keep(table, test, kept)
+    if kept is not None and state.mine(stored.KIND, kept.id):
+        with place.options:
+            _offer_undo(table, kept)
     names = state.names(table.id)
     several = len(made.arms) > 2 and not made.stopped
     compared = shown_between(_between(table.id, stored.to_text(test)), names, test) if several else []
@@ -73,12 +78,31 @@ def _between(table: str, test: str) -> list[tuple[str, Effect]]:
     return stored.compare_arms(asked, lambda columns: state.rows_of(table, columns), state.n_jobs())
 
 
-def _keep(table: TableAbout, test: ArmsTest, kept: StoredTest | None) -> None:
-    """Store the set-up where it has changed, so that it is there tomorrow."""
+def _keep(table: TableAbout, test: ArmsTest, kept: StoredTest | None) -> StoredTest | None:
+    """Store the set-up where it has changed, so that it is there tomorrow; return what is stored."""
     if kept is not None and kept.test() == test:
-        return
+        return kept
     if state.workspace().may("create") and (kept is None or state.mine(stored.KIND, kept.id)):
-        stored.keep(state.workspace(), table.id, f"Test on {table.name}", test, kept.id if kept else "")
+        return stored.keep(state.workspace(), table.id, f"Test on {table.name}", test, kept.id if kept else "")
+    return kept
+
+
+def _offer_undo(table: TableAbout, kept: StoredTest) -> None:
+    """Show the button that undoes the last change of the form, if there was one."""
+    if refused := st.session_state.pop(REFUSED, None):
+        st.error(md(refused), icon=":material/error:")
+    if entries := recent(kept.earlier):
+        st.button("Undo last change", key=f"arms-undo-{kept.id}", icon=":material/undo:", on_click=_undo,
+                  args=(table, kept, entries[-1]["changed"]), help="Of this form, for seven days")  # fmt: skip
+
+
+def _undo(table: TableAbout, kept: StoredTest, changed: str) -> None:
+    try:
+        stored.undo(state.workspace(), kept.id, changed)
+    except StoreError as error:
+        st.session_state[REFUSED] = str(error)
+    else:
+        meanwhile.begin_anew(seen.only_of(stored.KIND, table.id), SET_UP)
 
 
 def _form(table: TableAbout, rows: Table, kept: StoredTest | None, form: str) -> ArmsTest | None:

@@ -45,11 +45,17 @@ def look(kind: str, about: Mapping[str, Any], parts: Parts, then: str = NOW, key
 def form(kind: str, about: Mapping[str, Any], parts: Parts, key: str = "") -> str:
     """Return the ending of the keys of a form's widgets: a new one where what the form has stored was changed
     elsewhere, as it then begins with that. about, parts, key : as of `look`."""
-    begun: dict[tuple[str, Parts], int] = st.session_state.setdefault(FORMS, {})
-    own = key or str(about.get("id", "")), parts
+    own = key or str(about.get("id", ""))
     if look(kind, about, parts, ANEW, key):
-        begun[own] = begun.get(own, 0) + 1
-    return f"-{begun[own]}" if own in begun else ""
+        begin_anew(own, parts)
+    begun = st.session_state.get(FORMS, {}).get((own, parts))
+    return "" if begun is None else f"-{begun}"
+
+
+def begin_anew(key: str, parts: Parts) -> None:
+    """Have a form begin with what is stored. key : of its thing."""
+    begun: dict[tuple[str, Parts], int] = st.session_state.setdefault(FORMS, {})
+    begun[key, parts] = begun.get((key, parts), 0) + 1
 
 
 def gone(kind: str, identifier: str) -> None:

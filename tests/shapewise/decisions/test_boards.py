@@ -9,7 +9,7 @@ import pytest
 
 from gamcore.decide.rules import Range
 from gamcore.decide.strategies import Strategy, StrategySet
-from shapewise.decisions import boards
+from shapewise.decisions import boards, earlier
 from shapewise.store.workspace import StoreError
 
 TABLE = "0" * 16
@@ -62,10 +62,10 @@ def test_what_is_planned_and_read_meanwhile_stays(space):
 
 def test_only_the_last_changes_of_seven_days_can_be_undone(space, monkeypatch):
     made = boards.add_board(space, StrategySet("first"), TABLE)
-    for k in range(boards.MOST_UNDONE + 5):
+    for k in range(earlier.MOST_UNDONE + 5):
         after = boards.change(space, made.id, strategies=lambda now, k=k: replace(now, name=f"name {k}"))
-    assert len(after.earlier) == boards.MOST_UNDONE
-    monkeypatch.setattr(boards, "UNDO", -boards.UNDO)  # all that was changed is older
+    assert len(after.earlier) == earlier.MOST_UNDONE
+    monkeypatch.setattr(earlier, "UNDO", -earlier.UNDO)  # all that was changed is older
     assert boards.recent(after) == []
     with pytest.raises(StoreError, match="seven days"):
         boards.undo(space, made.id)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from shapewise.decisions import boards
+import numpy as np
+import pandas as pd
+
+from gamcore.decide.arms import ArmsTest
+from shapewise.decisions import arm_tests, boards
 from shapewise.store.cleanup import sweep
 from shapewise.store.deletions import deletions
 from shapewise.ui.widgets import undo
@@ -42,6 +46,25 @@ def test_the_last_change_of_a_board_is_undone(acted):
     button(app, "Undo last change").click().run()
     assert not app.exception
     assert boards.board(space, made.id).strategies == made.strategies
+    assert "Undo last change" not in [one.label for one in app.button]
+
+
+def test_the_last_change_of_how_a_test_is_set_up_is_undone(space):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"arm": rng.choice(["none", "a"], 500), "hit": rng.integers(0, 2, 500),
+                          "spend": rng.gamma(2, 3, 500)})  # fmt: skip
+    table = space.tables.add(frame, "mails", [])
+    kept = arm_tests.keep(space, table.id, "Mails", ArmsTest("arm", "none", {"hit": "primary"}))
+    app = open_page("experiment", table=table.id)
+    assert "Undo last change" not in [one.label for one in app.button]
+    outcomes = next(one for one in app.multiselect if one.label == "Outcomes")
+    outcomes.set_value(["hit", "spend"]).run()
+    assert set(arm_tests.test(space, kept.id).metrics) == {"hit", "spend"}
+    button(app, "Undo last change").click().run()
+    assert not app.exception
+    assert not [one for one in app.info if "another tab" in one.value]
+    assert arm_tests.test(space, kept.id).test() == kept.test()
+    assert next(one for one in app.multiselect if one.label == "Outcomes").value == ["hit"]
     assert "Undo last change" not in [one.label for one in app.button]
 
 

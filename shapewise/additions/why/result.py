@@ -12,7 +12,7 @@ from gamcore import TableError, WhyMoved
 from gamcore.additions.why.plots import bars_of
 from gamcore.viz import files as export
 from gamcore.viz.files.parts import Report, ReportPart
-from shapewise.additions.why import fair, feature, learned, told
+from shapewise.additions.why import fair, feature, learned, written
 from shapewise.additions.why.answers import answer
 from shapewise.additions.why.question import Question, named
 from shapewise.decisions import money
@@ -79,7 +79,7 @@ def _waterfall(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
     names = state.names_of(model)
     exposure = Spec.from_dict(model.spec).exposure
     per = f"units of {names.column(exposure)}" if exposure else "rows"
-    page = told.page(named(moved, names), state.goal(model), per)
+    page = written.page(named(moved, names), state.goal(model), per)
     assert page.plot is not None
     key = f"why-{model.id}-{asked.second.table}"
     bars = [name if kind in ("composition", "behaviour") and name in moved.terms else ""
@@ -90,7 +90,7 @@ def _waterfall(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
         st.markdown(md(sentence))
     downloads.button(
         "Slide", partial(_slide, page, line(model)), export.file_name(model.name, "why it moved", "pptx"),
-        f"{key}-slide", ":material/slideshow:", "The waterfall and the sentence as one slide, in PowerPoint.",
+        f"{key}-slide", ":material/slideshow:", tip="The waterfall and the sentence as one slide, in PowerPoint.",
     )  # fmt: skip
 
 

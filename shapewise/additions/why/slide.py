@@ -10,7 +10,7 @@ from typing import Any, Final
 from gamcore.data.table import Table, as_table
 from gamcore.estimators.saved import from_saved
 from gamcore.viz.files.parts import ReportPart
-from shapewise.additions.why import told, versions
+from shapewise.additions.why import versions, written
 from shapewise.additions.why.question import Sources, chosen_rows, named
 from shapewise.decisions import money
 from shapewise.reports.sources import Review
@@ -51,7 +51,7 @@ def parts(review: Review) -> Iterator[ReportPart]:
     sources = Sources(space.models.about, estimator, partial(rows, space), source.label)
     moved = replace(sources.answer(asked), worth=money.of_table(space, model.table).of(model.target) or None)
     per = f"units of {source.names.column(spec.exposure)}" if spec.exposure else "rows"
-    yield told.page(named(moved, source.names), source.target, per, f"model {model.name}")
+    yield written.page(named(moved, source.names), source.target, per, f"model {model.name}")
 
 
 def rows(space: Workspace, model: ModelAbout, table: str) -> tuple[Table, Data]:

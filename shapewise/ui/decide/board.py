@@ -24,7 +24,7 @@ from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, evidence, meanwhile, reach
 from shapewise.ui.widgets import rule_builder as builder
 from shapewise.ui.widgets.columns import EXACT, WHOLE_PERCENT
-from shapewise.ui.widgets.tiles import result, tile
+from shapewise.ui.widgets.tiles import places, result, tile
 
 NEXT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 OWN = "A rule of your own"
@@ -93,17 +93,18 @@ def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
         plot = replace(ledger.describe([one.name for one in made.strategies]), numbers=numbers)
         cards.figure(plot, f"reach-{board.id}", board.name)
     has_worth = bool(priced.strategies) and all(one.value for one in priced.strategies)
-    row = st.grid(4 + has_worth, min_column_width=170)
+    row = places(4 + has_worth, 170)
     reached, eligible = int(ledger.exclusive.sum()), max(ledger.eligible, 1)
     who = md(made.gate.words(state.names(board.table)))
-    tile(row, "All rows", count(ledger.rows), "in the table")
-    tile(row, "Eligible", count(ledger.eligible), f"{percent(ledger.eligible / max(ledger.rows, 1))} of all")
-    tile(row, "Reached", count(reached), f"{percent(reached / eligible)} of eligible")
-    tile(row, "Not reached", count(ledger.remainder), f"{percent(ledger.remainder / eligible)} of eligible")
+    tile(next(row), "All rows", count(ledger.rows), "in the table")
+    tile(next(row), "Eligible", count(ledger.eligible), f"{percent(ledger.eligible / max(ledger.rows, 1))} of all")
+    tile(next(row), "Reached", count(reached), f"{percent(reached / eligible)} of eligible")
+    tile(next(row), "Not reached", count(ledger.remainder), f"{percent(ledger.remainder / eligible)} of eligible")
     if has_worth:
         sums = worth_of_all(list(zip(priced.strategies, map(int, ledger.exclusive), strict=True)), money.currency)
-        result(row, "Worth of all", sums, hint="Of the customers reached, costs deducted. Where a test measured every "
-               "lift, with the interval of the sum; else from the lowest to the highest lifts at once.")  # fmt: skip
+        result(next(row), "Worth of all", sums,
+               hint="Of the customers reached, costs deducted. Where a test measured every lift, with the interval of "
+               "the sum; else from the lowest to the highest lifts at once.")  # fmt: skip
     st.caption(
         f":material/filter_alt: **Eligible:** {who}. "
         f"{' + '.join(count(n) for n in [*ledger.exclusive, ledger.remainder])} = {count(ledger.eligible)}: exclusive "

@@ -29,7 +29,7 @@ from shapewise.ui.decide import made_outcomes, plan_form
 from shapewise.ui.session import seen, state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, chart, downloads, meanwhile
-from shapewise.ui.widgets.tiles import tile
+from shapewise.ui.widgets.tiles import places, tile
 
 Form = dict[str, Any]
 PLAN, FORM = ("plan",), ("form",)
@@ -185,18 +185,18 @@ def _numbers(made: ExperimentPlan) -> pd.DataFrame:
 
 def _tiles(made: ExperimentPlan) -> None:
     """Show weeks, customers and comparisons."""
-    row = st.grid(min_column_width=170)
+    dates = made.arrivals.last(WEEK * made.weeks) if made.days else None
+    row = places(2 + bool(made.days) + (dates is not None), 170)
     if made.days:
         once = f", {count(made.once)} if read once" if made.once else ""
-        tile(row, "Weeks", count(made.weeks), f"{'at most ' * bool(made.once)}{count(made.days)} days{once}")
-        tile(row, "Customers", count(made.customers), "in all arms")
-        dates = made.arrivals.last(WEEK * made.weeks)
+        tile(next(row), "Weeks", count(made.weeks), f"{'at most ' * bool(made.once)}{count(made.days)} days{once}")
+        tile(next(row), "Customers", count(made.customers), "in all arms")
         if dates is not None:
-            tile(row, "Until", str(dates), f"from {made.arrivals.first}")
+            tile(next(row), "Until", str(dates), f"from {made.arrivals.first}")
     else:
-        tile(row, "Weeks", "never", "nobody is reached")
+        tile(next(row), "Weeks", "never", "nobody is reached")
     over = f"5% / {made.tests} (Holm)" if made.adjustment == "Holm" else "5% (Dunnett)"
-    tile(row, "Comparisons", count(made.tests), over,
+    tile(next(row), "Comparisons", count(made.tests), over,
          hint="Arms × metrics, and × strategies, without expected nulls. The chance of any false positive stays at 5%."
          if made.adjustment == "Holm" else "Arms of each metric: the chance of any false positive among them is 5%.",
          )  # fmt: skip

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
+import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gamcore.decide.results import Result
 from shapewise.ui.session.words import md
+
+GAP: Final = 16
+"""Pixels between two tiles."""
+
+
+def places(n: int, least: int) -> Iterator[DeltaGenerator]:
+    """Yield where each of n tiles goes, side by side as far as there is room. Four stand in one row, in two rows of
+    two, or one below another: three and one would leave a gap. least : pixels of a tile."""
+    if n != 4:
+        row = st.grid(n, min_column_width=least)
+        yield from [row] * n
+        return
+    pairs = st.grid(2, min_column_width=2 * least + GAP, gap=GAP)
+    for _ in range(2):
+        pair = pairs.grid(2, min_column_width=least, gap=GAP, height="stretch")
+        yield from (pair, pair)
 
 
 def tile(row: DeltaGenerator, name: str, value: str, note: str, hint: str | None = None, border: bool = True) -> None:

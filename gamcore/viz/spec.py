@@ -14,7 +14,9 @@ from gamcore.types import Floats
 
 ColorRole = Literal["primary", "accent", "density", "few", "muted", "ink", "zero", "hairline", "background"] | int
 """What a colour is for; a number is an index of the categorical colours."""
-TickFormat = Literal["plain", "percent", "signed percent", "count", "factor", "small"]
+TickFormat = Literal["plain", "amount", "percent", "signed percent", "count", "factor", "small"]
+"""How an axis writes numbers. An amount has commas between thousands; a plain number may be a year, and has none."""
+
 NO_TEXT: tuple[str, ...] = ()
 SELECTED = 0.13
 """Opacity of a selected area."""

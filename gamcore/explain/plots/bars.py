@@ -173,7 +173,7 @@ def waterfall(
         left = right = (0.24 if low < 0 else 0.12) * (high - low or 1.0)
     at_rows = np.arange(len(names) + 2, dtype=np.float64)
     bars = Bars(at_rows, sizes, starts, roles=roles, lying=True, texts=ticks)
-    x = Axis(_axis(breakdown.loss, scale, target), limits=(low - left, high + right), grid=True)
+    x = Axis(_axis(breakdown.loss, scale, target), limits=(low - left, high + right), format="amount", grid=True)
     y = level_axis(cut_apart(["average row", *names, "this row"], LONGEST))
     numbers = pd.DataFrame({"part": ["average row", *names, "this row"], "score": [at[0], *np.diff(at), at[-1]]})
     end = _total(at[-1], breakdown.loss, scale)

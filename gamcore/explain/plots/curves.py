@@ -173,7 +173,7 @@ def small(
 
 def effect_axis(title: str, scale: Scale, limits: tuple[float, float] | None = None) -> Axis:
     """Return an axis of effects: logarithmic for ratios."""
-    return Axis(title, "log" if scale == "ratio" else "number", limits, grid=True)
+    return Axis(title, "log" if scale == "ratio" else "number", limits, format="amount", grid=True)
 
 
 def value_axis(curve: Curve) -> Axis:

@@ -16,11 +16,13 @@ from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
 from gamcore.numbers import count, factor
 from gamcore.types import Floats
-from gamcore.viz.axes import number_axis
+from gamcore.viz.axes import apart, number_axis
 from gamcore.viz.palette import shorten
 from gamcore.viz.spec import Axis, Cells, ColorScale, Frame, Line, Mark, Panel, Plot, Points, Steps
 
 MOST_SLICES = 5
+MOST_NAMED = 16
+"""Names along a side of the heat map that stand apart, on a phone, too; the others are seen on hover."""
 
 
 def surface(
@@ -115,18 +117,20 @@ def centres(side: Side) -> Floats:
 def _axis(side: Side, curve: Curve) -> Axis:
     """Return the axis of one feature: named levels, or numbers and dates limited to the opening view (`view`)."""
     if side.labels:
-        ticks = tuple((float(k), shorten(label, len(side.labels))) for k, label in enumerate(side.labels))
-        return Axis(side.feature, ticks=ticks, limits=(-0.5, len(side.labels) - 0.5))
-    ends = borders(side)
-    whole = (float(ends[0]), float(ends[-1])) if ends.size else None
-    limits = view(curve) or whole if ends.size else None
+        ticks = [(float(k), shorten(label, len(side.labels))) for k, label in enumerate(side.labels)]
+        ends = -0.5, len(side.labels) - 0.5
+        return Axis(side.feature, ticks=apart(ticks, ends, MOST_NAMED), limits=ends)
+    edges = borders(side)
+    whole = (float(edges[0]), float(edges[-1])) if edges.size else None
+    limits = view(curve) or whole if edges.size else None
     if side.kind == "date":
         return Axis(side.feature, "date", limits)
     axis = number_axis(side.feature, side.measure, side.edges, limits)
     if not side.values:
         return axis
     names = [shorten(name, len(side.values)) for name in side.values]
-    return replace(axis, ticks=tuple(zip(((ends[:-1] + ends[1:]) / 2).tolist(), names, strict=True)), scaled=True)
+    ticks = list(zip(((edges[:-1] + edges[1:]) / 2).tolist(), names, strict=True))
+    return replace(axis, ticks=apart(ticks, limits, MOST_NAMED) if limits else tuple(ticks), scaled=True)
 
 
 def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:

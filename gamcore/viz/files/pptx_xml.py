@@ -21,8 +21,8 @@ from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Path, Points, Ribbon, 
 
 COLOR: Final = PALETTES["light"]
 TEXT: Final = 10
-NUMBERS: Final = {"plain": "General", "percent": "0%", "signed percent": "+0%;-0%;0%", "count": "#,##0",
-                  "factor": "General", "small": "General"}  # fmt: skip
+NUMBERS: Final = {"plain": "General", "amount": "General", "percent": "0%", "signed percent": "+0%;-0%;0%",
+                  "count": "#,##0", "factor": "General", "small": "General"}  # fmt: skip
 
 
 SLACK: Final = 0.12
@@ -133,7 +133,7 @@ def dress_axis(
     if axis.kind == "date":
         drawn.tick_labels.number_format, drawn.tick_labels.number_format_is_linked = "yyyy-mm-dd", False
     elif not levels:
-        large = axis.format == "plain" and axis.limits is not None and max(map(abs, axis.limits)) >= LARGE
+        large = axis.format in ("plain", "amount") and axis.limits is not None and max(map(abs, axis.limits)) >= LARGE
         form = NUMBERS["count" if large else axis.format]
         drawn.tick_labels.number_format, drawn.tick_labels.number_format_is_linked = form, False
     if axis.limits is not None and not levels and not bare:

@@ -19,7 +19,15 @@ from gamcore.viz.plotly_figures.traces import colors, places, traces
 from gamcore.viz.ranges import FEWEST_RATIOS, TINY, limits, round_ratios
 from gamcore.viz.spec import Axis, Bars, Cells, ColorScale, Line, Mark, Panel, Plot
 
-FORMATS = {"plain": None, "percent": ".2~%", "signed percent": "+.2~%", "count": ",", "factor": "~g", "small": None}
+FORMATS = {
+    "plain": None,
+    "amount": None,
+    "percent": ".2~%",
+    "signed percent": "+.2~%",
+    "count": ",",
+    "factor": "~g",
+    "small": None,
+}
 LEGEND_PIXELS = 20
 BARE = 12
 """Pixels above a plot that has neither title nor legend."""
@@ -151,6 +159,8 @@ def _axis(axis: Axis, color: Palette, most: int | None) -> Options:
                   "ticktext": [escape(name, 60) for _, name in axis.ticks]}  # fmt: skip
     if FORMATS[axis.format]:
         drawn["tickformat"] = FORMATS[axis.format]
+    if axis.format == "amount":
+        drawn["separatethousands"] = True
     if axis.format == "small":
         drawn |= {"exponentformat": "none", "nticks": 3, "tickangle": 0}
     if axis.kind == "log":

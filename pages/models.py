@@ -94,6 +94,27 @@ def bring_in() -> None:
     st.rerun()
 
 
+def acts(model: ModelAbout) -> None:
+    """Show what is done with a model now and then, how it was trained, and the way in for others."""
+    with st.container(horizontal=True):
+        name = export.file_name(model.name, "model", "gamx")
+        file = partial(_file, state.workspace(), model.id)
+        downloads.button("Download", file, name, f"model-file-{model.id}", ":material/download:")
+        sharing.button("models", model.id, model.name, [model.table, *model.spec.get("tables", {}).values()])
+        if state.mine("models", model.id) and st.button("Rename", icon=":material/edit:"):
+            rename(model)
+        if state.mine("models", model.id, "delete") and st.button("Delete", icon=":material/delete:"):
+            confirm_delete(model)
+    with st.expander("Settings"):
+        how = setting_table(model.spec, state.names_of(model))
+        st.dataframe(how, hide_index=True, alt="One row per setting of the training.")
+        st.download_button("As JSON", json.dumps(model.spec, indent=2),
+                           export.file_name(model.name, "settings", "json"), "application/json",
+                           icon=":material/download:")  # fmt: skip
+    with st.expander("Import a model file"):
+        bring_in()
+
+
 def edits_of(model: ModelAbout) -> None:
     """Show what was edited by hand, and why."""
     around = ", and what was not edited was learnt anew around it" if model.learnt_around else ""
@@ -158,13 +179,6 @@ with st.container(horizontal=True):
     if st.button("Explore", type="primary", icon=":material/stacked_line_chart:"):
         page = "tasks" if model.of_tasks else "shapes"
         st.switch_page(f"pages/{page}.py", query_params={"model": model.id})
-    name = export.file_name(model.name, "model", "gamx")
-    downloads.button(
-        "Download", partial(_file, state.workspace(), model.id), name, f"model-file-{model.id}", ":material/download:"
-    )
-    sharing.button("models", model.id, model.name, [model.table, *model.spec.get("tables", {}).values()])
-    if state.mine("models", model.id) and st.button("Rename", icon=":material/edit:"):
-        rename(model)
     tables = set(model.spec.get("tables", {}).values()) or {model.table}
     there = tables <= {t.id for t in state.workspace().tables.listed()}
     why = "Train again with the same settings." if there else "Its table has been deleted."
@@ -175,8 +189,8 @@ with st.container(horizontal=True):
         run = sidebar.follow(runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs(), edits=edited))
         st.switch_page("pages/train.py", query_params={"table": model.table, "run": run})
     renewed.retrain(model)
-    if state.mine("models", model.id, "delete") and st.button("Delete", icon=":material/delete:"):
-        confirm_delete(model)
+    with st.popover("Model", icon=":material/more_horiz:", key=f"acts-{model.id}"):
+        acts(model)
 sharing.of_whom("models", model.id)
 if model.edits_left:
     left = md("; ".join(model.edits_left))
@@ -199,10 +213,3 @@ box = st.expander("Use it in other programs", key="elsewhere", on_change="rerun"
 if box.open:
     with box:
         elsewhere.code(model)
-with st.expander("Settings"):
-    how = setting_table(model.spec, state.names_of(model))
-    st.dataframe(how, hide_index=True, alt="One row per setting of the training.")
-    st.download_button("As JSON", json.dumps(model.spec, indent=2), export.file_name(model.name, "settings", "json"),
-                       "application/json", icon=":material/download:")  # fmt: skip
-with st.expander("Import a model file"):
-    bring_in()

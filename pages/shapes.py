@@ -222,7 +222,7 @@ with below:
         with st.container(border=True):
             left_out.show(model, feature, spec)
     if tried is None:
-        sureness.line(model, own.band)
+        sureness.line(model, own.band, first.options)
         headlines.edit(model, feature, read, first.options)
     st.caption(notes(curve) + straight(learnt))
 if edited:

@@ -135,7 +135,7 @@ OPENING = r"""
     'canvas[data-testid="data-grid-canvas"]';
   const whole = ["stSelectbox", "stMultiSelect", "stNumberInput", "stDateInput", "stTextInput", "stSlider",
     "stDataFrame", "stFileUploader"].map(name => `[data-testid="${name}"]`).join(", ");
-  const hint = e => /^(Help for|Link to heading)/.test(e.getAttribute("aria-label") ?? "");
+  const hint = e => /^(Help\b|Link to heading)/.test(e.getAttribute("aria-label") ?? "");
   const aside = '[data-testid="stElementToolbar"], details:not([open]) > :not(summary)';
   const controls = new Set();
   for (const element of main.querySelectorAll(kinds))
@@ -148,6 +148,13 @@ OPENING = r"""
     controls: [...controls].map(e => (e.getAttribute("aria-label") || e.innerText || e.dataset.testid || e.tagName)
       .trim().replace(/\s+/g, " ").slice(0, 40)),
     chart: chart && [chart.top, chart.bottom], sentence: sentence && sentence.top,
+    alone: Object.values(Object.groupBy(main.querySelectorAll('[data-testid="stMetric"]'), tile => {
+      let grid = null;
+      for (let e = tile; e; e = e.parentElement) if (e.classList.contains("stGrid")) grid = e;
+      return grid ? [...document.querySelectorAll(".stGrid")].indexOf(grid) : -1;
+    })).some(tiles => tiles.length === 4 && tiles[0].closest(".stGrid")
+      && new Set(tiles.map(e => Math.round(e.getBoundingClientRect().top))).size === 2
+      && Math.round(tiles[2].getBoundingClientRect().top) === Math.round(tiles[0].getBoundingClientRect().top)),
     over: [...main.querySelectorAll(".modebar")].filter(inSight).length,
     ragged: [...main.querySelectorAll('[data-testid="stMetric"]')].some((tile, k, tiles) => tiles.some(other => {
       const [a, b] = [tile, other].map(e => e.getBoundingClientRect());
@@ -160,18 +167,28 @@ OPENING = r"""
 button and fold. A field, a slider and a table count once with all their parts; marks that explain on hover do not."""
 
 
+def too_many_controls(page: Any) -> list[str]:
+    """Return whether a page has more controls in sight than one takes in, as a fault or none."""
+    return _too_many(page.evaluate(OPENING)["controls"])
+
+
+def _too_many(controls: list[str]) -> list[str]:
+    names = ", ".join(controls)
+    return [f"{len(controls)} controls in sight: {names}"] * (len(controls) > MOST_CONTROLS)
+
+
 def late_faults(page: Any, width: int) -> list[str]:
     """Return what hides the answer of a page: too many controls, a chart that is too low, plotly's bar on it."""
     seen = page.evaluate(OPENING)
     faults = ["plotly's bar lies on a chart"] * bool(seen["over"])
     faults += ["tiles of one row differ in height"] * bool(seen["ragged"])
+    faults += ["of four tiles, one stands alone"] * bool(seen["alone"])
     if seen["chart"] is None:
         return [*faults, "no chart"]
     top, bottom = seen["chart"]
     if width >= 1440:
         middle = page.viewport_size["height"] / 2
-        if len(seen["controls"]) > MOST_CONTROLS:
-            faults.append(f"{len(seen['controls'])} controls in sight: {', '.join(seen['controls'])}")
+        faults += _too_many(seen["controls"])
         if seen["sentence"] is None or seen["sentence"] > top:
             faults.append("no sentence above the chart")
         if (top + bottom) / 2 > middle:

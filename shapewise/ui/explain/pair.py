@@ -87,7 +87,7 @@ def show(
     _heat_map(about, drawn, key, (goal, detail, title), chosen, place=above)
     with above.drawing:
         if is_model:
-            sureness.line(about, surface.margins[0].band)
+            sureness.line(about, surface.margins[0].band, above.options)
             headlines.edit(about, picked, read, above.options)
         st.caption(_notes(state.seen(about, drawn)))
     left, right = st.columns(2)

@@ -37,12 +37,16 @@ button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-t
 @media (min-width: 701px) and (max-width: 1180px) {
   .st-key-feature-list, :has(> .st-key-feature-list) { width: 190px; min-width: 0; flex: 0 0 190px; }
 }
-@media (max-width: 700px) { :has(> .st-key-feature-list) { order: 1; } }
+@media (max-width: 700px) {
+  :has(> .st-key-feature-list) { order: 1; }
+  [class*="st-key-options-"] button [data-testid="stMarkdownContainer"] { position: absolute; clip-path: inset(50%); }
+}
 </style>"""
 """What themes cannot say: what is chosen in the colour of text, since no one primary colour can be read both on dark
 and behind white, and so of a button whose options are open; choices and links that wrap where their place is narrow;
 less room around a page's title, the head of the sidebar set flush left, the result of a search that Enter takes, and a
-list of features without a toolbar, narrower on narrow pages and below the curve on phones.
+list of features without a toolbar, narrower on narrow pages and below the curve on phones, where the button of a
+chart's options is its icon.
 
 Styles alone would go where dialogs and toasts do, and the first of those that a fragment shows would replace them."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gamcore.explain.curves import NO_BAND
 from shapewise.store.workspace import ModelAbout, StoreError
@@ -31,24 +32,25 @@ may have a different effect.
 """
 
 
-def line(model: ModelAbout, band: str) -> None:
-    """Show the line under a plot: how its bands were measured, or their progress."""
+def line(model: ModelAbout, band: str, options: DeltaGenerator | None = None) -> None:
+    """Show the line under a plot: how its bands were measured, or their progress; what they say, on hover. options : of
+    the plot, for the button that measures them; None for a button beside the line."""
     with st.container(horizontal=True, vertical_alignment="center"):
         if model.bands:
-            st.caption(f"Bands from {model.bands} refits on half of {band_rows(model.rows)} each.")
+            st.caption(f"Bands from {model.bands} refits on half of {band_rows(model.rows)} each.", help=MEANING)
         else:
             none = "There is no band yet." if band == NO_BAND else "This is a quick band: wide, and pointwise only."
-            measure([model], none)
-        with st.popover("What bands say", icon=":material/help:", type="tertiary"):
-            st.markdown(MEANING)
+            measure([model], none, options, MEANING)
 
 
-def measure(models: Sequence[ModelAbout], lacking: str) -> None:
+def measure(
+    models: Sequence[ModelAbout], lacking: str, options: DeltaGenerator | None = None, meaning: str | None = None
+) -> None:
     """Show what is lacking without the bands of some models, and the button that measures them; their progress; or why
-    there can be none."""
+    there can be none. options : for the button; None for one beside the words. meaning : of bands, on hover."""
     space = state.workspace()
     if none := next((why for model in models if (why := _why_none(model))), ""):
-        st.caption(f"{lacking} {none}")
+        st.caption(f"{lacking} {none}", help=meaning)
         return
     working = [model for model in models if runs.working_on(space, model.id)]
     for model in working:
@@ -58,9 +60,10 @@ def measure(models: Sequence[ModelAbout], lacking: str) -> None:
         st.rerun()
     if not left:
         return
+    way = "" if options is None else " *Options* measures the full ones."
     failed = next((why for model in left if (why := runs.last_failure(space, model.id))), "")
-    st.caption(lacking + (f" Measuring the bands failed: {md(failed[:300])}" if failed else ""))
-    if st.button("Measure bands", icon=":material/query_stats:", type="tertiary"):
+    st.caption(lacking + way + (f" Measuring the bands failed: {md(failed[:300])}" if failed else ""), help=meaning)
+    if (options or st).button("Measure bands", icon=":material/query_stats:", type="tertiary"):
         for model in left:
             spec = Spec.from_dict(model.spec | {"bands": model.spec.get("bands") or BANDS})
             runs.start(space, spec, state.n_jobs(), model.id)
@@ -72,7 +75,7 @@ def _why_none(model: ModelAbout) -> str:
     if "added" in model.rows:
         return "Of the earlier rows only counts are kept, made without bands."
     if model.learnt_around:
-        return "A model learnt anew around edits by hand has no others."
+        return "A model refit around edits by hand has no others."
     return "Full bands need the table that the model was trained on." if state.data(model) is None else ""
 
 

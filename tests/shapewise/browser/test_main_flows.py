@@ -68,7 +68,7 @@ def test_cold_links_and_the_menu_from_there(chromium, tmp_path):
             page.goto("/train")
             settle(page)
             page.get_by_role("link", name="Models", exact=True).click()
-            page.get_by_role("button", name="Rename").wait_for()
+            page.get_by_role("button", name="Explore").wait_for()
             page.get_by_role("link", name="Shapes", exact=True).click()
             for _ in range(2):
                 page.locator(".js-plotly-plot").first.wait_for()
@@ -116,7 +116,7 @@ def test_three_clicks_to_a_shape_then_bands_on_every_scale(page, space):
     page.locator("[class*=st-key-headline]", has_text=re.compile("position_clicks: .*(falls|up and down)")).wait_for()
     legend = page.locator(".js-plotly-plot .legendtext")
     legend.get_by_text("95% band, whole curve").wait_for()
-    page.get_by_text("What bands say").click()
+    page.locator('[data-testid="stCaptionContainer"]', has_text="Bands from 30 refits").get_by_role("button").hover()
     page.get_by_text("What they do not say").wait_for()
     page.keyboard.press("Escape")
     options(page)
@@ -264,6 +264,7 @@ def test_a_model_file_comes_back_and_what_is_ticked_is_deleted(page, space, tmp_
     space.models.rename(second.id, "the second")
     page.goto(f"/models?model={first.id}")
     settle(page)
+    press(page, "Model")
     with page.expect_download() as waiting:
         press(page, "Download")
     file = tmp_path / "brought.gamx"
@@ -275,6 +276,7 @@ def test_a_model_file_comes_back_and_what_is_ticked_is_deleted(page, space, tmp_
     (tmp_path / "bad.gamx").write_bytes(b"no model")
     settle(page)
     if not page.locator('[data-testid="stFileUploaderDropzone"]').is_visible():
+        press(page, "Model")
         page.get_by_text("Import a model file").click()
     upload(page, tmp_path / "bad.gamx")
     page.get_by_text("not a complete .gamx model file").wait_for()
@@ -284,6 +286,7 @@ def test_a_model_file_comes_back_and_what_is_ticked_is_deleted(page, space, tmp_
     settle(page)
     page.get_by_role("heading", name="the first").wait_for()
     for name, left in (("the second", {"brought", "the second"}), ("", {"brought"})):
+        press(page, "Model")
         press(page, "Delete")
         page.get_by_role("button", name="Delete model").click()
         shown = page.get_by_role("heading", name=name) if name else page.get_by_text("There is no model of housing yet")

@@ -93,6 +93,7 @@ def test_what_one_tab_deletes_the_other_says(page, two, space):
     other = page.context.new_page()
     other.goto(f"/models?model={churn.id}")
     settle(other)
+    press(other, "Model")
     press(other, "Delete")
     other.get_by_role("button", name="Delete model").click()
     other.locator(".st-key-in-view", has_text="churn").wait_for(state="detached")

@@ -11,7 +11,7 @@ from shapewise.decisions import boards
 from shapewise.ingest.read import read_file
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
-from tests.support.measuring import faults_at_rest, late_faults
+from tests.support.measuring import faults_at_rest, late_faults, too_many_controls
 from tests.support.places import ROOT
 from tests.support.prepared import winback
 from tests.support.serving import CALM, settle, window
@@ -70,6 +70,8 @@ def test_every_text_keeps_to_its_place(chromium, server, addresses):
             if name in ANSWERS:
                 faults += [f"{name} {width}: {fault}" for fault in late_faults(page, width)]
         page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+        if name == "models":
+            faults += [f"{name}: {fault}" for fault in too_many_controls(page)]
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 1440, "height": 900})
     for name in IN_DARK:

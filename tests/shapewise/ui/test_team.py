@@ -91,6 +91,7 @@ def test_neither_sees_what_is_the_others(chromium, server):
         assert same.id != table.id
         # Shared in the app, by name, to be viewed
         page = ann(f"/models?model={model.id}")
+        page.get_by_role("button", name="Model", exact=True).click()
         page.get_by_role("button", name="Share", exact=False).first.click()
         page.get_by_label("With whom").fill("bob@x.org")
         page.get_by_role("button", name="Share the model").click()
@@ -98,6 +99,8 @@ def test_neither_sees_what_is_the_others(chromium, server):
         page = bob(f"/models?model={model.id}")
         page.get_by_text("Shared with you by").wait_for()
         assert NAME in page.inner_text("body")
+        page.get_by_role("button", name="Model", exact=True).click()
+        page.get_by_role("button", name="Download", exact=False).first.wait_for()
         assert page.get_by_role("button", name="Delete").count() == 0
         assert page.get_by_role("button", name="Rename").count() == 0
         bob(f"/shapes?model={model.id}").get_by_text("secret column").first.wait_for(state="attached")

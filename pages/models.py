@@ -117,7 +117,7 @@ def acts(model: ModelAbout) -> None:
 
 def edits_of(model: ModelAbout) -> None:
     """Show what was edited by hand, and why."""
-    around = ", and what was not edited was learnt anew around it" if model.learnt_around else ""
+    around = ", and what was not edited was refit around it" if model.learnt_around else ""
     of = f", from **{md(model.edited_from_name)}**" if model.edited_from_name else ""
     st.markdown(f":material/edit: Edited by hand{of}{around}:")
     edits = [edit_of(plain) for plain in model.edits]

@@ -129,7 +129,7 @@ def caveats(model: ModelAbout | None) -> tuple[str, ...]:
 
 def _edits(space: Workspace, model: ModelAbout, names: Names) -> list[tuple[str, str]]:
     """Return what was edited by hand, and why."""
-    around = "; what was not edited was learnt anew around the edits" if model.learnt_around else ""
+    around = "; what was not edited was refit around the edits" if model.learnt_around else ""
     edits = [edit_of(plain) for plain in model.edits]
     words, unit = in_words(edits, from_saved(space.models.load(model.id)).loss, names)
     said = [f"{made}{f' ({edit.reason})' if edit.reason else ''}" for made, edit in zip(words, edits, strict=True)]

@@ -178,7 +178,7 @@ def _around(estimator: Additive, model: AdditiveModel, data: Encoded, n_refits: 
     free = [one.features for one in model.pairs if one.features not in held]
     others = [j for j in range(len(names)) if j not in fixed and (estimator.order != GREEDY or _has_curve(model, j))]
     if not others:
-        raise TableError("Every curve was edited: none is left to be learnt anew.")
+        raise TableError("Every curve was edited: none is left to be refit.")
     ahead = _score_of(model, fixed, held, data)
     around = replace(data, init_score=added(data.init_score, ahead))
     plan = estimator._plan(around, names)

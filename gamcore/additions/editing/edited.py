@@ -97,7 +97,7 @@ def edited(model: AdditiveModel, edits: Iterable[Edit], around: int | None = Non
         around = own.around
         if edits[:around] != own.edits[:around]:
             raise EditError(
-                "All else was learnt anew around the first edits, so they stay: undo them in the model before."
+                "All else was refit around the first edits, so they stay: undo them in the model before."
             )
     if not edits:
         return fitted

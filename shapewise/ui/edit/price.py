@@ -28,8 +28,7 @@ MOST_SECONDS = 5.0
 """Estimated seconds of a refit above which the others are learnt anew only when the model is saved."""
 
 OTHERS = (
-    "With all that was not edited learnt anew around the edits, by one quick refit beside one of the model as it is "
-    "stored."
+    "With all that was not edited refit around the edits, by one quick refit beside one of the model as it is stored."
 )
 STILL = 5e-5
 """Share of a metric below which a change is none."""
@@ -111,7 +110,7 @@ def _with_others(model: ModelAbout, estimator: Additive, before: Additive, data:
         ask((person, f"edit-{model.id}-{key}", json.dumps(about.held_out_by)), lambda of=of: _refitted(of, data))  # type: ignore[misc]
         for key, of in (("stored", before), (edits, estimator))
     ]
-    made = refits.wait_for(futures, "Learning the others anew.")
+    made = refits.wait_for(futures, "Refitting the others.")
     if made is None:
         return
     first, now = made

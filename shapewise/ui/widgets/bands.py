@@ -63,7 +63,8 @@ def measure(
     way = "" if options is None else " *Options* measures the full ones."
     failed = next((why for model in left if (why := runs.last_failure(space, model.id))), "")
     st.caption(lacking + way + (f" Measuring the bands failed: {md(failed[:300])}" if failed else ""), help=meaning)
-    if (options or st).button("Measure bands", icon=":material/query_stats:", type="tertiary"):
+    where = st if options is None else options
+    if where.button("Measure bands", icon=":material/query_stats:", type="tertiary"):
         for model in left:
             spec = Spec.from_dict(model.spec | {"bands": model.spec.get("bands") or BANDS})
             runs.start(space, spec, state.n_jobs(), model.id)

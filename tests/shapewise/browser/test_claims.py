@@ -63,7 +63,9 @@ def test_from_a_csv_of_claims_to_sql(page):
 
     page.goto(f"/models?model={model}")
     settle(page)
+    press(page, "Model")
     file = saved(page, lambda: press(page, "Download"))
+    page.keyboard.press("Escape")
     page.get_by_text("Use it in other programs").click()
     settle(page)
     sql = saved(page, lambda: press(page, "SQL")).decode()

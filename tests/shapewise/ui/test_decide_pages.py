@@ -49,6 +49,19 @@ def on_experiment(acted, view):
     return choose(app, "Show", view) if view != "plan" else app
 
 
+def test_experiment_opens_with_the_plan_of_a_board_whose_target_is_a_mean(space):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"area": rng.choice(["north", "south"], 400), "price": rng.gamma(4, 40_000, 400)})
+    table, means = space.tables.add(frame, "prices", []), frame.groupby("area")["price"].mean()
+    made = [Strategy(area, Levels("area", (area,)), metric="price", base=mean, is_rate=False)
+            for area, mean in means.items()]  # fmt: skip
+    kept = board.add_board(space, StrategySet("Prices", tuple(made)), table.id)
+    app = open_page("experiment", board=kept.id)
+    assert errors(app) == ""
+    assert float(metrics(app)["Weeks"]) >= 1
+    assert charts(app)
+
+
 def test_for_whom_offers_the_boards_that_the_table_can_answer(acted):
     space, _, made = acted
     frame = space.tables.read(example.load(space, example.OUTCOME).id)

@@ -163,7 +163,7 @@ def test_what_was_not_edited_is_learnt_anew_where_that_is_asked_for(space, claim
     assert child.learnt_around
     app = opened(child)
     assert button(app, "Undo").disabled
-    assert "learnt anew around edits by hand" in captions(app)
+    assert "refit around edits by hand" in captions(app)
     again = space.models.bring_in(space.models.path(child.id).read_bytes(), "brought in")
     assert again.edits == child.edits
     assert again.learnt_around

@@ -54,7 +54,7 @@ plot = replace(plot, name=f"row {place}", numbers=breakdown.parts(0, of.cells(ma
 cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), at=first)
 with first.drawing:
     st.caption(of.how_it_adds_up(breakdown))
-    expected_range.show(of, made, place)
+    expected_range.show(of, made, place, first.options)
 if not of.estimator.loss.is_partial:  # a change moves the scores of the other classes, too
     with st.container(border=True):
         how = reasons.show(of, made)

@@ -17,7 +17,7 @@ from gamcore.numbers import number, percent
 from gamcore.types import Floats
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
-from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, Points, single
+from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, Points, TickFormat, single
 
 FEWEST_SHOWN, MOST_SHOWN = 8, 25
 ROW = 26
@@ -25,6 +25,8 @@ LONGEST = 36
 FAR_FROM_ZERO = 1 / 3
 """Parts of a prediction that take less of the way from 0 than this are drawn without it, between two marks for the
 totals: they could hardly be seen. So are those of logarithms, whose 0 says nothing."""
+LARGE = 1_000
+"""Gains from which an axis writes them short: 500k."""
 MARKED = 0.02
 """Width of such a mark, as a share of the way between the ends of the parts."""
 
@@ -116,7 +118,8 @@ def pair_ranking(
         hover = [f"{name}\n{error} of held-out rows lower by {number(value)}"
                  for name, value in zip(names, gains, strict=True)]  # fmt: skip
         marks.append(Points(gains, at, "accent", 9, name="gain on held-out rows", hover=hover))
-    panel = Panel(Axis(f"gain in {error}", format="small", grid=True), y, tuple(marks))
+    form: TickFormat = "small" if strength.max(initial=0.0) < LARGE else "amount"
+    panel = Panel(Axis(f"gain in {error}", format=form, grid=True), y, tuple(marks))
     title = "No pair interacts more than chance would produce"
     if pairs and strength[0] > chance:
         title = f"{pairs[0][0]} and {pairs[0][1]} interact most"

@@ -21,7 +21,7 @@ from gamcore.viz.palette import shorten
 from gamcore.viz.spec import Axis, Cells, ColorScale, Frame, Line, Mark, Panel, Plot, Points, Steps
 
 MOST_SLICES = 5
-MOST_NAMED = 16
+MOST_NAMED = 12
 """Names along a side of the heat map that stand apart, on a phone, too; the others are seen on hover."""
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.estimators.intervals import predict_interval, uncertainty
@@ -38,15 +39,15 @@ def offered(of: RowModel) -> list[float]:
     return [] if intervals is None else [one for one in COVERAGES if one <= intervals.most_coverage]
 
 
-def show(of: RowModel, row: pd.DataFrame, place: int) -> None:
-    """Say between which numbers the outcome of a row lies, with a choice of how often. place : of the row in its
-    table, whose exposure it has."""
+def show(of: RowModel, row: pd.DataFrame, place: int, options: DeltaGenerator) -> None:
+    """Say between which numbers the outcome of a row lies, with a choice of how often in some options. place : of the
+    row in its table, whose exposure it has."""
     there, fitted = offered(of), of.estimator
     if not there or not isinstance(fitted, GAMRegressor):
         return
-    coverage = st.segmented_control(
-        "How often", there, default=USUAL if USUAL in there else there[-1], required=True, key="coverage",
-        format_func=lambda one: percent(one, 0),
+    coverage = options.segmented_control(
+        "How often outcomes lie between the ends", there, default=USUAL if USUAL in there else there[-1],
+        required=True, key="coverage", format_func=lambda one: percent(one, 0),
     )  # fmt: skip
     exposure, column = of.data.exposure, of.about.spec.get("exposure")
     given, during = {}, ""

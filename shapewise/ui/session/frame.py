@@ -34,6 +34,7 @@ button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-t
 [role="tab"][aria-selected="true"] { color: inherit !important; }
 [data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; row-gap: 0.25rem; }
 [data-testid="stMain"] [data-testid="stPageLink-NavLink"] * { white-space: normal; }
+.stGrid .stGrid [data-testid="stMetric"] { box-sizing: border-box; min-height: 8.4375rem; }
 @media (min-width: 701px) and (max-width: 1180px) {
   .st-key-feature-list, :has(> .st-key-feature-list) { width: 190px; min-width: 0; flex: 0 0 190px; }
 }
@@ -44,9 +45,9 @@ button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-t
 </style>"""
 """What themes cannot say: what is chosen in the colour of text, since no one primary colour can be read both on dark
 and behind white, and so of a button whose options are open; choices and links that wrap where their place is narrow;
-less room around a page's title, the head of the sidebar set flush left, the result of a search that Enter takes, and a
-list of features without a toolbar, narrower on narrow pages and below the curve on phones, where the button of a
-chart's options is its icon.
+less room around a page's title, tiles of two pairs as tall as one another with a note and without, the head of the
+sidebar set flush left, the result of a search that Enter takes, and a list of features without a toolbar, narrower on
+narrow pages and below the curve on phones, where the button of a chart's options is its icon.
 
 Styles alone would go where dialogs and toasts do, and the first of those that a fragment shows would replace them."""
 

@@ -72,8 +72,10 @@ def test_claims_are_the_target_and_years_the_exposure():
     assert read(policies(), coverage="target").column("exposure") is None  # no count, and no amount
 
 
-@pytest.mark.parametrize("name", ["churn", "Kündigung", "defaulted", "SeriousDlqin2yrs", "SalePrice", "hr_wage", "y",
-                                  "Kundigung", "Ku\u0308ndigung", "loyer", "Décès", "deces", "huurprijs", "Sprzedaz"])  # fmt: skip
+@pytest.mark.parametrize("name", [
+    "churn", "Kündigung", "defaulted", "SeriousDlqin2yrs", "SalePrice", "hr_wage", "y", "Kundigung", "Ku\u0308ndigung",
+    "loyer", "Décès", "deces", "huurprijs", "Sprzedaz",
+])  # fmt: skip
 def test_a_name_that_says_so_is_the_target_wherever_it_stands(name):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"region": rng.choice(list("ab"), 300), name: rng.integers(0, 2, 300),

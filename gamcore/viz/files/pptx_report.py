@@ -131,7 +131,7 @@ def _tabled(slide: Any, deck: Deck, part: ReportPart, top: float, brief: bool) -
             end = max(end, start + 1)
         if end > start:
             grid(slide, [made.rows[0], *made.rows[start:end]], Box(deck.left, top, deck.width, room), made.size,
-                 made.widths, made.heights(start, end))  # fmt: skip
+                 widths=made.widths, heights=made.heights(start, end))  # fmt: skip
         if brief:
             if start < end < len(made.rows):
                 under = top + sum(made.heights(start, end)) + 0.05

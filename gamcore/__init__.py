@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gamcore.boosting.running.progress import Progress
     from gamcore.data.columns import TableError
+    from gamcore.estimators.bands import add_bands
     from gamcore.estimators.effect import EffectGAM
+    from gamcore.estimators.explained import rows_inside, smallest_changes
     from gamcore.estimators.fewer import fewer_curves
     from gamcore.estimators.gam import GAMClassifier, GAMRegressor, suggest_segments
     from gamcore.estimators.intervals import fit_intervals, predict_interval, uncertainty
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
     from gamcore.estimators.presets import PRESETS, TASK_PRESETS
-    from gamcore.estimators.ranking import rank_pairs
+    from gamcore.estimators.ranking import pair_ranking, pair_worth, rank_pairs
+    from gamcore.estimators.reading import report
     from gamcore.estimators.saved import load_model
     from gamcore.estimators.scorecard import scorecard
     from gamcore.estimators.updating import count_rows, merge_counts, price_by_counts, refit_by_counts, update
@@ -42,18 +45,24 @@ __all__ = [
     "Progress",
     "TableError",
     "__version__",
+    "add_bands",
     "count_rows",
     "fewer_curves",
     "fit_intervals",
     "load_model",
     "load_tables",
     "merge_counts",
+    "pair_ranking",
+    "pair_worth",
     "predict_interval",
     "price_by_counts",
     "rank_pairs",
     "refit_by_counts",
+    "report",
+    "rows_inside",
     "save_tables",
     "scorecard",
+    "smallest_changes",
     "suggest_segments",
     "uncertainty",
     "update",
@@ -71,6 +80,12 @@ _HOME = {
     "MultiTaskTreesRegressor": "estimators.multitask",
     "Progress": "boosting.running.progress",
     "TableError": "data.columns",
+    "add_bands": "estimators.bands",
+    "pair_ranking": "estimators.ranking",
+    "pair_worth": "estimators.ranking",
+    "report": "estimators.reading",
+    "rows_inside": "estimators.explained",
+    "smallest_changes": "estimators.explained",
     "count_rows": "estimators.updating",
     "fewer_curves": "estimators.fewer",
     "fit_intervals": "estimators.intervals",

@@ -35,7 +35,7 @@ from benchmarks.harness.available import lack
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, put_between
-from gamcore import GAMClassifier, GAMRegressor
+from gamcore import GAMClassifier, GAMRegressor, add_bands
 from gamcore.explain.curves import Curve
 from gamcore.types import Floats
 
@@ -75,7 +75,7 @@ def replicate(scenario: Scenario, seed: int) -> Cell:
     model.fit(drawn.X, drawn.y, drawn.weight, drawn.groups)
     fitted = time.perf_counter()
     quick = {known.key: shape(model, known) for known in every}
-    model.add_bands(drawn.X, drawn.y, drawn.weight, drawn.groups)
+    add_bands(model, drawn.X, drawn.y, drawn.weight, drawn.groups)
     ended = time.perf_counter()
     curves: dict[str, Any] = {}
     for known in every:

@@ -23,7 +23,7 @@ from benchmarks.harness.cells import TRIES, Cell, keep, load, load_all, noisy, r
 from benchmarks.harness.contenders import JOBS, Contender, with_pairs
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, put_between
-from gamcore import GAMClassifier, GAMRegressor
+from gamcore import GAMClassifier, GAMRegressor, pair_ranking
 from gamcore.boosting.pairs.ranking import rank_without_pairs
 from gamcore.boosting.rows.source import Encoded
 from gamcore.data.binning import Binned, encode_table
@@ -96,14 +96,14 @@ def rank_one(p: int, binary: bool) -> Cell:
         )
         for n_jobs in JOBS
     }
-    calls |= {"whole call": partial(model.rank_pairs, X, y, chance=False), "interpret": theirs}
+    calls |= {"whole call": partial(pair_ranking, model, X, y, chance=False), "interpret": theirs}
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(REPEATS + 1):
         for name, call in calls.items():
             started = time.perf_counter()
             call()
             seconds[name].append(time.perf_counter() - started)
-    ours = model.rank_pairs(X, y).set_index(["feature_1", "feature_2"])["strength"]
+    ours = pair_ranking(model, X, y).set_index(["feature_1", "feature_2"])["strength"]
     other = pd.Series({(f"x{i}", f"x{j}"): strength for (i, j), strength in theirs()})
     agreement = spearmanr(ours, other[ours.index]).statistic
     medians = {name: float(np.median(each[1:])) for name, each in seconds.items()}

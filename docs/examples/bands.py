@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from gamcore import GAMRegressor
+from gamcore import GAMRegressor, add_bands
 from gamcore.explain.sentences import read_curve
 
 TRUTHS = {"wave": lambda x: np.sin(6 * x), "bend": lambda x: 3 * np.maximum(x - 0.5, 0), "nothing": lambda x: 0 * x}
@@ -13,7 +13,7 @@ X = pd.DataFrame({name: rng.uniform(0, 1, 4_000).round(2) for name in TRUTHS})
 y = sum(truth(X[name]) for name, truth in TRUTHS.items()) + rng.normal(scale=0.7, size=len(X))
 
 model = GAMRegressor(random_state=0).fit(X, y)
-model.add_bands(X, y)  # thirty refits on halves of the rows
+add_bands(model, X, y)  # thirty refits on halves of the rows
 
 for name, truth in TRUTHS.items():
     curve = model.explain_shape(name)

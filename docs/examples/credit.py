@@ -6,7 +6,7 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
-from gamcore import GAMClassifier
+from gamcore import GAMClassifier, smallest_changes
 from gamcore.explain.counterfactuals import Possible
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -28,5 +28,5 @@ print(parts.drop(["(intercept)", "(score)"]).sort_values(ascending=False))
 
 # What would take the applicant below 12%, that is log-odds of -2? Age cannot change, a debt ratio not fall below .05.
 possible = Possible(fixed={"age"}, limits={"debt_ratio": (0.05, None)})
-for change in model.smallest_changes(applicant, line=-2.0, possible=possible)[:3]:
+for change in smallest_changes(model, applicant, line=-2.0, possible=possible)[:3]:
     print(f"{change.words}: {change.passed:.0%} of customers lie between")

@@ -6,7 +6,7 @@
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import GridSearchCV, train_test_split
 
-from gamcore import PRESETS, GAMRegressor
+from gamcore import PRESETS, GAMRegressor, report
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
@@ -35,5 +35,5 @@ curve.frame()
 # A page to send to somebody: it works offline.
 
 # %%
-model.report("report.html")
+report(model, "report.html")
 print("report.html")

@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +18,7 @@ from gamcore.boosting.bands.halves import HalfRecipe, check_halves
 from gamcore.boosting.choice.bins import finer_bins
 from gamcore.boosting.counts.bin_pairs import HALF_GROUPS
 from gamcore.boosting.fit.model import FitPlan, Fitted, Seeds, fit, with_halves
-from gamcore.boosting.pairs.ranking import Ranking, rank_without_pairs
+from gamcore.boosting.pairs.ranking import Ranking
 from gamcore.boosting.pairs.selection import Options
 from gamcore.boosting.refit.learners import learners_of
 from gamcore.boosting.refit.problem import Parameters, Problem
@@ -27,28 +26,30 @@ from gamcore.boosting.rows.source import Encoded, Source, with_features
 from gamcore.boosting.rows.sums import added
 from gamcore.boosting.running.progress import Watcher
 from gamcore.data.binning import Binned, bin_table, encode_table, most_levels
+from gamcore.data.columns import TableError
 from gamcore.data.own_bins import own_bins
 from gamcore.data.rows import read_init_score
 from gamcore.data.table import learn_features
-from gamcore.estimators.additive_parameters import AUTO, FEWEST_BANDS, GREEDY, MOST_BANDS, AdditiveParameters
+from gamcore.estimators.additive_parameters import AUTO, GREEDY, AdditiveParameters
 from gamcore.estimators.base import TrainingRows, check_parameters, n_threads, plain
 from gamcore.estimators.entries import entered, entries_frame
-from gamcore.estimators.explained import Explained
-from gamcore.estimators.progress_bar import Listener, listening
+from gamcore.estimators.progress_bar import listening
 from gamcore.estimators.reading import NOTHING_LEARNED
+from gamcore.explain import curves as explain
+from gamcore.explain.importance import Importance, importance, term_names
 from gamcore.explain.open_effects import with_open_effects
-from gamcore.explain.surfaces import pair_worth
+from gamcore.explain.surfaces import Surface, explain_pair
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.kernels import N_CODES
 from gamcore.model.additive import AdditiveModel, carried, check_relearnt
 from gamcore.model.classes import ClassesModel
 from gamcore.model.monotone import check_monotone, signs_of
-from gamcore.numbers import count
+from gamcore.model.scales import Scale
 from gamcore.types import Floats, Ints
 
 
-class AdditiveEstimator(AdditiveParameters, Explained):
+class AdditiveEstimator(AdditiveParameters):
     """Base class of the regressor and the classifier."""
 
     read_target: Callable[[Any], NDArray[Any]]
@@ -145,7 +146,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         if fitted.entries:
             self.entries_ = entries_frame(fitted.entries, names)
         if fitted.ranking:
-            self.pair_ranking_ = _ranking_frame(fitted.ranking, names)
+            self.pair_ranking_ = ranking_frame(fitted.ranking, names)
         if pairs := fitted.pairs:
             self.pair_worth_, self.pair_path_, self.pair_joint_ = pairs.worth, pairs.path, pairs.joint
 
@@ -204,30 +205,6 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         if not watcher.stopped:
             self.model_ = replace(self.model_, halves=halves)
 
-    def add_bands(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        exposure: Any = None,
-        init_score: Any = None,
-        n_refits: int = 30,
-        callback: Listener = None,
-    ) -> Self:
-        """Add bands to a fitted model, from `n_refits` half-sample refits; pass the data that `fit` had.
-
-        Equals fitting with `bands` where `random_state` is a number. If the callback stops it, the model stays
-        unchanged.
-        """
-        if not isinstance(n_refits, Integral) or not FEWEST_BANDS <= n_refits <= MOST_BANDS:
-            raise ValueError(f"n_refits is {n_refits!r}: bands need {FEWEST_BANDS} to {count(MOST_BANDS)} refits.")
-        given = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure, "init_score": init_score}
-        data = self._read_known(X, y, given, in_training=True)
-        with listening(callback) as heard:
-            self._add_halves(data, n_refits, Seeds.of(self.random_state), Watcher(heard))
-        return self
-
     def _score(self, X: Any, exposure: Any = None, init_score: Any = None) -> Floats:
         """Return the scores (n,) of a table, with what is given beside it."""
         codes = self._encode(X)
@@ -236,38 +213,51 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         given = added(log_exposure, read_init_score(init_score, score.shape[0], self.n_scores))
         return score if given is None else score + given
 
-    def rank_pairs(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        exposure: Any = None,
-        init_score: Any = None,
-        chance: bool = True,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> pd.DataFrame:
-        """Return all pairs of features, ranked by how much their interaction would reduce the loss on these rows.
+    @property
+    def single(self) -> AdditiveModel:
+        """The model where rows have one score; TableError where they have one per class."""
+        check_is_fitted(self, "model_")
+        if isinstance(self.model_, ClassesModel):
+            raise TableError(f"The model has {self.model_.n_classes} classes: choose one with of_class(label) first.")
+        return self.model_
 
-        One row per pair: feature_1, feature_2, strength (per row, in units of the loss), rank; strongest first. With
-        `chance`, which doubles the time, the frame's attrs["chance"] is the strength of the strongest pair if there
-        were no interaction. The model's own pairs are left out of its score, so they are ranked too. `progress` is
-        called with the number of grids done and their total.
+    def explain_shape(self, feature: str | int) -> explain.Curve:
+        """Return the shape function of one feature, by name or place."""
+        return explain.explain_shape(self.single, self._feature_index(feature), self.train_share)
+
+    def importance(self, scale: Scale = "link") -> Importance:
+        """Return the importance of every term."""
+        return importance(self.single, scale)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share (n_features_in_,) of each column of the table in the effects, for scikit-learn's selectors.
+
+        An effect's size is its mean |score| over the training rows, on the link scale (`importance`); that of a pair
+        counts half for each of its columns, and of several classes the sizes of all are added. The shares add up to 1.
         """
-        data = self._read_known(X, y, {"sample_weight": sample_weight, "exposure": exposure, "init_score": init_score})
-        options = self.pair_options(data.y.size, n_threads(self.n_jobs))
-        ranking = rank_without_pairs(
-            data, self.model_, options.parameters,
-            pure=options.pure, n_jobs=options.n_jobs, chance=chance, progress=progress,
-        )  # fmt: skip
-        return _ranking_frame(ranking, [bins.feature.name for bins in self.model_.bins])
+        check_is_fitted(self, "model_")
+        models = self.model_.models if isinstance(self.model_, ClassesModel) else (self.model_,)
+        sizes = np.zeros(len(self.model_.bins))
+        for model in models:
+            means = importance(model).mean_abs
+            sizes += means[: sizes.size]
+            for pair, mean in zip(model.pairs, means[sizes.size :], strict=True):
+                sizes[list(pair.features)] += mean / 2
+        return self._shares_of_columns(sizes)
 
-    def pair_worth(
-        self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None, init_score: Any = None
-    ) -> pd.DataFrame:
-        """Return the worth of each of the model's pairs on these rows, preferably held out; see
-        `surfaces.pair_worth`."""
-        data = self._read_known(X, y, {"sample_weight": sample_weight, "exposure": exposure, "init_score": init_score})
-        return pair_worth(self.model_, data)
+    def explain_pair(self, first: str | int, second: str | int) -> Surface:
+        """Return the interaction of two features that the model has as a pair, by names or places."""
+        wanted = sorted((self._feature_index(first), self._feature_index(second)))
+        places = [pair.features for pair in self.single.pairs]
+        if tuple(wanted) not in places:
+            names = ", ".join(term_names(self.single)[len(self.single.terms) :]) or "none"
+            raise KeyError(f"The model has no pair of {first!r} and {second!r}; its pairs: {names}.")
+        return explain_pair(self.single, places.index((wanted[0], wanted[1])), self.train_share)
+
+    def explain_rows(self, X: Any) -> explain.Breakdown:
+        """Return the contributions that add up to each row's score."""
+        return explain.explain_rows(self.single, self._encode(X))
 
     def _read_known(self, X: Any, y: Any, given: dict[str, Any], in_training: bool = False) -> Encoded:
         """Return the rows encoded for a fitted model; `in_training`: as in training. given : as `read_rows` takes."""
@@ -319,7 +309,7 @@ def bin_rows(model: AdditiveParameters, rows: TrainingRows, max_bins: int, max_l
     return bin_table(rows.table, features, rows.weight, max_bins, max_levels=max_levels, own=own)
 
 
-def _ranking_frame(ranking: Ranking, names: list[str]) -> pd.DataFrame:
+def ranking_frame(ranking: Ranking, names: list[str]) -> pd.DataFrame:
     of = np.array(names, object)[ranking.pairs.reshape(-1, 2).T]
     frame = pd.DataFrame({"feature_1": of[0], "feature_2": of[1], "strength": ranking.strengths})
     frame.attrs["chance"] = ranking.chance

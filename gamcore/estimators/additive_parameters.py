@@ -16,10 +16,10 @@ from gamcore.boosting.refit.problem import Parameters, first_leaves
 from gamcore.boosting.refit.rounds import MAX_BAGS, MAX_LEAVES
 from gamcore.boosting.rows.source import Source
 from gamcore.data.columns import TableError
+from gamcore.estimators.base import TableEstimator, place_of
 from gamcore.estimators.parameters import (
     MAX_ROUNDS,
     MOST_REFITS,
-    CommonParameters,
     Input,
     one_of,
     parameter,
@@ -52,7 +52,7 @@ PAIR_STAGE: Final[dict[str, Any]] = {
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AdditiveParameters(CommonParameters):
+class AdditiveParameters(TableEstimator):
     """Settings of the regressor and the classifier."""
 
     outer_bags: int = parameter(
@@ -334,15 +334,6 @@ def _places_of(pair: Any, names: list[str]) -> tuple[int, int]:
     if i == j:
         raise TableError(f"interactions has {pair!r}: a feature has no interaction with itself.")
     return i, j
-
-
-def place_of(feature: str | int, names: list[str]) -> int:
-    """Return the index of a feature given by name or index."""
-    if isinstance(feature, str):
-        if feature not in names:
-            raise KeyError(f"The model has no feature {feature!r}; it has {', '.join(names[:10])}.")
-        return names.index(feature)
-    return range(len(names))[feature]
 
 
 def default_bags(ensemble: str) -> int:

@@ -5,33 +5,42 @@ from __future__ import annotations
 import os
 import platform
 import warnings
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_parameter_constraints
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from gamcore.boosting.rows.source import relative_weight
+from gamcore.boosting.running.progress import Progress
 from gamcore.data.binning import columns_of, encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_clusters, read_init_score, read_log_exposure, read_weight
 from gamcore.data.table import Table, frame_of
-from gamcore.estimators.additive_parameters import place_of
-from gamcore.estimators.parameters import constraints, document
-from gamcore.estimators.reading import Readable
+from gamcore.estimators.parameters import THREADS, constraints, document, parameter
+from gamcore.estimators.reading import diagram_below, quality
+from gamcore.explain.model_page import Fact
 from gamcore.io.checks import ModelFileWarning
 from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.classes import ClassesModel
-from gamcore.model.losses import LOSSES
+from gamcore.model.losses import LOSSES, Loss
 from gamcore.multitask.model import TaskModel
 from gamcore.stats.bands import USUAL_SHARE
 from gamcore.types import Codes, Floats, Ints
+from gamcore.viz.spec import Plot
 
 FEW_THREADS: Final = 16
 
@@ -75,18 +84,37 @@ class TrainingRows:
         )
 
 
-class TableEstimator(Readable):
-    """An estimator of a table of mixed columns."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class TableEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator of a table of mixed columns, with the settings that all have."""
 
     _parameter_constraints: ClassVar[dict[str, Any]]
-    model_: AdditiveModel | ClassesModel | TaskModel
+    model_: AdditiveModel | ClassesModel | TaskModel = field(init=False)
+
+    categorical_features: Sequence[Any] | Literal["infer"] = parameter(
+        "infer",
+        [StrOptions({"infer"}), "array-like"],
+        "Columns to treat as categories whatever their type: their names or places, or a mask of all columns.",
+    )
+    date_parts: bool = parameter(False, ["boolean"], "Whether a date column also gives its month and its weekday.")
+    n_jobs: int | None = parameter(None, THREADS, "Threads. The model is bit-identical for any number of them.")
+    random_state: int | np.random.RandomState | None = parameter(None, ["random_state"], "Seed of every random draw.")
+    callback: Callable[[Progress], bool | None] | Literal["progress"] | None = parameter(
+        None, [callable, StrOptions({"progress"}), None],
+        "Called with every `Progress`, in turn; rounds may come up to 64 at a time. Returning true stops "
+        'the fit at its best round so far. "progress" shows the rounds as they are done, by tqdm.',
+    )  # fmt: skip
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Give an estimator the validation and the documentation of its settings."""
         super().__init_subclass__(**keywords)
-        if is_dataclass(cls):
-            cls._parameter_constraints = constraints(cls)
-            cls.__doc__ = (cls.__doc__ or "").replace("{parameters}", document(cls))
+        cls._parameter_constraints = constraints(cls)
+        cls.__doc__ = (cls.__doc__ or "").replace("{parameters}", document(cls))
+
+    @property
+    def loss(self) -> Loss:
+        """The loss that it minimises."""
+        raise NotImplementedError
 
     def read_table(self, X: Any, reset: bool) -> Table:
         """Return the input as a table; scikit-learn records (`reset`) or checks the number and names of its columns."""
@@ -172,12 +200,30 @@ class TableEstimator(Readable):
             "versions": {"python": platform.python_version(), "numpy": np.__version__},
         }
 
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram and, of a fitted estimator, what it learned."""
+        diagram: str = super()._html_repr()
+        return diagram + diagram_below(self)
+
+    def _quality(self, X: Any, y: Any, target: str, rows: dict[str, Any]) -> tuple[list[Fact], list[Plot]]:
+        """Return what a report says of predictions: names and values, and a plot."""
+        return quality(self, X, y, target, rows)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def place_of(feature: str | int, names: list[str]) -> int:
+    """Return the index of a feature given by name or index."""
+    if isinstance(feature, str):
+        if feature not in names:
+            raise KeyError(f"The model has no feature {feature!r}; it has {', '.join(names[:10])}.")
+        return names.index(feature)
+    return range(len(names))[feature]
 
 
 def check_parameters(estimator: TableEstimator) -> None:

@@ -18,8 +18,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import Table, as_table
 from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.distributed.pieces import is_in_pieces
-from gamcore.estimators.additive_parameters import place_of
-from gamcore.estimators.base import TableEstimator, check_parameters, column, n_threads, numbers, plain, revive
+from gamcore.estimators.base import check_parameters, column, n_threads, numbers, place_of, plain, revive
 from gamcore.estimators.multitask_parameters import MultiTaskParameters, MultiTaskRegressorParameters
 from gamcore.estimators.pieces import check_alone
 from gamcore.estimators.progress_bar import listening
@@ -63,7 +62,7 @@ def _check_dict(X: Mapping[Any, Any], y: Any, task: Any) -> None:
         raise TableError("A dict of tasks has an (X, y) for each task: give at least one.")
 
 
-class MultiTaskTrees(MultiTaskParameters, TableEstimator):
+class MultiTaskTrees(MultiTaskParameters):
     """Base class of the regressor and the classifier."""
 
     model_: TaskModel

@@ -9,10 +9,10 @@ from typing import Final, Literal
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
+from gamcore.estimators.base import TableEstimator
 from gamcore.estimators.parameters import (
     MAX_ROUNDS,
     MOST_REFITS,
-    CommonParameters,
     Input,
     one_of,
     parameter,
@@ -35,7 +35,7 @@ CRITERIA: Final = {
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MultiTaskParameters(CommonParameters):
+class MultiTaskParameters(TableEstimator):
     """Settings of the multi-task regressor and classifier."""
 
     outer_bags: int = parameter(

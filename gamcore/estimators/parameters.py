@@ -6,17 +6,13 @@ A setting is a dataclass field, which gives the constructor its signature; every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from numbers import Integral, Real
 from textwrap import indent, wrap
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-
-from gamcore.boosting.running.progress import Progress
 
 MAX_ROUNDS: Final = 1_000_000
 MOST_REFITS: Final = 1_000
@@ -92,25 +88,6 @@ def real(low: float, high: float, closed: str) -> list[Any]:
     return [Interval(Real, low, high, closed=closed)]
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class CommonParameters:
-    """Settings of all estimators."""
-
-    categorical_features: Sequence[Any] | Literal["infer"] = parameter(
-        "infer",
-        [StrOptions({"infer"}), "array-like"],
-        "Columns to treat as categories whatever their type: their names or places, or a mask of all columns.",
-    )
-    date_parts: bool = parameter(False, ["boolean"], "Whether a date column also gives its month and its weekday.")
-    n_jobs: int | None = parameter(None, THREADS, "Threads. The model is bit-identical for any number of them.")
-    random_state: int | np.random.RandomState | None = parameter(None, ["random_state"], "Seed of every random draw.")
-    callback: Callable[[Progress], bool | None] | Literal["progress"] | None = parameter(
-        None, [callable, StrOptions({"progress"}), None],
-        "Called with every `Progress`, in turn; rounds may come up to 64 at a time. Returning true stops "
-        'the fit at its best round so far. "progress" shows the rounds as they are done, by tqdm.',
-    )  # fmt: skip
-
-
 @cache
 def abouts(cls: type) -> dict[str, Setting]:
     """Return the metadata of each setting of an estimator."""
@@ -119,7 +96,7 @@ def abouts(cls: type) -> dict[str, Setting]:
 
 def constraints(cls: type) -> dict[str, Any]:
     """Return the validation constraints of each setting."""
-    return {name: about.allowed for name, about in abouts(cls).items()}
+    return {one.name: one.metadata["about"].allowed for one in _declared(cls)}
 
 
 @cache

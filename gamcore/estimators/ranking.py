@@ -1,4 +1,4 @@
-"""All pairs of features of a table by the strength of their interaction, without a model at hand."""
+"""All pairs of features of a table by the strength of their interaction, with and without a model at hand."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from gamcore.boosting.pairs.ranking import rank_without_pairs
 from gamcore.data.table import Table
-from gamcore.estimators.base import column
+from gamcore.estimators.additive import AdditiveEstimator, ranking_frame
+from gamcore.estimators.base import column, n_threads
 from gamcore.estimators.gam import ESTIMATORS, GAMRegressor
+from gamcore.explain import surfaces
 from gamcore.model.losses import LOSSES, default_loss
 
 
@@ -48,7 +51,41 @@ def rank_pairs(
     if isinstance(model, GAMRegressor):
         model.set_params(objective=loss, quantile=quantile)
     table = Table.of(X)  # a stream is read once
-    return model.fit(table, y, sample_weight).rank_pairs(table, y, sample_weight, progress=progress)
+    return pair_ranking(model.fit(table, y, sample_weight), table, y, sample_weight, progress=progress)
+
+
+def pair_ranking(
+    model: AdditiveEstimator,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    exposure: Any = None,
+    init_score: Any = None,
+    chance: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> pd.DataFrame:
+    """Return all pairs of features, ranked by how much their interaction would reduce the loss on these rows.
+
+    One row per pair: feature_1, feature_2, strength (per row, in units of the loss), rank; strongest first. With
+    `chance`, which doubles the time, the frame's attrs["chance"] is the strength of the strongest pair if there
+    were no interaction. The model's own pairs are left out of its score, so they are ranked too. `progress` is
+    called with the number of grids done and their total.
+    """
+    data = model._read_known(X, y, {"sample_weight": sample_weight, "exposure": exposure, "init_score": init_score})
+    options = model.pair_options(data.y.size, n_threads(model.n_jobs))
+    ranking = rank_without_pairs(
+        data, model.model_, options.parameters,
+        pure=options.pure, n_jobs=options.n_jobs, chance=chance, progress=progress,
+    )  # fmt: skip
+    return ranking_frame(ranking, [bins.feature.name for bins in model.model_.bins])
+
+
+def pair_worth(
+    model: AdditiveEstimator, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None, init_score: Any = None
+) -> pd.DataFrame:
+    """Return the worth of each of the model's pairs on these rows, preferably held out; see `surfaces.pair_worth`."""
+    data = model._read_known(X, y, {"sample_weight": sample_weight, "exposure": exposure, "init_score": init_score})
+    return surfaces.pair_worth(model.model_, data)
 
 
 def _usual_objective(y: pd.Series) -> str:

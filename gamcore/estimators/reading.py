@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import sklearn
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 import gamcore
@@ -28,6 +28,9 @@ from gamcore.stats.plots.quality import actual, calibration
 from gamcore.types import Floats
 from gamcore.viz.spec import Plot
 
+if TYPE_CHECKING:
+    from gamcore.estimators.base import TableEstimator
+
 MOST_SHOWN: Final = 12
 """Curves below the diagram."""
 
@@ -43,65 +46,60 @@ NOTHING_LEARNED: Final = (
 )
 
 
-class Readable(BaseEstimator):  # type: ignore[misc]
-    """An estimator that shows what it learned."""
+def reading(model: TableEstimator, most: int | None = None) -> Reading:
+    """Return what a fitted estimator can be read by, the most important first, on the scale that people read best.
 
-    @property
-    def loss(self) -> Loss:
-        """The loss that it minimises."""
-        raise NotImplementedError
+    most : curves and pairs; None for all.
+    """
+    check_is_fitted(model, "model_")
+    return (_of_tasks if isinstance(model.model_, TaskModel) else _of_curves)(model, most)
 
-    def reading(self, most: int | None = None) -> Reading:
-        """Return what a fitted estimator can be read by, the most important first, on the scale that people read best.
 
-        most : curves and pairs; None for all.
-        """
-        check_is_fitted(self, "model_")
-        return (_of_tasks if isinstance(self.model_, TaskModel) else _of_curves)(self, most)
+def diagram_below(model: TableEstimator) -> str:
+    """Return the HTML below scikit-learn's diagram: what a fitted estimator learned."""
+    return learned(reading(model, MOST_SHOWN)) if hasattr(model, "model_") else ""
 
-    def _html_repr(self) -> str:
-        """Return scikit-learn's diagram and, of a fitted estimator, what it learned."""
-        diagram: str = super()._html_repr()
-        return diagram + learned(self.reading(MOST_SHOWN)) if hasattr(self, "model_") else diagram
 
-    def report(
-        self, path: str | os.PathLike[str], X: Any = None, y: Any = None, *, target: str = "the target",
-        title: str = "", **rows: Any,
-    ) -> Path:  # fmt: skip
-        """Write all that can be read off a fitted model to one HTML file, and return its path.
+def report(
+    model: TableEstimator, path: str | os.PathLike[str], X: Any = None, y: Any = None, *, target: str = "the target",
+    title: str = "", **rows: Any,
+) -> Path:  # fmt: skip
+    """Write all that can be read off a fitted model to one HTML file, and return its path.
 
-        The file has no scripts and needs no network; it follows the reader's light or dark setting.
+    The file has no scripts and needs no network; it follows the reader's light or dark setting.
 
-        X, y : held-out rows, for a part on how well the model predicts. target : what it predicts, in words.
-        rows : whatever else `predict` takes, such as `task`.
-        """
-        check_is_fitted(self, "model_")
-        if (X is None) != (y is None):
-            raise TableError("A report measures predictions with both X and y: pass both, or none.")
-        quality = ([], []) if X is None else self._quality(X, y, target, rows)
-        about = f"Made by gamcore {gamcore.__version__} with scikit-learn {sklearn.__version__}"
-        heading = title or f"{type(self).__name__} of {target}"
-        text = page(heading, self.reading(), quality, target, about)
-        place = Path(path)
-        place.write_text(text, encoding="utf-8")
-        return place
+    X, y : held-out rows, for a part on how well the model predicts. target : what it predicts, in words.
+    rows : whatever else `predict` takes, such as `task`.
+    """
+    check_is_fitted(model, "model_")
+    if (X is None) != (y is None):
+        raise TableError("A report measures predictions with both X and y: pass both, or none.")
+    measured = ([], []) if X is None else model._quality(X, y, target, rows)
+    about = f"Made by gamcore {gamcore.__version__} with scikit-learn {sklearn.__version__}"
+    heading = title or f"{type(model).__name__} of {target}"
+    text = page(heading, reading(model), measured, target, about)
+    place = Path(path)
+    place.write_text(text, encoding="utf-8")
+    return place
 
-    def _quality(self, X: Any, y: Any, target: str, rows: dict[str, Any]) -> tuple[list[Fact], list[Plot]]:
-        """Return metrics of predictions as names and values, and a plot."""
-        if is_classifier(self):
-            return _of_chances(self._classes_of(y), np.asarray(self.predict_proba(X, **rows)[:, 1]))
-        observed = read_numeric_target(column_or_1d(y)).astype(np.float64)
-        if refusal := self.loss.refusal(observed):
-            raise TableError(refusal)
-        predicted = np.asarray(self.predict(X, **rows))
-        return (_of_values if self.loss.is_of_mean else _of_quantiles)(self.loss, observed, predicted, target)
 
-    def _classes_of(self, y: Any) -> Floats:
-        """Return 1.0 for the second class, 0.0 for the first."""
-        codes, classes = read_class_target(column_or_1d(y))
-        if not set(classes) <= set(self.classes_):
-            raise TableError(f"The classes are {list(classes)}; the model knows {list(self.classes_)}.")
-        return np.asarray(classes[codes] == self.classes_[1], np.float64)
+def quality(model: Any, X: Any, y: Any, target: str, rows: dict[str, Any]) -> tuple[list[Fact], list[Plot]]:
+    """Return metrics of an estimator's predictions as names and values, and a plot."""
+    if is_classifier(model):
+        return _of_chances(_classes_of(model, y), np.asarray(model.predict_proba(X, **rows)[:, 1]))
+    observed = read_numeric_target(column_or_1d(y)).astype(np.float64)
+    if refusal := model.loss.refusal(observed):
+        raise TableError(refusal)
+    predicted = np.asarray(model.predict(X, **rows))
+    return (_of_values if model.loss.is_of_mean else _of_quantiles)(model.loss, observed, predicted, target)
+
+
+def _classes_of(model: Any, y: Any) -> Floats:
+    """Return 1.0 for the second class, 0.0 for the first."""
+    codes, classes = read_class_target(column_or_1d(y))
+    if not set(classes) <= set(model.classes_):
+        raise TableError(f"The classes are {list(classes)}; the model knows {list(model.classes_)}.")
+    return np.asarray(classes[codes] == model.classes_[1], np.float64)
 
 
 def _of_curves(estimator: Any, most: int | None) -> Reading:
@@ -183,7 +181,7 @@ def _deviances(loss: Loss, y: Floats, predicted: Floats) -> list[Fact]:
     return [*share, (loss.error, number(ours))]
 
 
-def _trained(estimator: Readable) -> tuple[Fact, ...]:
+def _trained(estimator: Any) -> tuple[Fact, ...]:
     """Return how an estimator was trained: what was measured, and the settings that differ from the defaults."""
     losses = getattr(estimator, "validation_losses_", ())
     defaults = type(estimator)().get_params(deep=False)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import psutil
 
+import gamcore
 from gamcore.boosting.running.progress import Progress
 from gamcore.data.codes import with_codes
 from gamcore.data.columns import TableError
@@ -271,7 +272,9 @@ def measure(
 ) -> None:
     """Add bands to a fitted model, from the training rows."""
     fitted = ~data.held_out
-    model.add_bands(data.X[fitted], data.y[fitted], **data.of_rows(fitted), n_refits=n_refits, callback=callback)
+    gamcore.add_bands(
+        model, data.X[fitted], data.y[fitted], **data.of_rows(fitted), n_refits=n_refits, callback=callback
+    )
 
 
 def train_parts(

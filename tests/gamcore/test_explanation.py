@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from plotly.graph_objects import Figure
 
-from gamcore import GAMRegressor
+from gamcore import GAMRegressor, report
 from gamcore.data.columns import TableError
 from gamcore.explanation import Explanation
 from tests.support import explanations
@@ -102,7 +102,7 @@ def test_an_unfitted_estimator_shows_the_diagram_only():
 
 def test_a_report_is_one_file_without_scripts_or_links(tmp_path):
     X, y = explanations.table()
-    text = explanations.model().report(tmp_path / "a.html", X, y, target=EVIL).read_text(encoding="utf-8")
+    text = report(explanations.model(), tmp_path / "a.html", X, y, target=EVIL).read_text(encoding="utf-8")
     elements = parsed(text[text.index("<body") : text.index("</html>")])
     assert not {"script", "img", "a", "link", "iframe"} & {one.tag.rpartition("}")[2] for one in elements}
     assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text.replace("http://b", ""))
@@ -117,9 +117,9 @@ def test_a_report_is_one_file_without_scripts_or_links(tmp_path):
 
 def test_a_report_without_rows_or_of_tasks(tmp_path):
     X, y = explanations.table()
-    plain = explanations.model().report(tmp_path / "a.html").read_text(encoding="utf-8")
+    plain = report(explanations.model(), tmp_path / "a.html").read_text(encoding="utf-8")
     assert "How well it predicts" not in plain
-    measured = explanations.tasks().report(tmp_path / "b.html", X, y, task="other").read_text(encoding="utf-8")
+    measured = report(explanations.tasks(), tmp_path / "b.html", X, y, task="other").read_text(encoding="utf-8")
     assert "R²" in measured
     with pytest.raises(TableError, match="both X and y"):
-        explanations.model().report(tmp_path / "c.html", X)
+        report(explanations.model(), tmp_path / "c.html", X)

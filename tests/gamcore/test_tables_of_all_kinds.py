@@ -18,6 +18,7 @@ from gamcore import (
     MultiTaskTreesClassifier,
     MultiTaskTreesRegressor,
     TableError,
+    add_bands,
     calibration_by_group,
     compare_models,
     count_rows,
@@ -25,11 +26,16 @@ from gamcore import (
     fewer_curves,
     fit_intervals,
     merge_counts,
+    pair_ranking,
+    pair_worth,
     predict_interval,
     price_of_readability,
     rank_pairs,
     read_flow,
+    report,
+    rows_inside,
     scorecard,
+    smallest_changes,
     suggest_segments,
     update,
 )
@@ -179,14 +185,14 @@ CALLS = {
     "MultiTaskTreesClassifier.decision_function": of_model["decision_function"]("task classes"),
     "GAMRegressor.explain_rows": of_model["explain_rows"]("regressor"),
     "MultiTaskTreesRegressor.explain_rows": of_model["explain_rows"]("tasks"),
-    "GAMRegressor.add_bands": lambda m, X: copied(m["regressor"]).add_bands(X, Y, n_refits=10).explain_shape("x1"),
-    "GAMRegressor.rank_pairs": lambda m, X: m["regressor"].rank_pairs(X, Y),
-    "GAMRegressor.pair_worth": lambda m, X: m["regressor"].pair_worth(X, Y),
-    "GAMRegressor.rows_inside": lambda m, X: m["regressor"].rows_inside(
-        X, m["regressor"].explain_pair("x0", "x1"), Rectangle((0, 3), (0, 40))
+    "add_bands": lambda m, X: add_bands(copied(m["regressor"]), X, Y, n_refits=10).explain_shape("x1"),
+    "pair_ranking": lambda m, X: pair_ranking(m["regressor"], X, Y),
+    "pair_worth": lambda m, X: pair_worth(m["regressor"], X, Y),
+    "rows_inside": lambda m, X: rows_inside(
+        m["regressor"], X, m["regressor"].explain_pair("x0", "x1"), Rectangle((0, 3), (0, 40))
     ),
-    "GAMRegressor.smallest_changes": lambda m, X: [
-        change.words for change in m["regressor"].smallest_changes(X, float(np.quantile(Y, 0.9)))
+    "smallest_changes": lambda m, X: [
+        change.words for change in smallest_changes(m["regressor"], X, float(np.quantile(Y, 0.9)))
     ],
     "GAMRegressor.report": lambda m, X: Path_of(m["regressor"], X),
     "GAMRegressor.score": lambda m, X: m["regressor"].score(X, Y),
@@ -260,7 +266,7 @@ def Path_of(model, X):
     from pathlib import Path
 
     with tempfile.TemporaryDirectory() as folder:
-        return re.sub(r"id=.*?>|#[\w-]+", "", model.report(Path(folder) / "r.html", X, Y).read_text())
+        return re.sub(r"id=.*?>|#[\w-]+", "", report(model, Path(folder) / "r.html", X, Y).read_text())
 
 
 def public_callables():

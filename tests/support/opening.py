@@ -27,7 +27,18 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
-from gamcore import ModelFileError, fit_intervals, load_model, predict_interval, suggest_segments, uncertainty
+from gamcore import (
+    ModelFileError,
+    add_bands,
+    fit_intervals,
+    load_model,
+    pair_ranking,
+    pair_worth,
+    predict_interval,
+    smallest_changes,
+    suggest_segments,
+    uncertainty,
+)
 from gamcore import io as scoring
 from gamcore.estimators.saved import from_saved
 from gamcore.io.attached import FilePart
@@ -110,7 +121,7 @@ def answers(estimator: Any) -> list[np.ndarray]:
         curves = [estimator.explain_shape(name) for name in names]
         for pair in model.pairs:
             curves.append(estimator.explain_pair(*pair.features))
-        estimator.smallest_changes(X.iloc[:1], 0.0)
+        smallest_changes(estimator, X.iloc[:1], 0.0)
         if model.intervals is not None and model.intervals.scale is not None:
             curves += [uncertainty(estimator).explain_shape(name) for name in names]
     for curve in curves:
@@ -178,9 +189,9 @@ def computations(estimator: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield "fit", lambda: clone(estimator).set_params(callback=stop, task_column=False).fit(X, y, task=task)
         yield "additive model", lambda: estimator.additive_model(model.tasks[0])
         return
-    yield "add bands", lambda: estimator.add_bands(X, y, n_refits=10, callback=stop)
-    yield "rank pairs", lambda: estimator.rank_pairs(X, y)
-    yield "pair worth", lambda: estimator.pair_worth(X, y)
+    yield "add bands", lambda: add_bands(estimator, X, y, n_refits=10, callback=stop)
+    yield "rank pairs", lambda: pair_ranking(estimator, X, y)
+    yield "pair worth", lambda: pair_worth(estimator, X, y)
     yield "segments", lambda: suggest_segments(estimator, X, y)
     yield "fit", lambda: clone(estimator).set_params(callback=stop).fit(X, y)
     if not model.loss.is_binary:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gamcore import smallest_changes
 from gamcore.explain.counterfactuals import Change
 from gamcore.explain.shown import shown
 from gamcore.numbers import percent
@@ -30,7 +31,7 @@ def show(of: RowModel, row: pd.DataFrame, how: Telling) -> None:
     how = _may_change(of, row, how)
     possible = how.possible(list(of.bins()), of.names)
     many = partial(helped.show, of, how)
-    changes = [shown(change, of.names) for change in of.estimator.smallest_changes(row, border, possible)]
+    changes = [shown(change, of.names) for change in smallest_changes(of.estimator, row, border, possible)]
     verdict = "yes" if now >= line else "no"
     way = "reach" if now < line else "fall below"
     if not changes:

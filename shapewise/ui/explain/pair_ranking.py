@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from gamcore import pair_ranking, pair_worth
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from shapewise.ui.session import state
 
@@ -33,6 +34,6 @@ def ranked_pairs(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
         rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
     beside = [{name: of for name, of in data.of_rows(part).items() if name != "groups"} for part in (rows, held)]
     threaded = copy.copy(estimator).set_params(n_jobs=state.n_jobs())  # the original is shared between sessions
-    ranking = threaded.rank_pairs(data.X.iloc[rows], data.y.iloc[rows], **beside[0])
-    worth = estimator.pair_worth(data.X[held], data.y[held], **beside[1])
+    ranking = pair_ranking(threaded, data.X.iloc[rows], data.y.iloc[rows], **beside[0])
+    worth = pair_worth(estimator, data.X[held], data.y[held], **beside[1])
     return ranking, worth, rows.size

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from gamcore import GAMClassifier, GAMRegressor, TableError
+from gamcore import GAMClassifier, GAMRegressor, TableError, smallest_changes
 from gamcore.data import table
 from gamcore.data.columns import kind_of
 from gamcore.data.table import Feature, Table, as_frame, learn_features, read_feature
@@ -327,7 +327,7 @@ def test_scales_lines_and_rows_that_are_none_are_refused():
             model.importance("bogus")
     for rows, line, words in ((2, 0.0, "2 rows"), (1, np.nan, "line is nan"), (1, np.inf, "line is inf")):
         with pytest.raises(TableError, match=words):
-            regressor.smallest_changes(NUMBERS.head(rows), line)
+            smallest_changes(regressor, NUMBERS.head(rows), line)
 
 
 def test_a_table_is_made_once_and_knows_its_kinds(monkeypatch):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from gamcore import GAMClassifier, GAMRegressor, suggest_segments
+from gamcore import GAMClassifier, GAMRegressor, rows_inside, suggest_segments
 from gamcore.data.binning import encode_table
 from gamcore.data.cuts import cut_of
 from gamcore.decide.rules import All, Levels, Missing, Not, Range, rounded
@@ -212,7 +212,7 @@ def test_cuts_are_what_the_bins_do_to_training_rows(scenarios):
                 sorted(rng.choice(axis.size + 1, 2, replace=False).tolist()) for axis in (surface.first, surface.second)
             )
             chosen = Rectangle((a, b), (c, d))
-            assert (rectangle_rule(sides, surface, chosen).holds(X) == model.rows_inside(X, surface, chosen)).all()
+            assert (rectangle_rule(sides, surface, chosen).holds(X) == rows_inside(model, X, surface, chosen)).all()
         assert axis_rule(sides[0], surface.first, 0, surface.first.size) == Not(Missing(surface.first.feature))
 
 

@@ -11,7 +11,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from gamcore import GAMClassifier, load_model, rank_pairs
+from gamcore import GAMClassifier, add_bands, load_model, pair_worth, rank_pairs
 from gamcore.boosting.fit.classes import model_of
 from gamcore.boosting.fit.model import Seeds
 from gamcore.boosting.refit.class_turns import ClassTask
@@ -175,7 +175,7 @@ def test_pairs_are_ranked_over_all_classes():
     assert ranking["strength"][0] > 5 * max(ranking["strength"][1], ranking.attrs["chance"])
     model = GAMClassifier(interactions="auto", **QUICK).fit(X, y)
     assert ("q", "s") in [tuple("pqrs"[j] for j in pair.features) for pair in model.model_.pairs]
-    assert model.pair_worth(X, y)["worth"][0] > 0.02
+    assert pair_worth(model, X, y)["worth"][0] > 0.02
     mains = GAMClassifier(**QUICK).fit(X, y)
     assert log_loss(y, model.predict_proba(X)) < log_loss(y, mains.predict_proba(X)) - 0.02
 
@@ -238,7 +238,7 @@ def test_damaged_files_are_refused(fitted):
 
 def test_bands_later_equal_bands_at_once(fitted):
     model, X, y = fitted
-    later = GAMClassifier(interactions=[("a", "b")], **QUICK).fit(X, y).add_bands(X, y, n_refits=10)
+    later = add_bands(GAMClassifier(interactions=[("a", "b")], **QUICK).fit(X, y), X, y, n_refits=10)
     one, other = (of.model_.models[2].halves.terms[0].refits for of in (model, later))
     np.testing.assert_allclose(one, other, atol=1e-12)
 

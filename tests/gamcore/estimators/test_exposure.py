@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gamcore import GAMClassifier, GAMRegressor, load_model
+from gamcore import GAMClassifier, GAMRegressor, add_bands, load_model, pair_ranking, pair_worth
 from gamcore.data.columns import TableError
 from tests.support.fits import friendly, outcomes
 
@@ -83,11 +83,11 @@ def test_a_classifier_adds_to_log_odds():
 def test_files_pairs_and_bands_know_what_was_given(claims, tmp_path):
     X, y, years, _ = claims
     model = GAMRegressor(objective="poisson", interactions=[("a", "b")], **QUICK).fit(X, y, exposure=years)
-    ranked, doubled = (model.rank_pairs(X, y, exposure=k * years) for k in (1.0, 2.0))
+    ranked, doubled = (pair_ranking(model, X, y, exposure=k * years) for k in (1.0, 2.0))
     assert not np.allclose(ranked["strength"], doubled["strength"])
-    worth, wrong = model.pair_worth(X, y, exposure=years), model.pair_worth(X, y)
+    worth, wrong = pair_worth(model, X, y, exposure=years), pair_worth(model, X, y)
     assert worth["worth"][0] != wrong["worth"][0]
-    model.add_bands(X, y, exposure=years, n_refits=10)
+    add_bands(model, X, y, exposure=years, n_refits=10)
     centre = model.model_.halves.intercept  # without the exposures, halves would learn the rate of a row
     assert centre == pytest.approx(model.model_.intercept, abs=0.1)
     model.save(tmp_path / "model.gamx")

@@ -14,10 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from gamcore import GAMClassifier, GAMRegressor, TableError, fit_intervals, load_model, predict_interval, uncertainty
+from gamcore import (
+    GAMClassifier,
+    GAMRegressor,
+    TableError,
+    add_bands,
+    fit_intervals,
+    load_model,
+    predict_interval,
+    uncertainty,
+)
 from gamcore.data.binning import encode_table
 from gamcore.data.table import Table
 from gamcore.estimators.intervals import Sample, _moved, _n_units
+from gamcore.estimators.reading import reading
 from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.model.intervals import Calibration, calibrated, cuts_between
@@ -95,7 +105,7 @@ def test_what_makes_it_uncertain_is_a_model_with_curves():
     assert scale.explain_shape("c").on("ratio").scores[0] > 1.2  # level a
     assert scale.model_.pairs == ()
     assert scale.outer_bags == 4
-    assert dict(scale.reading().facts)["Refits"] == "4"
+    assert dict(reading(scale).facts)["Refits"] == "4"
     assert "gamcore" in scale._repr_html_()  # and its curves, in a notebook
     assert scale.predict(draw("wide", 5, rng)[0]).min() > 0
 
@@ -485,7 +495,7 @@ def test_bands_leave_intervals_and_a_fit_takes_them_away():
     model, rng = fitted()
     X, y, _ = draw("wide", 300, rng)
     before = predict_interval(fit_intervals(model, X, y), X)
-    model.add_bands(X, y, n_refits=10)
+    add_bands(model, X, y, n_refits=10)
     np.testing.assert_array_equal(predict_interval(model, X), before)
     model.fit(X, y)
     for ask in (uncertainty, partial(predict_interval, X=X)):

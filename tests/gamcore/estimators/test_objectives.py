@@ -9,8 +9,9 @@ import pytest
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import d2_tweedie_score
 
-from gamcore import GAMRegressor, load_model, rank_pairs
+from gamcore import GAMRegressor, load_model, pair_ranking, pair_worth, rank_pairs
 from gamcore.data.columns import TableError
+from gamcore.estimators.reading import reading
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
 from gamcore.model.losses import LOSSES
 from tests.support.fits import fit, friendly, outcomes, problem
@@ -59,13 +60,13 @@ def test_bands_pairs_and_scales(fitted):
     assert factors.unit == "factor of the mean"
     assert curve.on("points") is curve  # no such scale
     assert model.explain_pair("a", "b").on("ratio").scale == "ratio"
-    ranked = model.rank_pairs(X, y)
+    ranked = pair_ranking(model, X, y)
     assert len(ranked) == 3
-    assert np.isfinite(model.pair_worth(X, y)["worth"]).all()
-    reading = model.reading()
-    assert "deviance" in str(reading.facts)
-    assert reading.curves[0].scale == "ratio"
-    assert reading.curves[0].detail("claims")[2].startswith("mean ")
+    assert np.isfinite(pair_worth(model, X, y)["worth"]).all()
+    shown = reading(model)
+    assert "deviance" in str(shown.facts)
+    assert shown.curves[0].scale == "ratio"
+    assert shown.curves[0].detail("claims")[2].startswith("mean ")
 
 
 def test_a_file_brings_the_model_back(fitted, tmp_path):
@@ -180,7 +181,7 @@ def test_bad_targets_are_named(objective):
         warnings.simplefilter("error")
         model = GAMRegressor(objective=objective, **QUICK).fit(X, y, sample_weight=weight)
     with pytest.raises(TableError, match="counted from 0: 0"):
-        model.rank_pairs(X, -y)
+        pair_ranking(model, X, -y)
 
 
 def test_a_regressor_says_what_it_needs():

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
-from gamcore import GAMRegressor, load_model
+from gamcore import GAMRegressor, load_model, pair_ranking
 from gamcore.boosting.choice.power import choose_power
 from gamcore.boosting.fit.model import Seeds
 from gamcore.boosting.rows.source import Encoded
@@ -85,7 +85,7 @@ def test_a_file_keeps_the_power(tmp_path):
         assert again.get_params()["power"] == power
         assert again.loss == model.loss
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
-        assert len(again.rank_pairs(X, y)) == 6
+        assert len(pair_ranking(again, X, y)) == 6
 
 
 def test_a_stop_is_heard_while_the_power_is_chosen():

@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gamcore import GAMRegressor, load_model, rank_pairs
+from gamcore import GAMRegressor, load_model, pair_ranking, pair_worth, rank_pairs, report
 from gamcore.explain.observed import observed
 from gamcore.io import from_json, to_json, to_python, to_sql
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
@@ -81,9 +81,9 @@ def test_curves_bands_pairs_and_reports(fitted, tmp_path):
     assert curve.on("ratio") is curve
     assert curve.has_whole
     assert model.model_.terms[1].scores[0] != 0.0  # missing cells have their own score
-    assert len(model.rank_pairs(X, y)) == 3
-    assert np.isfinite(model.pair_worth(X, y)["worth"]).all()
-    written = model.report(tmp_path / "report.html", X, y, target="delay").read_text(encoding="utf-8")
+    assert len(pair_ranking(model, X, y)) == 3
+    assert np.isfinite(pair_worth(model, X, y)["worth"]).all()
+    written = report(model, tmp_path / "report.html", X, y, target="delay").read_text(encoding="utf-8")
     for said in ("pinball loss", "Rows below the prediction", "quantile "):
         assert said in written
     assert "R²" not in written

@@ -19,6 +19,7 @@ from gamcore import (
     MultiTaskTreesClassifier,
     MultiTaskTreesRegressor,
     TableError,
+    report,
 )
 
 FEW = {"outer_bags": 2, "max_rounds": 40, "random_state": 0}
@@ -167,8 +168,8 @@ def test_effects_are_rated_by_their_arms_or_not_at_all(tmp_path):
     with pytest.raises(TableError, match="pass treatment="):
         model.score(X, y)
     with pytest.raises(TableError, match="pass treatment="):
-        model.report(tmp_path / "effects.html", X, y)
-    page = model.report(tmp_path / "effects.html", X, y, treatment=arm, propensity=0.5).read_text()
+        report(model, tmp_path / "effects.html", X, y)
+    page = report(model, tmp_path / "effects.html", X, y, treatment=arm, propensity=0.5).read_text()
     assert "R-loss explained" in page
     assert "R²" not in page
 

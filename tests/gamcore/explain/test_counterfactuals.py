@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier, TableError
+from gamcore import GAMClassifier, TableError, smallest_changes
 from gamcore.estimators.recourse import recourse
-from gamcore.explain.counterfactuals import Possible, direction, score_band, scores_by_code, smallest_changes, ways
+from gamcore.explain import counterfactuals
+from gamcore.explain.counterfactuals import Possible, direction, score_band, scores_by_code, ways
 from gamcore.explain.curves import explain_shape
 from gamcore.explain.support import FEW_ROWS
 
@@ -118,7 +119,7 @@ def test_the_most_usual_changes_are_found(sure, row, line, any_way):
         scores = model_.terms[j].scores
         return (scores[code] > scores[codes[j]]) == up
 
-    found = model.smallest_changes(X.iloc[[row]], line, Possible(any_way=any_way))
+    found = smallest_changes(model, X.iloc[[row]], line, Possible(any_way=any_way))
     best = np.inf
     for n in (1, 2, 3):
         mine = min((change.passed for change in found if len(change.steps) == n), default=np.inf)
@@ -135,7 +136,7 @@ def test_every_change_crosses_the_line_into_rows_that_were_seen(paired, row):
     model_, codes = model.model_, model._encode(X)[:, row]
     names = [bins.feature.name for bins in model_.bins]
     now = model_.score(codes[:, None])[0]
-    for change in model.smallest_changes(X.iloc[[row]], 0.0):
+    for change in smallest_changes(model, X.iloc[[row]], 0.0):
         made = codes.copy()
         for step in change.steps:
             j = names.index(step.feature)
@@ -152,7 +153,7 @@ def test_bands_clear_the_line(sure):
     model, X = sure
     for row in range(20):
         now = model.decision_function(X.iloc[[row]])[0]
-        for change in model.smallest_changes(X.iloc[[row]], 0.0):
+        for change in smallest_changes(model, X.iloc[[row]], 0.0):
             assert change.low <= change.score <= change.high
             assert (change.low > 0) if now <= 0 else (change.high < 0)
 
@@ -160,12 +161,12 @@ def test_bands_clear_the_line(sure):
 def test_what_is_held_fixed_stays_and_limits_hold(sure):
     model, X = sure
     for row in range(20):
-        for change in model.smallest_changes(X.iloc[[row]], 0.0, Possible({"c"}, {"a": (-0.5, 0.5)})):
+        for change in smallest_changes(model, X.iloc[[row]], 0.0, Possible({"c"}, {"a": (-0.5, 0.5)})):
             assert "c" not in [step.feature for step in change.steps]
             for step in change.steps:
                 if step.feature == "a":
                     assert -0.5 <= model.model_.bins[0].display[step.code - 1] <= 0.5
-    assert model.smallest_changes(X.iloc[[0]], 0.0, Possible({"a", "b", "c"})) == []
+    assert smallest_changes(model, X.iloc[[0]], 0.0, Possible({"a", "b", "c"})) == []
 
 
 def test_words_name_values_that_cross(paired):
@@ -174,7 +175,7 @@ def test_words_name_values_that_cross(paired):
     seen = 0
     for row in range(30):
         now = model.decision_function(X.iloc[[row]])[0]
-        for change in model.smallest_changes(X.iloc[[row]], 0.0):
+        for change in smallest_changes(model, X.iloc[[row]], 0.0):
             made = X.iloc[[row]].copy()
             for step in change.steps:
                 made[step.feature] = value_of(step)
@@ -207,8 +208,8 @@ def value_of(step):
 
 def test_a_line_beyond_all_scores_is_never_crossed(paired):
     model, X = paired
-    assert model.smallest_changes(X.iloc[[0]], 1e6) == []
-    assert smallest_changes(model._encode(X.head(1))[:, 0], -1e6, ways(model.model_)) == []
+    assert smallest_changes(model, X.iloc[[0]], 1e6) == []
+    assert counterfactuals.smallest_changes(model._encode(X.head(1))[:, 0], -1e6, ways(model.model_)) == []
 
 
 def test_the_band_of_a_score_is_that_of_the_refits(sure):
@@ -250,7 +251,7 @@ def test_many_rows_get_the_change_that_each_gets_alone(sure, up):
     np.testing.assert_array_equal(made.needs, score < 0.2 if up else score >= 0.2)
     assert made.needs.any()
     for k in range(len(rows_of)):
-        each = model.smallest_changes(rows_of.iloc[[k]], 0.2, possible) if made.needs[k] else []
+        each = smallest_changes(model, rows_of.iloc[[k]], 0.2, possible) if made.needs[k] else []
         assert made.changes[k] == (each[0] if each else None)
         assert made.alone[k] == tuple(change.steps[0].feature for change in each if len(change.steps) == 1)
     there = [change for change in made.changes if change is not None]
@@ -359,7 +360,7 @@ def test_no_change_leads_to_a_corner_of_a_pair_without_rows():
     model = GAMClassifier(max_rounds=60, outer_bags=1, random_state=0, interactions=[("a", "b")]).fit(X, y)
     seen = 0
     for row in range(60):
-        for change in model.smallest_changes(X.iloc[[row]], 1.0):
+        for change in smallest_changes(model, X.iloc[[row]], 1.0):
             now = X.iloc[row].to_dict() | {step.feature: step.bins.display[step.code - 1] for step in change.steps}
             assert not (now["a"] > 0.65 and now["b"] > 0.65), (row, change.words)
             seen += 1

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from pptx import Presentation
 
-from gamcore import GAMRegressor
+from gamcore import GAMRegressor, add_bands, smallest_changes
 from gamcore.data.column_names import ColumnNames, Measure, Names
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import All, Levels, Missing, Not, Range
@@ -38,7 +38,7 @@ def model():
     fitted = GAMRegressor(
         max_rounds=40, outer_bags=2, interactions=[("AGE", "PLAN"), ("EDU", "YN")], random_state=0
     ).fit(frame, y)
-    return fitted.add_bands(frame, y, n_refits=10), frame
+    return add_bands(fitted, frame, y, n_refits=10), frame
 
 
 def test_curves_say_names_units_and_levels(model):
@@ -131,7 +131,7 @@ def test_files_have_the_names(model, form, tmp_path):
 
 def test_changes_of_a_row_are_named(model):
     fitted, frame = model
-    changes = fitted.smallest_changes(frame.iloc[[0]], float(fitted.predict(frame).mean()))
+    changes = smallest_changes(fitted, frame.iloc[[0]], float(fitted.predict(frame).mean()))
     assert changes
     said = [shown(change, NAMES).words for change in changes]
     assert not any(name in words for words in said for name in ("AGE", "PLAN", "INC", "YN"))

@@ -9,8 +9,9 @@ from sklearn.metrics import mean_tweedie_deviance
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gamcore
-from gamcore import MultiTaskTreesRegressor, TableError, io
+from gamcore import MultiTaskTreesRegressor, TableError, io, report
 from gamcore.data.binning import encode_table
+from gamcore.estimators.reading import reading
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
 from tests.support.conformance import expected_failures
 from tests.support.fits import QUICK, outcomes, two_tasks
@@ -123,14 +124,14 @@ def test_curves_are_factors(fitted):
         assert curve.on("points") is curve
     parts = model.explain_rows(X, task)
     np.testing.assert_allclose(np.exp(parts.intercept + parts.contributions.sum(axis=1)), model.predict(X, task))
-    reading = model.reading()
-    assert "deviance" in str(reading.facts)
-    assert reading.curves[0].scale == "ratio"
+    shown = reading(model)
+    assert "deviance" in str(shown.facts)
+    assert shown.curves[0].scale == "ratio"
 
 
 def test_a_report_measures_deviance(fitted, tmp_path):
     model, X, y, task, _ = fitted
-    text = model.report(tmp_path / "report.html", X, y, task=task).read_text()
+    text = report(model, tmp_path / "report.html", X, y, task=task).read_text()
     assert model.loss.error in text
     assert "Deviance explained" in text
 

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
 import gamcore
-from gamcore import GAMClassifier, GAMRegressor, ModelFileError, TableError, refit_by_counts, update
+from gamcore import GAMClassifier, GAMRegressor, ModelFileError, TableError, add_bands, refit_by_counts, update
 from gamcore.additions.editing import (
     edit,
     edit_price,
@@ -220,7 +220,7 @@ def test_the_mean_prediction_is_kept_by_a_mean_of_0(model):
 def test_bands_come_to_an_edited_model_and_stay_those_of_the_fit():
     X, y = rows(800)
     plain = GAMRegressor(random_state=0, outer_bags=3).fit(X, y)
-    first = edit(plain, "age", "rising").add_bands(X, y, n_refits=10)
+    first = add_bands(edit(plain, "age", "rising"), X, y, n_refits=10)
     other = edit(GAMRegressor(random_state=0, outer_bags=3, bands=10).fit(X, y), "age", "rising")
     for name in ("age", "depth"):
         np.testing.assert_array_equal(first.explain_shape(name).upper, other.explain_shape(name).upper)
@@ -292,7 +292,7 @@ def test_what_was_learnt_around_edits_keeps_them(tmp_path):
     np.testing.assert_allclose(room_to_move(around, X, y, loss=errors[0])["use"], one)
     assert edit_price(around, X, y, before=plain).loss_before == edit_price(plain, X, y).loss_after
     with pytest.raises(TableError, match="no bands"):
-        around.add_bands(X, y, n_refits=10)
+        add_bands(around, X, y, n_refits=10)
     with pytest.raises(TableError, match="learnt around edits"):
         update(around, X, y)
     more.save(tmp_path / "more.gamx")

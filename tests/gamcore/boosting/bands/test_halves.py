@@ -13,7 +13,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
-from gamcore import GAMClassifier, GAMRegressor, load_model
+from gamcore import GAMClassifier, GAMRegressor, add_bands, load_model, pair_ranking, pair_worth
 from gamcore.boosting.bands.halves import _spread_out
 from gamcore.boosting.rows.source import Encoded
 from gamcore.data.binning import Binned, bin_table
@@ -102,7 +102,7 @@ def test_bands_later_are_those_of_the_fit_whatever_the_threads(banded):
     later = GAMClassifier(**QUICK, interactions=[("a", "b")], n_jobs=2).fit(X, y)
     assert later.model_.halves is None
     before = later.decision_function(X)
-    later.add_bands(X, y, n_refits=12)
+    add_bands(later, X, y, n_refits=12)
     np.testing.assert_array_equal(later.decision_function(X), before)
     for mine, theirs in zip(later.model_.halves.terms, model.model_.halves.terms, strict=True):
         np.testing.assert_array_equal(mine.refits, theirs.refits)
@@ -166,7 +166,7 @@ def test_a_stopped_search_for_bands_leaves_the_model_as_it_was():
     X, y = table()
     model = GAMRegressor(**QUICK).fit(X, y)
     told = []
-    model.add_bands(X, y, callback=lambda progress: told.append(progress.stage) or len(told) > 20)
+    add_bands(model, X, y, callback=lambda progress: told.append(progress.stage) or len(told) > 20)
     assert model.model_.halves is None
     assert set(told) == {"bands"}
 
@@ -209,7 +209,7 @@ def test_a_level_that_the_rows_at_hand_lack_is_not_called_sure():
     y = (rng.uniform(size=n) < 0.1).astype(int)
     y[:80] = np.repeat([1, 0], 40)[rng.permutation(80)]
     model = GAMClassifier(max_rounds=60, n_jobs=2, random_state=0, categorical_features=["c"]).fit(X, y)
-    model.add_bands(X[80:1_500], y[80:1_500], n_refits=20)
+    add_bands(model, X[80:1_500], y[80:1_500], n_refits=20)
     by_itself = 1.96 / np.sqrt(40 * y.mean() * (1 - y.mean()))
     missing, (_, _, rare) = model.explain_shape("a").missing, zip(*band(model.explain_shape("c")), strict=True)
     for score, low, high in (missing[:3], rare):
@@ -243,10 +243,10 @@ def test_whatever_computes_checks_its_parameters_first(odd, way, tmp_path):
             model = load_model(tmp_path / "odd.gamx")
         default = GAMRegressor().get_params()
         assert all(model.get_params()[name] == default[name] for name in odd)
-        model.add_bands(X, y, n_refits=10)
+        add_bands(model, X, y, n_refits=10)
         return
     model.set_params(**odd)
-    for act in (lambda: model.add_bands(X, y), lambda: model.rank_pairs(X, y), lambda: model.pair_worth(X, y),
+    for act in (lambda: add_bands(model, X, y), lambda: pair_ranking(model, X, y), lambda: pair_worth(model, X, y),
                 lambda: model.fit(X, y)):  # fmt: skip
         with pytest.raises(InvalidParameterError, match=next(iter(odd))):
             act()
@@ -256,15 +256,15 @@ def test_whatever_computes_checks_its_parameters_first(odd, way, tmp_path):
 def test_odd_numbers_of_bands_are_refused(n_refits):
     X, y = table(80)
     with pytest.raises(ValueError, match="bands need 10 to"):
-        GAMRegressor(random_state=0, max_rounds=5, outer_bags=1).fit(X, y).add_bands(X, y, n_refits=n_refits)
+        add_bands(GAMRegressor(random_state=0, max_rounds=5, outer_bags=1).fit(X, y), X, y, n_refits=n_refits)
 
 
 @pytest.mark.parametrize("interactions", ["auto", [["a", "no such column"]]])
 def test_bands_take_the_pairs_of_the_model_whatever_its_settings_say(interactions):
     X, y = table(80)
     model = GAMRegressor(random_state=0, max_rounds=5, outer_bags=1, validation_fraction=0.0).fit(X, y)
-    plain = clone(model).fit(X, y).add_bands(X, y, n_refits=10)
-    model.set_params(interactions=interactions).add_bands(X, y, n_refits=10)
+    plain = add_bands(clone(model).fit(X, y), X, y, n_refits=10)
+    add_bands(model.set_params(interactions=interactions), X, y, n_refits=10)
     assert model.explain_shape(0).upper.tobytes() == plain.explain_shape(0).upper.tobytes()
 
 

@@ -14,7 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from gamcore import GAMClassifier, GAMRegressor, TableError, load_model, rank_pairs
+from gamcore import (
+    GAMClassifier,
+    GAMRegressor,
+    TableError,
+    load_model,
+    pair_ranking,
+    pair_worth,
+    rank_pairs,
+    rows_inside,
+)
 from gamcore.boosting.pairs import ranking
 from gamcore.boosting.pairs import selection as interactions
 from gamcore.boosting.pairs.stage import PairState, Start
@@ -110,7 +119,7 @@ def test_a_planted_xor_is_first_and_additive_data_have_next_to_nothing(p, correl
     found = {}
     for xor in (True, False):
         X, y = planted(p, n, correlation, xor, binary=binary)
-        found[xor] = kind(**QUICK).fit(X, y).rank_pairs(X, y)
+        found[xor] = pair_ranking(kind(**QUICK).fit(X, y), X, y)
         assert len(found[xor]) == p * (p - 1) // 2
     assert found[True].loc[0, ["feature_1", "feature_2", "rank"]].tolist() == ["x2", "x3", 1]
     strongest = {xor: ranking["strength"].max() for xor, ranking in found.items()}
@@ -141,7 +150,7 @@ def test_two_strong_main_effects_make_a_strong_pair_under_rss_only():
     for strength in ("rss", "purified"):
         hardly = {"max_rounds": 1, "learning_rate": 0.05, "greedy_ratio": 0.0, "smoothing_rounds": 0}
         model = GAMRegressor(strength=strength, **hardly, **QUICK).fit(X, y)
-        first[strength] = model.rank_pairs(X, y).loc[0, ["feature_1", "feature_2"]].tolist()
+        first[strength] = pair_ranking(model, X, y).loc[0, ["feature_1", "feature_2"]].tolist()
     assert first == {"rss": ["x0", "x1"], "purified": ["x2", "x3"]}
 
 
@@ -149,13 +158,13 @@ def test_of_many_features_those_with_main_effects_are_ranked(monkeypatch):
     """Screening misses a pair if one of its features is not among the strongest."""
     monkeypatch.setattr(ranking, "MOST_RANKED", 12)
     X, y = planted(30, 6000)
-    assert len(GAMRegressor(**QUICK).fit(X, y).rank_pairs(X, y)) == 12 * 11 // 2
+    assert len(pair_ranking(GAMRegressor(**QUICK).fit(X, y), X, y)) == 12 * 11 // 2
     rng = np.random.default_rng(0)
     y = 3 * X.iloc[:, 10:22].sum(axis=1) + np.sign(X["x2"]) * np.sign(X["x3"]) + 0.1 * rng.normal(size=len(X))
-    missed = GAMRegressor(**QUICK).fit(X, y).rank_pairs(X, y)
+    missed = pair_ranking(GAMRegressor(**QUICK).fit(X, y), X, y)
     assert "x2" not in set(missed["feature_1"])
     y = y + 3 * X["x2"] + 3 * X["x3"] - 3 * X["x10"] - 3 * X["x11"]
-    seen = GAMRegressor(**QUICK).fit(X, y).rank_pairs(X, y)
+    seen = pair_ranking(GAMRegressor(**QUICK).fit(X, y), X, y)
     assert seen.loc[0, ["feature_1", "feature_2"]].tolist() == ["x2", "x3"]
 
 
@@ -173,8 +182,8 @@ def test_weights_count_as_rows():
     X, y = planted(5, 2000)
     twice = np.where(np.arange(2000) < 1000, 2.0, 1.0)
     model = GAMRegressor(**QUICK).fit(X, y)
-    weighed = model.rank_pairs(X, y, twice, chance=False)
-    doubled = model.rank_pairs(pd.concat([X, X[:1000]]), np.concatenate([y, y[:1000]]), chance=False)
+    weighed = pair_ranking(model, X, y, twice, chance=False)
+    doubled = pair_ranking(model, pd.concat([X, X[:1000]]), np.concatenate([y, y[:1000]]), chance=False)
     pd.testing.assert_frame_equal(weighed, doubled, rtol=1e-4)
     assert np.isnan(weighed.attrs["chance"])
 
@@ -396,7 +405,7 @@ def test_a_strength_is_what_a_cross_takes_off_the_loss():
     score = 0.2 * (2 * X["a"] - 1) * (2 * X["b"] - 1)
     y = (rng.random(len(X)) < 1 / (1 + np.exp(-score))).astype(int)
     model = GAMClassifier(**QUICK).fit(X, y)
-    found = model.rank_pairs(X, y).loc[0, "strength"]
+    found = pair_ranking(model, X, y).loc[0, "strength"]
     cells = pd.Series(y).groupby([X["a"], X["b"]]).transform("mean")
     drop = np.mean(LOSSES["logistic"].loss(y, model.decision_function(X))) - np.mean(
         LOSSES["logistic"].loss(y, np.log(cells / (1 - cells)))
@@ -432,7 +441,7 @@ def test_a_cell_may_hold_more_rows_than_float32_can_count(monkeypatch):
     y = 0.7 + 0.1 * (2 * X["a"] - 1) * (2 * X["b"] - 1)
     model = GAMRegressor(interactions=1, outer_bags=1, random_state=0).fit(X, y)
     np.testing.assert_allclose(model.predict(X), y, atol=2e-4)
-    strength = model.rank_pairs(X, y + 0.0).loc[0, "strength"]
+    strength = pair_ranking(model, X, y + 0.0).loc[0, "strength"]
     share = X["a"].mean(), X["b"].mean()
     spread = 16 * share[0] * (1 - share[0]) * share[1] * (1 - share[1])
     assert strength == pytest.approx(0.01 * spread, rel=0.02)
@@ -467,7 +476,7 @@ def test_parts_that_are_linked_by_next_to_nothing_are_split():
 def test_what_a_pair_is_worth_on_other_rows():
     X, y = planted(5, 4000)
     model = GAMRegressor(interactions=[("x3", "x2"), ("x0", "x4")], **QUICK).fit(X[:3000], y[:3000])
-    worth = model.pair_worth(X[3000:], y[3000:])
+    worth = pair_worth(model, X[3000:], y[3000:])
     assert worth["feature_1"].tolist() == ["x2", "x0"]
     assert worth["worth"][0] == pytest.approx(1.0, abs=0.15)
     assert abs(worth["worth"][1]) < 0.02
@@ -591,7 +600,7 @@ def test_a_rectangle_holds_the_rows_that_its_words_say():
     low, high = surface.first.edges[list(chosen.rows)]
     below = surface.second.edges[chosen.columns[1]]
     expected = (X["x2"] >= low) & (X["x2"] < high) & (X["x3"] < below)
-    inside = model.rows_inside(X, surface, chosen)
+    inside = rows_inside(model, X, surface, chosen)
     np.testing.assert_array_equal(inside, expected)
     assert surface.counts[slice(*chosen.rows), slice(*chosen.columns)].sum() == inside.sum()
     (pair, _) = model.model_.pairs
@@ -612,7 +621,7 @@ def test_a_rectangle_holds_the_rows_that_its_words_say():
     assert surface.first.nearest(1e8, 1e9) == (surface.first.size - 1, surface.first.size)
     two = Rectangle((0, levels.first.size), (1, 3))
     named = levels.second.labels[1:3]
-    np.testing.assert_array_equal(model.rows_inside(X, levels, two), X["c"].isin(named) & X["x2"].notna())
+    np.testing.assert_array_equal(rows_inside(model, X, levels, two), X["c"].isin(named) & X["x2"].notna())
     assert f"c is {named[0]} or {named[1]}" in levels.rectangle_words(two)
 
 

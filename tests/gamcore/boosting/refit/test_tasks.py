@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier
+from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, add_bands
 from gamcore.boosting.refit import loop
 from gamcore.boosting.running.executor import Serial, run_task
 
@@ -101,7 +101,7 @@ def test_a_task_of_bands_boosted_twice_is_the_same(monkeypatch):
     X, y = table()
     model = GAMRegressor(outer_bags=1, max_rounds=20, random_state=0).fit(X, y)
     tasks.clear()
-    model.add_bands(X, y, n_refits=10)
+    add_bands(model, X, y, n_refits=10)
     once, twice = (run_task(tasks[3], never_stop).main.curves for _ in range(2))
     assert once.tobytes() == twice.tobytes()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier, GAMRegressor, load_model, update
+from gamcore import GAMClassifier, GAMRegressor, add_bands, load_model, update
 from gamcore.boosting.refit.rounds import make_sets, weigh_groups
 from gamcore.data import numbers_in_order
 from gamcore.io import to_python, to_sql
@@ -239,7 +239,7 @@ def test_steep_shapes_start_with_small_steps_and_smooth_ones_do_not(tmp_path):
     models[0].save(tmp_path / "steep.gamx")
     again = load_model(tmp_path / "steep.gamx")
     assert again.steep_
-    later = again.add_bands(X, steep, n_refits=10).model_.halves.terms[0].refits
+    later = add_bands(again, X, steep, n_refits=10).model_.halves.terms[0].refits
     np.testing.assert_array_equal(later, models[0].model_.halves.terms[0].refits)
     asked = GAMRegressor(**QUICK, max_bins=max(256, finest(models[0])), smoothing_rounds=0).fit(X, steep)
     assert asked.steep_

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gamcore import GAMClassifier, TableError, load_model
+from gamcore import GAMClassifier, TableError, add_bands, load_model
 from gamcore.boosting.counts import bin_pairs
 from gamcore.boosting.rows.files import Files
 from gamcore.boosting.rows.in_parts import RowsInParts
@@ -473,7 +473,7 @@ def test_bands_of_all_rows_come_from_halves_of_counted_groups(weight, tmp_path, 
     whole, data, _ = Disk(memory, rows).fit(spec)
     assert not whole.model_.n_halves  # those are drawn from the rows
     known = ~data.held_out
-    whole.add_bands(data.X[known], data.y[known], **data.of_rows(known), n_refits=20)
+    add_bands(whole, data.X[known], data.y[known], **data.of_rows(known), n_refits=20)
     assert halves.evenness == pytest.approx(whole.model_.halves.evenness, rel=0.01)
     width = [
         np.average(mine.deviation, weights=mine.counts) / np.average(theirs.deviation, weights=theirs.counts)

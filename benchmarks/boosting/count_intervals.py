@@ -21,6 +21,7 @@ import pandas as pd
 from benchmarks.harness.page import markdown, put_between
 from gamcore import GAMRegressor, fit_intervals, predict_interval
 from gamcore.data.binning import encode_table
+from gamcore.estimators.base import read_table
 from gamcore.model.outcomes import Rows
 from gamcore.types import Floats
 
@@ -65,7 +66,7 @@ def replicate(seed: int, objective: str) -> list[dict[str, Any]]:
     X, _, y = tables[2]
     mean, intervals = model.predict(X, **given[2]), model.single.intervals
     assert intervals is not None
-    codes = encode_table(model.read_table(X, reset=False), model.single.bins)
+    codes = encode_table(read_table(model, X, reset=False), model.single.bins)
     place = intervals.outcomes.scores(y, Rows(mean, codes), rng)
     tenth = np.searchsorted(np.quantile(mean, np.arange(1, 10) / 10), mean)
     rows = []

@@ -24,6 +24,7 @@ from gamcore.decide.rules import Rule
 from gamcore.decide.segments import Evidence, HeldOutRows, suggest_by
 from gamcore.decide.unseen import Unseen, UnseenRows, curves_of
 from gamcore.decide.uplift import signals
+from gamcore.estimators.base import train_share
 from gamcore.types import Bools, Floats
 
 EFFECTS: Final[dict[str, Callable[[pd.DataFrame], Floats]]] = {
@@ -82,7 +83,7 @@ def test_of(name: str, n: int, seed: int) -> list[dict[str, Any]]:
         {"seed": seed, "rows": segment.evidence.rows / n}
         | {f"{what}, {way}": value for way, rows in ways.items()
            for what, value in _judged(rows.evidence(segment.rule), segment.rule, population, known).items()}
-        for segment in suggest_by(every, train_share=model.train_share)
+        for segment in suggest_by(every, train_share=train_share(model))
     ]  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from gamcore.boosting.pairs.ranking import rank_without_pairs
 from gamcore.boosting.rows.source import Encoded
 from gamcore.data.binning import Binned, encode_table
 from gamcore.data.table import as_frame
+from gamcore.estimators.additive_parameters import pair_options
 from tests.support.real_tables import BINARY, read
 
 TABLES = ("bike", "calhousing", "magic", "adult")
@@ -88,7 +89,7 @@ def rank_one(p: int, binary: bool) -> Cell:
     model = (GAMClassifier if binary else GAMRegressor)(outer_bags=2, strength="rss", random_state=0).fit(X, y)
     score = model.decision_function(X) if binary else model.predict(X)
     data = Encoded(Binned(encode_table(as_frame(X), model.model_.bins), model.model_.bins), y, None, model.loss)
-    parameters = model.pair_options(len(X), 1).parameters
+    parameters = pair_options(model, len(X), 1).parameters
     theirs = partial(measure_interactions, X, y, init_score=score, max_interaction_bins=RANK_VALUES + 2)
     calls = {
         f"ours, {n_jobs} thread{'s' * (n_jobs > 1)}": partial(

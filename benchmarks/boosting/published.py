@@ -27,6 +27,7 @@ from gamcore.boosting.fit.model import Seeds
 from gamcore.boosting.refit.state import RefitState
 from gamcore.data.sampling import Split
 from gamcore.estimators.additive import bin_rows
+from gamcore.estimators.base import read_rows, read_table
 
 MARKS = ("<!-- published -->", "<!-- /published -->")
 PUBLISHED: Final = {"hipcirc": 0.5114861, "kneebreadth": 1.9005386, "anthro3a": 8.9071301}
@@ -52,7 +53,7 @@ def coefficients(rows: pd.DataFrame) -> dict[str, float]:
     """Return the slopes of three features after STEPS greedy steps on all rows."""
     X, y = rows[list(PUBLISHED)], rows["DEXfat"].to_numpy()
     model = GAMRegressor(order="greedy", shapes="linear", learning_rate=0.1)
-    read = model.read_rows(model.read_table(X, reset=True), y, None, None)
+    read = read_rows(model, read_table(model, X, reset=True), y, None, None)
     data = model._encoded(read, bin_rows(model, read, 256, 256), None)
     problem = data.problem(data.deal(1, Seeds.of(0).groups))
     state = RefitState(problem, Split(np.arange(1), np.empty(0, np.int64)), model._plan(data, list(X)).parameters, 0)

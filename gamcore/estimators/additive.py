@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -30,8 +30,15 @@ from gamcore.data.columns import TableError
 from gamcore.data.own_bins import own_bins
 from gamcore.data.rows import read_init_score
 from gamcore.data.table import learn_features
-from gamcore.estimators.additive_parameters import AUTO, GREEDY, AdditiveParameters
-from gamcore.estimators.base import TrainingRows, check_parameters, n_threads, plain
+from gamcore.estimators.additive_parameters import (
+    AUTO,
+    GREEDY,
+    AdditiveParameters,
+    boosting_parameters,
+    pair_options,
+    wanted_pairs,
+)
+from gamcore.estimators.base import TrainingRows, check_parameters, n_threads, plain, read_rows, read_table, train_share
 from gamcore.estimators.entries import entered, entries_frame
 from gamcore.estimators.progress_bar import listening
 from gamcore.estimators.reading import NOTHING_LEARNED
@@ -82,7 +89,7 @@ class AdditiveEstimator(AdditiveParameters):
         return signs_of(self.monotone, source.bins)
 
     def _pair_options(self, source: Source) -> Options:
-        options = self.pair_options(source.n_rows, n_threads(self.n_jobs))
+        options = pair_options(self, source.n_rows, n_threads(self.n_jobs))
         return replace(options, parameters=replace(options.parameters, signs=self._signs(source)))
 
     def _main_parameters(self, source: Source) -> Parameters:
@@ -92,7 +99,7 @@ class AdditiveEstimator(AdditiveParameters):
         learners = learners_of(self.shapes, source.bins)
         if learners:
             self._check_shapes()
-        return replace(self.boosting_parameters(source.n_rows), signs=self._signs(source), learners=learners)
+        return replace(boosting_parameters(self, source.n_rows), signs=self._signs(source), learners=learners)
 
     def _encoded(self, rows: TrainingRows, binned: Binned, strata: Ints | None) -> Encoded:
         return Encoded(
@@ -105,25 +112,6 @@ class AdditiveEstimator(AdditiveParameters):
             log_exposure=rows.log_exposure,
             init_score=rows.init_score,
         )
-
-    def fit_source(self, X: Any, y: Any, source: Source, halves: int = 0) -> Self:
-        """Fit to the rows of a source; X and y are a sample of them, for names and classes. `bands` is ignored.
-
-        halves : half-sample refits, where rows are counted in groups enough; else there are none.
-        """
-        check_parameters(self)
-        self.read_table(X, reset=True)
-        self._learn_classes(y)
-        self.steep_ = not self.smoothing_rounds
-        seeds = Seeds.of(self.random_state)
-        with listening(self.callback) as callback:
-            watcher = Watcher(callback)
-            fitted = self._fit_source(source, seeds, watcher, halves > 0)
-            if halves and fitted.counted and not (fitted.pairs or watcher.stopped):
-                self._add_group_halves(source, fitted.counted, halves, seeds, watcher=watcher)
-        if not watcher.stopped:
-            self._warn_of_nothing()
-        return self
 
     def _learn_classes(self, y: Any) -> None:
         """Set the classes from the target; a regressor has none."""
@@ -159,7 +147,7 @@ class AdditiveEstimator(AdditiveParameters):
             n_refits=self.outer_bags,
             n_groups=self._groups_of(source, halves),
             validation_fraction=self.validation_fraction,
-            interactions=self.wanted_pairs(names),
+            interactions=wanted_pairs(self, names),
             pairs=self._pair_options(source),
             purify=self.purify and not parameters.learners,
             n_jobs=n_threads(self.n_jobs),
@@ -186,7 +174,7 @@ class AdditiveEstimator(AdditiveParameters):
         fitted = model.fitted if isinstance(model, AdditiveModel) else model
         made = with_halves(data, fitted, recipe=recipe, n_refits=n_refits, seeds=seeds, watcher=watcher)
         if not watcher.stopped:
-            made = with_open_effects(made, data, self.train_share)
+            made = with_open_effects(made, data, train_share(self))
         if isinstance(made, AdditiveModel) and isinstance(model, AdditiveModel):
             made = replace(carried(made, model), intervals=model.intervals)
         self.model_ = made
@@ -223,7 +211,7 @@ class AdditiveEstimator(AdditiveParameters):
 
     def explain_shape(self, feature: str | int) -> explain.Curve:
         """Return the shape function of one feature, by name or place."""
-        return explain.explain_shape(self.single, self._feature_index(feature), self.train_share)
+        return explain.explain_shape(self.single, self._feature_index(feature), train_share(self))
 
     def importance(self, scale: Scale = "link") -> Importance:
         """Return the importance of every term."""
@@ -253,7 +241,7 @@ class AdditiveEstimator(AdditiveParameters):
         if tuple(wanted) not in places:
             names = ", ".join(term_names(self.single)[len(self.single.terms) :]) or "none"
             raise KeyError(f"The model has no pair of {first!r} and {second!r}; its pairs: {names}.")
-        return explain_pair(self.single, places.index((wanted[0], wanted[1])), self.train_share)
+        return explain_pair(self.single, places.index((wanted[0], wanted[1])), train_share(self))
 
     def explain_rows(self, X: Any) -> explain.Breakdown:
         """Return the contributions that add up to each row's score."""
@@ -263,8 +251,8 @@ class AdditiveEstimator(AdditiveParameters):
         """Return the rows encoded for a fitted model; `in_training`: as in training. given : as `read_rows` takes."""
         check_is_fitted(self, "model_")
         check_parameters(self)
-        table = self.read_table(X, reset=False)
-        rows = self.read_rows(table, self.read_target(y), **{"sample_weight": None, "groups": None, **given})
+        table = read_table(self, X, reset=False)
+        rows = read_rows(self, table, self.read_target(y), **{"sample_weight": None, "groups": None, **given})
         codes = encode_table(rows.table, self.model_.bins, in_training)
         strata = rows.y.astype(np.int64) if self.loss.is_binary else None
         return self._encoded(rows, Binned(codes, self.model_.bins), strata)
@@ -300,6 +288,29 @@ class AdditiveEstimator(AdditiveParameters):
             known["entries"] = self.entries_.to_numpy().tolist()
         classes = tuple(getattr(self, "classes_", np.empty(0)).tolist())
         return Saved(self.loss.kind, self.model_, classes, known | about)
+
+
+Fittable = TypeVar("Fittable", bound=AdditiveEstimator)
+
+
+def fit_source(model: Fittable, X: Any, y: Any, source: Source, halves: int = 0) -> Fittable:
+    """Fit to the rows of a source; X and y are a sample of them, for names and classes. `bands` is ignored.
+
+    halves : half-sample refits, where rows are counted in groups enough; else there are none.
+    """
+    check_parameters(model)
+    read_table(model, X, reset=True)
+    model._learn_classes(y)
+    model.steep_ = not model.smoothing_rounds
+    seeds = Seeds.of(model.random_state)
+    with listening(model.callback) as callback:
+        watcher = Watcher(callback)
+        fitted = model._fit_source(source, seeds, watcher, halves > 0)
+        if halves and fitted.counted and not (fitted.pairs or watcher.stopped):
+            model._add_group_halves(source, fitted.counted, halves, seeds, watcher=watcher)
+    if not watcher.stopped:
+        model._warn_of_nothing()
+    return model
 
 
 def bin_rows(model: AdditiveParameters, rows: TrainingRows, max_bins: int, max_levels: int) -> Binned:

@@ -212,15 +212,9 @@ class AdditiveParameters(TableEstimator):
             return source.usual_groups(self.ensemble, halves)
         return int(self.n_groups)
 
-    @property
-    def for_one_score(self) -> tuple[str, ...]:
-        """The settings in use that need one score per row, where several classes have one each."""
-        wanted = {"shapes": self.shapes, "monotone": self.monotone, 'order="greedy"': self.order == GREEDY}
-        return tuple(name for name, is_wanted in wanted.items() if is_wanted)
-
     def _check_classes(self, n_scores: int) -> None:
         """Raise TableError where settings rule out several classes."""
-        if n_scores > 1 and (wanted := self.for_one_score):
+        if n_scores > 1 and (wanted := for_one_score(self)):
             names, need = " and ".join(wanted), "needs" if len(wanted) == 1 else "need"
             raise TableError(
                 f"Only binary classification is supported with {names}, which {need} one score per row: several "
@@ -246,43 +240,6 @@ class AdditiveParameters(TableEstimator):
         }
         if self.order == GREEDY and (needed := [what for what, is_wrong in wrong.items() if is_wrong]):
             raise TableError(f'order="greedy" needs {" and ".join(needed)}: set that, or leave order out.')
-
-    def boosting_parameters(self, n_rows: int) -> Parameters:
-        """Return the boosting parameters of a fit to `n_rows` rows."""
-        parameters = Parameters(
-            ensemble=self.ensemble,
-            histogram="mask" if self.histogram == "auto" else self.histogram,
-            mart=getattr(self, "boosting", "logit") == "mart",
-            n_bags=self.n_bags or default_bags(self.ensemble),
-            subsample=self.subsample,
-            max_rounds=self.max_rounds,
-            learning_rate=self.learning_rate,
-            max_leaves=self.max_leaves,
-            greedy_ratio=self.greedy_ratio,
-            early_stopping_rounds=self.early_stopping_rounds,
-            coarse_leaves=first_leaves(self.coarse_leaves, n_rows),
-            smoothing_rounds=self.smoothing_rounds,
-            order=self.order,
-        )
-        return parameters.steep() if getattr(self, "steep_", not self.smoothing_rounds) else parameters
-
-    def pair_options(self, n_rows: int, n_jobs: int) -> Options:
-        """Return how pairs are ranked and fitted."""
-        parameters = replace(self.boosting_parameters(n_rows), **PAIR_STAGE)
-        return Options(parameters, self.pair_tree == "refined", self.strength == "purified", self.joint, n_jobs)
-
-    def wanted_pairs(self, names: list[str]) -> int | str | list[tuple[int, int]]:
-        """Return `interactions`, with listed pairs as feature indices, lower first."""
-        if isinstance(self.interactions, str):
-            if not self.validation_fraction:
-                raise TableError('interactions="auto" needs validation rows: set validation_fraction above 0.')
-            return self.interactions
-        if isinstance(self.interactions, int | np.integer):
-            return int(self.interactions)
-        pairs = [_places_of(pair, names) for pair in self.interactions]
-        if len(set(pairs)) < len(pairs):
-            raise TableError("interactions lists a pair twice: remove one.")
-        return pairs
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -321,6 +278,52 @@ class ClassifierParameters(AdditiveParameters):
         "Robust LogitBoost, which weighs rows by p (1 - p) in splits and leaves (Algorithm 5 of Lou et al. 2020), or "
         "MART with Newton leaves (Algorithm 2).",
     )  # fmt: skip
+
+
+def for_one_score(settings: AdditiveParameters) -> tuple[str, ...]:
+    """Return the settings in use that need one score per row, where several classes have one each."""
+    wanted = {"shapes": settings.shapes, "monotone": settings.monotone, 'order="greedy"': settings.order == GREEDY}
+    return tuple(name for name, is_wanted in wanted.items() if is_wanted)
+
+
+def boosting_parameters(settings: AdditiveParameters, n_rows: int) -> Parameters:
+    """Return the boosting parameters of a fit to `n_rows` rows."""
+    parameters = Parameters(
+        ensemble=settings.ensemble,
+        histogram="mask" if settings.histogram == "auto" else settings.histogram,
+        mart=getattr(settings, "boosting", "logit") == "mart",
+        n_bags=settings.n_bags or default_bags(settings.ensemble),
+        subsample=settings.subsample,
+        max_rounds=settings.max_rounds,
+        learning_rate=settings.learning_rate,
+        max_leaves=settings.max_leaves,
+        greedy_ratio=settings.greedy_ratio,
+        early_stopping_rounds=settings.early_stopping_rounds,
+        coarse_leaves=first_leaves(settings.coarse_leaves, n_rows),
+        smoothing_rounds=settings.smoothing_rounds,
+        order=settings.order,
+    )
+    return parameters.steep() if getattr(settings, "steep_", not settings.smoothing_rounds) else parameters
+
+
+def pair_options(settings: AdditiveParameters, n_rows: int, n_jobs: int) -> Options:
+    """Return how pairs are ranked and fitted."""
+    parameters = replace(boosting_parameters(settings, n_rows), **PAIR_STAGE)
+    return Options(parameters, settings.pair_tree == "refined", settings.strength == "purified", settings.joint, n_jobs)
+
+
+def wanted_pairs(settings: AdditiveParameters, names: list[str]) -> int | str | list[tuple[int, int]]:
+    """Return `interactions`, with listed pairs as feature indices, lower first."""
+    if isinstance(settings.interactions, str):
+        if not settings.validation_fraction:
+            raise TableError('interactions="auto" needs validation rows: set validation_fraction above 0.')
+        return settings.interactions
+    if isinstance(settings.interactions, int | np.integer):
+        return int(settings.interactions)
+    pairs = [_places_of(pair, names) for pair in settings.interactions]
+    if len(set(pairs)) < len(pairs):
+        raise TableError("interactions lists a pair twice: remove one.")
+    return pairs
 
 
 def _places_of(pair: Any, names: list[str]) -> tuple[int, int]:

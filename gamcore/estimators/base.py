@@ -116,39 +116,6 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         """The loss that it minimises."""
         raise NotImplementedError
 
-    def read_table(self, X: Any, reset: bool) -> Table:
-        """Return the input as a table; scikit-learn records (`reset`) or checks the number and names of its columns."""
-        X = X if isinstance(X, Table) else frame_of(X)
-        table = Table.of(X)
-        validate_data(self, X.frame if isinstance(X, Table) else X, reset=reset, skip_check_array=True)
-        if not reset and not isinstance(X, pd.DataFrame | Table):  # an array after a frame: by position
-            return table.renamed(columns_of(self.model_.bins))
-        return table
-
-    def read_rows(
-        self,
-        table: Table,
-        y: NDArray[Any],
-        sample_weight: Any,
-        groups: Any,
-        exposure: Any = None,
-        init_score: Any = None,
-    ) -> TrainingRows:
-        """Return the rows of a fit, checked; rows of weight 0 are dropped."""
-        n = len(table)
-        if n != y.size:
-            raise TableError(f"The table has {n} rows and the target {y.size}: give one target per row.")
-        rows = TrainingRows(
-            table,
-            y,
-            weight=None if sample_weight is None else read_weight(sample_weight, y),
-            clusters=None if groups is None else read_clusters(groups, n),
-            log_exposure=self._read_exposure(exposure, n),
-            init_score=read_init_score(init_score, n, self.n_scores),
-            labels=None if groups is None else np.asarray(groups),
-        )
-        return rows if rows.weight is None else rows.weighed()
-
     @property
     def n_scores(self) -> int:
         """Scores per row: 1, or one per class."""
@@ -165,13 +132,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _encode(self, X: Any) -> Codes:
         check_is_fitted(self, "model_")
-        return encode_table(self.read_table(X, reset=False), self.model_.bins)
-
-    @property
-    def train_share(self) -> float:
-        """Share of a refit's rows that it trained on; the default where the stored fraction is invalid."""
-        known = getattr(self, "validation_fraction", None)
-        return 1.0 - known if isinstance(known, int | float) and 0 <= known <= 0.9 else USUAL_SHARE
+        return encode_table(read_table(self, X, reset=False), self.model_.bins)
 
     def _feature_index(self, feature: str | int) -> int:
         check_is_fitted(self, "model_")
@@ -224,6 +185,47 @@ def place_of(feature: str | int, names: list[str]) -> int:
             raise KeyError(f"The model has no feature {feature!r}; it has {', '.join(names[:10])}.")
         return names.index(feature)
     return range(len(names))[feature]
+
+
+def read_table(model: TableEstimator, X: Any, reset: bool) -> Table:
+    """Return the input as a table; scikit-learn records (`reset`) or checks the number and names of its columns."""
+    X = X if isinstance(X, Table) else frame_of(X)
+    table = Table.of(X)
+    validate_data(model, X.frame if isinstance(X, Table) else X, reset=reset, skip_check_array=True)
+    if not reset and not isinstance(X, pd.DataFrame | Table):  # an array after a frame: by position
+        return table.renamed(columns_of(model.model_.bins))
+    return table
+
+
+def read_rows(
+    model: TableEstimator,
+    table: Table,
+    y: NDArray[Any],
+    sample_weight: Any,
+    groups: Any,
+    exposure: Any = None,
+    init_score: Any = None,
+) -> TrainingRows:
+    """Return the rows of a fit, checked; rows of weight 0 are dropped."""
+    n = len(table)
+    if n != y.size:
+        raise TableError(f"The table has {n} rows and the target {y.size}: give one target per row.")
+    rows = TrainingRows(
+        table,
+        y,
+        weight=None if sample_weight is None else read_weight(sample_weight, y),
+        clusters=None if groups is None else read_clusters(groups, n),
+        log_exposure=model._read_exposure(exposure, n),
+        init_score=read_init_score(init_score, n, model.n_scores),
+        labels=None if groups is None else np.asarray(groups),
+    )
+    return rows if rows.weight is None else rows.weighed()
+
+
+def train_share(model: TableEstimator) -> float:
+    """Share of a refit's rows that it trained on; the default where the stored fraction is invalid."""
+    known = getattr(model, "validation_fraction", None)
+    return 1.0 - known if isinstance(known, int | float) and 0 <= known <= 0.9 else USUAL_SHARE
 
 
 def check_parameters(estimator: TableEstimator) -> None:

@@ -18,7 +18,7 @@ from gamcore.data.table import Table
 from gamcore.data.targets import read_numeric_target
 from gamcore.decide.uplift import signals
 from gamcore.estimators.additive_parameters import GREEDY
-from gamcore.estimators.base import check_parameters, column
+from gamcore.estimators.base import check_parameters, column, read_table
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.reading import NOTHING_LEARNED
 from gamcore.estimators.scores import GIVEN
@@ -82,7 +82,7 @@ class EffectGAM(GAMRegressor):
         check_parameters(self)
         if not self.loss.is_additive or isinstance(self.interactions, str):
             raise TableError('EffectGAM needs objective="squared" and a number of interactions: leave both out.')
-        table = self.read_table(X, reset=True)
+        table = read_table(self, X, reset=True)
         outcome, treated = self.read_target(y), _treated(treatment, len(table))
         weight = np.ones(len(table)) if sample_weight is None else read_weight(sample_weight, outcome)
         seed = check_random_state(self.random_state)
@@ -111,7 +111,7 @@ class EffectGAM(GAMRegressor):
         """
         if treatment is None:
             raise TableError("Effects are rated by the arms, not by outcomes alone: pass treatment= to score.")
-        table, outcome = self.read_table(X, reset=False), self.read_target(y)
+        table, outcome = read_table(self, X, reset=False), self.read_target(y)
         treated = _treated(treatment, len(table))
         weight = np.ones(len(table)) if sample_weight is None else read_weight(sample_weight, outcome)
         expected = _expected(table, outcome, weight, groups, (check_random_state(self.random_state), self.n_jobs))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.estimators.base import read_table, train_share
 from gamcore.explain import counterfactuals
 from gamcore.explain.counterfactuals import USUAL, Change, Possible, ways
 from gamcore.explain.surfaces import Rectangle, Surface
@@ -18,7 +19,7 @@ from gamcore.explain.surfaces import Rectangle, Surface
 def rows_inside(model: AdditiveEstimator, X: Any, surface: Surface, chosen: Rectangle) -> NDArray[np.bool_]:
     """Return which rows (n,) of a table lie in a rectangle of one of the model's surfaces."""
     first, second = (model.model_.bins[model._feature_index(name)] for name in surface.names)
-    return surface.inside(chosen, *encode_table(model.read_table(X, reset=False), (first, second)))
+    return surface.inside(chosen, *encode_table(read_table(model, X, reset=False), (first, second)))
 
 
 def smallest_changes(model: AdditiveEstimator, row: Any, line: float, possible: Possible = USUAL) -> list[Change]:
@@ -31,4 +32,4 @@ def smallest_changes(model: AdditiveEstimator, row: Any, line: float, possible: 
         raise TableError(f"The table has {codes.shape[1]} rows: pass a single row.")
     if not np.isfinite(line):
         raise TableError(f"The line is {line}: pass a finite score.")
-    return counterfactuals.smallest_changes(codes[:, 0], line, ways(model.single, possible, model.train_share))
+    return counterfactuals.smallest_changes(codes[:, 0], line, ways(model.single, possible, train_share(model)))

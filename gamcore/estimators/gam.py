@@ -22,8 +22,8 @@ from gamcore.data.targets import codes_of, read_class_target, read_numeric_targe
 from gamcore.decide.segments import Segment, suggest
 from gamcore.distributed.pieces import is_in_pieces
 from gamcore.estimators.additive import AdditiveEstimator
-from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters, RegressorParameters
-from gamcore.estimators.base import TrainingRows, check_parameters, column
+from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters, RegressorParameters, for_one_score
+from gamcore.estimators.base import TrainingRows, check_parameters, column, read_rows, read_table, train_share
 from gamcore.estimators.kept_counts import fit_counts
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.estimators.pieces import check_alone, fit_pieces, roles_of
@@ -113,9 +113,9 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
             columns = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure}
             return fit_pieces(self, X, roles_of(self, y, columns, init_score=init_score), client)
         check_alone(client)
-        table = self.read_table(X, reset=True)
+        table = read_table(self, X, reset=True)
         target = read_numeric_target(column(y))
-        rows = self.read_rows(table, target, sample_weight, groups, exposure=exposure, init_score=init_score)
+        rows = read_rows(self, table, target, sample_weight, groups, exposure=exposure, init_score=init_score)
         self._check_target(rows.y)
         self._fit_rows(rows)
         return self
@@ -228,9 +228,9 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
             columns = {"sample_weight": sample_weight, "groups": groups}
             return fit_pieces(self, X, roles_of(self, y, columns, init_score=init_score), client)
         check_alone(client)
-        table = self.read_table(X, reset=True)
+        table = read_table(self, X, reset=True)
         codes, self.classes_ = read_class_target(column(y))
-        rows = self.read_rows(table, codes, sample_weight, groups, init_score=init_score)
+        rows = read_rows(self, table, codes, sample_weight, groups, init_score=init_score)
         absent = np.flatnonzero(np.bincount(rows.y, minlength=len(self.classes_)) == 0)
         if absent.size:
             raise TableError(f"The class {self.classes_[absent[0]]} has no row of positive weight: give it some.")
@@ -261,7 +261,7 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
         if not isinstance(self.model_, ClassesModel):
             raise TableError("The model has two classes: explain_shape gives the curve of the second.")
         labels = tuple(str(label) for label in self.classes_)
-        return explain_classes(self.model_, self._feature_index(feature), labels, self.train_share)
+        return explain_classes(self.model_, self._feature_index(feature), labels, train_share(self))
 
     def decision_function(self, X: Any, init_score: Any = None) -> Floats:
         """Return the log-odds (n,) of the second class; for more than two, the scores (n, K) of all."""
@@ -289,7 +289,7 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = not self.for_one_score
+        tags.classifier_tags.multi_class = not for_one_score(self)
         return tags
 
 
@@ -383,13 +383,13 @@ def suggest_segments(
     level that the simultaneous band must clear, on the link scale. Without refits for a band there are no segments.
     """
     check_is_fitted(model, "model_")
-    table = model.read_table(X_holdout, reset=False)
-    rows = model.read_rows(table, model.read_target(y_holdout), sample_weight, None)
+    table = read_table(model, X_holdout, reset=False)
+    rows = read_rows(model, table, model.read_target(y_holdout), sample_weight, None)
     return suggest(
         model.single,
         rows.table,
         y=rows.y.astype(np.float64),
         weight=rows.weight,
         threshold=threshold,
-        train_share=model.train_share,
+        train_share=train_share(model),
     )

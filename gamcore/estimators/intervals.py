@@ -16,7 +16,7 @@ from gamcore.boosting.rows.source import Encoded
 from gamcore.boosting.running.progress import Watcher
 from gamcore.data.binning import Binned, encode_table
 from gamcore.data.columns import TableError
-from gamcore.estimators.base import check_parameters
+from gamcore.estimators.base import check_parameters, read_rows, read_table
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.intervals import (
@@ -69,8 +69,8 @@ def fit_intervals(
         raise TableError("Prediction intervals are of models of a number: pass a GAMRegressor.")
     check_is_fitted(model, "model_")
     check_parameters(model)
-    table, target = model.read_table(X, reset=False), model.read_target(y)
-    rows = model.read_rows(table, np.arange(target.size), sample_weight, groups)
+    table, target = read_table(model, X, reset=False), model.read_target(y)
+    rows = read_rows(model, table, np.arange(target.size), sample_weight, groups)
     fitted, kept = model.single, rows.y
     given = _given(exposure, init_score)
     moved = _moved(model, table, given)
@@ -96,7 +96,7 @@ def predict_interval(
     intervals = _intervals(model)
     intervals.check(coverage)
     given = _given(exposure, init_score)
-    table = model.read_table(X, reset=False)
+    table = read_table(model, X, reset=False)
     moved = _moved(model, table, given)
     rows = Rows(model.predict(table, **given), model._encode(table), 0.0 if moved is None else moved)
     return intervals.around(rows, coverage)

@@ -18,7 +18,18 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import Table, as_table
 from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.distributed.pieces import is_in_pieces
-from gamcore.estimators.base import check_parameters, column, n_threads, numbers, place_of, plain, revive
+from gamcore.estimators.base import (
+    check_parameters,
+    column,
+    n_threads,
+    numbers,
+    place_of,
+    plain,
+    read_rows,
+    read_table,
+    revive,
+    train_share,
+)
 from gamcore.estimators.multitask_parameters import MultiTaskParameters, MultiTaskRegressorParameters
 from gamcore.estimators.pieces import check_alone
 from gamcore.estimators.progress_bar import listening
@@ -93,7 +104,7 @@ class MultiTaskTrees(MultiTaskParameters):
         read = self._read_dict(X, y, task) if _by_task(X) else self._read_one(X, y, task)
         table, target, labels, aliases = read
         numbered = as_table(table.frame.set_axis(pd.RangeIndex(len(table)), axis=0))
-        kept = self.read_rows(numbered, target, sample_weight, groups)
+        kept = read_rows(self, numbered, target, sample_weight, groups)
         labels = labels[kept.table.frame.index.to_numpy()]
         names = ordered_names(labels)
         rows = TaskRows(as_table(kept.table.frame.reset_index(drop=True)), places(labels, names), names, aliases)
@@ -104,7 +115,7 @@ class MultiTaskTrees(MultiTaskParameters):
             return keep(self, fit_tasks(data, self._plan(), seed, callback))
 
     def _read_one(self, X: Any, y: Any, task: Any) -> tuple[Table, NDArray[Any], NDArray[Any], dict[str, str]]:
-        table = self.read_table(X, reset=True)
+        table = read_table(self, X, reset=True)
         target = self._learn_target(y)
         if isinstance(task, str):
             raise TableError(f"task is {task!r}: give one label per row, such as X[{task!r}].")
@@ -152,7 +163,7 @@ class MultiTaskTrees(MultiTaskParameters):
         check_is_fitted(self, "model_")
         model = self.model_
         single = len(model.tasks) == 1 and task is None
-        table = self.read_table(X, reset=False) if single else _read_part(self, X)
+        table = read_table(self, X, reset=False) if single else _read_part(self, X)
         if single:
             place = np.zeros(len(table), np.int64)
         elif task is None:
@@ -183,7 +194,7 @@ class MultiTaskTrees(MultiTaskParameters):
         task None: the common trees, over all tasks. part: "common" or "specific" trees alone; the two add up.
         """
         place = place_of(feature, [bins.feature.name for bins in self._fitted().bins])
-        return explain.task_shape(self.model_, place, self._place(task), part, self.train_share)
+        return explain.task_shape(self.model_, place, self._place(task), part, train_share(self))
 
     def _fitted(self) -> TaskModel:
         check_is_fitted(self, "model_")
@@ -262,7 +273,7 @@ class MultiTaskTrees(MultiTaskParameters):
 def _read_part(model: MultiTaskTrees, X: Any) -> Table:
     """Return a table, which may lack the columns of tasks without rows in it."""
     frame = X.to_pandas() if hasattr(X, "to_pandas") else X
-    return Table.of(frame) if isinstance(frame, pd.DataFrame) else model.read_table(X, reset=False)
+    return Table.of(frame) if isinstance(frame, pd.DataFrame) else read_table(model, X, reset=False)
 
 
 def _observed(model: MultiTaskTrees, X: Any, y: Any, task: Any) -> tuple[Any, NDArray[Any]]:

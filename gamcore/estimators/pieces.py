@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,15 +23,13 @@ from gamcore.distributed.crew import Crew, Tell
 from gamcore.distributed.mapping import crew_of
 from gamcore.distributed.pieces import Piece, starts_of
 from gamcore.distributed.sketch import Roles, Sketch, bins_of, features_of, of_all, rows_of, sketch_piece
+from gamcore.estimators.additive import AdditiveEstimator, fit_source
 from gamcore.estimators.additive_parameters import AUTO
 from gamcore.estimators.base import check_parameters, n_threads
 from gamcore.estimators.progress_bar import listening
 from gamcore.kernels import N_CODES
 
-if TYPE_CHECKING:
-    from gamcore.estimators.additive import AdditiveEstimator
-
-Model = TypeVar("Model", bound="AdditiveEstimator")
+Model = TypeVar("Model", bound=AdditiveEstimator)
 
 
 def roles_of(model: AdditiveEstimator, y: Any, columns: dict[str, Any], init_score: Any = None) -> Roles:
@@ -89,7 +87,7 @@ def fit_pieces(model: Model, X: Any, roles: Roles, client: Any) -> Model:
         with listening(model.callback) as callback:
             source, sketch, classes = _coded(model, crew, X, roles, callback)
         names = pd.DataFrame([[np.nan] * len(sketch.names)], columns=list(sketch.names))
-        model.fit_source(names, classes, source, halves=model.bands)
+        fit_source(model, names, classes, source, halves=model.bands)
         return model
     finally:
         crew.close()

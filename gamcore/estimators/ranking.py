@@ -12,6 +12,7 @@ from pandas.api.types import is_numeric_dtype
 from gamcore.boosting.pairs.ranking import rank_without_pairs
 from gamcore.data.table import Table
 from gamcore.estimators.additive import AdditiveEstimator, ranking_frame
+from gamcore.estimators.additive_parameters import pair_options
 from gamcore.estimators.base import column, n_threads
 from gamcore.estimators.gam import ESTIMATORS, GAMRegressor
 from gamcore.explain import surfaces
@@ -72,7 +73,7 @@ def pair_ranking(
     called with the number of grids done and their total.
     """
     data = model._read_known(X, y, {"sample_weight": sample_weight, "exposure": exposure, "init_score": init_score})
-    options = model.pair_options(data.y.size, n_threads(model.n_jobs))
+    options = pair_options(model, data.y.size, n_threads(model.n_jobs))
     ranking = rank_without_pairs(
         data, model.model_, options.parameters,
         pure=options.pure, n_jobs=options.n_jobs, chance=chance, progress=progress,

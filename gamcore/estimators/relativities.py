@@ -14,6 +14,7 @@ import pandas as pd
 
 from gamcore.data.binning import encode_table
 from gamcore.data.column_names import free_name
+from gamcore.estimators.base import read_rows, read_table, train_share
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.explain.curves import explain_shape
 from gamcore.explain.importance import term_names
@@ -61,7 +62,7 @@ def relativities(
     })  # fmt: skip
     tables = {free_name(base["part"][1:], BASE): base}
     for place, bins in enumerate(inner.bins):
-        frame = explain_shape(inner, place, model.train_share).on("ratio").frame()
+        frame = explain_shape(inner, place, train_share(model)).on("ratio").frame()
         kept = frame[[name for name in frame.columns if "whole curve" not in name]]
         kept = kept.rename(columns={"score": "factor", "rows": "rows (training)"})
         if cap is not None:
@@ -100,9 +101,9 @@ class _Sums:
     @classmethod
     def of(cls, model: GAMRegressor, compared: Compared) -> _Sums:
         """Return what a population has."""
-        table = model.read_table(compared.X, reset=False)
+        table = read_table(model, compared.X, reset=False)
         target, weights = model.read_target(compared.y), compared.sample_weight
-        rows = model.read_rows(table, target, weights, None, exposure=compared.exposure)
+        rows = read_rows(model, table, target, weights, None, exposure=compared.exposure)
         size = np.ones(rows.y.size) if rows.log_exposure is None else np.exp(rows.log_exposure)
         weight = np.ones(rows.y.size) if rows.given_weight is None else rows.given_weight
         codes = encode_table(rows.table, model.single.bins)

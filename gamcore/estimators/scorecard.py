@@ -15,7 +15,7 @@ from gamcore.data.binning import columns_of, encode_table
 from gamcore.data.column_names import AS_THEY_ARE, Names, free_name
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
-from gamcore.estimators.base import column
+from gamcore.estimators.base import column, read_table, train_share
 from gamcore.estimators.gam import GAMClassifier
 from gamcore.explain.scorecard import Points, Scorecard, make_card
 from gamcore.model.additive import AdditiveModel
@@ -56,11 +56,11 @@ def scorecard(
     if bins < 2:
         raise TableError("bins must be at least 2: a feature with one bin says nothing.")
     scale = Points(float(base), float(odds), float(double), rising=favours is None or str(favours) == labels[1])
-    card, merged = make_card(inner, scale, bins, model.train_share, names)
+    card, merged = make_card(inner, scale, bins, train_share(model), names)
     card = replace(card, classes=tuple(model.classes_.tolist()))
     if X is None:
         return card
-    codes = encode_table(model.read_table(X, reset=False), inner.bins)
+    codes = encode_table(read_table(model, X, reset=False), inner.bins)
     outcome = np.asarray(model.read_target(y), np.float64)
     weight = np.ones(outcome.size) if sample_weight is None else np.asarray(column(sample_weight), np.float64)
     return replace(

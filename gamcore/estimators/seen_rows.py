@@ -12,6 +12,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.rows import read_clusters, read_log_exposure, read_weight
 from gamcore.data.table import Table, frame_of
 from gamcore.data.targets import codes_of
+from gamcore.estimators.base import read_table
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.explain.seen import Seen
 from gamcore.types import Bools, Floats, Ints
@@ -42,7 +43,7 @@ def read_seen(
 ) -> tuple[Table, Seen, Bools]:
     """Return the rows of positive weight: all their columns, what is seen and predicted, and which are held out."""
     framed, target = frame_of(X), model.read_target(y)
-    own = model.read_table(_columns(model, framed), reset=False)
+    own = read_table(model, _columns(model, framed), reset=False)
     table = Table.of(framed) if isinstance(framed, pd.DataFrame) else own
     held = np.ones(target.size, bool) if held_out is None else read_mask(held_out, target.size)
     if len(table) != target.size:

@@ -17,7 +17,7 @@ from gamcore.distributed.coding import bucket_sizes
 from gamcore.distributed.crew import Crew
 from gamcore.distributed.mapping import crew_of
 from gamcore.distributed.sketch import Roles, Sketch, bins_of, features_of
-from gamcore.estimators.base import check_parameters, n_threads
+from gamcore.estimators.base import check_parameters, n_threads, read_table
 from gamcore.estimators.pieces import categories_of, check_named, sketched, teller
 from gamcore.estimators.progress_bar import listening
 from gamcore.multitask.coding import TaskCoding
@@ -50,7 +50,7 @@ def fit_task_pieces(model: Model, X: Any, columns: dict[str, Any], client: Any) 
             seed = int(check_random_state(model.random_state).randint(2**31 - 1))
             rows, sketch = _coded(model, crew, X, roles, seed=seed, callback=callback)
             fitted = fit_tasks_in_parts(rows, model._plan(), seed, callback)
-        model.read_table(pd.DataFrame([[np.nan] * len(sketch.names)], columns=list(sketch.names)), reset=True)
+        read_table(model, pd.DataFrame([[np.nan] * len(sketch.names)], columns=list(sketch.names)), reset=True)
         return keep(model, fitted)
     finally:
         crew.close()

@@ -20,6 +20,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.own_bins import own_bins
 from gamcore.data.table import Table, as_frame, learn_features
 from gamcore.distributed.coding import bucket_sizes
+from gamcore.estimators.additive import fit_source
 from gamcore.estimators.additive_parameters import AUTO
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.kernels import N_CODES
@@ -86,7 +87,7 @@ class Prepared:
         """
         data, model, bands = self.data, self.model, self.coder.spec.bands
         known = _known(data)
-        model.fit_source(data.X[known], data.y[known], source, bands)
+        fit_source(model, data.X[known], data.y[known], source, bands)
         n_groups = source.usual_groups(model.ensemble, bands > 0)
         n_groups = n_groups if isinstance(model.n_groups, str) else model.n_groups
         n_rows, all_learnt = source.parts.n_rows, source.is_counted(n_groups, model.ensemble)

@@ -23,8 +23,7 @@ FROM_STYLES = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 ESTIMATORS = ("GAMClassifier", "GAMRegressor", "MultiTaskTreesClassifier", "MultiTaskTreesRegressor")
 FOR_US = {
-    "additive_model", "boosting_parameters", "fit_source", "pair_options", "read_rows", "read_table", "read_target",
-    "to_saved", "wanted_pairs",
+    "additive_model", "boosting_parameters", "read_target", "to_saved",
 }  # fmt: skip
 """Methods that the application and the estimators themselves call."""
 

@@ -252,9 +252,6 @@ the first of the list that inherits them."""
 OF_TASKS = {name for name in CALLS if name.startswith("MultiTask") and "explain" not in name}
 """They take a dict of the tasks' tables."""
 
-PLAIN = {"read_rows", "fit_source", "read_table"}
-"""Methods of the engine: they take tables that were read before, or read them for all others."""
-
 OF_PIECES = {"write_predictions", "over_pieces", "gather", "pieces"}
 """They take pieces, which are paths, Dask dataframes or lists of frames."""
 
@@ -293,7 +290,7 @@ def test_every_public_callable_that_takes_a_table_is_asked():
     known = {name.rpartition(".")[2] for name in asked}
     missing = {
         name for name, _ in public_callables()
-        if name not in asked and name.rpartition(".")[2] not in known | PLAIN | OF_PIECES
+        if name not in asked and name.rpartition(".")[2] not in known | OF_PIECES
     }  # fmt: skip
     assert not missing, f"say in CALLS how they are called: {sorted(missing)}"
     assert len(asked) > 40

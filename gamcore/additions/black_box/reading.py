@@ -23,7 +23,7 @@ from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_weight
 from gamcore.data.table import Table, frame_of
-from gamcore.estimators.base import n_threads
+from gamcore.estimators.base import n_threads, read_rows, read_table
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.explain.gap import Difference, HeldOut, Measured, difference, mean_of, measured
 from gamcore.model.additive import AdditiveModel, check_relearnt, count_bins
@@ -177,8 +177,8 @@ def _read(
     model: GAMRegressor | GAMClassifier, X: Any, y: Any, given: dict[str, Any], held_out: Any
 ) -> tuple[Known, NDArray[np.bool_] | None]:
     """Return the rows of positive weight, and which are held out."""
-    table, target = model.read_table(frame_of(X), reset=False), model.read_target(y)
-    known = model.read_rows(table, target, **given)
+    table, target = read_table(model, frame_of(X), reset=False), model.read_target(y)
+    known = read_rows(model, table, target, **given)
     if "exposure" in model.model_.given and known.log_exposure is None:
         raise TableError("The model was fitted with exposure: pass exposure, too.")
     n = known.y.size

@@ -96,9 +96,7 @@ def edited(model: AdditiveModel, edits: Iterable[Edit], around: int | None = Non
     if around is None:
         around = own.around
         if edits[:around] != own.edits[:around]:
-            raise EditError(
-                "All else was refit around the first edits, so they stay: undo them in the model before."
-            )
+            raise EditError("All else was refit around the first edits, so they stay: undo them in the model before.")
     if not edits:
         return fitted
     if len(edits) > MOST_EDITS:

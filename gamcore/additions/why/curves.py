@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import softmax
 
+from gamcore.estimators.base import train_share
 from gamcore.explain.importance import term_names
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.loss import Loss
@@ -141,7 +142,7 @@ class Learned:
 
     @cached_property
     def _scales(self) -> list[float]:
-        return [half_scale(self.estimator.train_share, model.clarity) for model in self.models]
+        return [half_scale(train_share(self.estimator), model.clarity) for model in self.models]
 
     @cached_property
     def _means(self) -> list[list[Floats]]:

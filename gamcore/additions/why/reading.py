@@ -19,6 +19,7 @@ from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, frame_of
 from gamcore.data.targets import codes_of
+from gamcore.estimators.base import read_rows, read_table
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.estimators.seen_rows import clusters_of_both
 from gamcore.model.classes import ClassesModel
@@ -181,11 +182,11 @@ def _table(learned: Learned, X: Any) -> Table:
     estimator: GAMRegressor | GAMClassifier = learned.estimator
     framed = frame_of(X)
     if not isinstance(framed, pd.DataFrame) or not hasattr(estimator, "feature_names_in_"):
-        return estimator.read_table(framed, reset=False)
+        return read_table(estimator, framed, reset=False)
     columns = [str(name) for name in framed.columns]
     if lacking := [name for name in estimator.feature_names_in_ if name not in columns]:
         raise TableError(f"The table has no column {lacking[0]!r}, which a model reads: add it.")
-    return estimator.read_table(framed[list(estimator.feature_names_in_)], reset=False)
+    return read_table(estimator, framed[list(estimator.feature_names_in_)], reset=False)
 
 
 def _rows(models: tuple[Learned, Learned], place: int, name: str, side: dict[str, Any]) -> tuple[Rows, Any]:
@@ -194,11 +195,11 @@ def _rows(models: tuple[Learned, Learned], place: int, name: str, side: dict[str
     with _in_group(name):
         target = own.estimator.read_target(side["y"])
         asked = {key: side[key] for key in ("sample_weight", "groups", "exposure", "init_score")}
-        known = own.estimator.read_rows(_table(own, side["X"]), target, **asked)
+        known = read_rows(own.estimator, _table(own, side["X"]), target, **asked)
         codes = [encode_table(known.table, own.models[0].bins)] * 2
         if models[0] is not models[1]:
             other = models[1 - place]
-            table = other.estimator.read_rows(_table(other, side["X"]), target, **asked).table
+            table = read_rows(other.estimator, _table(other, side["X"]), target, **asked).table
             codes[1 - place] = encode_table(table, other.models[0].bins)
     outcome = known.y.astype(np.float64)
     if own.link.loss.is_binary:

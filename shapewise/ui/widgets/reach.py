@@ -14,6 +14,7 @@ from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence, HeldOutRows, Segment, suggest_by
 from gamcore.decide.strategies import Ledger, Matches, Strategy, StrategySet
 from gamcore.decide.unseen import UnseenRows
+from gamcore.estimators.base import train_share
 from gamcore.estimators.gam import ClassView
 from gamcore.types import Bools
 from shapewise.scoring import all_rows as wholes
@@ -89,7 +90,7 @@ def _suggested(model: str, bands: int) -> list[Segment]:
     rows = _held_out(model, bands)
     if rows is None:
         return []
-    return suggest_by(rows, train_share=state.additive(model).train_share)
+    return suggest_by(rows, train_share=train_share(state.additive(model)))
 
 
 def suggested(model: ModelAbout) -> list[Segment]:

@@ -14,6 +14,7 @@ from gamcore.decide.rules import EVERYBODY, Levels, Range, either
 from gamcore.decide.segments import HeldOutRows, suggest_by
 from gamcore.decide.unseen import Unseen, UnseenRows, curves_of
 from gamcore.decide.uplift import signals
+from gamcore.estimators.base import train_share
 from gamcore.estimators.gam import GAMRegressor
 
 PARTS = 3
@@ -43,7 +44,11 @@ def measured(seed: int, moved: float, n: int = 1500) -> tuple[pd.DataFrame, Unse
         said[rows] = other.predict(X[rows])
         for column, added in curves_of(other.single, as_table(X[rows])).items():
             curves.setdefault(column, np.zeros(n))[rows] = added
-    return X, UnseenRows(model.single, X, signal, unseen=Unseen(part, said, curves), effect="points"), model.train_share
+    return (
+        X,
+        UnseenRows(model.single, X, signal, unseen=Unseen(part, said, curves), effect="points"),
+        train_share(model),
+    )
 
 
 def test_a_segment_that_all_models_find_is_measured_by_all_rows():

@@ -20,6 +20,7 @@ from gamcore.boosting.rows.source import Dealing, Encoded
 from gamcore.data.binning import bin_table
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, learn_features
+from gamcore.estimators.additive_parameters import boosting_parameters
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
 from gamcore.model.additive import assemble
 from gamcore.model.classes import against_rest, base_scores, class_losses
@@ -84,7 +85,7 @@ def test_two_classes_by_softmax_equal_logistic():
     X = pd.DataFrame({"a": rng.integers(0, 4, 3000), "b": rng.integers(0, 3, 3000)})
     y = rng.uniform(size=3000) < 1 / (1 + np.exp(-(X["a"] - 1.5 + 0.8 * (X["b"] == 1)).to_numpy()))
     model = GAMClassifier(outer_bags=1, max_rounds=300, subsample=1.0, smoothing_rounds=0)
-    parameters = replace(model.boosting_parameters(len(X)), dtype=np.float64)  # run to the optimum, without rounding
+    parameters = replace(boosting_parameters(model, len(X)), dtype=np.float64)  # run to the optimum, without rounding
     read = Table.of(X)
     binned = bin_table(read, learn_features(read, "infer", False), None, 256)
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, TableError, smallest_changes
+from gamcore.estimators.base import train_share
 from gamcore.estimators.recourse import recourse
 from gamcore.explain import counterfactuals
 from gamcore.explain.counterfactuals import Possible, direction, score_band, scores_by_code, ways
@@ -220,7 +221,7 @@ def test_the_band_of_a_score_is_that_of_the_refits(sure):
         halves.refit_intercepts[k] + sum(term.refits[k][codes[term.feature]] for term in halves.terms)
         for k in range(halves.n_refits)
     ])  # fmt: skip
-    low, high = score_band(model.model_, codes, model.train_share)
+    low, high = score_band(model.model_, codes, train_share(model))
     np.testing.assert_allclose((low + high) / 2, model.model_.score(codes))
     ratio = (high - low) / refits.std(axis=0, ddof=1)
     np.testing.assert_allclose(ratio, ratio[0])

@@ -19,6 +19,7 @@ from gamcore.boosting.rows.source import Encoded
 from gamcore.data.binning import Binned, bin_table
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, learn_features
+from gamcore.estimators.additive_parameters import boosting_parameters
 from gamcore.explain.curves import NO_BAND, POINTWISE
 from gamcore.io import gamx as serialize
 from gamcore.io.checks import ModelFileWarning
@@ -269,7 +270,7 @@ def test_bands_take_the_pairs_of_the_model_whatever_its_settings_say(interaction
 
 
 def test_work_arrays_are_made_for_the_leaves_they_are_given():
-    recipe = GAMRegressor().boosting_parameters(100)
+    recipe = boosting_parameters(GAMRegressor(), 100)
     for odd in ({"max_leaves": 65}, {"coarse_leaves": 65}, {"n_bags": 1001}, {"n_bags": 0}, {"max_leaves": 0}):
         with pytest.raises(ValueError, match="max_leaves must be"):
             replace(recipe, **odd)

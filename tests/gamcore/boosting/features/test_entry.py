@@ -11,6 +11,7 @@ from gamcore import GAMClassifier, GAMRegressor, TableError, load_model
 from gamcore.boosting.features.entry import FEWEST_ROWS, LEVEL, _normal, _splits, _Test, enter
 from gamcore.boosting.fit.model import Seeds
 from gamcore.estimators.additive import bin_rows
+from gamcore.estimators.base import read_rows, read_table
 from gamcore.kernels.entry_sums import sum_gradients
 from tests.support.fits import ten_of
 
@@ -21,8 +22,8 @@ def entered(model):
 
 def chosen_of(X, y, model):
     """Return the places of the features that enter, without the fit that follows."""
-    table = model.read_table(X, reset=True)
-    rows = model.read_rows(table, y, None, None)
+    table = read_table(model, X, reset=True)
+    rows = read_rows(model, table, y, None, None)
     data = model._encoded(rows, bin_rows(model, rows, 256, 256), None)
     plan = model._plan(data, list(X.columns))
     problem = data.problem(data.deal(32, Seeds.of(0).groups))

@@ -14,6 +14,7 @@ from gamcore.boosting.refit.problem import Parameters
 from gamcore.boosting.refit.state import RefitState
 from gamcore.data.sampling import Split
 from gamcore.estimators.additive import bin_rows
+from gamcore.estimators.base import read_rows, read_table
 
 RATE = 0.1
 SHAPES = {"a": "smooth", "b": "linear", "c": "levels", "d": "smooth"}
@@ -30,8 +31,8 @@ def table(n, seed, noise=0.5):
 
 def state_of(X, y, weight=None, rounds=5, rate=RATE):
     model = GAMRegressor(order="greedy", shapes=SHAPES, learning_rate=rate, max_rounds=rounds)
-    read = model.read_table(X, reset=True)
-    rows = model.read_rows(read, y.to_numpy(), weight, None)
+    read = read_table(model, X, reset=True)
+    rows = read_rows(model, read, y.to_numpy(), weight, None)
     data = model._encoded(rows, bin_rows(model, rows, 64, 64), None)
     parameters: Parameters = model._plan(data, list(X.columns)).parameters
     problem = data.problem(data.deal(4, Seeds.of(0).groups))

@@ -5,8 +5,9 @@ server's caches; then sessions over the websocket, each with an action every ten
 another in the background. A soak is the same for longer, with users who leave and return. This process drives the
 users on the same machine, so its own processor seconds are reported too.
 
-Goals: no error, p95 of a rerun under 2 s, less than 2 MiB per session, and no thread per session left once all have gone. A soak
-goes on until the server has forgotten what it computed: its memory is then within 5% of the level before the users.
+Goals: no error, p95 of a rerun under 2 s, less than 2 MiB per session, and no thread per session left once all have
+gone. A soak goes on until the server has forgotten what it computed: its memory is then within 5% of the level before
+the users.
 """
 
 from __future__ import annotations

@@ -126,7 +126,8 @@ def test_growth_is_the_slope_after_the_warm_up():
 
 def test_goals_are_missed_one_by_one_and_what_is_kept_only_after_a_soak():
     warm, left = {"threads": 9, "mib": 500.0}, {"threads": 9, "mib": 525.0}
-    load_only = {"errors": [], "reruns": {"p95": 1.0}, "mib_a_session": 1.0, "load": {"forget": False, "sessions": 4}, "warm": warm}
+    load_only = {"errors": [], "reruns": {"p95": 1.0}, "mib_a_session": 1.0, "warm": warm}
+    load_only["load"] = {"forget": False, "sessions": 4}
     soak = {**load_only, "load": {"forget": True, "sessions": 4}, "mib_a_session": 5.0, "left": left}
     load_only["left"] = {**left, "mib": 900.0}
     assert load_report.missed(load_only) == load_report.missed(soak) == []

@@ -13,6 +13,7 @@ from gamcore.decide.rules import Levels
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.viz.files.parts import ReportPart
 from gamcore.viz.files.pptx_report import to_deck
+from gamcore.viz.files.report import to_report
 from shapewise.decisions import arm_tests, boards
 from shapewise.reports import recipes
 from shapewise.reports.recipes import ReportItem
@@ -114,9 +115,15 @@ def test_both_show_the_board_s_decision_and_what_the_test_measured(mailing):
     assert [title.split(":")[0] for title in titles[:3]] == ["visit", "conversion", "spend"]
 
 
-@pytest.mark.parametrize("setup", [{}, {"adjustment": "Dunnett"}, {"adjustment": "Dunnett", "customers": 9_000}])
-def test_page_and_files_name_the_method_that_adjusted_the_p_values(mailing, setup):
-    """Holm's takes the place of Dunnett's where a test may be looked at early."""
+SETUPS = [{}, {"adjustment": "Dunnett"}, {"adjustment": "Dunnett", "customers": 9_000}]
+
+
+@pytest.mark.parametrize(("setup", "filed"), list(zip(SETUPS, recipes.AUDIENCES, strict=True)))
+def test_page_and_files_name_the_method_that_adjusted_the_p_values(mailing, setup, filed):
+    """Holm's takes the place of Dunnett's where a test may be looked at early.
+
+    Of each setup one audience gets all files, and each audience the page: a file says what its report says, for
+    whichever setup."""
     space, _, test = mailing
     test = arm_tests.keep(space, test.table, test.name, replace(test.test(), **setup), test.id)
     used, other = ("Dunnett", "Holm") if len(setup) == 1 else ("Holm", "Dunnett")
@@ -126,6 +133,8 @@ def test_page_and_files_name_the_method_that_adjusted_the_p_values(mailing, setu
     for audience in recipes.AUDIENCES:
         recipe = recipes.usual(None, [], None, test, audience)
         every = replace(recipe, items=tuple(recipes.offered(None, test)))
-        said |= {f"{audience}, {kind}": text for kind, text in texts_of(review_of(space, every)).items()}
+        report = review_of(space, every)
+        texts = texts_of(report) if audience == filed else {"html": to_report(report, "html").decode()}
+        said |= {f"{audience}, {kind}": text for kind, text in texts.items()}
     assert [place for place, text in said.items() if used not in text] == []
     assert [place for place, text in said.items() if other in text] == []

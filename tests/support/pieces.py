@@ -65,9 +65,9 @@ class Processes:
 
 
 @contextmanager
-def cluster(n_workers=2) -> Iterator[Processes]:
-    """Start a cluster whose workers are started again when they are lost."""
-    with TemporaryDirectory() as folder, bare_cluster(Path(folder), n_workers, nanny=True) as made:
+def cluster(n_workers=2, *, nanny=False) -> Iterator[Processes]:
+    """Start a cluster; see `bare_cluster`."""
+    with TemporaryDirectory() as folder, bare_cluster(Path(folder), n_workers, nanny=nanny) as made:
         yield made
 
 

@@ -26,6 +26,13 @@ SETTINGS = {"random_state": 0, "max_rounds": 150, "outer_bags": 4, "max_bins": 2
 COLUMNS = ["a", "b", "c", "k"]
 
 
+@pytest.fixture(scope="module")
+def client():
+    """A client of a cluster whose workers are started again when they are lost."""
+    with cluster(nanny=True) as made:
+        yield made.client
+
+
 def kill_one(client):
     """Kill a worker's process; its nanny starts another."""
     pid = next(iter(client.run(os.getpid).values()))
@@ -79,7 +86,7 @@ def test_a_worker_killed_in_any_phase_changes_no_bit(phase, client, counts, monk
 def test_a_worker_added_in_the_middle_changes_no_bit():
     table = mixed_table()[[*COLUMNS, "good"]]
     one = GAMClassifier(**SETTINGS).fit([table], "good", client=OneMachine(2, 3_000))
-    with cluster(1) as made:
+    with cluster(1, nanny=True) as made:
         adding = At("reading the table", lambda: made.add() and None, 2)
         crew = OnCluster(made.client, 3_000)
         other = GAMClassifier(**SETTINGS, callback=adding).fit(cut(table, 6), "good", client=crew)

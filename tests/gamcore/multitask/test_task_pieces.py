@@ -13,7 +13,7 @@ from gamcore import MultiTaskTreesClassifier, MultiTaskTreesRegressor, TableErro
 from gamcore.distributed import predict_pieces
 from gamcore.distributed.cluster import OnCluster
 from gamcore.distributed.machine import OneMachine
-from tests.support.pieces import cut, mixed_table
+from tests.support.pieces import cluster, cut, mixed_table
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +26,13 @@ KINDS = {
     "amounts": (MultiTaskTreesRegressor, {"objective": "tweedie"}, "amount"),
 }
 OTHERS = {"sample_weight": "w", "groups": "who"}
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A client of a cluster whose workers are started again when they are lost."""
+    with cluster(nanny=True) as made:
+        yield made.client
 
 
 def table_of(target, n=3000):

@@ -3,15 +3,15 @@ and that it is independent of what was known before, as what is drawn by lot is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
-from scipy.stats import chi2, kruskal
+from scipy.stats import chi2, rankdata
 
 from gamcore.data.columns import read_numbers, read_present_texts
 from gamcore.data.table import Table
-from gamcore.types import Ints
+from gamcore.types import Floats, Ints
 from shapewise.columns.guesses import Guess
 from shapewise.ingest.doctor import ColumnReport
 from shapewise.ingest.name_words import ARMS, CONTROLS, GIVEN, MAYBE_ARMS, OUTCOMES, shares_word, words_in, words_of
@@ -45,12 +45,14 @@ def likely(table: Table, reports: Sequence[ColumnReport]) -> list[Guess]:
     """
     possible = [r for r in reports if r.kind in ("category", "boolean", "number") and 2 <= r.distinct <= MOST_LEVELS
                 and not words_of(r.name) & OUTCOMES]  # fmt: skip
-    guesses = [guess for r in possible if (guess := _guess(table, r, reports)) is not None]
+    others = {r.name: cells for r in reports
+              if not words_of(r.name) & OUTCOMES and (cells := _cells(table, r)) is not None}  # fmt: skip
+    guesses = [guess for r in possible if (guess := _guess(table, r, others)) is not None]
     return sorted(guesses, key=lambda guess: -guess.score)
 
 
-def _guess(table: Table, report: ColumnReport, reports: Sequence[ColumnReport]) -> Guess | None:
-    """Return how well a column fits an arm; None where it does not."""
+def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Ints]) -> Guess | None:
+    """Return how well a column fits an arm; None where it does not. others : cells of the columns to test it by."""
     codes, levels = read_present_texts(table.frame[report.name])
     sizes = np.bincount(codes[codes >= 0], minlength=len(levels))
     score, reasons = 0.0, []
@@ -80,7 +82,7 @@ def _guess(table: Table, report: ColumnReport, reports: Sequence[ColumnReport]) 
         is_line = says_it and len(levels) == 2
         return Guess("arm", report.name, ASKED, " and ".join(reasons[:3])) if is_line else None
     if score + ALONE >= 1.0:
-        drawn = _is_drawn(table, report, codes, reports)
+        drawn = _is_drawn(others, report, codes)
         score += {True: 1.5, False: -1.0, None: ALONE}[drawn]
         if drawn:
             reasons.append("the other columns do not differ between them")
@@ -95,35 +97,50 @@ def control_among(levels: Sequence[str]) -> str | None:
     return called[0] if len(called) == 1 else None
 
 
-def _is_drawn(table: Table, report: ColumnReport, codes: Ints, reports: Sequence[ColumnReport]) -> bool | None:
+def _is_drawn(others: Mapping[str, Floats | Ints], report: ColumnReport, codes: Ints) -> bool | None:
     """Return whether no other column, but for one in four, depends on a column; None where there are too few."""
-    rows = np.arange(len(table))[:MOST_ROWS]
-    others = [r for r in reports if r.name != report.name and not words_of(r.name) & OUTCOMES]
-    step = -(-len(others) // MOST_TESTED) or 1
-    p = [one for r in others[::step] if (one := _p(table, r, codes, rows)) is not None]
+    names = [name for name in others if name != report.name]
+    step = -(-len(names) // MOST_TESTED) or 1
+    p = [one for name in names[::step] if (one := _p(others[name], codes[:MOST_ROWS])) is not None]
     if len(p) < FEWEST_TESTED:
         return None
     dependent = sum(one < CHANCE / len(p) for one in p)
     return dependent <= len(p) / 4
 
 
-def _p(table: Table, report: ColumnReport, codes: Ints, rows: Ints) -> float | None:
-    """Return the p-value of no dependence of a column on the parts; None where it cannot be tested."""
-    series, part = table.frame[report.name].iloc[rows], codes[rows]
+def _cells(table: Table, report: ColumnReport) -> Floats | Ints | None:
+    """Return the cells (n,) of a column that can be tested: ranks of numbers, NaN where missing, or codes of levels, -1
+    where missing; None for others."""
+    series = table.frame[report.name].iloc[:MOST_ROWS]
     if report.kind == "number" and report.distinct > MOST_LEVELS:
         values = read_numbers(series)
-        known = np.isfinite(values) & (part >= 0)
-        of = [values[known & (part == k)] for k in np.unique(part[known])]
-        of = [one for one in of if one.size]
-        return float(kruskal(*of).pvalue) if len(of) > 1 and np.ptp(np.concatenate(of)) > 0 else None
+        known = np.isfinite(values)
+        ranks = np.full(values.size, np.nan)
+        ranks[known] = rankdata(values[known])
+        return ranks
     if report.kind is None or report.kind == "date" or report.distinct > MOST_LEVELS:
         return None
-    other, _ = read_present_texts(series)
-    known = (part >= 0) & (other >= 0)
+    return read_present_texts(series)[0]
+
+
+def _p(cells: Floats | Ints, part: Ints) -> float | None:
+    """Return the p-value of no dependence of a column (n,) on the parts (n,): of Kruskal and Wallis for ranks, of
+    chi-squared for codes; None where it cannot be tested."""
+    if cells.dtype.kind == "f":
+        known = np.isfinite(cells) & (part >= 0)
+        rows = np.bincount(part[known])
+        away = cells[known] - cells[known].mean() if known.any() else cells[:0]
+        spread, parts = float(np.square(away).sum()), int((rows > 0).sum())
+        if parts < 2 or spread == 0:
+            return None
+        between = np.square(np.bincount(part[known], away)) / np.maximum(rows, 1)
+        return float(chi2.sf((away.size - 1) * between.sum() / spread, parts - 1))
+    known = (part >= 0) & (cells >= 0)
     if not known.any():
         return None
-    width = int(other.max()) + 1
-    seen = np.bincount(part[known] * width + other[known], minlength=(int(part.max()) + 1) * width).reshape(-1, width)
+    width = int(cells.max()) + 1
+    pairs = (part[known] * width + cells[known]).astype(np.int64)
+    seen = np.bincount(pairs, minlength=(int(part.max()) + 1) * width).reshape(-1, width)
     seen = seen[seen.any(axis=1)][:, seen.any(axis=0)].astype(np.float64)
     if min(seen.shape) < 2:
         return None

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.estimators.additive_parameters import GREEDY
-from gamcore.estimators.reading import NOTHING_LEARNED
+from gamcore.estimators.reading import NOTHING_LEARNED, learned_nothing
 from gamcore.explain import plots
 from gamcore.explain.importance import Importance
 from gamcore.explain.sentences import read_curve
@@ -52,7 +52,7 @@ def ranking(measure: str) -> tuple[Importance, pd.DataFrame]:
 
 def _say_nothing_learned() -> None:
     """Say where training kept no round, and what may find more."""
-    if not estimator.learned_nothing:
+    if not learned_nothing(estimator):
         return
     fits = not state.class_names(model.id) and estimator.order != GREEDY
     advice = " Where few of many features count, *Only features that beat chance* on **Train** may find them." * fits

@@ -41,7 +41,7 @@ from gamcore.estimators.additive_parameters import (
 from gamcore.estimators.base import TrainingRows, check_parameters, n_threads, plain, read_rows, read_table, train_share
 from gamcore.estimators.entries import entered, entries_frame
 from gamcore.estimators.progress_bar import listening
-from gamcore.estimators.reading import NOTHING_LEARNED
+from gamcore.estimators.reading import NOTHING_LEARNED, learned_nothing
 from gamcore.explain import curves as explain
 from gamcore.explain.importance import Importance, importance, term_names
 from gamcore.explain.open_effects import with_open_effects
@@ -257,15 +257,9 @@ class AdditiveEstimator(AdditiveParameters):
         strata = rows.y.astype(np.int64) if self.loss.is_binary else None
         return self._encoded(rows, Binned(codes, self.model_.bins), strata)
 
-    @property
-    def learned_nothing(self) -> bool:
-        """Whether the fit kept no round, so that no feature moves a prediction."""
-        check_is_fitted(self, "model_")
-        return not self.n_rounds_ and not self.feature_importances_.any()
-
     def _warn_of_nothing(self) -> None:
         """Warn of a fit around all features that kept no round; that of a greedy order is an answer."""
-        if self.order != GREEDY and self.learned_nothing:
+        if self.order != GREEDY and learned_nothing(self):
             advice = "" if self.n_scores > 1 else ' Of many features, order="greedy" may find the few that count.'
             warnings.warn(f"{NOTHING_LEARNED}.{advice}", UserWarning, stacklevel=5)
 

@@ -55,6 +55,12 @@ def reading(model: TableEstimator, most: int | None = None) -> Reading:
     return (_of_tasks if isinstance(model.model_, TaskModel) else _of_curves)(model, most)
 
 
+def learned_nothing(estimator: Any) -> bool:
+    """Return whether the fit of an additive model kept no round, so that no feature moves a prediction."""
+    check_is_fitted(estimator, "model_")
+    return not estimator.n_rounds_ and not estimator.feature_importances_.any()
+
+
 def diagram_below(model: TableEstimator) -> str:
     """Return the HTML below scikit-learn's diagram: what a fitted estimator learned."""
     return learned(reading(model, MOST_SHOWN)) if hasattr(model, "model_") else ""
@@ -108,7 +114,7 @@ def _of_curves(estimator: Any, most: int | None) -> Reading:
     scale = model.loss.usual_scale  # the one that people read best
     ranking = estimator.importance(scale)
     pairs = np.argsort(-ranking.mean_abs[len(model.terms) :], kind="stable")  # they are the last terms
-    nothing = f" {NOTHING_LEARNED}." if estimator.learned_nothing else ""
+    nothing = f" {NOTHING_LEARNED}." if learned_nothing(estimator) else ""
     return Reading(
         _summary(model) + nothing, ranking, _trained(estimator),
         curves=tuple(estimator.explain_shape(name).on(scale) for name in ranking.ranked_features()[:most]),

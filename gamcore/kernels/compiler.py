@@ -23,6 +23,7 @@ from typing import Any
 
 from numba.core import compiler, typed_passes, typing, untyped_passes
 from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
@@ -149,8 +150,9 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         self._compiler.parts = self
 
     def compile(self, sig: Any) -> Any:
-        """Return the entry for these types of arguments, compiled by one process alone."""
-        with turn(self):
+        """Return the entry for these types of arguments, compiled by one process alone. Threads take turns first: one
+        that waited for Numba's lock with a turn of its own would be waited for by the one that has it."""
+        with global_compiler_lock, turn(self):
             return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> tuple[Any, Any, Any, Any]:

@@ -58,7 +58,8 @@ def reading(model: TableEstimator, most: int | None = None) -> Reading:
 def learned_nothing(estimator: Any) -> bool:
     """Return whether the fit of an additive model kept no round, so that no feature moves a prediction."""
     check_is_fitted(estimator, "model_")
-    return not estimator.n_rounds_ and not estimator.feature_importances_.any()
+    rounds = getattr(estimator, "n_rounds_", 0)  # a model that another one has of its uncertainty keeps no number
+    return not rounds and not estimator.feature_importances_.any()
 
 
 def diagram_below(model: TableEstimator) -> str:

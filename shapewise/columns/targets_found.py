@@ -78,7 +78,7 @@ WEIGHTS: Final[dict[str, tuple[float, str]]] = {
     "changed": (-0.5, ""),
     "dummy": (-1.5, ""),
     "copy": (-0.75, ""),
-    "later": (-0.75, ""),
+    "later": (-1.25, ""),
     "split": (-3.0, ""),
     "levels": (-0.5, ""),
     "many levels": (-3.0, ""),

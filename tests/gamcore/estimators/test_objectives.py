@@ -171,12 +171,12 @@ def test_rare_counts_learn_no_noise():
 
 @pytest.mark.parametrize("objective", POWERS)
 def test_bad_targets_are_named(objective):
-    X, y, _ = table(objective, 50)
+    X, y, _ = table(objective, 300)
     y[[3, 7]] = -1.0
     with pytest.raises(TableError, match=r"2 rows \(counted from 0: 3, 7\)"):
         GAMRegressor(objective=objective).fit(X, y)
     y[[3, 7]] = 1.0
-    weight = np.ones(50)
+    weight = np.ones(300)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = GAMRegressor(objective=objective, **QUICK).fit(X, y, sample_weight=weight)

@@ -22,6 +22,7 @@ ICONS: Final = {
 KEYS: Final = """<script>
 window.findKeys ??= (() => {
   const box = () => document.querySelector(".st-key-find"), field = () => box()?.querySelector("input");
+  let tabbed = false;
   const begin = () => {
     if (!field() || box().contains(document.activeElement)) return;
     field().focus();
@@ -34,18 +35,24 @@ window.findKeys ??= (() => {
   document.addEventListener("focusin", event => { if (event.target.matches("[role=dialog]")) begin(); });
   document.addEventListener("keydown", event => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], at = document.activeElement;
+    tabbed ||= event.key === "Tab";
     if (!box()?.contains(at)) return;
     const stops = [field(), ...box().querySelectorAll("a")];
     if (step) stops[stops.indexOf(at) + step]?.focus();
     if (step) event.preventDefault();
     if (event.key === "Enter" && at === field()) take(200);
   });
-  return begin;
+  return () => {
+    tabbed = false;
+    begin();
+    for (const wait of [100, 500, 2000]) setTimeout(() => tabbed || begin(), wait);
+  };
 })();
 window.findKeys();
 </script>"""
-"""The field has the focus, also where the dialog takes it first; arrow keys go to the results and back, and Enter takes
-the first of what is typed, as soon as that has been searched for."""
+"""The field has the focus, also where the dialog or its button takes it, at once or late, until somebody presses Tab;
+arrow keys go to the results and back, and Enter takes the first of what is typed, as soon as that has been searched
+for."""
 
 
 def button(menu: Mapping[str, Sequence[Any]], now: InView) -> None:

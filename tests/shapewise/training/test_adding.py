@@ -137,7 +137,7 @@ def test_a_job_adds_rows_from_the_page_of_the_newer_version(space, quarters):
     grown = space.models.about(wait(space, run.id).model)
     assert (grown.table, grown.rows["training"]) == (second.id, model.rows["training"] + grown.rows["added"])
     assert not open_page("shapes", model=grown.id).error
-    assert "of the earlier rows only counts are kept" in captions(open_page("shapes", model=grown.id))
+    assert "Of the earlier rows only counts are kept" in captions(open_page("shapes", model=grown.id))
 
 
 @pytest.mark.slow

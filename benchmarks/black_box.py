@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore import GAMRegressor, price_of_readability
-from gamcore.additions.black_box.strongest import Axes, Descent, ranked
+from gamcore.boosting.triples.ranking import Axes, Descent, ranked
 from gamcore.model.losses import LOSSES
 
 FEATURES = 12

@@ -44,19 +44,24 @@ def parts_of_date(column: str, columns: Iterable[str]) -> tuple[str, str]:
     return month, weekday
 
 
-def pair_name(first: str, second: str, taken: Iterable[str]) -> str:
-    """Return the name of a pair of features. taken : the names of all features, and of other pairs."""
-    return free_name(taken, first + PAIR + second)
+def term_name(features: Iterable[str], taken: Iterable[str]) -> str:
+    """Return the name of a term of several features. taken : the names of all features, and of other such terms."""
+    return free_name(taken, PAIR.join(features))
 
 
 def members(term: str, known: Container[str]) -> tuple[str, ...]:
-    """Return the features of a term by its name: itself, or two. known : names of features, which may hold the sign of
-    pairs themselves."""
+    """Return the features of a term by its name: itself, or several. known : names of features, which may hold the sign
+    of pairs themselves."""
+    return _members(term, known) or tuple(term.split(PAIR))
+
+
+def _members(term: str, known: Container[str]) -> tuple[str, ...]:
+    """Return the known features that a name joins; none where it joins others."""
     if term in known:
         return (term,)
-    signs = [k for k in range(len(term)) if term.startswith(PAIR, k)]
-    pairs = ((term[:k], term[k + len(PAIR) :]) for k in signs)
-    return next((both for both in pairs if both[0] in known and both[1] in known), tuple(term.split(PAIR)))
+    signs = [k for k in range(len(term)) if term.startswith(PAIR, k) and term[:k] in known]
+    rests = ((term[:k], *_members(term[k + len(PAIR) :], known)) for k in signs)
+    return next((features for features in rests if len(features) > 1), ())
 
 
 @dataclass(frozen=True)

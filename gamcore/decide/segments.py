@@ -26,7 +26,7 @@ from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, both
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.piecewise import LEAST_SHARE, simplify
 from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis, explain_pair
-from gamcore.model.additive import AdditiveModel
+from gamcore.model.additive import AdditiveModel, PairTerm
 from gamcore.stats.intervals import (
     ALPHA,
     UNKNOWN,
@@ -232,35 +232,37 @@ class HeldOutRows:
         """Return the model contrast, and the share of refits that agree with its sign."""
         model = self.model
         mine = {j for j, bins in enumerate(model.bins) if bins.feature.column in rule.columns}
-        pairs = [k for k, pair in enumerate(model.pairs) if mine & set(pair.features)]
+        more = [k for k, term in enumerate(model.all_terms) if len(term.features) > 1 and mine & set(term.features)]
         rows = np.flatnonzero(inside)
         if not mine or not rows.size:
             return float("nan"), float("nan")
         codes = self.codes[:, rows]
         part = sum((model.terms[j].scores[codes[j]] for j in mine), np.zeros(rows.size))
-        for k in pairs:
-            i, j = model.pairs[k].features
-            part += model.pairs[k].scores[codes[i], codes[j]]
+        for k in more:
+            part += model.all_terms[k].at(codes)
         score, loss = self.score[rows], model.loss
         weight = self._sizes(rows)
         if weight is not None and not weight.sum() > 0:
             return float("nan"), float("nan")
         moved = loss.inverse_link(score) - loss.inverse_link(score - part)
-        refits = self._refit_means(sorted(mine), pairs, codes, weight)
+        refits = self._refit_means(sorted(mine), more, codes, weight)
         sign = np.sign(np.average(part, weights=weight))
         return float(np.average(moved, weights=weight)), float((np.sign(refits) == sign).mean())
 
-    def _refit_means(self, mine: list[int], pairs: list[int], codes: Codes, weight: Floats | None) -> Floats:
-        """Return the mean effect (K,) of some features and pairs over some rows, in each half-sample refit, or in each
-        outer refit where there are none."""
+    def _refit_means(self, mine: list[int], more: list[int], codes: Codes, weight: Floats | None) -> Floats:
+        """Return the mean effect (K,) of some features, and of terms of several, over some rows: in each half-sample
+        refit, or in each outer refit where there are none."""
         of = self.model.halves or self.model
         n = codes.shape[1] if weight is None else float(weight.sum())
         means = np.zeros(of.n_refits)
         for j in mine:
             refits = of.terms[j].refits
             means += refits @ np.bincount(codes[j], weight, refits.shape[1]) / n
-        for k in pairs:
-            pair = of.pairs[k]
+        for k in more:
+            pair = of.all_terms[k]
+            if not isinstance(pair, PairTerm):
+                means += np.average(pair.each_at(codes), axis=1, weights=weight)
+                continue
             (i, j), shape = pair.features, pair.counts.shape
             cells = np.bincount(codes[i].astype(np.int64) * shape[1] + codes[j], weight, shape[0] * shape[1])
             seen = np.flatnonzero(cells)

@@ -25,6 +25,7 @@ from gamcore.boosting.refit.problem import Parameters, Problem
 from gamcore.boosting.rows.source import Encoded, Source, with_features
 from gamcore.boosting.rows.sums import added
 from gamcore.boosting.running.progress import Watcher
+from gamcore.boosting.triples.ranking import Ranked
 from gamcore.data.binning import Binned, bin_table, encode_table, most_levels
 from gamcore.data.columns import TableError
 from gamcore.data.own_bins import own_bins
@@ -37,6 +38,7 @@ from gamcore.estimators.additive_parameters import (
     boosting_parameters,
     pair_options,
     wanted_pairs,
+    wanted_triples,
 )
 from gamcore.estimators.base import TrainingRows, check_parameters, n_threads, plain, read_rows, read_table, train_share
 from gamcore.estimators.entries import entered, entries_frame
@@ -124,7 +126,15 @@ class AdditiveEstimator(AdditiveParameters):
 
     def _keep(self, fitted: Fitted, names: list[str]) -> None:
         """Set the fitted attributes."""
-        for stale in ("entries_", "pair_ranking_", "pair_worth_", "pair_path_", "pair_joint_"):
+        for stale in (
+            "entries_",
+            "pair_ranking_",
+            "pair_worth_",
+            "pair_path_",
+            "pair_joint_",
+            "triple_ranking_",
+            "triple_worth_",
+        ):
             self.__dict__.pop(stale, None)
         if isinstance(fitted.model, AdditiveModel):
             check_monotone(fitted.model)
@@ -137,6 +147,10 @@ class AdditiveEstimator(AdditiveParameters):
             self.pair_ranking_ = ranking_frame(fitted.ranking, names)
         if pairs := fitted.pairs:
             self.pair_worth_, self.pair_path_, self.pair_joint_ = pairs.worth, pairs.path, pairs.joint
+        if triples := fitted.triples:
+            self.triple_worth_ = triples.worth
+            if triples.ranking:
+                self.triple_ranking_ = _triples_frame(triples.ranking, names)
 
     def _plan(self, source: Source, names: list[str], halves: bool = False) -> FitPlan:
         """Return the plan of a fit to the rows of a source, with features of these names."""
@@ -148,6 +162,7 @@ class AdditiveEstimator(AdditiveParameters):
             n_groups=self._groups_of(source, halves),
             validation_fraction=self.validation_fraction,
             interactions=wanted_pairs(self, names),
+            triples=wanted_triples(self, names),
             pairs=self._pair_options(source),
             purify=self.purify and not parameters.learners,
             n_jobs=n_threads(self.n_jobs),
@@ -221,17 +236,16 @@ class AdditiveEstimator(AdditiveParameters):
     def feature_importances_(self) -> Floats:
         """Share (n_features_in_,) of each column of the table in the effects, for scikit-learn's selectors.
 
-        An effect's size is its mean |score| over the training rows, on the link scale (`importance`); that of a pair
-        counts half for each of its columns, and of several classes the sizes of all are added. The shares add up to 1.
+        An effect's size is its mean |score| over the training rows, on the link scale (`importance`); that of a pair or
+        triple counts in equal shares for its columns, and of several classes the sizes of all are added. The shares add
+        up to 1.
         """
         check_is_fitted(self, "model_")
         models = self.model_.models if isinstance(self.model_, ClassesModel) else (self.model_,)
         sizes = np.zeros(len(self.model_.bins))
         for model in models:
-            means = importance(model).mean_abs
-            sizes += means[: sizes.size]
-            for pair, mean in zip(model.pairs, means[sizes.size :], strict=True):
-                sizes[list(pair.features)] += mean / 2
+            for term, mean in zip(model.all_terms, importance(model).mean_abs, strict=True):
+                sizes[list(term.features)] += mean / len(term.features)
         return self._shares_of_columns(sizes)
 
     def explain_pair(self, first: str | int, second: str | int) -> Surface:
@@ -239,7 +253,8 @@ class AdditiveEstimator(AdditiveParameters):
         wanted = sorted((self._feature_index(first), self._feature_index(second)))
         places = [pair.features for pair in self.single.pairs]
         if tuple(wanted) not in places:
-            names = ", ".join(term_names(self.single)[len(self.single.terms) :]) or "none"
+            n_curves, n_pairs = len(self.single.terms), len(self.single.pairs)
+            names = ", ".join(term_names(self.single)[n_curves : n_curves + n_pairs]) or "none"
             raise KeyError(f"The model has no pair of {first!r} and {second!r}; its pairs: {names}.")
         return explain_pair(self.single, places.index((wanted[0], wanted[1])), train_share(self))
 
@@ -317,5 +332,16 @@ def bin_rows(model: AdditiveParameters, rows: TrainingRows, max_bins: int, max_l
 def ranking_frame(ranking: Ranking, names: list[str]) -> pd.DataFrame:
     of = np.array(names, object)[ranking.pairs.reshape(-1, 2).T]
     frame = pd.DataFrame({"feature_1": of[0], "feature_2": of[1], "strength": ranking.strengths})
+    frame.attrs["chance"] = ranking.chance
+    return frame.assign(rank=np.arange(1, len(frame) + 1))
+
+
+def _triples_frame(ranking: Ranked, names: list[str]) -> pd.DataFrame:
+    """Return all triples that were looked at: clear ones, strongest first, then others by how they stand out."""
+    places = [int(place) for place in ranking.order if len(ranking.terms[place]) == 3]
+    of = np.array(names, object)[np.array([ranking.terms[place] for place in places], np.int64).reshape(-1, 3).T]
+    frame = pd.DataFrame({f"feature_{k}": column for k, column in enumerate(of, 1)})
+    frame["strength"], frame["standing"] = ranking.strengths[places], ranking.standing[places]
+    frame["clear"] = ranking.clear[places]
     frame.attrs["chance"] = ranking.chance
     return frame.assign(rank=np.arange(1, len(frame) + 1))

@@ -150,6 +150,13 @@ class AdditiveParameters(TableEstimator):
         "by name or position.",
         paper="K", search=(0, 0, 5, 10, 20),
     )  # fmt: skip
+    triples: int | Literal["auto"] | Sequence[tuple[Any, Any, Any]] = parameter(
+        0, [*whole(0, 2**31), StrOptions({"auto"}), "array-like"],
+        "Triples of features that are boosted on top of main effects and pairs, on at most 24 x 8 x 6 cells: this many "
+        'of the strongest; "auto", up to five that stand out from chance and lower the validation loss; or those '
+        "listed, by name or position. All pairs of a triple are pairs of the model. For squared loss and two classes, "
+        "from rows in memory.",
+    )  # fmt: skip
     pair_tree: Literal["cross", "refined"] = parameter(
         "cross", one_of("cross", "refined"),
         "Trees of a pair: one cut per axis, or the other axis cut separately in each part of the root.",
@@ -314,29 +321,46 @@ def pair_options(settings: AdditiveParameters, n_rows: int, n_jobs: int) -> Opti
 
 def wanted_pairs(settings: AdditiveParameters, names: list[str]) -> int | str | list[tuple[int, int]]:
     """Return `interactions`, with listed pairs as feature indices, lower first."""
-    if isinstance(settings.interactions, str):
+    wanted: int | str | list[tuple[int, int]] = _wanted(settings, "interactions", "pair", names)
+    return wanted
+
+
+def wanted_triples(settings: AdditiveParameters, names: list[str]) -> int | str | list[tuple[int, int, int]]:
+    """Return `triples`, with listed ones as ascending feature indices."""
+    wanted: int | str | list[tuple[int, int, int]] = _wanted(settings, "triples", "triple", names)
+    return wanted
+
+
+def _wanted(settings: AdditiveParameters, name: str, kind: str, names: list[str]) -> Any:
+    """Return a number of terms, "auto", or the listed ones as ascending feature indices."""
+    wanted = getattr(settings, name)
+    if isinstance(wanted, str):
         if not settings.validation_fraction:
-            raise TableError('interactions="auto" needs validation rows: set validation_fraction above 0.')
-        return settings.interactions
-    if isinstance(settings.interactions, int | np.integer):
-        return int(settings.interactions)
-    pairs = [_places_of(pair, names) for pair in settings.interactions]
-    if len(set(pairs)) < len(pairs):
-        raise TableError("interactions lists a pair twice: remove one.")
-    return pairs
+            raise TableError(f'{name}="auto" needs validation rows: set validation_fraction above 0.')
+        return wanted
+    if isinstance(wanted, int | np.integer):
+        return int(wanted)
+    terms = [_places_of(term, names, name, kind) for term in wanted]
+    if len(set(terms)) < len(terms):
+        raise TableError(f"{name} lists a {kind} twice: remove one.")
+    return terms
 
 
-def _places_of(pair: Any, names: list[str]) -> tuple[int, int]:
-    """Return the indices of a pair's features, lower first."""
-    if isinstance(pair, str) or np.ndim(pair) != 1 or len(pair) != 2:
-        raise TableError(f"interactions has {pair!r}: give two features per pair.")
+SIZES: Final = {"pair": ("two", 2), "triple": ("three", 3)}
+
+
+def _places_of(term: Any, names: list[str], setting: str, kind: str) -> tuple[int, ...]:
+    """Return the indices of the features of a pair or triple, ascending."""
+    word, size = SIZES[kind]
+    if isinstance(term, str) or np.ndim(term) != 1 or len(term) != size:
+        raise TableError(f"{setting} has {term!r}: give {word} features per {kind}.")
     try:
-        i, j = sorted(place_of(feature, names) for feature in pair)
+        places = tuple(sorted(place_of(feature, names) for feature in term))
     except (KeyError, IndexError, TypeError) as error:
-        raise TableError(f"interactions has {pair!r}, but {error.args[0]}") from error
-    if i == j:
-        raise TableError(f"interactions has {pair!r}: a feature has no interaction with itself.")
-    return i, j
+        raise TableError(f"{setting} has {term!r}, but {error.args[0]}") from error
+    if len(set(places)) < size:
+        raise TableError(f"{setting} has {term!r}: a feature has no interaction with itself.")
+    return places
 
 
 def default_bags(ensemble: str) -> int:

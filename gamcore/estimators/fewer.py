@@ -93,8 +93,8 @@ def _parts(model: GAMRegressor | GAMClassifier, fitted: AdditiveModel, data: Enc
 
 
 def _of_pairs(fitted: AdditiveModel, codes: Any) -> Floats:
-    """Return what the pairs add to rows (p, m)."""
+    """Return what pairs and triples add to rows (p, m)."""
     added = np.zeros(codes.shape[1])
-    for pair in fitted.pairs:
-        added += pair.scores[codes[pair.features[0]], codes[pair.features[1]]]
+    for term in fitted.interactions:
+        added += term.at(codes)
     return added

@@ -184,8 +184,9 @@ def _fit_scale(model: GAMRegressor, sample: Sample, inside: NDArray[np.bool_], s
 
 
 def _scale_estimator(model: GAMRegressor) -> GAMRegressor:
-    """Return an estimator of the scale with the settings of a model, but few refits and no pairs."""
-    few = {"outer_bags": min(model.outer_bags, MOST_REFITS), "interactions": 0, "joint": False, "bands": 0}
+    """Return an estimator of the scale with the settings of a model, but few refits and no interactions."""
+    none = {"interactions": 0, "triples": 0, "joint": False, "bands": 0}
+    few = {"outer_bags": min(model.outer_bags, MOST_REFITS), **none}
     return type(model)(**{**model.get_params(deep=False), **few, "objective": "gamma", "callback": None})
 
 

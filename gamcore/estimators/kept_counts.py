@@ -66,6 +66,7 @@ def _check_settings(model: AdditiveEstimator) -> None:
         'objective="squared"': not model.loss.is_additive,
         'ensemble="grouped"': model.ensemble != "grouped",
         "interactions=0": not (isinstance(model.interactions, int | np.integer) and model.interactions == 0),
+        "triples=0": not (isinstance(model.triples, int | np.integer) and model.triples == 0),
         "shapes=None": bool(model.shapes),
         f"max_bins={N_CODES} or fewer": model.max_bins == AUTO or int(model.max_bins) > N_CODES,
         f'bands=0, or n_groups="auto" or at least {HALF_GROUPS}': bool(model.bands) and _groups(model) < HALF_GROUPS,

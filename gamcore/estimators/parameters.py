@@ -140,6 +140,7 @@ def type_of(one: Field[Any]) -> str:
     """Return a setting's type, in words."""
     text = str(one.type).replace("Literal[", "").replace("np.random.", "").replace("]", "")
     named = {"callback": 'callable, "progress" or None', "interactions": 'int, "auto" or list of pairs',
+             "triples": 'int, "auto" or list of triples',
              "categorical_features": '"infer" or list of columns',
              "common_features": '"all", "shared" or list of columns'}  # fmt: skip
     return named.get(one.name, text.replace(" | None", " or None").replace(", ", " | "))

@@ -114,7 +114,8 @@ def _of_curves(estimator: Any, most: int | None) -> Reading:
     model = estimator.model_
     scale = model.loss.usual_scale  # the one that people read best
     ranking = estimator.importance(scale)
-    pairs = np.argsort(-ranking.mean_abs[len(model.terms) :], kind="stable")  # they are the last terms
+    of_pairs = ranking.mean_abs[len(model.terms) : len(model.terms) + len(model.pairs)]
+    pairs = np.argsort(-of_pairs, kind="stable")
     nothing = f" {NOTHING_LEARNED}." if learned_nothing(estimator) else ""
     return Reading(
         _summary(model) + nothing, ranking, _trained(estimator),
@@ -125,7 +126,7 @@ def _of_curves(estimator: Any, most: int | None) -> Reading:
 
 def _summary(model: AdditiveModel) -> str:
     """Return what an additive model is made of, in a sentence."""
-    kept = {"curve": len(model.terms), "pair": len(model.pairs)}
+    kept = {"curve": len(model.terms), "pair": len(model.pairs), "triple": len(model.triples)}
     parts = [f"{count(n)} {name}{'s' * (n != 1)}" for name, n in kept.items() if n]
     rows = max((float(term.counts.sum()) for term in model.terms), default=0.0)
     base = float(model.loss.inverse_link(np.array(model.base_score)))
@@ -133,7 +134,8 @@ def _summary(model: AdditiveModel) -> str:
     rate = f"base rate {percent(base)}" if model.loss.is_binary else f"{middle} {number(base, 4)}"
     bands = f"bands from {count(model.halves.n_refits)} half-sample refits" if model.halves else "no bands yet"
     more = "".join(f"; {attached.summary}" for attached in model.attachments.values() if attached.summary)
-    return f"{' and '.join(parts) or 'No curve'} from {count(rows)} rows; {rate}; {bands}{more}."
+    made_of = " and ".join([", ".join(parts[:-1]), *parts[-1:]] if len(parts) > 2 else parts)
+    return f"{made_of or 'No curve'} from {count(rows)} rows; {rate}; {bands}{more}."
 
 
 def _of_tasks(estimator: Any, most: int | None) -> Reading:

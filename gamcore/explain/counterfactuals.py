@@ -141,16 +141,20 @@ class _Options:
 
 def scores_by_code(model: AdditiveModel, codes: Codes, place: int) -> Floats:
     """Return the score (size,) of a row (p,) for each code of one feature, all else unchanged."""
-    own, score = int(codes[place]), np.full(model.bins[place].size, float(model.score(codes[:, None])[0]))
-    for term in model.terms:
-        if term.feature == place:
-            score += term.scores - term.scores[own]
-    for pair in model.pairs:
-        if place in pair.features:
-            first, second = pair.features
-            line = pair.scores[:, codes[second]] if place == first else pair.scores[codes[first]]
+    own, rows = int(codes[place]), _changed(codes, place, np.arange(model.bins[place].size))
+    score = np.full(model.bins[place].size, float(model.score(codes[:, None])[0]))
+    for term in model.all_terms:
+        if place in term.features:
+            line = term.at(rows)
             score += line - line[own]
     return score
+
+
+def _changed(codes: Codes, place: int, news: Ints) -> Codes:
+    """Return a row (p,) with each of some codes of one feature, (p, m)."""
+    rows = np.repeat(codes[:, None], news.size, axis=1)
+    rows[place] = news
+    return rows
 
 
 def score_band(model: AdditiveModel, codes: Codes, train_share: float = USUAL_SHARE) -> tuple[Floats, Floats]:
@@ -161,10 +165,8 @@ def score_band(model: AdditiveModel, codes: Codes, train_share: float = USUAL_SH
     if not scale:
         return np.full(score.size, np.nan), np.full(score.size, np.nan)
     refits = np.repeat(spread.refit_intercepts[:, None], score.size, axis=1)
-    for term in spread.terms:
-        refits = refits + term.refits[:, codes[term.feature]]
-    for pair in spread.pairs:
-        refits = refits + pair.refits_at(codes[pair.features[0]], codes[pair.features[1]])
+    for term in spread.all_terms:
+        refits = refits + term.each_at(codes)
     reach = scale * deviation(refits)
     return score - reach, score + reach
 
@@ -183,12 +185,11 @@ def _is_clear(model: AdditiveModel, codes: Codes, place: int, news: Ints, gain: 
     spread, scale = _spread(model, train_share)
     if not scale or not news.size:
         return np.ones(news.size, bool)
-    both = np.append(news, int(codes[place]))
-    refits = spread.terms[place].refits[:, both]
-    for pair in spread.pairs:
-        if place in pair.features:
-            first, second = (both if j == place else np.full(both.size, int(codes[j])) for j in pair.features)
-            refits = refits + pair.refits_at(first, second)
+    rows = _changed(codes, place, np.append(news, int(codes[place])))
+    refits = np.zeros((spread.n_refits, rows.shape[1]))
+    for term in spread.all_terms:
+        if place in term.features:
+            refits = refits + term.each_at(rows)
     return np.abs(gain) > scale * deviation(refits[:, :-1] - refits[:, -1:])
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gamcore.data.column_names import pair_name
+from gamcore.data.column_names import term_name
 from gamcore.explanation import Explanation
-from gamcore.model.additive import AdditiveModel, PairTerm, Term
+from gamcore.model.additive import AdditiveModel
 from gamcore.model.scales import Scale, check_scale, no_effect
 from gamcore.types import Floats
 from gamcore.viz.spec import Plot
@@ -28,7 +28,7 @@ class Importance(Explanation):
     mean_abs: Floats
     span: Floats
     loss: str
-    n_pairs: int = 0  # pairs are the last terms
+    n_pairs: int = 0  # pairs, then triples, are the last terms
     scale: Scale = "link"
 
     @property
@@ -43,7 +43,7 @@ class Importance(Explanation):
         return importance(self, **words)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per term, most important first; `pair` marks those of two features."""
+        """Return one row per term, most important first; `pair` marks those of several features."""
         table = pd.DataFrame({"feature": self.features, "mean_abs": self.mean_abs, "range": self.span})
         table["pair"] = np.arange(len(table)) >= len(table) - self.n_pairs
         return table.sort_values("mean_abs", ascending=False, ignore_index=True)
@@ -64,19 +64,19 @@ class Importance(Explanation):
 
 
 def term_names(model: AdditiveModel) -> tuple[str, ...]:
-    """Return the names of the model's terms, pairs last."""
+    """Return the names of the model's terms, in the order of its `all_terms`."""
     names = [bins.feature.name for bins in model.bins]
     taken = list(names)
-    for first, second in (pair.features for pair in model.pairs):
-        taken.append(pair_name(names[first], names[second], taken))
+    for term in model.interactions:
+        taken.append(term_name([names[j] for j in term.features], taken))
     return (*[names[term.feature] for term in model.terms], *taken[len(names) :])
 
 
 def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
-    """Return the importance of every term, pairs included; the range is over bins with training rows."""
+    """Return the importance of every term, pairs and triples included; the range is over bins with training rows."""
     check_scale(scale)
     scale = scale if scale in model.loss.scales else "link"
-    terms: tuple[Term | PairTerm, ...] = (*model.terms, *model.pairs)
+    terms = model.all_terms
     means, spans = np.zeros(len(terms)), np.zeros(len(terms))
     for k, term in enumerate(terms):
         if not (term.counts > 0).any():
@@ -88,4 +88,5 @@ def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
         spans[k] = np.ptp(scores[term.counts > 0])
     if scale == "ratio":
         means, spans = (model.loss.effect(values, scale, 0.0) for values in (means, spans))
-    return Importance(term_names(model), means, span=spans, loss=model.loss.name, n_pairs=len(model.pairs), scale=scale)
+    return Importance(term_names(model), means, span=spans, loss=model.loss.name,
+                      n_pairs=len(terms) - len(model.terms), scale=scale)  # fmt: skip

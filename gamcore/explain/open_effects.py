@@ -281,8 +281,8 @@ class _Rows:
     def _residual(self, group: list[int]) -> Floats:
         """Return the gradient (n,) of the rows' loss without the curves of a group, centred."""
         score = self.offset + self.model.intercept + np.delete(self.effects, group, axis=0).sum(axis=0)
-        for pair in self.model.pairs:
-            score += pair.scores[self.codes[pair.features[0]], self.codes[pair.features[1]]]
+        for term in self.model.interactions:
+            score += term.at(self.codes)
         residual = self.weight * self.model.loss.gradient(self.y, score)
         return np.asarray(residual - residual.mean())
 

@@ -24,7 +24,7 @@ from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.multitask.tables import UNKNOWN, TaskRows, encode_rows, places, read_labels
-from gamcore.types import Floats
+from gamcore.types import Codes, Floats
 
 
 class ScoringError(ValueError):
@@ -53,9 +53,24 @@ PREDICTIONS: Final[dict[str, Prediction]] = {
 
 
 @dataclass(frozen=True)
+class PartTable:
+    """Scores by parts of the codes of several features. parts : of each feature the part (size,) of each code."""
+
+    features: tuple[int, ...]
+    parts: tuple[Codes, ...]
+    scores: Floats
+
+    def at(self, codes: Codes) -> Floats:
+        """Return the scores (n,) of rows given as codes (p, n)."""
+        where = tuple(part[codes[j]] for part, j in zip(self.parts, self.features, strict=True))
+        return np.asarray(self.scores[where])
+
+
+@dataclass(frozen=True)
 class Formula:
     """An additive model as tables: score = intercept + a score per feature + a score per pair, looked up by code.
 
+    triples : tables of three features by parts of their codes.
     bins : one per feature; code 0 is missing, 1 to K its values, K + 1 unseen (`binning`). terms : feature index and
     scores (size,); pairs : two feature indices and scores (size_1, size_2). loss : "squared" or "quantile", where the
     prediction is the score; "logistic", where the chance of the second of `classes` is 1 / (1 + exp(-score));
@@ -70,6 +85,7 @@ class Formula:
     terms: tuple[tuple[int, Floats], ...]
     pairs: tuple[tuple[tuple[int, int], Floats], ...]
     loss: str
+    triples: tuple[PartTable, ...] = ()
     classes: tuple[Any, ...] = ()
     given: tuple[Given, ...] = ()
     points: Points | None = None
@@ -99,6 +115,8 @@ class Formula:
             totals += scores[codes[feature]]
         for (first, second), table in self.pairs:
             totals += table[codes[first], codes[second]]
+        for triple in self.triples:
+            totals += triple.at(codes)
         return totals
 
     def predict(self, X: Any) -> Floats:
@@ -222,6 +240,7 @@ def _formula(model: AdditiveModel, classes: tuple[Any, ...]) -> Formula:
         terms=tuple((term.feature, term.scores) for term in model.terms),
         pairs=tuple((pair.features, pair.scores) for pair in model.pairs),
         loss=model.loss.name,
+        triples=tuple(PartTable(triple.features, triple.parts, triple.scores) for triple in model.triples),
         classes=classes,
         given=model.given,
     )

@@ -47,6 +47,13 @@ A model of several classes has the arrays of an additive model, with the refits 
 before, and `bases`, a base score per class, which such a file requires.
 
 Cells of pairs whose scores were drawn, not learnt, are `drawn`, places and scores (2, m), which such a file requires.
+A model with triples has its `triples`, their features and the shapes of their tables, and
+
+    grids.npy    scores of each refit, (K, sum of cells); with bands also half_grids
+    grid_parts.npy  the part of each code of each feature of each triple    grid_counts.npy  training rows of the cells
+
+which such a file requires, and `sides` and `half_sides`, the bins along an axis of each pair's surfaces where triples
+have added to some.
 What additions keep with a model is in the manifest's `additions` and in optional members (`attached`).
 
 A file of a later minor schema is read if possible: unknown fields are ignored, and so are unknown members that
@@ -72,6 +79,7 @@ from numpy.typing import NDArray
 from gamcore.io.attached import attached_names, attached_parts, earlier_fields, with_attached, with_earlier
 from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest import (
+    HALF,
     HALF_MEMBERS,
     HALF_PAIR_MEMBERS,
     MEMBERS,
@@ -93,6 +101,7 @@ from gamcore.io.manifest_intervals import (
 )
 from gamcore.io.manifest_pairs import DRAWN
 from gamcore.io.manifest_tasks import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest
+from gamcore.io.manifest_triples import GRID_MEMBERS, GRIDS
 from gamcore.io.whole_files import written_whole
 from gamcore.model.classes import ClassesModel
 from gamcore.multitask.model import TaskModel
@@ -127,11 +136,15 @@ CONTENTS: Final = (
 )
 """Those arrays, of each with prediction intervals, and of multi-task trees."""
 
+BESIDES: Final = (BESIDE, DRAWN, GRIDS, *GRID_MEMBERS, HALF + GRIDS)
+"""Arrays that any of these may have beside."""
+
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
     "intervals", "law", "evenness", "shared", "signs", "shapes", "merged_levels", "zoned", "sentinels", "ordered",
-    "required", "optional", *[f"arrays/{name}.npy" for content in CONTENTS for name in (*content, BESIDE, DRAWN)],
+    "required", "optional", *[f"arrays/{name}.npy" for content in CONTENTS for name in (*content, *BESIDES)],
+    "triples", "sides", "half_sides",
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""
 
@@ -320,7 +333,7 @@ def _contents(manifest: dict[str, Any], members: set[str]) -> tuple[str, ...]:
         raise _newer(manifest, f"{unknown[0][:80]!r}, which has to be read")
     attached = attached_names(manifest)
     kept = {name for name in members if name in UNDERSTOOD or name not in optional or name == "manifest.json"}
-    more = (*[name for name in (BESIDE, DRAWN) if _files((name,)) <= kept], *attached)
+    more = (*[name for name in BESIDES if _files((name,)) <= kept], *attached)
     for names in CONTENTS:
         if _files((*names, *more)) == kept | _files(attached):
             require(_files(attached) <= members, "it lacks an array of an addition")

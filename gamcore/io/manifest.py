@@ -19,6 +19,7 @@ from gamcore.io.checks import ModelFileError, require, with_required
 from gamcore.io.manifest_bins import Arrays, beside_arrays, beside_entry, bins_entry, describe, edge_arrays, read_bins
 from gamcore.io.manifest_open import open_entry, read_open
 from gamcore.io.manifest_pairs import DRAWN, MAX_CELLS, MAX_PAIRS, build_pairs, drawn_cells, pairs_entry
+from gamcore.io.manifest_triples import GRID_MEMBERS, GRIDS, build_triples, grid_arrays, grid_refits, triples_entry
 from gamcore.model.additive import GIVEN, AdditiveModel, Given, Term
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES, Loss
@@ -36,11 +37,11 @@ HALF_PAIR_MEMBERS: Final = tuple(HALF + name for name in ("surfaces", "merges", 
 WIDE: Final = (
     "scores", "surfaces", "merges", "effects", "cells", "rows", "nodes", "left", "refits",
     "half_scores", "half_surfaces", "half_merges", "half_effects", "scale_scores", "calibration", "levels", "beside",
-    DRAWN,
+    DRAWN, GRIDS, HALF + GRIDS,
 )  # fmt: skip
 """Two-dimensional members, such as those with a row per refit."""
 
-SCORED: Final = ("scores", "intercepts", "surfaces", "effects")
+SCORED: Final = ("scores", "intercepts", "surfaces", "effects", GRIDS)
 
 MAX_COUNT: Final = 1e15
 MAX_REFITS: Final = 10_000
@@ -72,6 +73,7 @@ def arrays_of(model: AdditiveModel) -> Arrays:
         filled = np.flatnonzero(counts)
         arrays["cells"] = np.stack([filled, counts[filled]]).astype(np.float64)
         arrays |= drawn_cells(model.pairs)
+    arrays |= grid_arrays(model)
     if model.halves is not None:
         arrays |= {HALF + name: array for name, array in refit_arrays(model.halves).items()}
     return arrays
@@ -83,6 +85,7 @@ def refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
     arrays = {
         "scores": np.concatenate([np.empty((n_refits, 0)), *[term.refits for term in model.terms]], axis=1),
         "intercepts": model.refit_intercepts,
+        **grid_refits(model),
     }
     if not pairs:
         return arrays
@@ -129,7 +132,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         **({"given": list(model.given)} if model.given else {}),
         **({"evenness": model.halves.evenness} if model.halves and model.halves.evenness < 1 else {}),
         **open_entry([model]),
-        **with_required(bins_entry(model.bins), signs_entry(model), pairs_entry(model)),
+        **with_required(bins_entry(model.bins), signs_entry(model), pairs_entry(model), triples_entry(model)),
         **({"shapes": list(model.shapes)} if model.shapes else {}),
         **beside_entry(model.bins),
     }
@@ -189,7 +192,7 @@ def check_arrays(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]
     """Require that the numbers of a file are in range, and that terms and kind fit; return the loss."""
     terms = manifest["terms"]
     require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
-    counts = [arrays[name] for name in arrays if name in ("counts", "cells")]
+    counts = [arrays[name] for name in arrays if name in ("counts", "cells", "grid_counts")]
     require(all(bool(np.all((c >= 0) & (c <= MAX_COUNT))) for c in counts), "a count is out of range")
     scored = [arrays[name] for name in arrays if name.removeprefix(HALF) in SCORED]
     largest = max(float(np.max(np.abs(array), initial=0.0)) for array in scored)
@@ -213,10 +216,12 @@ def build_model(
         return model
     own = {name.removeprefix(HALF): array for name, array in arrays.items() if name.startswith(HALF)}
     require(own["intercepts"].size > 1, "a single half-sample refit gives no spread")
-    shared = {name: arrays[name] for name in ("counts", "cells", DRAWN) if name in arrays}
+    shared = {name: arrays[name] for name in ("counts", "cells", DRAWN, *GRID_MEMBERS) if name in arrays}
     evenness = manifest.get("evenness", 1.0)
     require(type(evenness) is float and 0 < evenness <= 1, "the evenness of its weights is out of range")
-    halves = _build_refits(manifest, own | shared, bins)
+    of_halves = {name: each for name, each in manifest.items() if name != "sides"}
+    of_halves |= {"sides": manifest["half_sides"]} if "half_sides" in manifest else {}
+    halves = _build_refits(of_halves, own | shared, bins)
     return replace(model, halves=replace(halves, evenness=evenness, open_effects=read_open(manifest, len(bins), place)))
 
 
@@ -255,6 +260,7 @@ def _build_refits(
         refit_intercepts=intercepts,
         loss=read_loss(manifest),
         pairs=pairs,
+        triples=build_triples(manifest, arrays, bins, n_refits, pairs),
         signs=signs,
         shapes=_read_shapes(manifest, len(bins)),
     )

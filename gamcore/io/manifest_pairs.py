@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
-from gamcore.io.checks import require
+from gamcore.io.checks import require, with_required
 from gamcore.kernels.pair_grid import SIDE
 from gamcore.model.additive import AdditiveModel, PairTerm
 
 MAX_PAIRS: Final = 2_000
 MAX_CELLS: Final = 2**26
 MAX_DRAWN: Final = 1e200
+MAX_SIDE: Final = 2**12
 
 DRAWN: Final = "drawn"
 """Array of the scores that stand in cells instead of those of the surfaces, (2, m): places and scores."""
@@ -35,7 +36,17 @@ def pairs_entry(model: AdditiveModel) -> dict[str, Any]:
     """Return the manifest's entries for what pairs have beyond their surfaces, which readers have to know.
 
     ordered : the places of pairs that are so although no feature of theirs has a sign, as its promise was broken.
+    sides, half_sides : of each pair the bins along an axis of its surfaces, and of those of half-sample refits, where
+    triples have added to some.
     """
+    refits = {"sides": model, "half_sides": model.halves}
+    sides = {name: [pair.surfaces.shape[1] for pair in of.pairs] for name, of in refits.items() if of is not None}
+    wide = {name: each for name, each in sides.items() if any(side != SIDE for side in each)}
+    return with_required(_beyond_surfaces(model), {**wide, "required": list(wide)} if wide else {})
+
+
+def _beyond_surfaces(model: AdditiveModel) -> dict[str, Any]:
+    """Return the entries for cells that are drawn or in order."""
     ordered = [k for k, pair in enumerate(model.pairs) if pair.ordered != _is_ordered(pair.features, model.signs)]
     required = [f"arrays/{DRAWN}.npy"] if any(pair.drawn is not None for pair in model.pairs) else []
     if not ordered:
@@ -66,11 +77,12 @@ def build_pairs(
         return ()
     places = [_read_pair(pair, len(bins)) for pair in entries]
     require(len(set(places)) == len(places), "a pair occurs twice")
+    across = _read_sides(manifest, len(places))
     sides = [(bins[i].size, bins[j].size) for i, j in places]
     n_cells = [a * b for a, b in sides]
     require(sum(n_cells) <= MAX_CELLS, "its pairs have too many cells")
     widths = {
-        "surfaces": [SIDE * SIDE] * len(places),
+        "surfaces": [side * side for side in across],
         "merges": [a + b for a, b in sides],
         "effects": [1 + a + b for a, b in sides],
     }
@@ -82,13 +94,14 @@ def build_pairs(
     drawn = np.split(_spread(arrays.get(DRAWN, np.empty((2, 0))), sum(n_cells), np.nan), np.cumsum(n_cells)[:-1])
     require(not any(np.any(np.abs(scores) > MAX_DRAWN) for scores in drawn), "a drawn score is out of range")
     merges = arrays["merges"]
+    most = np.repeat(across, widths["merges"])
     require(
-        bool(np.all((merges >= 0) & (merges < SIDE) & (merges == np.floor(merges)))), "a merged bin is out of range"
+        bool(np.all((merges >= 0) & (merges < most) & (merges == np.floor(merges)))), "a merged bin is out of range"
     )
     made = []
     for k, (place, (a, b)) in enumerate(zip(places, sides, strict=True)):
-        merge, effects = parts["merges"][k].astype(np.uint8), parts["effects"][k]
-        surfaces = parts["surfaces"][k].reshape(n_refits, SIDE, SIDE)
+        merge, effects = parts["merges"][k].astype(np.min_scalar_type(across[k])), parts["effects"][k]
+        surfaces = parts["surfaces"][k].reshape(n_refits, across[k], across[k])
         means, rows, columns = effects[:, 0], effects[:, 1 : 1 + a], effects[:, 1 + a :]
         counts, pure = cells[k].reshape(a, b), bool(entries[k]["pure"])
         made.append(
@@ -106,6 +119,14 @@ def build_pairs(
             )
         )
     return tuple(made)
+
+
+def _read_sides(manifest: dict[str, Any], n_pairs: int) -> list[int]:
+    """Return the bins along an axis of each pair's surfaces."""
+    sides = manifest.get("sides", [SIDE] * n_pairs)
+    fine = isinstance(sides, list) and len(sides) == n_pairs and all(type(side) is int for side in sides)
+    require(fine and all(0 < side <= MAX_SIDE for side in sides), "its sides do not match pairs")
+    return list(sides)
 
 
 def _spread(cells: NDArray[np.float64], n_cells: int, empty: float) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.binning import encode_table
-from gamcore.data.column_names import pair_name
+from gamcore.data.column_names import term_name
 from gamcore.explain.reasons import BASES, MOST, Base, Reason, Reasons
 from gamcore.explain.scorecard import Scorecard
 from gamcore.io.formula import Formula, ScoringError, formula_of
@@ -40,6 +40,8 @@ def with_reasons(
     formula = formula_of(model)
     if not isinstance(formula, Formula):
         raise ScoringError("Reasons are told by models of one score per row: take one of two classes, or of a number.")
+    if formula.triples:
+        raise ScoringError("Reasons are told of curves and pairs: train the model without triples.")
     if base not in BASES:
         raise ScoringError(f"base is {base!r}: choose one of {', '.join(BASES)}.")
     if most < 1:
@@ -83,7 +85,7 @@ def _each(formula: Formula, texts: Texts, sensitive: Collection[str], pairs_apar
         names = [formula.bins[place].feature for place in both]
         hidden = any(feature.column in sensitive for feature in names)
         taken = [*(of.feature.name for of in formula.bins), *(reason.name for reason in made)]
-        name = pair_name(names[0].name, names[1].name, taken)
+        name = term_name([feature.name for feature in names], taken)
         made.append(_reason(name, texts, hidden, (), ((k, 1.0),)))
     return made
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gamcore.data.binning import MAX_VALUES, Bins
 from gamcore.explain.scorecard import Points
 from gamcore.io.checks import ModelFileError
-from gamcore.io.formula import AnyFormula, ClassFormula, Formula, ScoringError, TaskFormula, formula_of
+from gamcore.io.formula import AnyFormula, ClassFormula, Formula, PartTable, ScoringError, TaskFormula, formula_of
 from gamcore.io.json_reasons import read_reasons
 from gamcore.io.manifest import read_classes, read_labels
 from gamcore.io.manifest_bins import count_of, merged_levels, read_feature, read_merged, read_texts
@@ -26,9 +26,12 @@ from gamcore.multitask.trees import Forest
 from gamcore.types import Floats
 
 FORMAT: Final = "shapewise-scoring"
-VERSIONS: Final = (1, 2, 3, 4, 5, 6, 7)
+VERSIONS: Final = (1, 2, 3, 4, 5, 6, 7, 8)
 """The second has codes that mean missing, the third several classes or exposures, the fourth levels that share a bin by
-choice, the fifth scorecards, the sixth reasons, the seventh times of a zone; a model is written in the lowest."""
+choice, the fifth scorecards, the sixth reasons, the seventh times of a zone, the eighth triples; a model is written in
+the lowest."""
+
+WITH_TRIPLES: Final = 8
 
 
 def to_json(model: Any, indent: int | None = None, computed: Sequence[Mapping[str, Any]] = (), unit: str = "") -> str:
@@ -53,6 +56,7 @@ def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = (), unit: str = 
         isinstance(formula, Formula) and formula.points is not None,
         isinstance(formula, Formula) and formula.reasons is not None,
         any(of.feature.zoned for of in bins_of),
+        isinstance(formula, Formula) and bool(formula.triples),
     ]
     version = VERSIONS[max((place for place, needed in enumerate(needs, 1) if needed), default=0)]
     head = {"format": FORMAT, "version": version, "model": kind, "loss": formula.loss,
@@ -96,7 +100,13 @@ def _tables(formula: Formula) -> dict[str, Any]:
         "intercept": formula.intercept,
         "terms": [{"feature": place, "scores": scores.tolist()} for place, scores in formula.terms],
         "pairs": [{"features": list(both), "scores": table.tolist()} for both, table in formula.pairs],
+        **({"triples": [_part_table(triple) for triple in formula.triples]} if formula.triples else {}),
     }
+
+
+def _part_table(table: PartTable) -> dict[str, Any]:
+    parts = [part.tolist() for part in table.parts]
+    return {"features": list(table.features), "parts": parts, "scores": table.scores.tolist()}
 
 
 def _feature(bins: Bins) -> dict[str, Any]:
@@ -235,8 +245,29 @@ def _formula(
         first, second = (_place(place, len(bins)) for place in pair["features"])
         name = f"{bins[first].feature.name} x {bins[second].feature.name}"
         pairs.append(((first, second), _table(pair["scores"], (bins[first].size, bins[second].size), name)))
+    is_with_triples = "triples" in plain or plain.get("version") == WITH_TRIPLES
+    triples = tuple(_read_part_table(table, bins) for table in (plain["triples"] if is_with_triples else []))
     intercept = _number(plain["intercept"], "intercept")
-    return Formula(bins, intercept, terms=tuple(terms), pairs=tuple(pairs), loss=loss, classes=classes, given=given)
+    return Formula(bins, intercept, terms=tuple(terms), pairs=tuple(pairs), loss=loss, triples=triples,
+                   classes=classes, given=given)  # fmt: skip
+
+
+def _read_part_table(plain: dict[str, Any], bins: tuple[Bins, ...]) -> PartTable:
+    """Return a checked table of parts."""
+    features = tuple(_place(place, len(bins)) for place in plain["features"])
+    name = " x ".join(bins[j].feature.name for j in features)
+    parts = [_whole(part, f"parts of {name}") for part in plain["parts"]]
+    fine = len(parts) == len(features) == 3 and all(
+        part.shape == (bins[j].size,) and part.min() >= 0 for part, j in zip(parts, features, strict=True)
+    )
+    scores = np.array(plain["scores"], np.float64)
+    if not fine or scores.ndim != len(features):
+        raise ScoringError(f"The parts of {name} do not match its features: the JSON is damaged.")
+    scores = _table(plain["scores"], scores.shape, name)
+    if any(part.max() >= side for part, side in zip(parts, scores.shape, strict=True)):
+        raise ScoringError(f"The parts of {name} do not match its scores: the JSON is damaged.")
+    codes = tuple(part.astype(np.uint16) for part in parts)
+    return PartTable(features, codes, scores)
 
 
 def _tasks(plain: dict[str, Any]) -> TaskFormula:

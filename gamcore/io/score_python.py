@@ -134,6 +134,11 @@ def _sum(tables, codes):
     for pair in tables["pairs"]:
         first, second = pair["features"]
         total += pair["scores"][codes[first]][codes[second]]
+    for triple in tables.get("triples", []):
+        score = triple["scores"]
+        for feature, parts in zip(triple["features"], triple["parts"]):
+            score = score[parts[codes[feature]]]
+        total += score
     return total
 
 

@@ -1,4 +1,4 @@
-"""The additive model: a list of terms, each a table of scores over the bins of one feature or of two."""
+"""The additive model: a list of terms, each a table of scores over the bins of one feature or of several."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, merge_bins
 from gamcore.data.columns import TableError
+from gamcore.model.grids import GridTerm
 from gamcore.model.intervals import Intervals
 from gamcore.model.losses import Loss
 from gamcore.model.purification import CellWeights, two_way
@@ -46,6 +47,19 @@ class Term:
     scores: Floats
     refits: Floats
     counts: Floats
+
+    @property
+    def features(self) -> tuple[int]:
+        """The place of its feature, as a term of several has them."""
+        return (self.feature,)
+
+    def at(self, codes: Codes) -> Floats:
+        """Return what the term adds to the scores (n,) of rows given as codes (p, n)."""
+        return np.asarray(self.scores[codes[self.feature]])
+
+    def each_at(self, codes: Codes) -> Floats:
+        """Return what each refit's term adds to the scores of rows, (K, n)."""
+        return self.refits[:, codes[self.feature]]
 
     @property
     def importance(self) -> float:
@@ -83,7 +97,7 @@ class PairTerm:
 
     features: tuple[int, int]
     surfaces: Floats
-    merges: tuple[NDArray[np.uint8], NDArray[np.uint8]]
+    merges: tuple[Codes, Codes]
     means: Floats
     rows: Floats
     columns: Floats
@@ -136,10 +150,22 @@ class PairTerm:
             total += self.refit(k)
         return total / len(self.surfaces)
 
+    def at(self, codes: Codes) -> Floats:
+        """Return what the term adds to the scores (n,) of rows given as codes (p, n)."""
+        return np.asarray(self.scores[codes[self.features[0]], codes[self.features[1]]])
+
+    def each_at(self, codes: Codes) -> Floats:
+        """Return what each refit's term adds to the scores of rows, (K, n)."""
+        return self.refits_at(codes[self.features[0]], codes[self.features[1]])
+
     @cached_property
     def importance(self) -> float:
         """Mean |score| over the training rows."""
         return float(np.average(np.abs(self.scores), weights=self.counts)) if self.counts.sum() > 0 else 0.0
+
+
+AnyTerm = Term | PairTerm | GridTerm
+"""A term: its `features`, its `scores` and `counts` over their bins or parts, and what it adds to rows (`at`)."""
 
 
 @dataclass(frozen=True)
@@ -187,9 +213,10 @@ class Attachment:
 class AdditiveModel:
     """intercept + sum of terms = score; the loss's inverse link turns the score into a prediction.
 
+    triples : interactions of three features, beyond all pairs of these, which are in `pairs`.
     base : score of the training rows' mean target (per unit of exposure); NaN where a file lacks it.
     given : what the score of a row adds to: "exposure" (its log), "init_score", both, or nothing.
-    halves : half-sample refits, as a model with the same bins, counts and pairs. Their spread gives the bands of the
+    halves : half-sample refits, as a model with the same bins, counts and terms. Their spread gives the bands of the
         terms (`stats.bands`). None where there are none yet.
     evenness : of half-sample refits, the effective share of the rows that they are of (`stats.weights`); 1 where all
         weigh the same.
@@ -206,6 +233,7 @@ class AdditiveModel:
     refit_intercepts: Floats  # (K,)
     loss: Loss
     pairs: tuple[PairTerm, ...] = ()
+    triples: tuple[GridTerm, ...] = ()
     base: float = float("nan")
     halves: AdditiveModel | None = None
     given: tuple[Given, ...] = ()
@@ -215,6 +243,16 @@ class AdditiveModel:
     shapes: tuple[Shape, ...] = ()
     intervals: Intervals | None = None
     attachments: Mapping[str, Attachment] = field(default_factory=dict)
+
+    @property
+    def all_terms(self) -> tuple[AnyTerm, ...]:
+        """The curves, then the pairs, then the triples."""
+        return (*self.terms, *self.interactions)
+
+    @property
+    def interactions(self) -> tuple[PairTerm | GridTerm, ...]:
+        """The terms of several features: the pairs, then the triples."""
+        return (*self.pairs, *self.triples)
 
     @cached_property
     def intercept(self) -> float:
@@ -275,17 +313,13 @@ class AdditiveModel:
     def score(self, codes: Codes) -> Floats:
         """Return the score (n,) of rows given as codes (p, n)."""
         score = np.full(codes.shape[1], self.intercept)
-        for term in self.terms:
-            score += term.scores[codes[term.feature]]
-        for pair in self.pairs:
-            score += pair.scores[codes[pair.features[0]], codes[pair.features[1]]]
+        for term in self.all_terms:
+            score += term.at(codes)
         return score
 
     def contributions(self, codes: Codes) -> Floats:
-        """Return the contribution (n, terms and pairs) of each term to the score, pairs last."""
-        mains = [term.scores[codes[term.feature]] for term in self.terms]
-        pairs = [pair.scores[codes[pair.features[0]], codes[pair.features[1]]] for pair in self.pairs]
-        return np.stack(mains + pairs, axis=1)
+        """Return the contribution (n, terms) of each term to the score, in the order of `all_terms`."""
+        return np.stack([term.at(codes) for term in self.all_terms], axis=1)
 
     def predict(self, codes: Codes) -> Floats:
         """Return the predictions (n,) in the target's units, or probabilities of the positive class."""
@@ -373,9 +407,17 @@ def reading_bins(bins: Bins, counts: Floats, n_rows: float) -> Codes:
     return merge_bins(counts, np.arange(1, bins.size - 1), most, 0.0)[: bins.size]
 
 
-def _effects(
+def pair_bins(model: AdditiveModel, pair: tuple[int, int], counts: Floats) -> tuple[Codes, Codes]:
+    """Return the `reading_bins` of both features of a pair, given the training rows of its cells."""
+    first, second = (
+        reading_bins(model.bins[j], counts.sum(axis=1 - side), counts.sum()) for side, j in enumerate(pair)
+    )
+    return first, second
+
+
+def pair_effects(
     surfaces: Floats,
-    merges: tuple[NDArray[np.uint8], NDArray[np.uint8]],
+    merges: tuple[Codes, Codes],
     counts: Floats,
     coarse: tuple[Codes, Codes],
 ) -> tuple[Floats, Floats, Floats]:
@@ -410,9 +452,7 @@ def add_pair(
     Purifying moves the mean and main effects of the surfaces (weighted by the training rows of the drawn cells) to
     the intercept and the two terms. No prediction changes.
     """
-    i, j = pair
-    coarse = [reading_bins(model.bins[k], counts.sum(axis=1 - side), counts.sum()) for side, k in enumerate(pair)]
-    means, rows, columns = _effects(surfaces, merges, counts, (coarse[0], coarse[1]))
+    means, rows, columns = pair_effects(surfaces, merges, counts, pair_bins(model, pair, counts))
     term = PairTerm(
         features=pair,
         surfaces=surfaces,
@@ -422,18 +462,19 @@ def add_pair(
         columns=columns,
         counts=counts,
         pure=purify,
-        ordered=any(model.signs[i : i + 1] + model.signs[j : j + 1]),
+        ordered=any(sign for j in pair for sign in model.signs[j : j + 1]),
     )
-    if not purify:
-        return replace(model, pairs=(*model.pairs, term))
+    model = replace(model, pairs=(*model.pairs, term))
+    return with_pair_effects(model, pair, (means, rows, columns)) if purify else model
+
+
+def with_pair_effects(
+    model: AdditiveModel, pair: tuple[int, int], effects: tuple[Floats, Floats, Floats]
+) -> AdditiveModel:
+    """Return the model with the effects of a pair's surfaces (`pair_effects`) in the intercepts and the two terms."""
+    means, *of_sides = effects
     terms = list(model.terms)
-    for place, effects in ((i, rows), (j, columns)):
-        refits = terms[place].refits + effects
+    for place, of_side in zip(pair, of_sides, strict=True):
+        refits = terms[place].refits + of_side
         terms[place] = replace(terms[place], refits=refits, scores=refits.mean(axis=0))
-    intercepts = model.refit_intercepts + means
-    return replace(
-        model,
-        terms=tuple(terms),
-        refit_intercepts=intercepts,
-        pairs=(*model.pairs, term),
-    )
+    return replace(model, terms=tuple(terms), refit_intercepts=model.refit_intercepts + means)

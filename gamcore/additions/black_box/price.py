@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from gamcore.additions.black_box.strongest import Ranked
+from gamcore.boosting.triples.ranking import Ranked
 from gamcore.explain.gap import Difference
 from gamcore.explanation import Explanation
 from gamcore.numbers import fixed, percent, within

@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from gamcore.additions.black_box.learner import black_box_scores, features_of
 from gamcore.additions.black_box.price import PriceOfReadability, Step
-from gamcore.additions.black_box.strongest import Axes, Descent, Ranked, cells_of, ranked, steps_of
 from gamcore.boosting.pairs.ranking import curves_of, strongest_lines
+from gamcore.boosting.triples.ranking import Axes, Descent, Ranked, cells_of, ranked, steps_of
 from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_weight

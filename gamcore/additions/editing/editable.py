@@ -198,6 +198,8 @@ def _editable(model: AdditiveEstimator) -> AdditiveModel:
     single = model.single
     if single.loss.is_partial:
         raise EditError("The model has several classes, and edits need one score per row: train two of them.")
+    if single.triples:
+        raise EditError("A model with triples is not edited: train it without.")
     return single
 
 

@@ -72,6 +72,12 @@ def _score(graph: Graph, formula: Formula, coded: Any, init_score: str) -> str:
         row = graph.apply("Mul", coded(first), graph.constant(table.shape[1]))
         cell = graph.apply("Add", row, coded(second))
         parts.append(graph.apply("Gather", graph.constant(table.ravel()), cell))
+    for triple in formula.triples:
+        cell = graph.constant(0)
+        for place, of_codes, side in zip(triple.features, triple.parts, triple.scores.shape, strict=True):
+            part = graph.apply("Gather", graph.constant(of_codes.astype(np.int64)), coded(place))
+            cell = graph.apply("Add", graph.apply("Mul", cell, graph.constant(side)), part)
+        parts.append(graph.apply("Gather", graph.constant(triple.scores.ravel()), cell))
     return graph.apply("Sum", *parts)
 
 

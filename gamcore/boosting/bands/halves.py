@@ -21,6 +21,8 @@ from gamcore.boosting.refit.problem import Parameters, Share
 from gamcore.boosting.rows.source import Encoded
 from gamcore.boosting.running.executor import Executor
 from gamcore.boosting.running.progress import Callback, Loop
+from gamcore.boosting.triples.selection import add_triples
+from gamcore.boosting.triples.stage import Grid, TripleRefit, TripleTask
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import splits
@@ -36,7 +38,7 @@ FEWEST: Final = 4
 
 @dataclass(frozen=True)
 class HalfRecipe:
-    """How each half is fitted: main effects as in the model, then the model's pairs."""
+    """How each half is fitted: main effects as in the model, then the model's pairs and triples."""
 
     parameters: Parameters
     n_groups: int
@@ -70,12 +72,14 @@ def fit_halves(
     """Refit a model on `n_refits` halves of its rows; return them as a model with the same bins, counts and pairs."""
     check_halves(data)
     pairs = [pair.features for pair in model.pairs]
+    grids = [Grid(triple.features, triple.parts) for triple in model.triples]
     counts = [term.counts for term in model.terms]
     tasks = [
-        HalfTask(data, recipe, pairs=pairs, counts=counts, offset=number / n_refits, seed=seed)
+        HalfTask(data, recipe, pairs=pairs, counts=counts, offset=number / n_refits, seed=seed, grids=grids)
         for number, seed in enumerate(seed.spawn(n_refits))
     ]
-    refits = run_all(tasks, data.y.size // 2, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})
+    whole = run_all(tasks, data.y.size // 2, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})
+    refits = [refit.pairs for refit in whole]
     halves = assemble(
         model.bins,
         np.stack([refit.main.curves for refit in refits]),
@@ -87,6 +91,9 @@ def fit_halves(
     )
     pure = bool(model.pairs) and model.pairs[0].pure
     halves = add_pairs(halves, pairs, refits, [term.counts for term in model.pairs], pure)
+    if grids:
+        of_triples = [refit.triples for refit in whole if refit.triples]
+        halves = add_triples(halves, grids, of_triples, [term.counts for term in model.triples])
     if not model.loss.has_log_link:
         return with_doubt(data, model, halves)
     return with_doubt(data, model, *credible_halves(halves, model, data.parts))
@@ -147,6 +154,14 @@ def draw_half(data: Encoded, recipe: HalfRecipe, seed: np.random.SeedSequence) -
 
 
 @dataclass(frozen=True)
+class HalfRefit:
+    """The result of a refit on half of the rows; triples is None where the model has none."""
+
+    pairs: PairRefit
+    triples: TripleRefit | None = None
+
+
+@dataclass(frozen=True)
 class HalfTask:
     """A refit on half of the rows, as data that can be pickled; without pairs, it has no surfaces.
 
@@ -159,9 +174,10 @@ class HalfTask:
     counts: list[Floats]
     offset: float
     seed: np.random.SeedSequence
+    grids: Sequence[Grid] = ()
 
-    def run(self, within: Executor | None) -> Loop[PairRefit]:
-        """Draw the half, then boost its main effects and its pairs."""
+    def run(self, within: Executor | None) -> Loop[HalfRefit]:
+        """Draw the half, then boost its main effects, its pairs and its triples."""
         recipe = self.recipe
         share, bags = draw_half(self.data, recipe, self.seed)
         main = yield from RefitTask(share, recipe.parameters, bags).run(within)
@@ -176,12 +192,18 @@ class HalfTask:
         )
         if not self.pairs:
             merges = of_pairs.merges(share.problem)
-            return PairRefit(
-                main=main,
-                surfaces=np.empty((0, 0, 0)),
-                merges=merges,
-                best_round=0,
-                valid_loss=main.valid_loss,
-                first_loss=main.valid_loss,
+            return HalfRefit(
+                PairRefit(
+                    main=main,
+                    surfaces=np.empty((0, 0, 0)),
+                    merges=merges,
+                    best_round=0,
+                    valid_loss=main.valid_loss,
+                    first_loss=main.valid_loss,
+                )
             )
-        return (yield from of_pairs.run(within))
+        pairs = yield from of_pairs.run(within)
+        if not self.grids:
+            return HalfRefit(pairs)
+        of_triples = TripleTask(share, pairs, self.pairs, self.grids, recipe.pairs, bags)
+        return HalfRefit(pairs, (yield from of_triples.run(within)))

@@ -29,6 +29,7 @@ from gamcore.boosting.refit.state import Refit
 from gamcore.boosting.rows.source import Dealing, Encoded, Source, with_features
 from gamcore.boosting.rows.sums import Part
 from gamcore.boosting.running.progress import Callback, Progress, Watcher
+from gamcore.boosting.triples.selection import ChosenTriples, Triple, add_triples, check_triples, interact_three
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.model.additive import AdditiveModel, assemble
@@ -45,7 +46,8 @@ MOST_BANDED_PAIRS = 200
 class FitPlan:
     """The settings of a fit.
 
-    interactions : pairs of feature indices, the number of strongest pairs, or "auto". pairs : how they are fitted.
+    interactions : pairs of feature indices, the number of strongest pairs, or "auto"; triples : the same of three
+    features. pairs : how both are fitted.
     """
 
     loss: Loss
@@ -58,6 +60,7 @@ class FitPlan:
     purify: bool
     n_jobs: int
     n_classes: int = 2  # more have a curve each
+    triples: int | str | Sequence[Triple] = 0
 
 
 @dataclass(frozen=True)
@@ -87,12 +90,16 @@ class Fitted:
     validation_losses: Floats
     ranking: Ranking | None = None
     pairs: Chosen | None = None
+    triples: ChosenTriples | None = None
     counted: Problem | None = None
     entries: Entries | None = None
 
 
 def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted:
-    """Boost the main effects, then the requested pairs; in greedy order only of the features that beat chance."""
+    """Boost the main effects, then the requested pairs and triples; in greedy order only of the features that beat
+    chance."""
+    if plan.triples != 0:
+        check_triples(source, plan.parameters, plan.n_classes, plan.purify)
     if not isinstance(plan.interactions, int | str):
         check_pairs(source.bins, plan.interactions)
     about = {"part": watcher.next_part()}
@@ -111,13 +118,25 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     if plan.interactions != 0 and not watcher.stopped:
         fitted = (ClassMains if several else Mains)(source, shares, mains, counts, bag_seeds)
         ranking, pairs = interact(fitted, plan.interactions, plan.pairs, watcher)
+    triples = None
+    if plan.triples != 0 and not watcher.stopped:
+        mains_of = Mains(source, shares, mains, counts, bag_seeds)
+        triples = interact_three(mains_of, pairs, plan.triples, plan.pairs, watcher)
+        pairs = triples.pairs
     if pairs and pairs.joint:
         mains = [refit.main for refit in pairs.refits]
-    model = (_class_model if several else _model)(source, plan, counts, mains, pairs)
+    model = (
+        _class_model(source, plan, counts, mains, pairs)
+        if several
+        else _model(source, plan, counts, mains, pairs, triples)
+    )
     best_rounds = np.array([refit.best_round for refit in mains])
-    losses = np.array([refit.valid_loss for refit in (pairs.refits if pairs else mains)])
+    last: list[Any] = (triples.refits if triples else []) or (pairs.refits if pairs else mains)
+    losses = np.array([refit.valid_loss for refit in last])
     problem = counted[0].load().problem if counted else None
-    return Fitted(model, best_rounds, losses, ranking=ranking, pairs=pairs, counted=problem, entries=entries)
+    return Fitted(
+        model, best_rounds, losses, ranking=ranking, pairs=pairs, triples=triples, counted=problem, entries=entries
+    )
 
 
 def _entries(source: Source, dealing: Dealing, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Entries:
@@ -161,7 +180,12 @@ def count_first(shares: Shares, plan: FitPlan, callback: Callback | None, about:
 
 
 def _model(
-    source: Source, plan: FitPlan, counts: list[Floats], mains: list[Refit], pairs: Chosen | None
+    source: Source,
+    plan: FitPlan,
+    counts: list[Floats],
+    mains: list[Refit],
+    pairs: Chosen | None,
+    triples: ChosenTriples | None,
 ) -> AdditiveModel:
     curves, base_scores = np.stack([refit.curves for refit in mains]), np.array([refit.base_score for refit in mains])
     parameters, shapes = plan.parameters, shapes_of(plan.parameters.learners)
@@ -169,6 +193,9 @@ def _model(
     model = replace(model, base=source.base(), given=source.given)
     if pairs:
         model = add_pairs(model, pairs.pairs, pairs.refits, [source.cells(pair) for pair in pairs.pairs], plan.purify)
+    if triples:
+        cells = [source.parts.sum(grid.rows_in) for grid in triples.grids]
+        model = add_triples(model, triples.grids, triples.refits, cells)
     if model.loss.has_log_link:
         model = credible(model, source.parts)
     return balanced(model, source.parts) if model.loss.is_balanced else model

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 Stage = Literal[
-    "reading the table", "choosing features", "counting", "main effects", "ranking", "pairs", "bands", "tuning",
-    "common trees", "specific trees", "comparison",
+    "reading the table", "choosing features", "counting", "main effects", "ranking", "pairs", "triples", "bands",
+    "tuning", "common trees", "specific trees", "comparison",
 ]  # fmt: skip
 
 

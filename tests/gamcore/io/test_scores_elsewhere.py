@@ -42,12 +42,14 @@ def fitted(request):
                          "level": [["d", "rare 3"]]},
                 "interactions": [(NAME, "level"), ("whole", "when"), (NAME, "tail"), ("flag", "level")]}  # fmt: skip
     if request.param == "regression":
+        settings["triples"] = [(NAME, "level", "when"), ("whole", "flag", "tail")]
         model = GAMRegressor(**settings).fit(X, score + 0.1 * rng.normal(size=len(X)))
         return model, model.predict, model.predict
     if request.param == "amounts":
         y = np.where(rng.random(len(X)) < 0.3, 0.0, rng.gamma(2.0, np.exp(score / 2)))
         model = GAMRegressor(objective="tweedie", power=1.4, **settings).fit(X, y)
         return model, lambda rows: np.log(model.predict(rows)), model.predict
+    settings["triples"] = [(NAME, "level", "whole")]
     model = GAMClassifier(**settings).fit(X, rng.random(len(X)) < 1 / (1 + np.exp(1.5 - score)))
     return model, model.decision_function, lambda rows: model.predict_proba(rows)[:, 1]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamcore.additions.black_box.strongest import (
+from gamcore.boosting.triples.ranking import (
     ALL_TRIPLES,
     FLIPS,
     PAIRS_ON,

@@ -205,5 +205,5 @@ class HalfTask:
         pairs = yield from of_pairs.run(within)
         if not self.grids:
             return HalfRefit(pairs)
-        of_triples = TripleTask(share, pairs, self.pairs, self.grids, recipe.pairs, bags)
+        of_triples = TripleTask(share, pairs, self.pairs, self.grids, options=recipe.pairs, seed=bags)
         return HalfRefit(pairs, (yield from of_triples.run(within)))

@@ -128,7 +128,7 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     model = (
         _class_model(source, plan, counts, mains, pairs)
         if several
-        else _model(source, plan, counts, mains, pairs, triples)
+        else _model(source, plan, counts, mains, pairs=pairs, triples=triples)
     )
     best_rounds = np.array([refit.best_round for refit in mains])
     last: list[Any] = (triples.refits if triples else []) or (pairs.refits if pairs else mains)

@@ -14,8 +14,8 @@ import numpy as np
 from gamcore.boosting.pairs.ranking import lines_in_order
 from gamcore.boosting.pairs.selection import WORTH, Chosen, Mains, Options, fit_best, fit_pairs
 from gamcore.boosting.refit.problem import Parameters, rows_of
-from gamcore.boosting.running.progress import Watcher
 from gamcore.boosting.rows.source import Encoded, Source
+from gamcore.boosting.running.progress import Watcher
 from gamcore.boosting.triples.ranking import Axes, Descent, Ranked, ranked
 from gamcore.boosting.triples.stage import Grid, TripleRefit, TripleTask, score_after
 from gamcore.data.columns import TableError
@@ -112,7 +112,7 @@ def _fit(
     lines = lines_in_order(problem.table.last, problem.table.nominal, curves)
     grids = tuple(Grid.of(triple, bins, mains.counts, lines) for triple in triples)
     tasks = [
-        TripleTask(share, refit, pairs.pairs, grids, options, seed, watcher.callback is not None)
+        TripleTask(share, refit, pairs.pairs, grids, options=options, seed=seed, watch=watcher.callback is not None)
         for share, refit, seed in zip(mains.shares, pairs.refits, mains.seeds, strict=True)
     ]
     about = {"stage": "triples", "n_pairs": len(grids), "part": watcher.next_part()}

@@ -13,14 +13,14 @@ from typing import Final
 
 import numpy as np
 
-from gamcore.boosting.running.executor import Executor
-from gamcore.boosting.refit.loop import boost
 from gamcore.boosting.pairs.selection import Options, Pair
 from gamcore.boosting.pairs.stage import PairRefit, PairState, Start, main_score, worth_of
-from gamcore.boosting.rows.sums import Part
+from gamcore.boosting.refit.loop import boost
 from gamcore.boosting.refit.problem import LazyShare, Problem, rows_of
-from gamcore.boosting.running.progress import Loop
 from gamcore.boosting.refit.state import Refit
+from gamcore.boosting.rows.sums import Part
+from gamcore.boosting.running.executor import Executor
+from gamcore.boosting.running.progress import Loop
 from gamcore.data.binning import Bins, merge_bins
 from gamcore.kernels import N_CODES
 from gamcore.kernels.layout import CodedTable

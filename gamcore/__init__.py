@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gamcore.data.columns import TableError
     from gamcore.estimators.bands import add_bands
     from gamcore.estimators.effect import EffectGAM
-    from gamcore.estimators.explained import rows_inside, smallest_changes
+    from gamcore.estimators.explained import explain_triple, rows_inside, smallest_changes
     from gamcore.estimators.fewer import fewer_curves
     from gamcore.estimators.gam import GAMClassifier, GAMRegressor, suggest_segments
     from gamcore.estimators.intervals import fit_intervals, predict_interval, uncertainty
@@ -47,6 +47,7 @@ __all__ = [
     "__version__",
     "add_bands",
     "count_rows",
+    "explain_triple",
     "fewer_curves",
     "fit_intervals",
     "load_model",
@@ -85,6 +86,7 @@ _HOME = {
     "pair_worth": "estimators.ranking",
     "report": "estimators.reading",
     "rows_inside": "estimators.explained",
+    "explain_triple": "estimators.explained",
     "smallest_changes": "estimators.explained",
     "count_rows": "estimators.updating",
     "fewer_curves": "estimators.fewer",

@@ -22,6 +22,11 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in words."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def whole_letters(ending: str) -> str:
     """Return the end of a text that was cut without marks that belong to a letter before the cut."""
     return next((ending[k:] for k, c in enumerate(ending) if not unicodedata.category(c).startswith("M")), "")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from gamcore import numbers
+from gamcore.data.labels import listed
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.experiment_plan import MISMATCH, level_words
@@ -178,8 +179,3 @@ def _works(made: ArmsReadOut, good: Sequence[Effect]) -> str:
     if not alone:
         return f"{made.test.pool} work, read together"
     return f"{listed(alone)} {'work' if len(alone) > 1 else 'works'}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as a list in words."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -13,7 +13,9 @@ from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.base import read_table, train_share
 from gamcore.explain import counterfactuals
 from gamcore.explain.counterfactuals import USUAL, Change, Possible, ways
+from gamcore.explain.importance import term_names
 from gamcore.explain.surfaces import Rectangle, Surface
+from gamcore.explain.three_way import ThreeWay, three_way
 
 
 def rows_inside(model: AdditiveEstimator, X: Any, surface: Surface, chosen: Rectangle) -> NDArray[np.bool_]:
@@ -33,3 +35,14 @@ def smallest_changes(model: AdditiveEstimator, row: Any, line: float, possible: 
     if not np.isfinite(line):
         raise TableError(f"The line is {line}: pass a finite score.")
     return counterfactuals.smallest_changes(codes[:, 0], line, ways(model.single, possible, train_share(model)))
+
+
+def explain_triple(model: AdditiveEstimator, first: str | int, second: str | int, third: str | int) -> ThreeWay:
+    """Return the interaction of three features that the model has as a triple, by names or places in any order."""
+    wanted = tuple(sorted(map(model._feature_index, (first, second, third))))
+    fitted = model.single
+    places = [triple.features for triple in fitted.triples]
+    if wanted not in places:
+        names = ", ".join(term_names(fitted)[len(fitted.terms) + len(fitted.pairs) :]) or "none"
+        raise KeyError(f"The model has no triple of {first!r}, {second!r} and {third!r}; its triples: {names}.")
+    return three_way(fitted, places.index(wanted), train_share(model))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 import gamcore
 from gamcore.data.columns import TableError
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, listed
 from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.estimators.scores import explained
 from gamcore.explain.model_page import Fact, Reading, learned, page
@@ -134,8 +134,7 @@ def _summary(model: AdditiveModel) -> str:
     rate = f"base rate {percent(base)}" if model.loss.is_binary else f"{middle} {number(base, 4)}"
     bands = f"bands from {count(model.halves.n_refits)} half-sample refits" if model.halves else "no bands yet"
     more = "".join(f"; {attached.summary}" for attached in model.attachments.values() if attached.summary)
-    made_of = " and ".join([", ".join(parts[:-1]), *parts[-1:]] if len(parts) > 2 else parts)
-    return f"{made_of or 'No curve'} from {count(rows)} rows; {rate}; {bands}{more}."
+    return f"{listed(parts) if parts else 'No curve'} from {count(rows)} rows; {rate}; {bands}{more}."
 
 
 def _of_tasks(estimator: Any, most: int | None) -> Reading:

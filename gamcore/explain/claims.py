@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, listed
 from gamcore.explain.places import Place
 from gamcore.model.scales import Scale, no_effect
 from gamcore.numbers import MOST_DECIMALS, count, decimals_of, exact, fixed, percent, read, within
@@ -51,7 +51,7 @@ class Claim:
     effect; NaN where none is said. interval : its ends, by the band of the whole curve. decimals : most that are
     written. rows, n_rows : training rows in the place, and all; NaN where they were not counted. says_share : whether
     the share of rows is said. ends : where a rise or fall begins and ends.
-    also : the place of the second feature of a pair; both places then name their feature. others : columns that say
+    also : the places of the other features of a pair or triple; all then name their feature. others : columns that say
     nearly the same, of which `n_named` are named.
     """
 
@@ -65,7 +65,7 @@ class Claim:
     says_share: bool = False
     decimals: int = 1
     ends: tuple[Place, Place] | None = None
-    also: Place | None = None
+    also: tuple[Place, ...] = ()
     others: tuple[str, ...] = ()
     n_named: int = 0
 
@@ -91,8 +91,9 @@ class Claim:
                 return f"steepest at {place}"
             case "above" | "below":
                 return f"{self.kind} average ({self.effect()}) {self._from()}{share}"
-            case "differs" if self.also is not None:
-                return f"{self.effect()}{' points' * (self.scale == 'points')} where {place} and {self.also.words}"
+            case "differs" if self.also:
+                places = listed([place, *[other.words for other in self.also]])
+                return f"{self.effect()}{' points' * (self.scale == 'points')} where {places}"
             case "differs":
                 return f"{self._level()} {self.effect()}"
             case "rises overall" | "falls overall":
@@ -116,8 +117,7 @@ class Claim:
         n_more = len(self.others) - len(named)
         if not named:
             return "another column" if n_more == 1 else f"{count(n_more)} others"
-        parts = [*named, *([f"{count(n_more)} more"] if n_more else [])]
-        return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+        return listed([*named, *([f"{count(n_more)} more"] if n_more else [])])
 
     def _from(self) -> str:
         assert self.where is not None
@@ -182,9 +182,8 @@ class Claim:
             return together > 0 if self.kind == "rises overall" else together < 0
         if self.kind == "steepest" or self.where is None:
             return self.where is not None and bool(self.where.holds(cells).any())
-        inside = (
-            self.where.holds(cells) if self.also is None else self.where.holds(cells[0]) & self.also.holds(cells[1])
-        )
+        columns, places = (cells, (self.where, *self.also)) if self.also else ([cells], [self.where])
+        inside = np.all([place.holds(column) for place, column in zip(places, columns, strict=True)], axis=0)
         if not math.isnan(self.share) and not math.isclose(inside.mean(), self.share, abs_tol=1e-9):
             return False
         if self.ends is not None:

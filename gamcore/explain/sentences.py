@@ -12,17 +12,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, listed
 from gamcore.explain.claims import Claim, Kind
 from gamcore.explain.curves import Curve
 from gamcore.explain.places import MISSING, border_of, cell_of, place_of, typical_of
 from gamcore.explain.readings import Reading, direction, reading
 from gamcore.explain.support import FEW_ROWS
-from gamcore.explain.surfaces import Surface
+from gamcore.explain.surfaces import SurfaceAxis
+from gamcore.model.scales import Scale
 from gamcore.numbers import count, decimals_of
 from gamcore.types import Floats, Ints
 
@@ -116,7 +117,7 @@ def _sentence(claims: Sequence[Claim], curve: Curve) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _unit(curve: Curve | Surface) -> str:
+def _unit(curve: Curve | JointEffect) -> str:
     return " points" if curve.scale == "points" else ""
 
 
@@ -125,7 +126,7 @@ def _n_levels(curve: Curve) -> int:
     return sum(len(levels) for levels, rows in zip(curve.members, curve.counts, strict=True) if rows > 0)
 
 
-def _decimals(curve: Curve | Surface, values: Sequence[float]) -> int:
+def _decimals(curve: Curve | JointEffect, values: Sequence[float]) -> int:
     """Return the most decimals of effects that stand together."""
     return 1 if curve.scale == "points" else decimals_of(values)
 
@@ -328,39 +329,70 @@ def _levels(curve: Curve) -> list[tuple[Claim, ...]]:
     return made
 
 
-def read_surface(surface: Surface, helps: bool = False) -> str:
-    """Return the largest clear joint effect of two features in a sentence; only its name without a simultaneous
-    band, or where cells were set by hand. helps : whether the pair is known to improve predictions of other rows."""
-    together = " and ".join(surface.names) + " together"
+class JointEffect(Protocol):
+    """What several features do together: scores, training rows and a simultaneous band (2, ...) by cells of the axes,
+    on a scale. beyond : what it comes on top of, in words; or empty. n_rows : NaN where rows were not counted."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def axes(self) -> tuple[SurfaceAxis, ...]: ...
+    @property
+    def scores(self) -> Floats: ...
+    @property
+    def counts(self) -> Floats: ...
+    @property
+    def whole(self) -> Floats: ...
+    @property
+    def has_whole(self) -> bool: ...
+    @property
+    def zero(self) -> float: ...
+    @property
+    def scale(self) -> Scale: ...
+    @property
+    def beyond(self) -> str: ...
+    @property
+    def n_rows(self) -> float: ...
+    @property
+    def n_by_hand(self) -> int: ...
+
+
+def read_surface(surface: JointEffect, helps: bool = False) -> str:
+    """Return the largest clear joint effect of two or three features in a sentence; only its name without a
+    simultaneous band or a cell of rows enough, or where cells were set by hand. helps : whether it is known to improve
+    predictions of other rows."""
+    together = f"{listed(surface.names)} together"
     if surface.n_by_hand:
         return f"{together}, {'' if surface.n_by_hand == surface.scores.size else 'partly '}set by hand"
-    claim = claim_of_pair(surface)
+    claim = claim_of_joint(surface)
     if claim is None:
-        return f"{together}, {'beyond each alone' if surface.pure else 'with what each does alone'}"
-    if claim.kind == "no clear effect":
-        beyond = " beyond each alone" if surface.pure else ""
-        return (
-            f"{together}: {'better predictions, though no single cell stands out' if helps else claim.words() + beyond}"
-        )
-    return f"{together}: {claim.words()}"
+        return f"{together}, {surface.beyond or 'with what each does alone'}"
+    if claim.kind != "no clear effect":
+        return f"{together}: {claim.words()}"
+    if helps:
+        return f"{together}: better predictions, though no single cell stands out"
+    return f"{together}: {claim.words()}{f' {surface.beyond}' if surface.beyond else ''}"
 
 
-def claim_of_pair(surface: Surface) -> Claim | None:
-    """Return the largest clear joint effect of two features, among cells of rows enough; None without a simultaneous
-    band, and where cells were set by hand."""
+def claim_of_joint(surface: JointEffect) -> Claim | None:
+    """Return the largest clear joint effect of features, among cells of rows enough; None without such cells or a
+    simultaneous band, and where cells were set by hand."""
     if surface.n_by_hand or not surface.has_whole:
         return None
     low, high = surface.whole
     full = surface.counts >= FEW_ROWS
+    if not full.any():
+        return None
     clear = ((low > surface.zero) | (high < surface.zero)) & full
     if not clear.any():
         ends = float(low[full].max(initial=-math.inf)), float(high[full].min(initial=math.inf))
         return Claim("no clear effect", None, math.nan, ends, surface.scale)
     size = np.abs(np.log(surface.scores) if surface.scale == "ratio" else surface.scores)
-    i, j = (int(k) for k in np.unravel_index(int(np.where(clear, size, -1.0).argmax()), clear.shape))
-    value, margin = float(surface.scores[i, j]), surface.margins[0]
-    rows, n_rows = (float(surface.counts[i, j]), _n_rows(margin)) if margin.is_counted else UNKNOWN
+    cell = np.unravel_index(int(np.where(clear, size, -1.0).argmax()), clear.shape)
+    value, is_counted = float(surface.scores[cell]), not math.isnan(surface.n_rows)
+    rows, n_rows = (float(surface.counts[cell]), surface.n_rows) if is_counted else UNKNOWN
+    where, *also = (cell_of(axis, int(k)) for axis, k in zip(surface.axes, cell, strict=True))
     return Claim(
-        "differs", cell_of(surface.first, i), value, (float(low[i, j]), float(high[i, j])), surface.scale,
-        rows=rows, n_rows=n_rows, decimals=_decimals(surface, [value]), also=cell_of(surface.second, j),
+        "differs", where, value, (float(low[cell]), float(high[cell])), surface.scale,
+        rows=rows, n_rows=n_rows, decimals=_decimals(surface, [value]), also=tuple(also),
     )  # fmt: skip

@@ -21,6 +21,7 @@ from gamcore.explain.curves import Breakdown, Curve
 from gamcore.explain.importance import Importance
 from gamcore.explain.surfaces import Surface, SurfaceAxis, several_levels
 from gamcore.explain.tasks import TaskImportance
+from gamcore.explain.three_way import ThreeWay
 from gamcore.numbers import exact
 from gamcore.stats.column_drift import Moved
 from gamcore.stats.histograms import Overlay
@@ -86,6 +87,12 @@ def _(surface: Surface, names: Names) -> Surface:
         for axis, curve in zip((surface.first, surface.second), surface.margins, strict=True)
     )
     return replace(surface, first=first, second=second, margins=(margins[0], margins[1]))
+
+
+@_shown.register
+def _(effect: ThreeWay, names: Names) -> ThreeWay:
+    first, second, third = (_shown(axis, names) for axis in effect.axes)
+    return replace(effect, axes=(first, second, third))
 
 
 def _values_in(axis: SurfaceAxis, called: dict[float, str]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
 from gamcore.stats.intervals import student
-from gamcore.types import Codes, Floats
+from gamcore.types import Codes, Floats, Ints
 from gamcore.viz.spec import Plot
 
 SLICES: Final = (0.1, 0.5, 0.9)
@@ -155,6 +155,22 @@ class Surface(Explanation):
     def names(self) -> tuple[str, str]:
         """Names of the two features."""
         return self.first.feature, self.second.feature
+
+    @property
+    def axes(self) -> tuple[SurfaceAxis, SurfaceAxis]:
+        """Both axes."""
+        return self.first, self.second
+
+    @property
+    def beyond(self) -> str:
+        """What the surface comes on top of, in words; empty where it has the effects of each feature in it."""
+        return "beyond each alone" if self.pure else ""
+
+    @property
+    def n_rows(self) -> float:
+        """All training rows, also those without a value; NaN where they were not counted."""
+        curve = self.margins[0]
+        return float(curve.counts.sum() + curve.missing[3] + curve.unseen[3]) if curve.is_counted else math.nan
 
     @property
     def shades(self) -> Floats:
@@ -340,20 +356,25 @@ def _drawn(term: PairTerm, sides: list[SurfaceAxis]) -> Floats:
 def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> SurfaceAxis:
     """Return the reading bins of one feature as an axis; levels in order of their main effects, merged where there are
     many."""
-    feature = bins.feature
+    if not bins.feature.is_category:
+        return axis_of(bins, reading_bins(bins, counts, n_rows))
+    codes = np.arange(1, bins.n_values + 1)
+    line = codes[np.argsort(term.scores[codes], kind="stable")]
+    return axis_of(bins, merge_bins(counts, line, MOST_BINS, 0.0)[: bins.size], line)
+
+
+def axis_of(bins: Bins, merge: Codes, line: Ints | None = None) -> SurfaceAxis:
+    """Return some bins of one feature as an axis. merge : see `SurfaceAxis`. line : the codes of levels in the order in
+    which a bin names them; None for that of the codes."""
+    feature, last = bins.feature, int(merge.max(initial=0))
     if feature.is_category:
-        codes = np.arange(1, bins.n_values + 1)
-        line = codes[np.argsort(term.scores[codes], kind="stable")]
-        merge = merge_bins(counts, line, MOST_BINS, 0.0)[: bins.size]
-        last = int(merge.max(initial=0))
+        codes = np.arange(1, bins.n_values + 1) if line is None else line
         named = (*bins.members[: len(bins.levels)], ("(rare)",))  # the last is used only where some are rare
         members = tuple(
-            tuple(level for code in line if merge[code] == k + 1 for level in named[code - 1]) for k in range(last)
+            tuple(level for code in codes if merge[code] == k + 1 for level in named[code - 1]) for k in range(last)
         )
         labels = tuple(map(several_levels, members))
         return SurfaceAxis(feature.name, feature.kind, np.empty(0), labels, merge=merge, members=members)
-    merge = reading_bins(bins, counts, n_rows)
-    last = int(merge.max(initial=0))
     ends = np.flatnonzero(np.diff(merge[1:-1]))  # the last code of each bin but the last
     edges = np.concatenate([[bins.low], bins.cuts[ends], [bins.high]]) if last else np.empty(0)
     between = bins.beside[:, ends] if bins.beside.size else bins.beside

@@ -9,12 +9,12 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Final
 
+from gamcore.data.labels import listed
 from gamcore.decide import verdicts
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.results import Result, money
 from gamcore.decide.strategies import Strategy, worth_of_all
-from gamcore.decide.verdicts import listed
 from gamcore.decide.worth import Contribution, Estimate, total
 from gamcore.numbers import count, percent
 from gamcore.viz.files.parts import KeyFigure, ReportPart

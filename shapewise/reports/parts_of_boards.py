@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.column_names import PLAIN, Measure
+from gamcore.data.labels import listed as in_words
 from gamcore.data.table import as_table
 from gamcore.decide import plots, verdicts
 from gamcore.decide.experiment_effects import Effect, ReadOut
@@ -158,7 +159,7 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     if not kept:
         raise StoreError(f"The test did not measure {metric}.")
     scale: Scale = "relative" if _by_board(review) else "difference"  # of plans, and of the page of a test
-    moved = verdicts.listed([f"{verdicts.clearest(one, scale).text} with {named(one)}" for one in kept])
+    moved = in_words([f"{verdicts.clearest(one, scale).text} with {named(one)}" for one in kept])
     others = len({effect.metric for effect in outcome.effects}) - 1
     text = [f"{named(one)}: {verdicts.verdict(one, scale)[1]}" for one in kept]
     text += [f"{others} more metrics were measured: see the analyst's report."] if others and not item.of else []

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from gamcore.data.labels import listed
 from gamcore.decide import verdicts
 from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.fairness import sensitive
 from gamcore.decide.strategies import Strategy
-from gamcore.decide.verdicts import listed
 from gamcore.numbers import count, fixed
 from shapewise.reports.sources import Review
 from shapewise.store.workspace import StoreError

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 
 from gamcore import (
+    (
     GAMClassifier,
     MultiTaskTreesRegressor,
     calibration_by_group,
     compare_models,
+    explain_triple,
     on_newer_rows,
     price_of_readability,
     read_flow,
@@ -70,6 +72,14 @@ def several() -> GAMClassifier:
 
 
 @cache
+def of_three() -> GAMClassifier:
+    """Return a model of the same target with an interaction of all three columns."""
+    X, y = table()
+    triples = [(EVIL, "level", "plain")]
+    return GAMClassifier(outer_bags=2, max_rounds=10, bands=10, triples=triples, random_state=0).fit(X, y)
+
+
+@cache
 def tasks() -> MultiTaskTreesRegressor:
     X, y = table()
     task = np.where(np.arange(len(X)) % 3 == 0, EVIL, "other")
@@ -90,7 +100,7 @@ def every() -> dict[str, Explanation]:
     later = X.assign(**{EVIL: X[EVIL] + 1.0})
     made = [
         curve, several().explain_classes("level"), gam.explain_shape("level").on("points"),
-        gam.explain_pair(EVIL, "level"), gam.importance("ratio"),
+        gam.explain_pair(EVIL, "level"), explain_triple(of_three(), EVIL, "level", "plain"), gam.importance("ratio"),
         gam.explain_rows(X.head(3)), tasks().importance(), tasks().agreement(EVIL), tasks().outliers(),
         moved, what_moved(X, later),
         overlay(X["level"], later["level"], "category"), profile(X[EVIL], "number", Target(y * 1.0, EVIL, True)),

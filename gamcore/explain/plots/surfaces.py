@@ -37,7 +37,7 @@ def surface(
     limit = shape.reach or 1.0
     units = LOSSES[shape.margins[0].loss].unit(shape.scale, target).removesuffix(" at the base rate")
     colors = ColorScale(
-        -limit, limit, ("primary", "background", "accent"), units, _factors(limit, shape.scale == "ratio")
+        -limit, limit, ("primary", "background", "accent"), units, factors(limit, shape.scale == "ratio")
     )
     seen = shape.counts > 0
     few = seen & (shape.counts < FEW_ROWS)
@@ -114,15 +114,16 @@ def centres(side: Side) -> Floats:
     return np.arange(len(side.labels), dtype=np.float64) if side.labels else (side.edges[:-1] + side.edges[1:]) / 2
 
 
-def _axis(side: Side, curve: Curve) -> Axis:
-    """Return the axis of one feature: named levels, or numbers and dates limited to the opening view (`view`)."""
+def axis_along(side: Side, opening: tuple[float, float] | None = None) -> Axis:
+    """Return the axis of one feature: named levels, or numbers and dates. opening : limits to begin with; None for
+    all."""
     if side.labels:
         ticks = [(float(k), shorten(label, len(side.labels))) for k, label in enumerate(side.labels)]
         ends = -0.5, len(side.labels) - 0.5
         return Axis(side.feature, ticks=apart(ticks, ends, MOST_NAMED), limits=ends)
     edges = borders(side)
     whole = (float(edges[0]), float(edges[-1])) if edges.size else None
-    limits = view(curve) or whole if edges.size else None
+    limits = opening or whole if edges.size else None
     if side.kind == "date":
         return Axis(side.feature, "date", limits)
     axis = number_axis(side.feature, side.measure, side.edges, limits)
@@ -131,6 +132,11 @@ def _axis(side: Side, curve: Curve) -> Axis:
     names = [shorten(name, len(side.values)) for name in side.values]
     ticks = list(zip(((edges[:-1] + edges[1:]) / 2).tolist(), names, strict=True))
     return replace(axis, ticks=apart(ticks, limits, MOST_NAMED) if limits else tuple(ticks), scaled=True)
+
+
+def _axis(side: Side, curve: Curve) -> Axis:
+    """Return the axis of one feature, limited to the opening view of its curve (`view`)."""
+    return axis_along(side, view(curve) if side.edges.size and not side.labels else None)
 
 
 def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
@@ -146,7 +152,7 @@ def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]
     return hover
 
 
-def _factors(limit: float, ratio: bool) -> tuple[tuple[float, str], ...] | None:
+def factors(limit: float, ratio: bool) -> tuple[tuple[float, str], ...] | None:
     """Return the ticks of a colour bar on the logs of ratios; None for other scales."""
     if not ratio:
         return None

@@ -194,7 +194,7 @@ def _panel(axes: Any, panel: Panel, color: Palette, small: bool, wide: float) ->
     for side, axis in (("x", panel.x), ("y", panel.y)):
         _limit(axes, axis, side)
     if panel.note:
-        axes.annotate(panel.note, (1, 0), xycoords="axes fraction", ha="right", va="bottom", fontsize=8,
+        axes.annotate(panel.note, (1, 1), xycoords="axes fraction", ha="right", va="top", fontsize=8,
                       color=color.muted)  # fmt: skip
     return cells
 

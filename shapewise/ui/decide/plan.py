@@ -11,6 +11,7 @@ import streamlit as st
 
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
+from gamcore.data.labels import listed
 from gamcore.data.table import Table
 from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.arrivals import WEEK
@@ -18,7 +19,6 @@ from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.outcomes import Outcome
 from gamcore.decide.plots.plans import LOOKS
 from gamcore.decide.strategies import Ledger, StrategySet
-from gamcore.decide.verdicts import listed
 from gamcore.numbers import percent
 from gamcore.viz import files as export
 from shapewise.decisions import arm_tests, plans

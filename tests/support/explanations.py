@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from gamcore import (
-    (
     GAMClassifier,
     MultiTaskTreesRegressor,
     calibration_by_group,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from gamcore.decide.verdicts import listed
+from gamcore.data.labels import listed
 from shapewise.store.changes import changed_by
 from shapewise.store.departed import departed
 from shapewise.store.items import KINDS

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gamcore.estimators.intervals import fit_intervals, predict_interval, uncertainty
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
     from gamcore.estimators.presets import PRESETS, TASK_PRESETS
-    from gamcore.estimators.ranking import pair_ranking, pair_worth, rank_pairs
+    from gamcore.estimators.ranking import pair_ranking, pair_worth, rank_pairs, triple_worth
     from gamcore.estimators.reading import report
     from gamcore.estimators.saved import load_model
     from gamcore.estimators.scorecard import scorecard
@@ -65,6 +65,7 @@ __all__ = [
     "scorecard",
     "smallest_changes",
     "suggest_segments",
+    "triple_worth",
     "uncertainty",
     "update",
     "warmup",
@@ -84,6 +85,7 @@ _HOME = {
     "add_bands": "estimators.bands",
     "pair_ranking": "estimators.ranking",
     "pair_worth": "estimators.ranking",
+    "triple_worth": "estimators.ranking",
     "report": "estimators.reading",
     "rows_inside": "estimators.explained",
     "explain_triple": "estimators.explained",

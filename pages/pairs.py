@@ -1,4 +1,4 @@
-"""Interactions: the ranking of all pairs, and the joint effect of the pairs in the model."""
+"""Interactions: the ranking of all pairs, and the joint effects of the pairs and triples in the model."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gamcore.model.losses import LOSSES
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.spec import Spec
 from shapewise.ui.explain import pair as joint
+from shapewise.ui.explain import triple as three
 from shapewise.ui.explain.pair_ranking import ranked_pairs
 from shapewise.ui.session import engine, state
 from shapewise.ui.session.words import count, md
@@ -152,3 +153,5 @@ if not shown.model_.pairs:
     st.info("This model has no pairs: choose how many above, and train.", icon=":material/grid_on:")
     st.stop()
 joint.show(model, shown, state.data(model) if spec else None, is_model=shown is estimator, scale=scale, gains=gains)
+if shown.model_.triples:
+    three.show(model, shown, is_model=shown is estimator, scale=scale)

@@ -62,6 +62,7 @@ with form:
                 changes = with_directions(changes, direction_fields.choose(table, ordered))
                 leveled = [one.name for one in chosen if one.kind == "category" or one.name in codes]
                 changes = with_values(changes, SHAPES, shape_fields.choose(table, preset, ordered, leveled))
+            changes |= settings.triples(table, target.goal, {**PRESETS[preset], **changes})
             cuttable = bin_fields.of_table(loaded, [one.name for one in chosen], codes)
             changes = with_values(changes, BINS, bin_fields.choose(table, cuttable))
 

@@ -18,6 +18,7 @@ from pptx import Presentation
 from benchmarks.wild.faults import Fault
 from benchmarks.wild.rows import views
 from gamcore.decide.rules_code import kinds_of
+from gamcore.estimators.base import n_scores
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.io.score_sql import to_sql
 from gamcore.model.output_names import chance_of
@@ -34,7 +35,7 @@ def predicted(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Any:
     if isinstance(estimator, GAMRegressor):
         return estimator.predict(X)
     chances = estimator.predict_proba(X)
-    return chances if estimator.n_scores > 1 else chances[:, 1]
+    return chances if n_scores(estimator) > 1 else chances[:, 1]
 
 
 def parts(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator[Fault]:
@@ -63,7 +64,7 @@ def parts(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator[
 
 def _predictions_among(columns: Iterable[str], estimator: GAMRegressor | GAMClassifier) -> list[str]:
     """Return the columns that hold predictions, or chances of several classes; a table may have such names, too."""
-    start = chance_of("") if estimator.n_scores > 1 else prediction_name(estimator.single.given)
+    start = chance_of("") if n_scores(estimator) > 1 else prediction_name(estimator.single.given)
     return [name for name in columns if name.startswith(start)]
 
 

@@ -26,6 +26,7 @@ from benchmarks.wild.first_form import first_spec
 from benchmarks.wild.tables import Stranger, read
 from gamcore.data.columns import TableError
 from gamcore.data.table import as_table
+from gamcore.estimators.base import n_scores
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.io.checks import ModelFileError
 from gamcore.io.formula import ScoringError
@@ -165,7 +166,7 @@ def _explained(metrics: dict[str, float]) -> float:
 def _review(space: Workspace, model: str, estimator: GAMRegressor | GAMClassifier) -> Report:
     """Return the report of a model, with the items that the Report page begins with."""
     about, label = space.models.about(model), ""
-    if isinstance(estimator, GAMClassifier) and estimator.n_scores > 1:
+    if isinstance(estimator, GAMClassifier) and n_scores(estimator) > 1:
         label = str(estimator.classes_[0])
     view: Any = estimator.of_class(label) if label else estimator  # type: ignore[union-attr]
     names = [str(name) for name in view.importance().frame().iloc[:, 0]]

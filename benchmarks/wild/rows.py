@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, encode_table
 from gamcore.data.table import Table, read_feature
+from gamcore.estimators.base import n_scores
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Curve
 from gamcore.model.losses import LOSSES
@@ -81,7 +82,7 @@ def cells_of(X: pd.DataFrame, bins: Bins) -> NDArray[Any]:
 
 def views(estimator: GAMRegressor | GAMClassifier) -> Iterator[tuple[str, Any]]:
     """Yield an estimator as it is read: by each of its classes if there are several, with its name."""
-    if isinstance(estimator, GAMClassifier) and estimator.n_scores > 1:
+    if isinstance(estimator, GAMClassifier) and n_scores(estimator) > 1:
         for label in estimator.classes_:
             yield str(label), estimator.of_class(label)
     else:

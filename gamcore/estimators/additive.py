@@ -96,7 +96,7 @@ class AdditiveEstimator(AdditiveParameters):
 
     def _main_parameters(self, source: Source) -> Parameters:
         """Return the parameters of main effects: with the signs and learners of the source's features."""
-        self._check_classes(self.n_scores)
+        self._check_classes(self._n_scores)
         self._check_order()
         learners = learners_of(self.shapes, source.bins)
         if learners:
@@ -166,7 +166,7 @@ class AdditiveEstimator(AdditiveParameters):
             pairs=self._pair_options(source),
             purify=self.purify and not parameters.learners,
             n_jobs=n_threads(self.n_jobs),
-            n_classes=self.n_scores if self.n_scores > 1 else 2,
+            n_classes=self._n_scores if self._n_scores > 1 else 2,
         )
 
     def _recipe(self, source: Source, halves: bool = False) -> HalfRecipe:
@@ -213,7 +213,7 @@ class AdditiveEstimator(AdditiveParameters):
         codes = self._encode(X)
         score = self.model_.score(codes)
         log_exposure = self._read_exposure(exposure, score.shape[0])
-        given = added(log_exposure, read_init_score(init_score, score.shape[0], self.n_scores))
+        given = added(log_exposure, read_init_score(init_score, score.shape[0], self._n_scores))
         return score if given is None else score + given
 
     @property
@@ -275,7 +275,7 @@ class AdditiveEstimator(AdditiveParameters):
     def _warn_of_nothing(self) -> None:
         """Warn of a fit around all features that kept no round; that of a greedy order is an answer."""
         if self.order != GREEDY and learned_nothing(self):
-            advice = "" if self.n_scores > 1 else ' Of many features, order="greedy" may find the few that count.'
+            advice = "" if self._n_scores > 1 else ' Of many features, order="greedy" may find the few that count.'
             warnings.warn(f"{NOTHING_LEARNED}.{advice}", UserWarning, stacklevel=5)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -117,7 +117,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     @property
-    def n_scores(self) -> int:
+    def _n_scores(self) -> int:
         """Scores per row: 1, or one per class."""
         return 1
 
@@ -216,7 +216,7 @@ def read_rows(
         weight=None if sample_weight is None else read_weight(sample_weight, y),
         clusters=None if groups is None else read_clusters(groups, n),
         log_exposure=model._read_exposure(exposure, n),
-        init_score=read_init_score(init_score, n, model.n_scores),
+        init_score=read_init_score(init_score, n, n_scores(model)),
         labels=None if groups is None else np.asarray(groups),
     )
     return rows if rows.weight is None else rows.weighed()
@@ -226,6 +226,11 @@ def train_share(model: TableEstimator) -> float:
     """Share of a refit's rows that it trained on; the default where the stored fraction is invalid."""
     known = getattr(model, "validation_fraction", None)
     return 1.0 - known if isinstance(known, int | float) and 0 <= known <= 0.9 else USUAL_SHARE
+
+
+def n_scores(model: TableEstimator) -> int:
+    """Return how many scores a row has: 1, or one per class of several."""
+    return model._n_scores
 
 
 def check_parameters(estimator: TableEstimator) -> None:

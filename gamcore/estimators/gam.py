@@ -23,7 +23,7 @@ from gamcore.decide.segments import Segment, suggest
 from gamcore.distributed.pieces import is_in_pieces
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters, RegressorParameters, for_one_score
-from gamcore.estimators.base import TrainingRows, check_parameters, column, read_rows, read_table, train_share
+from gamcore.estimators.base import TrainingRows, check_parameters, column, n_scores, read_rows, read_table, train_share
 from gamcore.estimators.kept_counts import fit_counts
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.estimators.pieces import check_alone, fit_pieces, roles_of
@@ -202,10 +202,10 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
     @property
     def loss(self) -> Loss:
         """The loss that boosting minimises."""
-        return LOSSES["softmax" if self.n_scores > 1 else "logistic"]
+        return LOSSES["softmax" if self._n_scores > 1 else "logistic"]
 
     @property
-    def n_scores(self) -> int:
+    def _n_scores(self) -> int:
         """Scores per row: 1 for two classes, else one per class."""
         known = len(getattr(self, "classes_", ()))
         return known if known > 2 else 1
@@ -270,7 +270,7 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
     def predict_proba(self, X: Any, init_score: Any = None) -> Floats:
         """Return the probabilities (n, K) of the classes in the order of `classes_`."""
         score = self._score(X, init_score=init_score)
-        if self.n_scores > 1:
+        if self._n_scores > 1:
             return np.asarray(softmax(score, axis=1), np.float64)
         chance = self.loss.inverse_link(score)
         return np.stack([1.0 - chance, chance], axis=1)
@@ -278,7 +278,7 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
     def predict(self, X: Any, init_score: Any = None) -> NDArray[Any]:
         """Return the likeliest class of each row, (n,)."""
         scores = self.decision_function(X, init_score)
-        best = scores.argmax(axis=1) if self.n_scores > 1 else (scores > 0).astype(np.int64)
+        best = scores.argmax(axis=1) if self._n_scores > 1 else (scores > 0).astype(np.int64)
         return np.asarray(self.classes_[best])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, init_score: Any = None) -> float:
@@ -319,7 +319,7 @@ class ClassView(GAMClassifier):
         return str(self.classes_[self.place_])
 
     @property
-    def n_scores(self) -> int:
+    def _n_scores(self) -> int:
         """Scores per row: that of the class."""
         return 1
 
@@ -355,7 +355,7 @@ def in_class(fitted: Fitted, label: str) -> Fitted:
 
     Any other estimator is returned as it is.
     """
-    if not isinstance(fitted, GAMClassifier) or fitted.n_scores == 1:
+    if not isinstance(fitted, GAMClassifier) or n_scores(fitted) == 1:
         return fitted
     names = {str(name): name for name in fitted.classes_}
     return cast(Fitted, fitted.of_class(names.get(label, fitted.classes_[0])))

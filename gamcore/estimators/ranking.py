@@ -89,6 +89,14 @@ def pair_worth(
     return surfaces.pair_worth(model.model_, data)
 
 
+def triple_worth(
+    model: AdditiveEstimator, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None, init_score: Any = None
+) -> pd.DataFrame:
+    """Return the worth of each of the model's triples on these rows; see `surfaces.triple_worth`."""
+    data = model._read_known(X, y, {"sample_weight": sample_weight, "exposure": exposure, "init_score": init_score})
+    return surfaces.triple_worth(model.single, data)
+
+
 def _usual_objective(y: pd.Series) -> str:
     """Return the objective of a target: by its number of values, and whether they are numbers."""
     n_values = y.nunique()

@@ -12,7 +12,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.rows import read_clusters, read_log_exposure, read_weight
 from gamcore.data.table import Table, frame_of
 from gamcore.data.targets import codes_of
-from gamcore.estimators.base import read_table
+from gamcore.estimators.base import n_scores, read_table
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.explain.seen import Seen
 from gamcore.types import Bools, Floats, Ints
@@ -31,7 +31,7 @@ def one_outcome(model: Estimator, of_class: Any) -> tuple[Estimator, int]:
         return model, 1
     if isinstance(model, ClassView):
         return model, 1
-    if model.n_scores > 1:
+    if n_scores(model) > 1:
         if of_class is None:
             raise TableError(f"The model has {len(model.classes_)} classes: choose one of them with of_class.")
         return model.of_class(of_class), 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -22,7 +22,7 @@ from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.places import cell_of, place_of
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explanation import Explanation
-from gamcore.model.additive import MOST_BINS, AdditiveModel, PairTerm, Term, reading_bins
+from gamcore.model.additive import MOST_BINS, AdditiveModel, AnyTerm, PairTerm, Term, reading_bins
 from gamcore.model.classes import ClassesModel, class_losses
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
@@ -276,11 +276,23 @@ class Surface(Explanation):
 
 
 def pair_worth(model: AdditiveModel | ClassesModel, data: Encoded) -> pd.DataFrame:
-    """Return the worth of each pair on some rows.
+    """Return the worth of each pair on some rows; see `_worth`."""
+    return _worth(model, data, lambda one: one.pairs)
 
-    One row per pair, in the model's order: feature_1, feature_2, worth (rise of the mean loss, squared error or
-    log-loss, without its surface), share (of the loss without it), low and high (95% interval of the worth, over
-    independent rows; NaN for one row). A pair of several classes is taken from all.
+
+def triple_worth(model: AdditiveModel, data: Encoded) -> pd.DataFrame:
+    """Return the worth of each triple on some rows; see `_worth`."""
+    return _worth(model, data, lambda one: one.triples)
+
+
+def _worth(
+    model: AdditiveModel | ClassesModel, data: Encoded, terms_of: Callable[[AdditiveModel], Sequence[AnyTerm]]
+) -> pd.DataFrame:
+    """Return the worth of some terms of a model on some rows.
+
+    One row per term, in the model's order: feature_1, feature_2 (and feature_3 of triples), worth (rise of the mean
+    loss, squared error or log-loss, without it), share (of the loss without it), low and high (95% interval of the
+    worth, over independent rows; NaN for one row). A term of several classes is taken from all.
     """
     models = (model,) if isinstance(model, AdditiveModel) else model.models
     codes, y = data.binned.codes, data.y
@@ -293,12 +305,13 @@ def pair_worth(model: AdditiveModel | ClassesModel, data: Encoded) -> pd.DataFra
         return class_losses(y.astype(np.int64), of) if len(models) > 1 else model.loss.loss(y, of[:, 0])
 
     whole, rows = losses(score), []
-    for k, pair in enumerate(model.pairs):
-        i, j = pair.features
-        without = losses(score - np.stack([one.pairs[k].scores[codes[i], codes[j]] for one in models], axis=1))
+    for terms in zip(*map(terms_of, models), strict=True):
+        without = losses(score - np.stack([term.at(codes) for term in terms], axis=1))
         worth, of = (float(np.average(each, weights=data.weight)) for each in (without - whole, without))
-        rows.append((names[i], names[j], worth, worth / of if of > 0 else 0.0, *student(without - whole, data.weight)))
-    return pd.DataFrame(rows, columns=["feature_1", "feature_2", "worth", "share", "low", "high"])
+        features = {f"feature_{k}": names[j] for k, j in enumerate(terms[0].features, 1)}
+        low, high = student(without - whole, data.weight)
+        rows.append({**features, "worth": worth, "share": worth / of if of > 0 else 0.0, "low": low, "high": high})
+    return pd.DataFrame(rows, columns=None if rows else ["feature_1", "feature_2", "worth", "share", "low", "high"])
 
 
 def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SHARE) -> Surface:

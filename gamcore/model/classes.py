@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from gamcore.data.binning import Bins
-from gamcore.model.additive import AdditiveModel, Given, PairTerm, Term
+from gamcore.model.additive import AdditiveModel, AnyTerm, Given, PairTerm, Term
 from gamcore.model.losses import LARGEST_LOGIT, LOSSES, Loss
 from gamcore.types import Codes, Floats, Ints
 
@@ -85,6 +85,11 @@ class ClassesModel:
     def pairs(self) -> tuple[PairTerm, ...]:
         """The pairs of the first class; the others have the same."""
         return self.models[0].pairs
+
+    @property
+    def all_terms(self) -> tuple[AnyTerm, ...]:
+        """The terms of the first class; the others are of the same features."""
+        return self.models[0].all_terms
 
     @property
     def terms(self) -> tuple[Term, ...]:

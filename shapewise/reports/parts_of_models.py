@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from gamcore import explain_triple
 from gamcore.data.column_names import PAIR
 from gamcore.decide import plots as decide_plots
 from gamcore.decide.plots.segments import marked
@@ -57,6 +58,14 @@ def pair(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     title = source.about.headlines.get(PAIR.join(item.of))
     detail = source.detail(surface.margins[0])
     yield ReportPart(plot=surface.describe(source.target, detail, title=title))
+
+
+def triple(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield a triple of the model in view."""
+    source = review.model()
+    effect = shown(explain_triple(source.estimator, *item.of).on(source.scale), source.names)
+    title = source.about.headlines.get(PAIR.join(item.of))
+    yield ReportPart(plot=effect.describe(source.target, title=title))
 
 
 def why(review: Review, item: ReportItem) -> Iterator[ReportPart]:

@@ -34,6 +34,7 @@ KINDS: Final[dict[str, str]] = {
     "curve": "Curve",
     "chances": "Chances of all classes",
     "pair": "Pair",
+    "triple": "Triple",
     "classes": "How well it tells classes apart",
     "ROC": "How well it ranks",
     "calibration": "Calibration",
@@ -42,6 +43,8 @@ KINDS: Final[dict[str, str]] = {
     "lift": "Lift by tenth",
     "card": "Model card",
 }
+EFFECTS: Final = ("curve", "chances", "pair", "triple")
+"""Parts that draw what features do."""
 OF_BOARD: Final = ("decision", "who", "reach", "overlap", "plan", "lifts", "effects", "risks", "fairness", "proof")
 OF_TEST: Final = ("decision", "lifts", "effects", "risks")
 MEASURED: Final = ("lifts", "effects")
@@ -58,7 +61,7 @@ MOST_COMMENT: Final = 2_000
 
 @dataclass(frozen=True)
 class ReportItem:
-    """One item of a report: its kind, its subject (a feature, or both features of a pair), and a comment."""
+    """One item of a report: its kind, its subject (a feature, or all features of an interaction), and a comment."""
 
     kind: str
     of: tuple[str, ...] = ()

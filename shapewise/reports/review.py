@@ -19,7 +19,7 @@ from shapewise.reports import parts_of_models as of_models
 from shapewise.reports import templates
 from shapewise.reports.added import added
 from shapewise.reports.card import card, line
-from shapewise.reports.recipes import MOST_SLIDES, Recipe, ReportItem
+from shapewise.reports.recipes import EFFECTS, MOST_SLIDES, Recipe, ReportItem
 from shapewise.reports.sources import Review
 from shapewise.reports.words import day
 from shapewise.store.workspace import StoreError, Workspace
@@ -31,15 +31,15 @@ MAKERS: Final[dict[str, Callable[[Review, ReportItem], Iterable[ReportPart]]]] =
     "plan": of_boards.plan, "why": of_models.why, "reach": of_boards.reach, "overlap": of_boards.overlap,
     "risks": of_boards.risks, "fairness": of_boards.fairness, "proof": of_boards.proof,
     "segments": of_boards.segments, "reading": of_models.reading, "importance": of_models.importance,
-    "curve": of_models.curve, "chances": of_models.chances, "pair": of_models.pair, "classes": of_models.classes,
-    "ROC": of_models.roc, "calibration": of_models.calibration,
+    "curve": of_models.curve, "chances": of_models.chances, "pair": of_models.pair, "triple": of_models.triple,
+    "classes": of_models.classes, "ROC": of_models.roc, "calibration": of_models.calibration,
     "residuals": of_models.residuals, "uplift": of_models.uplift, "lift": of_models.lift, "card": of_models.cards,
 }  # fmt: skip
 
 
 def _parts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the parts of an item; the first one has its comment, and the note pinned to its plot."""
-    about = review.main.about if review.main is not None and item.kind in ("curve", "chances", "pair") else None
+    about = review.main.about if review.main is not None and item.kind in EFFECTS else None
     note = about.notes.get(PAIR.join(item.of)) if about is not None else None
     said = "\n".join(text for text in (item.comment, f"Note: {note}" if note else "") if text)
     own = MAKERS.get(item.kind)

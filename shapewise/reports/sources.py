@@ -29,7 +29,7 @@ from shapewise.decisions.money import of_table as money_of
 from shapewise.decisions.plan_and_outcome import made_of, read_out
 from shapewise.decisions.plans import form_of, planned
 from shapewise.reports.card import described, names_of_table, target
-from shapewise.reports.recipes import Recipe
+from shapewise.reports.recipes import EFFECTS, Recipe
 from shapewise.scoring import all_rows as wholes
 from shapewise.scoring.held_out import HeldOutClasses, HeldOutPredictions, held_out, held_out_classes
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
@@ -161,7 +161,7 @@ class Review:
         for strategy in self.made.strategies if self.recipe.board else ():
             if strategy.model and strategy.model in self.space.ids("models"):
                 behind[strategy.model] = self._source(strategy.model)
-        shown = any(item.kind in ("curve", "chances", "pair") for item in self.recipe.items)
+        shown = any(item.kind in EFFECTS for item in self.recipe.items)
         if self.main is not None and (shown or not behind):
             behind.setdefault(self.main.about.id, self.main)
         return list(behind.values())

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import AS_THEY_ARE, PLAIN, Measure, Names
+from gamcore.estimators.base import n_scores
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.saved import from_saved
 from gamcore.io.formula import Formula, ScoringError
@@ -96,7 +97,7 @@ def scoring_estimator(space: Workspace, model: str) -> GAMRegressor | GAMClassif
 def telling_formula(space: Workspace, identifier: str) -> Formula:
     """Return a stored model as one that tells reasons for its decisions; StoreError where it cannot."""
     about, estimator = space.models.about(identifier), scoring_estimator(space, identifier)
-    if isinstance(estimator, GAMClassifier) and estimator.n_scores > 1:
+    if isinstance(estimator, GAMClassifier) and n_scores(estimator) > 1:
         raise StoreError("A model of several classes has no line, so it tells no reasons: take the largest effects.")
     spec = Spec.from_dict(about.spec)
     data = read_data(
@@ -112,7 +113,7 @@ def telling_formula(space: Workspace, identifier: str) -> Formula:
 def row_changes(space: Workspace, identifier: str) -> RowChanges:
     """Return what finds the smallest changes of rows by a stored model; StoreError where it has no line."""
     about, estimator = space.models.about(identifier), scoring_estimator(space, identifier)
-    if isinstance(estimator, GAMClassifier) and estimator.n_scores > 1:
+    if isinstance(estimator, GAMClassifier) and n_scores(estimator) > 1:
         raise StoreError("A model of several classes has no line, so no change crosses it: leave the changes out.")
     how = telling(about, usual_line(about, estimator))
     if how.helps is None:

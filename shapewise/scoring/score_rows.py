@@ -15,6 +15,7 @@ from gamcore.data.column_names import AS_THEY_ARE, PLAIN, Measure, Names
 from gamcore.data.columns import Kind as ColumnKind
 from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts, without_codes
 from gamcore.data.table import Table
+from gamcore.estimators.base import n_scores
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.intervals import predict_interval
 from gamcore.explain.curves import Breakdown
@@ -141,7 +142,7 @@ class Scorer:
             parts_of = self._pairs_of(output_names.push, most)
             return [*self._numbers, "decision", *parts_of, "review", *(["letter"] if self._letter else [])]
         model = self._estimator.model_
-        parts = min(self._top, len(model.terms) + len(model.pairs))
+        parts = min(self._top, len(model.all_terms))
         return [*self._numbers, *self._pairs_of(output_names.effect, parts)]
 
     def _pairs_of(self, size: Callable[[int, str], str], most: int) -> list[str]:
@@ -174,7 +175,7 @@ class Scorer:
     def _classes(self) -> list[str]:
         """Names of the classes if there are more than two."""
         fitted = self._estimator
-        several = isinstance(fitted, GAMClassifier) and fitted.n_scores > 1
+        several = isinstance(fitted, GAMClassifier) and n_scores(fitted) > 1
         return [str(name) for name in fitted.classes_] if several else []
 
     @property

@@ -1,4 +1,5 @@
-"""Settings that have a value per feature: how curves are learnt, their directions, and bins of one's own."""
+"""Settings about single features: how curves are learnt, their directions, bins of one's own, and which features
+interact."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ MONOTONE: Final = "monotone"
 BINS: Final = "bins"
 SHAPES: Final = "shapes"
 SETTINGS: Final = (MONOTONE, BINS, SHAPES)
+TERMS: Final = ("interactions", "triples")
+"""Settings that may list features which interact."""
 
 
 def values_of(changes: dict[str, Any], setting: str) -> dict[str, Any]:
@@ -39,3 +42,10 @@ def among(changes: dict[str, Any], columns: Collection[str]) -> dict[str, Any]:
             kept = {feature: value for feature, value in values.items() if feature in known}
             changes = with_values(changes, setting, kept)
     return changes
+
+
+def terms_among(changes: dict[str, Any], columns: Collection[str]) -> dict[str, Any]:
+    """Return the changes without listed pairs and triples that have features of other columns."""
+    known = features_among(columns)
+    listed = {name: changes[name] for name in TERMS if isinstance(changes.get(name), list | tuple)}
+    return changes | {name: [term for term in terms if set(term) <= known] for name, terms in listed.items()}

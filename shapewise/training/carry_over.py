@@ -15,7 +15,7 @@ from gamcore.data.table import Table, as_table
 from gamcore.stats.column_drift import kinds
 from gamcore.types import Bools
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
-from shapewise.training.by_feature import among
+from shapewise.training.by_feature import among, terms_among
 from shapewise.training.spec import Spec
 
 NEEDED: Final = {"weight": "weights", "group": "groups", "time": "time", "task": "tasks"}
@@ -187,15 +187,11 @@ def _retyped(then: Table, now: Table) -> list[str]:
 
 
 def _changes(changes: dict[str, Any], columns: set[str], retyped: Collection[str]) -> dict[str, Any]:
-    """Return the settings without pairs, directions and bins whose features are gone.
+    """Return the settings without interactions, directions and bins whose features are gone.
 
     retyped : columns of another kind, whose order and cuts no longer are what was meant.
     """
-    changes = among(changes, columns - set(retyped))
-    pairs = changes.get("interactions")
-    if not isinstance(pairs, list | tuple):
-        return changes
-    return changes | {"interactions": [pair for pair in pairs if set(pair) <= columns]}
+    return terms_among(among(changes, columns - set(retyped)), columns)
 
 
 def counterpart(spec: Spec, models: list[ModelAbout]) -> ModelAbout | None:

@@ -23,7 +23,7 @@ from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_weight
 from gamcore.data.table import Table, frame_of
-from gamcore.estimators.base import n_threads, read_rows, read_table
+from gamcore.estimators.base import n_scores, n_threads, read_rows, read_table
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.explain.gap import Difference, HeldOut, Measured, difference, mean_of, measured
 from gamcore.model.additive import AdditiveModel, check_relearnt, count_bins
@@ -168,7 +168,7 @@ def _check_model(model: Any) -> None:
 
 
 def _metric(model: GAMRegressor | GAMClassifier) -> str:
-    if model.n_scores > 1:
+    if n_scores(model) > 1:
         return "mean AUC"
     return "AUC" if model.loss.is_binary else "share explained"
 
@@ -256,7 +256,7 @@ def _folds(model: GAMRegressor | GAMClassifier, rows: Known, folds: int, seed: i
         given |= {"groups": rows.clusters[train]} if rows.grouped else {}
         given |= {"exposure": np.exp(rows.offset[train])} if rows.offset.any() else {}
         copy.fit(_taken(rows, train).frame, labels, **given)
-        if copy.n_scores != model.n_scores:
+        if n_scores(copy) != n_scores(model):
             raise TableError("A class has too few rows for so many folds: ask for fewer, or hold rows out.")
         parts.append(Part(train, held, of_train=_scores(copy, rows, train), of_held=_scores(copy, rows, held),
                           black_box=box.scores(train, held)))  # fmt: skip

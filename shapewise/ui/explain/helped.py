@@ -32,7 +32,7 @@ def _recourse(identifier: str, bands: int, how: str, names: str) -> Recourse:
     assert data is not None
     telling = Telling(**kept)
     held = np.flatnonzero(data.held_out)
-    terms = len(fitted.single.bins) * (len(fitted.single.terms) + len(fitted.single.pairs))
+    terms = len(fitted.single.bins) * len(fitted.single.all_terms)
     most = min(MOST_ROWS, max(FEWEST_ROWS, MOST_TERMS // max(terms, 1)))
     if held.size > most:
         held = np.sort(np.random.default_rng(0).choice(held, most, replace=False))

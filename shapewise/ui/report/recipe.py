@@ -20,14 +20,12 @@ from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 
 
-def pairs_of(estimator: Estimator) -> list[tuple[str, str]]:
-    """Return the pairs of a model, by the names of their features."""
+def interactions_of(estimator: Estimator) -> list[tuple[str, ...]]:
+    """Return the pairs and triples of a model, by the names of their features."""
     model = estimator.model_
     if not isinstance(model, AdditiveModel):
         return []
-    return [
-        (model.bins[i].feature.name, model.bins[j].feature.name) for i, j in (pair.features for pair in model.pairs)
-    ]
+    return [tuple(model.bins[j].feature.name for j in term.features) for term in model.interactions]
 
 
 def candidates(recipe: Recipe, model: ModelAbout | None) -> list[ReportItem]:
@@ -54,7 +52,7 @@ def candidates(recipe: Recipe, model: ModelAbout | None) -> list[ReportItem]:
     items += [ReportItem("curve", (name,)) for name in estimator.importance().ranked_features()]
     several = bool(state.class_names(model.id))
     items += [ReportItem("chances", (name,)) for name in estimator.importance().ranked_features() if several]
-    items += [ReportItem("pair", pair) for pair in pairs_of(estimator)]
+    items += [ReportItem("pair" if len(term) == 2 else "triple", term) for term in interactions_of(estimator)]
     items += [
         ReportItem(kind)
         for kind in dict.fromkeys(

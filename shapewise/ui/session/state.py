@@ -22,6 +22,7 @@ from gamcore.data.column_names import Measure, Names
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, as_table
 from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.estimators.base import n_scores
 from gamcore.estimators.gam import Estimator, GAMClassifier, in_class
 from gamcore.estimators.multitask import MultiTaskTrees
 from gamcore.estimators.saved import from_saved
@@ -303,7 +304,7 @@ def whole(model: str) -> Estimator:
 def class_names(model: str) -> list[str]:
     """Return the names of a model's classes if there are more than two, else nothing."""
     fitted = whole(model)
-    several = isinstance(fitted, GAMClassifier) and fitted.n_scores > 1
+    several = isinstance(fitted, GAMClassifier) and n_scores(fitted) > 1
     return [str(name) for name in fitted.classes_] if several else []
 
 

@@ -21,7 +21,7 @@ from shapewise.places import PAGES
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, clean_name
 from shapewise.training import live, runs
-from shapewise.training.by_feature import among, features_among
+from shapewise.training.by_feature import among, terms_among
 from shapewise.training.cost import roughly
 from shapewise.training.dataset import HELD_OUT
 from shapewise.training.live import LIVE_SECONDS, Draft
@@ -129,15 +129,11 @@ def knobs(key: str, spec: Spec) -> Spec:
 
 
 def without(spec: Spec, off: set[str]) -> Spec:
-    """Return the specification without some features and their pairs."""
+    """Return the specification without some features and their interactions."""
     if not off:
         return spec
-    kept, pairs = [name for name in spec.features if name not in off], spec.parameters().get("interactions")
-    changes = spec.changes
-    if isinstance(pairs, list):
-        gone = features_among(spec.features) - features_among(kept)
-        changes = {**changes, "interactions": [pair for pair in pairs if not gone & set(pair)]}
-    return replace(spec, features=kept, changes=among(changes, kept))
+    kept = [name for name in spec.features if name not in off]
+    return replace(spec, features=kept, changes=terms_among(among(spec.changes, kept), kept))
 
 
 def metric(shown: Shown, model: ModelAbout | None = None) -> None:

@@ -158,5 +158,8 @@ def result(model: ModelAbout) -> None:
         key=f"result-{model.id}", theme=None, config=chart.CONFIG, alt=read_curve(curve),
     )  # fmt: skip
     sureness.line(model, curve.band)
-    pairs = f"; {len(estimator.model_.pairs)} pairs are on the page Pairs" if estimator.model_.pairs else ""
-    st.caption(f"The strongest of {len(estimator.model_.terms)} curves{pairs}.")
+    fitted = estimator.single
+    kinds = {"pair": len(fitted.pairs), "triple": len(fitted.triples)}
+    joint = " and ".join(f"{n} {kind}{'s' * (n != 1)}" for kind, n in kinds.items() if n)
+    there = f"; {joint} {'is' if sum(kinds.values()) == 1 else 'are'} on the page Pairs" if joint else ""
+    st.caption(f"The strongest of {len(fitted.terms)} curves{there}.")

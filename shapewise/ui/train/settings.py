@@ -8,10 +8,12 @@ import streamlit as st
 
 from gamcore import PRESETS
 from gamcore.boosting.refit.problem import first_leaves
+from gamcore.data.labels import listed
 from gamcore.estimators.additive_parameters import AUTO, GREEDY, AdditiveParameters, default_bags
 from gamcore.estimators.parameters import abouts, defaults, inputs
 from gamcore.numbers import exact
 from shapewise.store.workspace import TableAbout
+from shapewise.training.by_feature import MONOTONE, SHAPES
 from shapewise.training.cost import estimate_bands, roughly
 from shapewise.training.dataset import HELD_OUT
 from shapewise.training.spec import Spec
@@ -70,6 +72,26 @@ def few(table: TableAbout, goal: str, changes: dict[str, Any]) -> dict[str, Any]
     return {"order": GREEDY} if wanted and not together else {}
 
 
+def triples(table: TableAbout, goal: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Show the switch for triples where a model can have them, and return the settings it changes."""
+    if goal not in ("binary", "number") or table.sampled:
+        return {}
+    needs = {
+        "pairs": parameters.get("interactions"),
+        "all features, not only those that beat chance": parameters.get("order") != GREEDY,
+        "features without directions": not parameters.get(MONOTONE),
+        "curves in steps": not parameters.get(SHAPES),
+    }
+    lacking = [need for need, is_met in needs.items() if not is_met]
+    wanted = st.toggle(
+        "Triples, where they help", key=f"triples-{table.id}", disabled=bool(lacking),
+        help="Up to five joint effects of three features, beyond all their pairs: those that stand out from chance and "
+        "lower the validation loss. Such a model is harder to read, and cannot be edited by hand; takes two to four "
+        "times as long." + f" Needs {listed(lacking)}." * bool(lacking),
+    )  # fmt: skip
+    return {"triples": "auto"} if wanted and not lacking else {}
+
+
 def bands(table: TableAbout, parameters: dict[str, Any]) -> int:
     """Show the switch for bands; return the number of half-sample refits. On by default unless they take long."""
     rows, features = round((1 - HELD_OUT) * (table.sampled or table.rows)), table.columns
@@ -123,6 +145,7 @@ def fill(spec: Spec, changes: dict[str, Any]) -> None:
     st.session_state[f"mart-{spec.table}"] = changes.get("boosting") == "mart"
     st.session_state[f"dates-{spec.table}"] = bool(changes.get("date_parts"))
     st.session_state[f"joint-{spec.table}"] = bool(changes.get("joint"))
+    st.session_state[f"triples-{spec.table}"] = bool(changes.get("triples"))
     pairs = changes.get("interactions", 0)
     number = pairs if isinstance(pairs, int) else 0 if pairs == "auto" else len(pairs)
     st.session_state[f"pairs-{spec.table}"] = "auto" if pairs == "auto" else "number" if number else "none"

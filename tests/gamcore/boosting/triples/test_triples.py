@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import EditError, GAMClassifier, GAMRegressor, edit, load_model, why_moved
+from gamcore import EditError, GAMClassifier, GAMRegressor, add_bands, edit, load_model, why_moved
 from gamcore.boosting.triples.stage import MOST_PARTS, Grid
 from gamcore.data.binning import bin_table
 from gamcore.data.columns import TableError
@@ -155,7 +155,7 @@ def test_files_keep_triples(model, tmp_path):
     for one, other in zip(loaded.model_.halves.triples, model.model_.halves.triples, strict=True):
         np.testing.assert_array_equal(one.refits, other.refits)
     X, y = rows(1500)
-    again = loaded.set_params(**QUICK).add_bands(X, y, n_refits=10)  # learnt from the triples' parts as kept
+    again = add_bands(loaded.set_params(**QUICK), X, y, n_refits=10)  # learnt from the triples' parts as kept
     np.testing.assert_array_equal(again.model_.halves.triples[0].refits, model.model_.halves.triples[0].refits)
 
 

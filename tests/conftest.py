@@ -119,6 +119,11 @@ def paired(space, made):
 
 
 @pytest.fixture
+def three_way(space, made):
+    return space, *made.copy(space, prepared.three_way)
+
+
+@pytest.fixture
 def tasked(space, made):
     return space, *made.copy(space, prepared.tasked)
 

@@ -7,11 +7,15 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from gamcore.data.column_names import parts_of_date
+from gamcore.estimators.additive_parameters import GREEDY
 
 MONOTONE: Final = "monotone"
 BINS: Final = "bins"
 SHAPES: Final = "shapes"
 SETTINGS: Final = (MONOTONE, BINS, SHAPES)
+OF_TRIPLES: Final = ("binary", "number")
+"""Goals of models that may have triples."""
+
 TERMS: Final = ("interactions", "triples")
 """Settings that may list features which interact."""
 
@@ -49,3 +53,16 @@ def terms_among(changes: dict[str, Any], columns: Collection[str]) -> dict[str, 
     known = features_among(columns)
     listed = {name: changes[name] for name in TERMS if isinstance(changes.get(name), list | tuple)}
     return changes | {name: [term for term in terms if set(term) <= known] for name, terms in listed.items()}
+
+
+def lacking_for_triples(goal: str, parameters: dict[str, Any], is_large: bool = False) -> list[str]:
+    """Return what a training with these parameters lacks to have triples, in words. is_large : whether its rows do not
+    fit in memory."""
+    needs = {
+        "a target of yes and no, or a number whose effects add up": goal in OF_TRIPLES,
+        "rows that fit in memory": not is_large,
+        "all features, not only those that beat chance": parameters.get("order") != GREEDY,
+        "features without directions": not parameters.get(MONOTONE),
+        "curves in steps": not parameters.get(SHAPES),
+    }
+    return [need for need, is_met in needs.items() if not is_met]

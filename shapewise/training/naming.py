@@ -69,6 +69,7 @@ def _changed(spec: Spec, names: Names) -> str:
     known = inputs(MultiTaskParameters if spec.kind == "tasks" else AdditiveParameters)
     said = [f"{known[name].label.lower()} {_value(value)}" for name, value in spec.changes.items()
             if name in known and name != "interactions"]  # fmt: skip
+    said += ["triples"] if spec.changes.get("triples") else []
     said += ["only features that beat chance"] if spec.changes.get("order") == GREEDY else []
     said += [text for of in (directions, curve_shapes, chosen_bins) if (text := of.words(spec.changes, names))]
     return _some(said, "settings")

@@ -157,3 +157,17 @@ def large(space):
     spec = Spec(table.id, "stays", "stays", ["age", "plan"], positive=["yes"], preset="fast",
                 changes={"max_rounds": 20}, bands=0)  # fmt: skip
     return table, train(space, spec), whole
+
+
+def three_way(space):
+    """Add a table of a triple, one name of which looks like markup, and a model that found it."""
+    rng = np.random.default_rng(0)
+    n = 2000
+    north, east, lone = rng.choice([-2.0, -1.0, 1.0, 2.0], (3, n))
+    frame = pd.DataFrame({"north": north, "east": east, EVIL: rng.choice(["x", "y", EVIL], n), "lone": lone})
+    side = np.where(frame[EVIL] == "x", 1, -1)
+    frame["y"] = 2.0 * np.sign(north * east) * side + 0.5 * rng.normal(size=n)
+    table = space.tables.add(frame, "three ways", [])
+    changes = {"interactions": "auto", "triples": "auto", "max_rounds": 60}
+    spec = Spec(table.id, "y", "three ways", ["north", "east", EVIL, "lone"], preset="fast", changes=changes)
+    return table, train(space, spec)

@@ -1,4 +1,4 @@
-"""Specifications of models that have what a black box knew: more pairs, or the pairs of a crossing."""
+"""Specifications of models that have what a black box knew: more pairs and triples, or the pairs of a crossing."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from shapewise.training.carry_over import carried
 from shapewise.training.derived import keep
 from shapewise.training.spec import Spec
 
-Pair = tuple[str, str]
+Names = tuple[str, ...]
 
 
-def with_pairs(spec: Spec, estimator: GAMRegressor | GAMClassifier, more: Sequence[Pair]) -> Spec:
-    """Return a specification with the pairs of a model and more."""
+def with_interactions(spec: Spec, estimator: GAMRegressor | GAMClassifier, more: Sequence[Names]) -> Spec:
+    """Return a specification with the pairs and triples of a model and more."""
     names = [bins.feature.name for bins in estimator.model_.bins]
-    pairs = [(names[pair.features[0]], names[pair.features[1]]) for pair in estimator.model_.pairs]
-    known = {frozenset(pair) for pair in pairs}
-    pairs += [pair for pair in more if frozenset(pair) not in known]
-    return replace(spec, changes={**spec.changes, "interactions": [list(pair) for pair in pairs]})
+    there = [tuple(names[j] for j in term.features) for term in estimator.model_.all_terms]
+    known = {frozenset(term) for term in there}
+    wanted = [*there, *(term for term in more if frozenset(term) not in known)]
+    sizes = {"interactions": 2, "triples": 3}
+    listed = {name: [list(term) for term in wanted if len(term) == size] for name, size in sizes.items()}
+    return replace(spec, changes={**spec.changes, **{name: terms for name, terms in listed.items() if terms}})
 
 
 def with_crossing(
@@ -45,7 +47,7 @@ def with_crossing(
     on_new = carried(spec, then, table.id, space.tables.read(table.id))
     if on_new.spec is None:
         raise TableError(on_new.why)
-    made = with_pairs(on_new.spec, estimator, [(column, third) for third in price.thirds])
+    made = with_interactions(on_new.spec, estimator, [(column, third) for third in price.thirds])
     features = made.features if column in made.features else [*made.features, column]
     return replace(made, features=features, name=clean_name(f"{spec.name} · {column}"))
 

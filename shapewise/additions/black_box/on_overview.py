@@ -9,13 +9,14 @@ import streamlit as st
 from gamcore import PriceOfReadability, price_of_readability
 from gamcore.data.columns import TableError
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
-from shapewise.additions.black_box.more import with_crossing, with_pairs
+from shapewise.additions.black_box.more import with_crossing, with_interactions
 from shapewise.columns.formula import FormulaError
 from shapewise.columns.steps import StepError
 from shapewise.errors import StoreError
 from shapewise.places import PAGES
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import runs
+from shapewise.training.by_feature import lacking_for_triples
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
 from shapewise.ui.session import sidebar, state
@@ -76,16 +77,21 @@ def _show(model: ModelAbout, price: PriceOfReadability) -> None:
 
 
 def _offer(model: ModelAbout, price: PriceOfReadability) -> None:
-    """Show what adds the pairs that are lacking, and the crossing whose pairs are the triples that are."""
+    """Show what adds the pairs and triples that are lacking, and the crossing whose pairs are such triples."""
     estimator = state.whole(model.id)
     assert isinstance(estimator, GAMRegressor | GAMClassifier)
     spec, named = live.base_spec(model.spec, estimator), state.names_of(model)
     if spec is None:
         return
-    pairs = [(features[0], features[1]) for features in price.terms if len(features) == 2]
-    if pairs:
-        listed = ", ".join(" by ".join(map(named.column, pair)) for pair in pairs)
-        live.full_model(f"{model.id}-pairs", with_pairs(spec, estimator, pairs), f"Add {listed}")
+    joint = [features for features in price.terms if len(features) > 1]
+    changed = with_interactions(spec, estimator, joint)
+    is_large = bool(state.workspace().tables.about(spec.table).sampled)
+    if lacking_for_triples(spec.kind_of_target, changed.parameters(), is_large):
+        joint = [features for features in joint if len(features) == 2]
+        changed = with_interactions(spec, estimator, joint)
+    if joint:
+        listed = ", ".join(" by ".join(map(named.column, features)) for features in joint)
+        live.full_model(f"{model.id}-joint", changed, f"Add {listed}")
     if price.crossing:
         called = " by ".join(map(named.column, price.crossing))
         if st.button(

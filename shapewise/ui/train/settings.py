@@ -13,7 +13,7 @@ from gamcore.estimators.additive_parameters import AUTO, GREEDY, AdditiveParamet
 from gamcore.estimators.parameters import abouts, defaults, inputs
 from gamcore.numbers import exact
 from shapewise.store.workspace import TableAbout
-from shapewise.training.by_feature import MONOTONE, SHAPES
+from shapewise.training.by_feature import lacking_for_triples
 from shapewise.training.cost import estimate_bands, roughly
 from shapewise.training.dataset import HELD_OUT
 from shapewise.training.spec import Spec
@@ -73,21 +73,13 @@ def few(table: TableAbout, goal: str, changes: dict[str, Any]) -> dict[str, Any]
 
 
 def triples(table: TableAbout, goal: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Show the switch for triples where a model can have them, and return the settings it changes."""
-    if goal not in ("binary", "number") or table.sampled:
-        return {}
-    needs = {
-        "pairs": parameters.get("interactions"),
-        "all features, not only those that beat chance": parameters.get("order") != GREEDY,
-        "features without directions": not parameters.get(MONOTONE),
-        "curves in steps": not parameters.get(SHAPES),
-    }
-    lacking = [need for need, is_met in needs.items() if not is_met]
+    """Show the switch for triples, and return the settings it changes."""
+    lacking = lacking_for_triples(goal, parameters, is_large=bool(table.sampled))
     wanted = st.toggle(
         "Triples, where they help", key=f"triples-{table.id}", disabled=bool(lacking),
         help="Up to five joint effects of three features, beyond all their pairs: those that stand out from chance and "
-        "lower the validation loss. Such a model is harder to read, and cannot be edited by hand; takes two to four "
-        "times as long." + f" Needs {listed(lacking)}." * bool(lacking),
+        "lower the validation loss. Such a model is harder to read, and cannot be edited by hand; takes up to "
+        "two or three times as long." + f" Needs {listed(lacking)}." * bool(lacking),
     )  # fmt: skip
     return {"triples": "auto"} if wanted and not lacking else {}
 

@@ -221,3 +221,25 @@ def test_training_with_pairs(paired, way):
     assert newest.spec["changes"]["interactions"] == ("auto" if way == "auto" else 1)
     assert newest.n_pairs == (2 if way == "auto" else 1)
     assert np.isfinite(newest.metrics["rmse"])
+
+
+def test_triples_are_drawn_below_and_judged_on_held_out_rows(three_way):
+    app = open_page("pairs", model=three_way[2].id)
+    assert not app.error
+    picked = app.selectbox(key="triple")
+    assert picked.options[0] == f"north × east × {EVIL}"
+    (maps,) = (chart for chart in charts(app) if sum(trace["type"] == "heatmap" for trace in chart["data"]) > 1)
+    assert "<img" not in json.dumps(maps)
+    assert "lowers the squared error of held-out rows" in captions(app)
+    assert "It may be chance" not in captions(app)
+    assert EVIL not in captions(app)
+    (split,) = (c for c in app.get("button_group") if c.label == "A heat map for each part of")
+    split.set_value("north").run()
+    assert not app.exception
+    (again,) = (chart for chart in charts(app) if sum(trace["type"] == "heatmap" for trace in chart["data"]) > 1)
+    assert again["layout"] != maps["layout"]
+    widget(app.radio, "Pairs in the model").set_value("number").run()
+    widget(app.slider, "How many").set_value(1).run()
+    assert not app.exception
+    assert len(app.selectbox(key="triple").options) == 1  # with other pairs, too
+    assert headlines(app)[-1].endswith("one refit")

@@ -18,6 +18,8 @@ from shapewise.decisions import guided_example as example
 from shapewise.reports import file_jobs as packs
 from shapewise.reports import recipes
 from shapewise.reports.review import review_of
+from shapewise.ui.report.recipe import candidates
+from tests.support.hostile import EVIL
 from tests.support.pages import button, choose, open_page
 
 pytestmark = pytest.mark.usefixtures("space")
@@ -241,3 +243,14 @@ def test_parts_follow_the_board_or_test_that_is_chosen(space):
     choice.set_value(next(one for one in choice.options if " and " in one)).run()
     assert kinds(app) == ["The decision", "Who gets what", "Measured lifts"]
     assert not app.exception
+
+
+def test_a_triple_is_a_part_of_a_report(three_way):
+    space, _, model = three_way
+    recipe = recipes.Recipe("", "Three", "", (recipes.ReportItem("triple", ("north", "east", EVIL)),))
+    report = review_of(space, recipe, model.id)
+    (part,) = (part for part in report.parts if part.plot is not None)
+    assert "north" in part.plot.title
+    assert {"north", "east", EVIL} < set(part.plot.numbers.columns)
+    offered = candidates(recipe, model)
+    assert recipe.items[0] in offered

@@ -34,7 +34,8 @@ SPECS = {
     "some rows": {"target": "income", "goal": "number", "features": ["code", "age"], "bands": 0,
                   "conditions": [Range("age", 30.0, None, high_in=True), Levels("region", ("north", "west"))]},
     "settings": {"target": "income", "goal": "number", "features": ["code", "age", "when"], "preset": "fast",
-                 "changes": {"interactions": 1, "max_rounds": 40, "date_parts": True}, "keep_counts": False},
+                 "changes": {"interactions": 1, "triples": "auto", "max_rounds": 40, "date_parts": True},
+                 "keep_counts": False},
 }  # fmt: skip
 NOT_SET = ("name", "codes", "seed", "group", "time", "weight")
 

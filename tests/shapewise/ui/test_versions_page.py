@@ -174,11 +174,12 @@ def test_a_ring_of_versions_ends(months):
 
 def test_a_specification_is_carried_without_what_is_gone():
     then, now = a_month(), a_month(50, 1).drop(columns=EVIL)
-    spec = replace(a_spec("old"), categories=[EVIL], changes={"interactions": [["age", EVIL], ["age", "age"]]})
+    spec = replace(a_spec("old"), categories=[EVIL], changes={"interactions": [["age", EVIL], ["age", "age"]],
+                                                                 "triples": [["age", "age", EVIL]]})  # fmt: skip
     found = versions.carried(spec, then, "new", now)
     assert found.left_out == (EVIL,)
     assert (found.spec.table, found.spec.features, found.spec.categories) == ("new", ["age"], [])
-    assert found.spec.changes == {"interactions": [["age", "age"]]}
+    assert found.spec.changes == {"interactions": [["age", "age"]], "triples": []}
     typed = versions.carried(spec, then, "new", a_month(50, 1).assign(age="young"))
     assert (typed.retyped, typed.left_out) == (("age",), ())
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student_t
 
-from gamcore import EditError, GAMClassifier, GAMRegressor, add_bands, edit, load_model, why_moved
+from gamcore import EditError, GAMClassifier, GAMRegressor, add_bands, edit, load_model, triple_worth, why_moved
 from gamcore.boosting.triples.stage import MOST_PARTS, Grid
 from gamcore.data.binning import bin_table
 from gamcore.data.columns import TableError
@@ -227,3 +229,16 @@ def test_what_does_not_take_triples_says_so(model):
         with_reasons(model, X, 0.0)
     with pytest.raises(TableError, match="triples"):
         why_moved(model, X[:150], X[150:])
+
+
+def test_the_worth_of_a_triple_is_what_the_loss_rises_by_without_it(model):
+    X, y = rows(800, seed=5)
+    (row,) = triple_worth(model, X, y).to_dict("records")
+    without = replace(model.model_, triples=()).score(model._encode(X))
+    whole = model.predict(X)
+    rises = (y - without) ** 2 - (y - whole) ** 2
+    assert (row["feature_1"], row["feature_2"], row["feature_3"]) == TRIPLE
+    assert row["worth"] == pytest.approx(rises.mean(), abs=1e-9)
+    reach = student_t.ppf(0.975, 799) * rises.std(ddof=1) / np.sqrt(800)
+    assert (row["low"], row["high"]) == pytest.approx((rises.mean() - reach, rises.mean() + reach), abs=1e-9)
+    assert row["low"] > 0

@@ -9,7 +9,7 @@ import pytest
 from gamcore.data.columns import TableError
 from gamcore.estimators.saved import from_saved
 from shapewise.additions.black_box import on_overview
-from shapewise.additions.black_box.more import with_crossing, with_pairs
+from shapewise.additions.black_box.more import with_crossing, with_interactions
 from shapewise.training import runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import read_all, train
@@ -49,18 +49,16 @@ def test_a_press_says_the_gap_and_where_and_another_trains_the_crossing(space):
     app = press.click().run()
     assert not app.exception
     assert any(line.startswith("A black box is") and "better" in line and "hour" in line for line in headlines(app))
-    app = open_page("overview", model=model.id)  # the answer is there again without a press
-    app.session_state[f"panel-{TITLE}"] = True
-    app.session_state[f"black-box-{model.id}"] = True
-    app = app.run()
-    label = next(one.label for one in app.button if one.label.startswith("Add hour"))
-    button(app, label).click().run()
-    (run,) = runs.active(space) or runs.listing(space)
-    spec = run.spec
-    assert spec.table != table.id
     before = space.models.about(model.id).metrics["rmse"]
-    after = train(space, spec).metrics["rmse"]
-    assert after**2 - 1 < 0.5 * (before**2 - 1)  # noise has a variance of 1
+    for key in (f"full-{model.id}-joint", f"black-box-cross-{model.id}"):  # a triple, or pairs of a column of two of it
+        app = open_page("overview", model=model.id)  # the answer is there again without a press
+        app.session_state[f"panel-{TITLE}"] = True
+        app.session_state[f"black-box-{model.id}"] = True
+        app.run().button(key=key).click().run()
+        spec = (runs.active(space) or runs.listing(space))[0].spec
+        assert (spec.table == table.id) == ("triples" in spec.changes)
+        after = train(space, spec).metrics["rmse"]
+        assert after**2 - 1 < 0.5 * (before**2 - 1)  # noise has a variance of 1
 
 
 @pytest.mark.slow
@@ -80,11 +78,12 @@ def test_a_crossing_is_made_once_and_named_apart(space):
     assert len(frame) == len(values)
 
 
-def test_pairs_are_added_to_those_of_the_model(space):
+def test_pairs_and_triples_are_added_to_those_of_the_model(space):
     _, _, model = add(space, rows=400, changes={"max_rounds": 20, "interactions": [["hour", "heat"]]})
     estimator, spec = from_saved(space.models.load(model.id)), Spec.from_dict(model.spec)
-    made = with_pairs(spec, estimator, [("heat", "hour"), ("heat", "more")])
+    made = with_interactions(spec, estimator, [("heat", "hour"), ("heat", "more"), ("more", "heat", EVIL)])
     assert made.changes["interactions"] == [["hour", "heat"], ["heat", "more"]]
+    assert made.changes["triples"] == [["more", "heat", EVIL]]
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The price of readability on known truths: how often a black box is called better where it is not, how often the
-planted triple is ranked first of all, how often one is claimed where there is none; and the seconds of the ranking.
+planted triple is ranked first of all, how often one is claimed, or kept by `triples="auto"`, where there is none; and
+the seconds of the ranking.
 
 `python -m benchmarks.black_box --runs 100`
 """
@@ -37,6 +38,8 @@ def run(truth: str, n: int, seed: int) -> dict[str, float]:
     held = np.arange(n) % 4 == 0
     model = GAMRegressor(interactions=2, outer_bags=4, random_state=seed, n_jobs=1).fit(X[~held], y[~held])
     price = price_of_readability(model, X, y, held_out=held, random_state=seed)
+    own = GAMRegressor(interactions="auto", triples="auto", outer_bags=4, random_state=seed, n_jobs=1)
+    kept = {term.features for term in own.fit(X[~held], y[~held]).single.triples}
     triples = [k for k in price.ranked.order if len(price.ranked.terms[k]) == 3]
     return {
         "better": price.gap.lower > 0,
@@ -47,6 +50,9 @@ def run(truth: str, n: int, seed: int) -> dict[str, float]:
         "triple claimed": any(price.ranked.clear[k] for k in triples),
         "anything claimed": bool(price.steps),
         "named": price.terms[:1] == (("x5", "x6", "x7"),),
+        "auto keeps any": bool(kept),
+        "auto keeps the planted": (5, 6, 7) in kept,
+        "auto keeps only it": kept == {(5, 6, 7)},
     }
 
 

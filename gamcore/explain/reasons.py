@@ -32,11 +32,11 @@ NO_REASON: Final = -1
 
 @dataclass(frozen=True)
 class Reason:
-    """A feature, or a pair, that may be a reason.
+    """A feature, or an interaction, that may be a reason.
 
-    up, down : what is told where it raised or lowered the score. terms, pairs : the parts of the score that count to
-    it, by their places in a formula; pairs with the share that counts. above, below : the sum of these parts in the
-    base of a row at or above the line, and of one below it.
+    up, down : what is told where it raised or lowered the score. terms, joint : the parts of the score that count to
+    it, by their places in a formula; interactions, the pairs first, with the share that counts. above, below : the sum
+    of these parts in the base of a row at or above the line, and of one below it.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Reason:
     down: str
     sensitive: bool
     terms: tuple[int, ...]
-    pairs: tuple[tuple[int, float], ...]
+    joint: tuple[tuple[int, float], ...]
     above: float
     below: float
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -103,6 +104,12 @@ class Formula:
         total = [output_names.EXPECTED] if "exposure" in self.given else []
         return [output_names.score(self.score_unit), output_names.predicted(self.given), *total]
 
+    @cached_property
+    def interactions(self) -> tuple[PartTable, ...]:
+        """The pairs, each code a part of its own, then the triples."""
+        pairs = (PartTable(both, tuple(map(np.arange, table.shape)), table) for both, table in self.pairs)
+        return (*pairs, *self.triples)
+
     def read(self, X: Any) -> Table:
         """Return rows as a table; the columns of an array have the order of the features."""
         return Table.of(X, columns_of(self.bins))
@@ -113,10 +120,8 @@ class Formula:
         totals = np.full(codes.shape[1], self.intercept)
         for feature, scores in self.terms:
             totals += scores[codes[feature]]
-        for (first, second), table in self.pairs:
-            totals += table[codes[first], codes[second]]
-        for triple in self.triples:
-            totals += triple.at(codes)
+        for table in self.interactions:
+            totals += table.at(codes)
         return totals
 
     def predict(self, X: Any) -> Floats:

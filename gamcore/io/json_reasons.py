@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any, Final
 
 from gamcore.explain.reasons import BASES, Reason, Reasons
@@ -12,10 +13,20 @@ MOST_TOLD: Final = 1_000
 """Most reasons per row that a file may ask for."""
 
 
+def plain_reasons(reasons: Reasons, n_pairs: int) -> dict[str, Any]:
+    """Return what is told of decisions as plain values; the interactions are pairs, then triples."""
+    each = [{**asdict(one), "pairs": [(k, share) for k, share in one.joint if k < n_pairs],
+             "triples": [(k - n_pairs, share) for k, share in one.joint if k >= n_pairs]}
+            for one in reasons.each]  # fmt: skip
+    kept = [{name: value for name, value in one.items() if name != "joint" and (name != "triples" or value)}
+            for one in each]  # fmt: skip
+    return {**asdict(reasons), "each": kept}
+
+
 def read_reasons(plain: Any, formula: Formula) -> Reasons:
     """Return what `to_dict` wrote of the reasons of a formula; ScoringError for anything else."""
     each = plain["each"]
-    most = len(formula.bins) + len(formula.pairs)
+    most = len(formula.bins) + len(formula.interactions)
     _require(isinstance(each, list) and len(each) <= most, "how many there are")
     made = tuple(_reason(one, formula) for one in each)
     _require(len({one.name for one in made}) == len(made), "their names")
@@ -29,10 +40,12 @@ def _reason(plain: Any, formula: Formula) -> Reason:
     _require(all(isinstance(text, str) and text for text in texts), "their texts")
     _require(isinstance(plain["sensitive"], bool), "which are sensitive")
     terms = [_place(k, len(formula.terms)) for k in plain["terms"]]
-    pairs = [(_place(k, len(formula.pairs)), _number(share)) for k, share in plain["pairs"]]
+    n_pairs = len(formula.pairs)
+    joint = [(_place(k, n_pairs), _number(share)) for k, share in plain["pairs"]]
+    joint += [(n_pairs + _place(k, len(formula.triples)), _number(share)) for k, share in plain.get("triples", [])]
     return Reason(
         name=plain["name"], up=plain["up"], down=plain["down"], sensitive=plain["sensitive"], terms=tuple(terms),
-        pairs=tuple(pairs), above=_number(plain["above"]), below=_number(plain["below"]),
+        joint=tuple(joint), above=_number(plain["above"]), below=_number(plain["below"]),
     )  # fmt: skip
 
 

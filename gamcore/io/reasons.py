@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ from gamcore.model import output_names
 from gamcore.model.losses import LOSSES
 from gamcore.types import Bools, Codes, Floats
 
-HALF: Final = 0.5
 Texts = Mapping[str, tuple[str, str]]
 
 
@@ -32,16 +31,14 @@ def with_reasons(
     X : rows that the base is taken from, such as those of training. line : the prediction from which a row is decided
     on as "yes"; of a scorecard, the points. base : what parts of a score are compared with. most : reasons per row, of
     those that there are. texts : by feature, what is told where it raised the score, and where it lowered it.
-    sensitive : columns that are never told. pairs_apart : whether a pair is a reason of its own; else each of its
-    features has half of it, but a sensitive one all of it beside one that is not.
+    sensitive : columns that are never told. pairs_apart : whether a pair, or triple, is a reason of its own;
+    else its features have equal shares of it, but sensitive ones all of it beside others.
 
     Write it with `to_sql` (give a `key`), `to_python` and `to_json`; `tell` gives the reasons of a table.
     """
     formula = formula_of(model)
     if not isinstance(formula, Formula):
         raise ScoringError("Reasons are told by models of one score per row: take one of two classes, or of a number.")
-    if formula.triples:
-        raise ScoringError("Reasons are told of curves and pairs: train the model without triples.")
     if base not in BASES:
         raise ScoringError(f"base is {base!r}: choose one of {', '.join(BASES)}.")
     if most < 1:
@@ -73,16 +70,16 @@ def _line(formula: Formula, line: float) -> float:
 
 
 def _each(formula: Formula, texts: Texts, sensitive: Collection[str], pairs_apart: bool) -> list[Reason]:
-    """Return the features, and the pairs if these are apart, that may be reasons. Those without parts are left out."""
+    """Return the features, and the interactions if these are apart, that may be reasons; none without parts."""
     made: list[Reason] = []
     for place, of in enumerate(formula.bins):
         name = of.feature.name
         terms = tuple(k for k, (feature, scores) in enumerate(formula.terms) if feature == place and np.ptp(scores) > 0)
-        pairs = () if pairs_apart else _shares(formula, place, sensitive)
-        if terms or pairs:
-            made.append(_reason(name, texts, of.feature.column in sensitive, terms, pairs))
-    for k, (both, _) in enumerate(formula.pairs if pairs_apart else ()):
-        names = [formula.bins[place].feature for place in both]
+        joint = () if pairs_apart else _shares(formula, place, sensitive)
+        if terms or joint:
+            made.append(_reason(name, texts, of.feature.column in sensitive, terms, joint))
+    for k, table in enumerate(formula.interactions if pairs_apart else ()):
+        names = [formula.bins[place].feature for place in table.features]
         hidden = any(feature.column in sensitive for feature in names)
         taken = [*(of.feature.name for of in formula.bins), *(reason.name for reason in made)]
         name = term_name([feature.name for feature in names], taken)
@@ -91,24 +88,23 @@ def _each(formula: Formula, texts: Texts, sensitive: Collection[str], pairs_apar
 
 
 def _shares(formula: Formula, place: int, sensitive: Collection[str]) -> tuple[tuple[int, float], ...]:
-    """Return the pairs of a feature with the share that counts to it: half, but all of a pair with a sensitive one to
-    that, so that nothing of it is told under another name."""
+    """Return the interactions of a feature with the share that counts to it: equal ones of its features, but all of one
+    with sensitive features to these, so that nothing of them is told under another name."""
     shares = []
-    for k, (both, _) in enumerate(formula.pairs):
-        if place in both:
-            other = both[1] if both[0] == place else both[0]
-            hidden, beside = (formula.bins[of].feature.column in sensitive for of in (place, other))
-            if hidden or not beside:
-                shares.append((k, HALF if hidden == beside else 1.0))
+    for k, table in enumerate(formula.interactions):
+        hidden = [j for j in table.features if formula.bins[j].feature.column in sensitive]
+        counted = hidden or table.features
+        if place in counted:
+            shares.append((k, 1 / len(counted)))
     return tuple(shares)
 
 
 def _reason(
-    name: str, texts: Texts, sensitive: bool, terms: tuple[int, ...], pairs: tuple[tuple[int, float], ...]
+    name: str, texts: Texts, sensitive: bool, terms: tuple[int, ...], joint: tuple[tuple[int, float], ...]
 ) -> Reason:
     up, down = texts.get(name, ("", ""))
     return Reason(name=name, up=up or f"{name} raises it", down=down or f"{name} lowers it", sensitive=sensitive,
-                  terms=terms, pairs=pairs, above=0.0, below=0.0)  # fmt: skip
+                  terms=terms, joint=joint, above=0.0, below=0.0)  # fmt: skip
 
 
 def _bases(parts: Floats, intercept: float, line: float) -> dict[str, tuple[Floats, Floats]]:
@@ -130,9 +126,8 @@ def parts_of(formula: Formula, reasons: Reasons, codes: Codes) -> Floats:
         for k in one.terms:
             feature, scores = formula.terms[k]
             parts[:, place] += scores[codes[feature]]
-        for k, share in one.pairs:
-            (first, second), table = formula.pairs[k]
-            parts[:, place] += share * table[codes[first], codes[second]]
+        for k, share in one.joint:
+            parts[:, place] += share * formula.interactions[k].at(codes)
     return parts
 
 

@@ -6,28 +6,30 @@ from collections.abc import Sequence
 from string import Template
 from typing import Final
 
-import numpy as np
-
 from gamcore.data.column_names import free_name
 from gamcore.data.columns import Kind
 from gamcore.decide.rules_code import ROWS, name_of, number_of, text_of
 from gamcore.explain.reasons import LEAST, Reason, Reasons
 from gamcore.io.formula import Formula, ScoringError
-from gamcore.io.sql_expressions import added, branch
+from gamcore.io.sql_expressions import added, branch, looked_up
 from gamcore.model.output_names import reason
 
-TABLES: Final = ("scored", "parts", "ranked", "chosen")
+TABLES: Final = ("scored", "looked", "parts", "ranked", "chosen")
 COLUMNS: Final = ("reason", "push", "place", "apart", "hidden", "largest")
 
 PART: Final = Template("""\
   SELECT t.$key, $number AS $reason,
   CASE WHEN $above THEN $up
   ELSE $down END AS $push
-  FROM $scored AS t""")
+  FROM $looked AS t""")
 
 QUERY: Final = Template("""\
 WITH $scored AS (
 $rows
+),
+$looked AS (
+  SELECT t.*$joint
+  FROM $scored AS t
 ),
 $parts AS (
 $each
@@ -48,8 +50,9 @@ SELECT
   $told,
   $review AS $reviewed
 FROM $scored AS t LEFT JOIN $chosen AS c ON c.$key = t.$key""")
-"""The rows that are scored; the push of each reason; the pushes above 0 in order, those of sensitive features apart;
-per row the numbers of its reasons that are large enough, and of sensitive features among the first."""
+"""The rows that are scored; these with what interactions add, which several reasons share; the push of each reason; the
+pushes above 0 in order, those of sensitive features apart; per row the numbers of its reasons that are large enough,
+and of sensitive features among the first."""
 
 NOTHING: Final = Template("""\
 SELECT
@@ -80,15 +83,18 @@ def with_reasons(
             raise ScoringError(f"The reason {one.name!r} has a character that SQL cannot write: change its text.")
     names = {name: name_of(free_name({*taken, key}, name)) for name in COLUMNS} | {"key": name_of(key)}
     names |= {name: name_of(free_name([table, "t", "c"], name)) for name in TABLES}
+    joint = [name_of(free_name({*taken, key}, f"joint {k}")) for k in range(len(formula.interactions))]
+    added_to = [f",\n  {looked_up(formula.bins, table, kinds)} AS {name}"
+                for table, name in zip(formula.interactions, joint, strict=True)]  # fmt: skip
     above = f"t.{score} >= {number_of(reasons.line)}"
-    parts = [PART.substitute(names, number=number, above=above, up=_push(formula, one, True, kinds),
-                             down=_push(formula, one, False, kinds))
+    parts = [PART.substitute(names, number=number, above=above, up=_push(formula, one, True, kinds, joint),
+                             down=_push(formula, one, False, kinds, joint))
              for number, one in enumerate(reasons.each, 1)]  # fmt: skip
     secret = [number for number, one in enumerate(reasons.each, 1) if one.sensitive]
     texts = [f"CASE WHEN {above} THEN {_texts(reasons, k, True)}\n  ELSE {_texts(reasons, k, False)} END"
             f" AS {name_of(free_name(taken, reason(k)))}" for k in range(1, reasons.most + 1)]  # fmt: skip
     return QUERY.substitute(
-        names, least=number_of(LEAST), rows=scored, each="\n  UNION ALL\n".join(parts),
+        names, joint="".join(added_to), least=number_of(LEAST), rows=scored, each="\n  UNION ALL\n".join(parts),
         secret=_is_secret(secret, names["reason"]),
         numbers=",\n  ".join(_numbers(reasons, secret, names)), told=",\n  ".join(texts),
         review=_review(reasons, secret), reviewed=name_of(free_name(taken, "review")),
@@ -116,18 +122,15 @@ def _numbers(reasons: Reasons, secret: Sequence[int], names: dict[str, str]) -> 
                      for k in secret]  # fmt: skip
 
 
-def _push(formula: Formula, one: Reason, above: bool, kinds: dict[str, Kind]) -> str:
-    """Return by how much a reason pushed a row: its parts less those of the base, or the other way round."""
+def _push(formula: Formula, one: Reason, above: bool, kinds: dict[str, Kind], joint: Sequence[str]) -> str:
+    """Return by how much a reason pushed a row: its parts less those of the base, or the other way round. joint : the
+    columns of interactions."""
     sign, base = (1.0, one.above) if above else (-1.0, one.below)
     parts: list[str] = []
     for k in one.terms:
         place, scores = formula.terms[k]
         parts.append(branch(formula.bins[place], [number_of(float(value)) for value in sign * scores], kinds))
-    for k, share in one.pairs:
-        (first, second), table = formula.pairs[k]
-        inner = [branch(formula.bins[second], [number_of(float(value)) for value in row], kinds)
-                 for row in np.asarray(sign * (share * table))]  # fmt: skip
-        parts.append(branch(formula.bins[first], inner, kinds))
+    parts += [f"{number_of(sign * share)} * t.{joint[k]}" for k, share in one.joint]
     return f"({added([*parts, number_of(-sign * base)])})"
 
 

@@ -15,7 +15,7 @@ from gamcore.data.binning import MAX_VALUES, Bins
 from gamcore.explain.scorecard import Points
 from gamcore.io.checks import ModelFileError
 from gamcore.io.formula import AnyFormula, ClassFormula, Formula, PartTable, ScoringError, TaskFormula, formula_of
-from gamcore.io.json_reasons import read_reasons
+from gamcore.io.json_reasons import plain_reasons, read_reasons
 from gamcore.io.manifest import read_classes, read_labels
 from gamcore.io.manifest_bins import count_of, merged_levels, read_feature, read_merged, read_texts
 from gamcore.kernels.tree_predict import N_BYTES, Trees
@@ -66,7 +66,7 @@ def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = (), unit: str = 
     if isinstance(formula, Formula) and formula.points is not None:
         head |= {"points": asdict(formula.points) | {"offset": formula.points.offset, "factor": formula.points.factor}}
     if isinstance(formula, Formula) and formula.reasons is not None:
-        head |= {"reasons": asdict(formula.reasons)}
+        head |= {"reasons": plain_reasons(formula.reasons, len(formula.pairs))}
     head |= {"computed": [dict(one) for one in computed]} if computed else {}
     if not isinstance(formula, TaskFormula):
         head |= {"features": [_feature(bins) for bins in formula.bins]}

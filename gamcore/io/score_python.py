@@ -132,14 +132,24 @@ def _sum(tables, codes):
     for term in tables["terms"]:
         total += term["scores"][codes[term["feature"]]]
     for pair in tables["pairs"]:
-        first, second = pair["features"]
-        total += pair["scores"][codes[first]][codes[second]]
+        total += _pair(pair, codes)
     for triple in tables.get("triples", []):
-        score = triple["scores"]
-        for feature, parts in zip(triple["features"], triple["parts"]):
-            score = score[parts[codes[feature]]]
-        total += score
+        total += _triple(triple, codes)
     return total
+
+
+def _pair(pair, codes):
+    """The score of a row's cell of two features."""
+    first, second = pair["features"]
+    return pair["scores"][codes[first]][codes[second]]
+
+
+def _triple(triple, codes):
+    """The score of a row's cell of three features."""
+    score = triple["scores"]
+    for feature, parts in zip(triple["features"], triple["parts"]):
+        score = score[parts[codes[feature]]]
+    return score
 
 
 def _codes(row):
@@ -171,8 +181,9 @@ def reasons(row):
         for term in (MODEL["terms"][place] for place in one["terms"]):
             part += term["scores"][codes[term["feature"]]]
         for place, share in one["pairs"]:
-            first, second = MODEL["pairs"][place]["features"]
-            part += share * MODEL["pairs"][place]["scores"][codes[first]][codes[second]]
+            part += share * _pair(MODEL["pairs"][place], codes)
+        for place, share in one.get("triples", []):
+            part += share * _triple(MODEL["triples"][place], codes)
         push = part - one["above"] if above else one["below"] - part
         if push > 0:
             pushes.append((-push, k))

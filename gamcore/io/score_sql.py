@@ -8,9 +8,9 @@ from typing import Any, Final, Literal
 from gamcore.data.column_names import free_name
 from gamcore.data.columns import Kind
 from gamcore.decide.rules_code import ROWS, column_of, comment, name_of, number_of, text_of
-from gamcore.io.formula import PREDICTIONS, ClassFormula, Formula, PartTable, ScoringError, TaskFormula, formula_of
+from gamcore.io.formula import PREDICTIONS, ClassFormula, Formula, ScoringError, TaskFormula, formula_of
 from gamcore.io.reasons_sql import with_reasons
-from gamcore.io.sql_expressions import added, branch
+from gamcore.io.sql_expressions import added, branch, looked_up
 from gamcore.model.output_names import free_names
 
 Output = Literal["link", "response"]
@@ -121,17 +121,4 @@ def _score(formula: Formula, kinds: dict[str, Kind], given: Sequence[str]) -> st
     for place, scores in formula.terms:
         leaves = [number_of(float(score)) for score in scores]
         parts.append(branch(formula.bins[place], leaves, kinds))
-    for (first, second), scores in formula.pairs:
-        inner = [branch(formula.bins[second], [number_of(float(v)) for v in row], kinds) for row in scores]
-        parts.append(branch(formula.bins[first], inner, kinds))
-    parts += [_looked_up(formula, triple, kinds) for triple in formula.triples]
-    return added(parts)
-
-
-def _looked_up(formula: Formula, table: PartTable, kinds: dict[str, Kind]) -> str:
-    """Return the score of a row by parts: a CASE of the first feature, whose leaves are CASEs of the others."""
-    if not table.features:
-        return number_of(float(table.scores))
-    (first, *features), (of_codes, *parts) = table.features, table.parts
-    inner = [_looked_up(formula, PartTable(tuple(features), tuple(parts), scores), kinds) for scores in table.scores]
-    return branch(formula.bins[first], [inner[part] for part in of_codes], kinds)
+    return added([*parts, *(looked_up(formula.bins, table, kinds) for table in formula.interactions)])

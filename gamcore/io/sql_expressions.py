@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
@@ -11,7 +12,7 @@ from gamcore.data.columns import Kind
 from gamcore.data.table import Feature
 from gamcore.decide.rules import numbers_of
 from gamcore.decide.rules_code import as_double, column_of, number_of, text_of
-from gamcore.io.formula import ScoringError, runs, stamp
+from gamcore.io.formula import PartTable, ScoringError, runs, stamp
 from gamcore.pauses import pause
 
 MOST_ADDED: Final = 50
@@ -29,6 +30,27 @@ def added(parts: Sequence[str]) -> str:
             "(" + "\n  + ".join(parts[k : k + MOST_ADDED]) + ")" for k in range(0, len(parts), MOST_ADDED)
         ]  # fmt: skip
     return "\n  + ".join(parts)
+
+
+def looked_up(bins: Sequence[Bins], table: PartTable, kinds: dict[str, Kind]) -> str:
+    """Return an expression for a row's score in a table of two or three features. bins : those of all features.
+
+    Of two, a CASE of the first, whose leaves are CASEs of the second. Of three, a CASE of the number of the cell, which
+    a subquery has as a column: databases copy an expression to each of its WHENs, and take minutes to plan CASEs
+    within CASEs within CASEs.
+    """
+    if len(table.features) == 2:
+        (one, two), (across, along) = (bins[j] for j in table.features), table.parts
+        inner = [branch(two, [number_of(float(row[k])) for k in along], kinds) for row in table.scores]
+        return branch(one, [inner[k] for k in across], kinds)
+    strides = [math.prod(table.scores.shape[axis + 1 :]) for axis in range(table.scores.ndim)]
+    place = " + ".join(f"{stride} * {branch(bins[j], [str(k) for k in parts], kinds)}"
+                       for stride, j, parts in zip(strides, table.features, table.parts, strict=True))  # fmt: skip
+    cells = "\n  ".join(
+        f"WHEN {k} THEN {number_of(float(score))}" for k, score in enumerate(table.scores.flat) if score
+    )
+    looked = f"CASE q.cell\n  {cells} ELSE {number_of(0.0)} END"
+    return f"(SELECT {looked} FROM (SELECT {place} AS cell) AS q)" if cells else number_of(0.0)  # noqa: S608 (numbers)
 
 
 def branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:

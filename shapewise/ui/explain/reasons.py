@@ -62,8 +62,10 @@ def show(of: RowModel, row: pd.DataFrame) -> Telling:
     unit, each = md(formula_unit(of)), enumerate(zip(reasons, pushes, strict=True), 1)
     listing = [f"{k}. {md(text)} :gray[({number(push)} {unit})]" for k, (text, push) in each]
     st.markdown("\n".join(listing) or "No feature pushed it either way.")
-    half = " A pair counts half to each of its features." if of.estimator.single.pairs else ""
-    st.caption(f"Each part of the score compared with {BASE_WORDS[how.base]}.{half}")
+    fitted = of.estimator.single
+    shares = " A pair counts half to each of its features." * bool(fitted.pairs)
+    shares += " A triple counts a third to each." * bool(fitted.triples)
+    st.caption(f"Each part of the score compared with {BASE_WORDS[how.base]}.{shares}")
     if names := for_review(formula, row)[0]:
         said = md(", ".join(map(of.names.term, names)))
         words = "weigh as much as a reason, and are sensitive. They are" if len(names) > 1 else \

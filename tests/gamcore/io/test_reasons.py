@@ -33,8 +33,9 @@ def fitted():
     score = score + np.where(X["flag"].fillna(False), 0.4, 0.0) + 0.1 * np.log1p(X["tail"].clip(0).fillna(0))
     y = np.random.default_rng(1).random(len(X)) < 1 / (1 + np.exp(2.0 - score))
     model = GAMClassifier(
-        outer_bags=3, max_rounds=60, random_state=0, interactions=[(NAME, "whole"), ("flag", "level")]
-    )
+        outer_bags=3, max_rounds=60, random_state=0, interactions=[(NAME, "whole"), ("flag", "level")],
+        triples=[(NAME, "whole", "level")],
+    )  # fmt: skip
     return model.fit(X, y), X, y
 
 
@@ -49,7 +50,7 @@ def rows(fitted):
 
 
 def parts_by_hand(formula, row):
-    """The parts of a row's score by feature, with half of each pair."""
+    """The parts of a row's score by feature, with half of each pair and a third of each triple."""
     codes = encode_table(Table.of(row), formula.bins)[:, 0]
     parts = dict.fromkeys([bins.feature.name for bins in formula.bins], 0.0)
     for place, scores in formula.terms:
@@ -57,6 +58,10 @@ def parts_by_hand(formula, row):
     for (first, second), values in formula.pairs:
         for place in (first, second):
             parts[formula.bins[place].feature.name] += values[codes[first], codes[second]] / 2
+    for triple in formula.triples:
+        where = tuple(part[codes[j]] for j, part in zip(triple.features, triple.parts, strict=True))
+        for place in triple.features:
+            parts[formula.bins[place].feature.name] += triple.scores[where] / 3
     return parts
 
 
@@ -127,9 +132,14 @@ def test_a_sensitive_feature_is_never_told_but_named_for_review(fitted):
         first = [j for j in np.argsort(-pushes[k], kind="stable")[:4] if pushes[k, j] > max(0, pushes[k].max() / 100)]
         assert names == [hidden.reasons.each[j].name for j in sorted(first) if hidden.reasons.each[j].sensitive]
         assert after["review"].iloc[k] == (", ".join(names) or None)
-    pair = {one.name: one.pairs for one in hidden.reasons.each}
-    assert pair[NAME] == ((0, 1.0),)  # nothing of it is told under another name
-    assert pair["whole"] == ()
+    counted = np.zeros(len(hidden.interactions))
+    for one in hidden.reasons.each:
+        for k, share in one.joint:
+            features = {hidden.bins[j].feature.name for j in hidden.interactions[k].features}
+            assert one.sensitive or not features & {NAME, "flag"}  # nothing of them is told under another name
+            counted[k] += share
+    np.testing.assert_allclose(counted, 1.0)
+    assert hidden.triples
     assert set(after["review"].dropna()) <= {NAME, "flag", f"{NAME}, flag"}
     assert before["review"].isna().all()
 
@@ -140,7 +150,8 @@ def test_a_pair_may_be_a_reason_of_its_own(fitted):
     assert f"{NAME} × whole" in names
     assert names["level × flag"].sensitive
     assert not names["level × flag"].terms
-    assert all(not one.pairs for one in formula.reasons.each if "×" not in one.name)
+    assert f"whole × {NAME} × level" in names or f"{NAME} × whole × level" in names
+    assert all(not one.joint for one in formula.reasons.each if "×" not in one.name)
 
 
 @pytest.mark.parametrize("run", mostly_slow([in_sqlite, in_duckdb], 1))
@@ -250,7 +261,7 @@ def test_a_constant_model_has_no_reasons_anywhere(run):
     assert there["review"].isna().all()
 
 
-@pytest.mark.parametrize("name", mostly_slow(["scored", "parts", "ranked", "chosen"], 1))
+@pytest.mark.parametrize("name", mostly_slow(["scored", "looked", "parts", "ranked", "chosen"], 1))
 def test_sql_takes_no_name_that_is_taken(fitted, name):
     formula, X = told(fitted), fitted[1].head(40).drop(columns="when").assign(**{"reason 1": np.arange(40)})
     query = to_sql(formula, name, kinds={"flag": "boolean"}, key="reason 1", columns=["reason 1"])

@@ -17,9 +17,8 @@ from gamcore.boosting.triples.stage import MOST_PARTS, Grid
 from gamcore.data.binning import bin_table
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, learn_features
-from gamcore.io import ScoringError, gamx
+from gamcore.io import gamx
 from gamcore.io.checks import ModelFileError
-from gamcore.io.reasons import with_reasons
 from gamcore.model.grids import GridTerm, faces, split_off
 from gamcore.model.triples import add_triple
 
@@ -225,8 +224,6 @@ def test_what_does_not_take_triples_says_so(model):
     X, _y = rows(300)
     with pytest.raises(EditError, match="triples"):
         edit(model, "size", "rising")
-    with pytest.raises(ScoringError, match="triples"):
-        with_reasons(model, X, 0.0)
     with pytest.raises(TableError, match="triples"):
         why_moved(model, X[:150], X[150:])
 

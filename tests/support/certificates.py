@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
+from tests.support.forks import Program
+from tests.support.pieces import dask_forks
 from tests.support.places import ROOT
 
 
@@ -25,10 +25,10 @@ def certificates_of(folder: Path, name: str = "cluster") -> dict[str, str]:
 def answer_of(address: str, variables: dict[str, str], seconds: float = 5.0) -> str:
     """Return what a program with these variables prints of the workers at an address. seconds : its patience."""
     code = (
+        "import dask\ndask.config.refresh()\n"
         "from shapewise.access import cluster\nfrom shapewise.errors import StoreError\n"
         f"cluster.WAIT_SECONDS = {seconds}\n"
         "try: print(cluster.workers().number)\nexcept StoreError as error: print(error)"
     )
-    environment = {**os.environ, "SHAPEWISE_CLUSTER": address, **variables}
-    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=ROOT)
-    return run.stdout
+    program = Program("answer", code, str(ROOT))
+    return dask_forks().run(program, {"SHAPEWISE_CLUSTER": address, **variables}).text

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,10 +16,14 @@ from tempfile import TemporaryDirectory
 import dask
 import numpy as np
 import pandas as pd
+import psutil
 from distributed import Client
 
 from tests.support.fits import friendly, outcomes
-from tests.support.places import ROOT
+from tests.support.forks import Forks, Program
+
+PROGRAM = "import dask\ndask.config.refresh()\nfrom distributed.cli.{name} import main\nmain()"
+"""A program of Dask, with the settings in its own environment."""
 
 
 def mixed_table(n=6000, seed=0):
@@ -53,40 +57,55 @@ def files_of(folder, frame, n_files=4):
     return str(folder)
 
 
+@cache
+def dask_forks() -> Forks:
+    """What the programs of all clusters are forked from, and others that ask these."""
+    forks = Forks((
+        "distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "gamcore.distributed.cluster",
+        "shapewise.access.cluster",
+    ))  # fmt: skip
+    atexit.register(forks.close)
+    return forks
+
+
 @dataclass
 class Processes:
     """A cluster of processes of their own: the programs that a page test runs would be started again by children of
     its process. add : starts a worker more."""
 
     client: Client
-    scheduler: subprocess.Popen
-    workers: list[subprocess.Popen]
-    add: Callable[[], subprocess.Popen]
+    scheduler: psutil.Process
+    workers: list[psutil.Process]
+    add: Callable[[], psutil.Process]
+
+    def replace_one(self) -> None:
+        """Kill a worker, and start another in its place."""
+        psutil.Process(next(iter(self.client.run(os.getpid).values()))).kill()
+        self.add()
 
 
 @contextmanager
-def cluster(n_workers=2, *, nanny=False) -> Iterator[Processes]:
+def cluster(n_workers=2) -> Iterator[Processes]:
     """Start a cluster; see `bare_cluster`."""
-    with TemporaryDirectory() as folder, bare_cluster(Path(folder), n_workers, nanny=nanny) as made:
+    with TemporaryDirectory() as folder, bare_cluster(Path(folder), n_workers) as made:
         yield made
 
 
 @contextmanager
-def bare_cluster(folder, n_workers=2, certificates=None, *, nanny=False) -> Iterator[Processes]:
-    """Start a scheduler and workers, each with one thread. certificates : variables that say where they are. nanny :
-    whether lost workers are started again."""
+def bare_cluster(folder, n_workers=2, certificates=None) -> Iterator[Processes]:
+    """Start a scheduler and workers, each with one thread. certificates : variables that say where they are."""
     file, started = folder / "scheduler.json", []
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **(certificates or {})}
+    environment = {**os.environ, **(certificates or {})}
 
-    def start(program, *options):
-        command = [sys.executable, "-m", f"distributed.cli.{program}", "--scheduler-file", str(file), "--no-dashboard"]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        started.append(subprocess.Popen([*command, *options], env=environment, cwd=folder, **quiet))
+    def start(name, *options):
+        words = ("--scheduler-file", str(file), "--no-dashboard", *options)
+        program = Program(name, PROGRAM.format(name=name), str(folder), words)
+        started.append(dask_forks().start(program, environment))
         return started[-1]
 
     def add():
-        kept = "--nanny" if nanny else "--no-nanny"
-        return start("dask_worker", kept, "--nthreads", "1", "--memory-limit", "2GB", "--local-directory", str(folder))
+        kept = ("--nthreads", "1", "--memory-limit", "2GB", "--local-directory", str(folder))
+        return start("dask_worker", "--no-nanny", *kept)
 
     try:
         scheduler = start(
@@ -102,12 +121,13 @@ def bare_cluster(folder, n_workers=2, certificates=None, *, nanny=False) -> Iter
             yield Processes(client, scheduler, workers, add)
     finally:
         for process in reversed(started):
-            process.terminate()  # so that a nanny ends its worker
-        for process in started:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(10)
-            process.kill()
-            process.wait()
+            with suppress(psutil.NoSuchProcess):
+                process.terminate()
+        _, left = psutil.wait_procs(started, 10)
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(left)
 
 
 def arrays(model):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 import time
 from operator import add
@@ -27,16 +25,15 @@ COLUMNS = ["a", "b", "c", "k"]
 
 
 @pytest.fixture(scope="module")
-def client():
-    """A client of a cluster whose workers are started again when they are lost."""
-    with cluster(nanny=True) as made:
-        yield made.client
+def processes():
+    """The cluster of most tests, whose workers are replaced where they are killed."""
+    with cluster() as made:
+        yield made
 
 
-def kill_one(client):
-    """Kill a worker's process; its nanny starts another."""
-    pid = next(iter(client.run(os.getpid).values()))
-    os.kill(pid, signal.SIGKILL)
+@pytest.fixture
+def client(processes):
+    return processes.client
 
 
 class At:
@@ -65,12 +62,13 @@ PHASES = {
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_worker_killed_in_any_phase_changes_no_bit(phase, client, counts, monkeypatch):
+def test_a_worker_killed_in_any_phase_changes_no_bit(phase, processes, counts, monkeypatch):
+    client = processes.client
     stage, n, estimator, target = PHASES[phase]
     table = mixed_table()[[*COLUMNS, target]]
     settings = SETTINGS | {"interactions": 2 * (phase == "pairs")}
     one = estimator(**settings).fit([table], target, client=OneMachine(2, 3_000))
-    killing = At(stage, lambda: kill_one(client), n)
+    killing = At(stage, processes.replace_one, n)
     if phase == "coding":
 
         def code(crew, coding, pieces, starts, tell, made=OnCluster.code):
@@ -86,7 +84,7 @@ def test_a_worker_killed_in_any_phase_changes_no_bit(phase, client, counts, monk
 def test_a_worker_added_in_the_middle_changes_no_bit():
     table = mixed_table()[[*COLUMNS, "good"]]
     one = GAMClassifier(**SETTINGS).fit([table], "good", client=OneMachine(2, 3_000))
-    with cluster(1, nanny=True) as made:
+    with cluster(1) as made:
         adding = At("reading the table", lambda: made.add() and None, 2)
         crew = OnCluster(made.client, 3_000)
         other = GAMClassifier(**SETTINGS, callback=adding).fit(cut(table, 6), "good", client=crew)

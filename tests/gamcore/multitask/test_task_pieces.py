@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,10 +26,14 @@ OTHERS = {"sample_weight": "w", "groups": "who"}
 
 
 @pytest.fixture(scope="module")
-def client():
-    """A client of a cluster whose workers are started again when they are lost."""
-    with cluster(nanny=True) as made:
-        yield made.client
+def processes():
+    with cluster() as made:
+        yield made
+
+
+@pytest.fixture
+def client(processes):
+    return processes.client
 
 
 def table_of(target, n=3000):
@@ -88,18 +89,18 @@ def test_a_cluster_makes_the_bits_of_one_machine(kind, rows, client):
     assert same_bits(*made)
 
 
-def test_a_worker_lost_on_the_way_changes_nothing(client):
+def test_a_worker_lost_on_the_way_changes_nothing(processes):
     table = table_of("number")
     alone = MultiTaskTreesRegressor(**SETTINGS).fit(cut(table, 4), "number", "shop", **OTHERS)
     lost = []
 
     def lose(progress):
         if progress.stage == "common trees" and not lost:
-            lost.append(next(iter(client.run(os.getpid).values())))
-            os.kill(lost[0], signal.SIGKILL)
+            lost.append(progress)
+            processes.replace_one()
 
     model = MultiTaskTreesRegressor(**SETTINGS, callback=lose)
-    model.fit(cut(table, 4), "number", "shop", **OTHERS, client=OnCluster(client, 10**6))
+    model.fit(cut(table, 4), "number", "shop", **OTHERS, client=OnCluster(processes.client, 10**6))
     assert lost
     assert same_bits(alone, model)
 

@@ -146,7 +146,7 @@ def test_shared_page_code_draws_nothing_when_imported(path):
 def test_files_and_functions_stay_small(path):
     text = path.read_text(encoding="utf-8")
     assert text.count("\n") <= 600  # a file is as long as its one idea: a tight cap only squeezes code
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef):
             assert node.end_lineno - node.lineno + 1 <= 80, node.name
         if isinstance(node, ast.ClassDef):

@@ -125,10 +125,16 @@ def slow(rule, row):
     return rule.high is None or value < rule.high or (value == rule.high and rule.high_in)
 
 
+@pytest.fixture(scope="module")
+def duck():
+    with duckdb.connect() as base:
+        yield base
+
+
 @pytest.mark.slow
 @settings(suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_all_ways_pick_the_same_rows(data):
+def test_all_ways_pick_the_same_rows(duck, data):
     frame = data.draw(tables())
     rule = data.draw(rules(frame))
     wanted = rule.holds(frame)
@@ -145,9 +151,8 @@ def test_all_ways_pick_the_same_rows(data):
     assert sorted(found) == np.flatnonzero(wanted).tolist()
     assert unknown == (0,)
     numbered = frame.assign(place=np.arange(len(frame)))
-    with duckdb.connect() as base:
-        base.register("t", numbered)
-        found = [k for (k,) in base.execute(f"SELECT place FROM t WHERE {condition}").fetchall()]
+    duck.register("t", numbered)
+    found = [k for (k,) in duck.execute(f"SELECT place FROM t WHERE {condition}").fetchall()]
     assert sorted(found) == np.flatnonzero(wanted).tolist()
     space = {}
     code = to_python(Cascade("one", EVERYBODY, (("hit", rule),)), kinds)

@@ -220,11 +220,18 @@ def test_button_progress_and_result_are_in_sight(reader, renewal):
     reader.wait_for_url("**/shapes?*")
 
 
+ROUND = """() => {
+    window.round = false;
+    const isLink = at => at.innerText?.includes('Skip to main content');
+    document.addEventListener('focusin', event => { window.round ||= isLink(event.target); });
+}"""
+"""Remember whether the link at the top of the page was reached."""
+
 FOCUSED = """() => {
     const at = document.activeElement;
     return at.tagName === 'BODY' ? '' : `${at.tagName} ${at.getAttribute('aria-label') ?? ''} ${at.innerText ?? ''}`;
 }"""
-MOST_TABS = 400
+MOST_TABS, AT_ONCE = 400, 20
 
 
 def test_tab_goes_round_every_page(reader, renewal):
@@ -234,13 +241,14 @@ def test_tab_goes_round_every_page(reader, renewal):
         reader.goto(f"/{name}?model={renewal.model}")
         settle(reader)
         reader.get_by_role("heading").first.click()
-        for _ in range(MOST_TABS):
-            reader.keyboard.press("Tab")
-            focused = reader.evaluate(FOCUSED)
-            if "Skip to main content" in focused:
+        reader.evaluate(ROUND)
+        for _ in range(MOST_TABS // AT_ONCE):
+            for _ in range(AT_ONCE):
+                reader.keyboard.press("Tab")
+            if reader.evaluate("window.round"):
                 break
         else:
-            kept[name] = focused
+            kept[name] = reader.evaluate(FOCUSED)
     assert kept == {}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -156,11 +157,15 @@ class ArmsReadOut(Explanation):
         shown = detail or f"each arm against {self.test.control}, {outcome.intervals(scale)}"
         return replace(outcome.describe(shown, scale, **words), numbers=self.frame())
 
-    def frame(self, metric: str = "") -> pd.DataFrame:
+    def frame(self, metric: str = "", between: Sequence[tuple[str, Effect]] = ()) -> pd.DataFrame:
         """Return what each arm did, the control first and the pooled arms last, and how it differs from the control: a
-        row per number (`results.table_of`). metric : one of several; all by default."""
-        metrics = [metric] if metric else self.test.metrics
-        return table_of(row for metric in metrics for arm in self.lines for row in self._rows(arm, metric))
+        row per number (`results.table_of`). metric : one of several; all by default. between : how the treated arms
+        differ from each other (`between_arms`), which comes last."""
+        metrics = [metric] if metric else list(self.test.metrics)
+        own = (row for metric in metrics for arm in self.lines for row in self._rows(arm, metric))
+        others = (row for other, effect in between if effect.metric in metrics
+                  for row in effect.rows_of_file(effect.strategy, other, metric=effect.metric))  # fmt: skip
+        return table_of(chain(own, others))
 
     def _rows(self, arm: str, metric: str) -> Iterator[dict[str, Any]]:
         yield {"metric": metric, "arm": arm, "against": "", **self.level(arm, metric).cells()}

@@ -131,7 +131,7 @@ def tests(workspace: Workspace, tables: set[str]) -> list[StoredTest]:
 def read_test(test: ArmsTest, rows_of: Callable[[Sequence[str]], pd.DataFrame], n_jobs: int = 1) -> ArmsReadOut:
     """Read a test, with what a model of its columns known before expects. rows_of : returns all rows of columns."""
     frame = rows_of(test.columns)
-    return read_arms(frame, test, _expected(frame, test, n_jobs) if test.known_before else None)
+    return read_arms(frame, test, expected_of(frame, test, n_jobs))
 
 
 def compare_arms(
@@ -139,7 +139,7 @@ def compare_arms(
 ) -> list[tuple[str, Effect]]:
     """Return how the treated arms of a test differ from each other, likewise (`between_arms`)."""
     frame = rows_of(test.columns)
-    return between_arms(frame, test, _expected(frame, test, n_jobs) if test.known_before else None)
+    return between_arms(frame, test, expected_of(frame, test, n_jobs))
 
 
 def read_by_day(
@@ -147,11 +147,15 @@ def read_by_day(
 ) -> ByDay:
     """Return how an outcome of a test went, by a column of dates, likewise (`gamcore.decide.by_day`)."""
     frame = rows_of([*dict.fromkeys((*test.columns, day))])
-    return by_day(frame, test, metric, day, _expected(frame, test, n_jobs) if test.known_before else None)
+    return by_day(frame, test, metric, day, expected_of(frame, test, n_jobs))
 
 
-def _expected(frame: pd.DataFrame, test: ArmsTest, n_jobs: int) -> dict[str, Floats]:
-    """Return what is expected of each row (n,) by metric; 0 where the outcome is not known, which is not read."""
+def expected_of(frame: pd.DataFrame, test: ArmsTest, n_jobs: int = 1) -> dict[str, Floats] | None:
+    """Return what a model of a test's columns known before expects of each row (n,) by metric; None where it names none.
+
+    0 where the outcome is not known, which is not read."""
+    if not test.known_before:
+        return None
     table, expected = as_table(frame), {}
     every = np.ones(len(frame), bool)
     units = read_outcomes(table, {metric: test.outcome(metric) for metric in test.metrics}, every)

@@ -19,6 +19,7 @@ from gamcore.decide.results import Scale
 from gamcore.decide.strategies import board_table
 from gamcore.numbers import count, fixed, p_value, percent
 from gamcore.viz.files.parts import ReportPart
+from gamcore.viz.spec import Plot
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import SavedSegment
 from shapewise.decisions.proof import ProofError, prove
@@ -152,7 +153,7 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         text = [*outcome.notes, *(f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names)]
         title = (verdicts.overall(outcome) if _by_board(review) else verdicts.of_arms(review.arms))[1]
         plot = (outcome if _by_board(review) else review.arms).describe()
-        yield ReportPart(plot=replace(plot, title=title), text=text)
+        yield ReportPart(plot=replace(plot, title=title, numbers=_numbers(review, plot)), text=text)
         return
     metric = _called(review, item.of[0]) if item.of else of_board.deciding(review, outcome)
     kept = tuple(effect for effect in outcome.effects if effect.metric == metric)
@@ -164,8 +165,16 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     text = [f"{named(one)}: {verdicts.verdict(one, scale)[1]}" for one in kept]
     text += [f"{others} more metrics were measured: see the analyst's report."] if others and not item.of else []
     plot = replace(outcome, effects=kept).describe(scale=scale)
-    numbers = plot.numbers if _by_board(review) else review.arms.frame(metric)
-    yield ReportPart(plot=replace(plot, title=f"{metric}: {moved}", numbers=numbers), text=text)
+    yield ReportPart(
+        plot=replace(plot, title=f"{metric}: {moved}", numbers=_numbers(review, plot, metric)), text=text
+    )
+
+
+def _numbers(review: Review, plot: Plot, metric: str = "") -> pd.DataFrame:
+    """Return what the files of a plot of lifts have: of a test of arms all comparisons, also arms beside each other.
+
+    metric : the only one; all by default."""
+    return plot.numbers if _by_board(review) else review.arms.frame(metric, review.between_arms)
 
 
 def _called(review: Review, metric: str) -> str:
@@ -176,17 +185,27 @@ def _called(review: Review, metric: str) -> str:
 
 
 def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:
-    """Yield the rates or means of each comparison, with difference and verdict."""
+    """Yield the rates or means of each comparison, with difference and verdict; not for a director, also how the
+    treated arms of a test differ from each other."""
     outcome = _read(review)
-    head = ["Strategy" if _by_board(review) else "Arm", "Metric", "Role", "Customers", "Control", "Treated",
-            f"Difference, {outcome.intervals('difference')}", f"p after {outcome.adjusted_by}"]  # fmt: skip
-    rows = [[one.strategy, one.what, one.role, count(one.treated.n + one.control.n), *verdicts.sides(one),
-             one.gap.words(),
-             p_value(one.p_adjusted).removeprefix("p = ").removeprefix("p ")]
-            for one in outcome.effects]  # fmt: skip
     if outcome.stopped:
         raise StoreError("The arms of the test have the wrong sizes, so no difference is shown.")
+    ends = [f"Difference, {outcome.intervals('difference')}", f"p after {outcome.adjusted_by}"]
+    head = ["Strategy" if _by_board(review) else "Arm", "Metric", "Role", "Customers", "Control", "Treated", *ends]
+    rows = [[one.strategy, one.what, one.role, *_sides_and_difference(one)] for one in outcome.effects]
     yield ReportPart("What treated and control customers did", table=[head, *rows])
+    between = [] if _by_board(review) or review.recipe.is_brief else review.between_arms
+    if between:
+        head = ["Arm", "Against", "Metric", "Customers", "Against", "Arm", ends[0], "p after Holm"]
+        rows = [[one.strategy, other, one.what, *_sides_and_difference(one)] for other, one in between]
+        text = ["A question of its own: Holm's adjustment is over these comparisons."]
+        yield ReportPart("How the treated arms differ from each other", text, table=[head, *rows])
+
+
+def _sides_and_difference(effect: Effect) -> list[str]:
+    """Return the cells of a comparison: its customers, what both sides did, their difference and its adjusted p."""
+    p = p_value(effect.p_adjusted).removeprefix("p = ").removeprefix("p ")
+    return [count(effect.treated.n + effect.control.n), *verdicts.sides(effect), effect.gap.words(), p]
 
 
 def risks(review: Review, item: ReportItem) -> Iterator[ReportPart]:

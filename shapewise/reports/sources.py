@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.arms_plan import ExperimentPlan
-from gamcore.decide.experiment_effects import ReadOut
-from gamcore.decide.shown import shown_arms, shown_read_out
+from gamcore.decide.experiment_effects import Effect, ReadOut
+from gamcore.decide.shown import shown_arms, shown_between, shown_read_out
 from gamcore.decide.strategies import Ledger, Strategy, StrategySet
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor, in_class
 from gamcore.estimators.saved import from_saved
@@ -257,6 +257,15 @@ class Review:
         asked = self.test.test()
         made = arm_tests.read_test(asked, partial(wholes.read, self.space, self.test.table))
         return shown_arms(made, names_of_table(self.space, self.test.table))
+
+    @cached_property
+    def between_arms(self) -> list[tuple[str, Effect]]:
+        """How the treated arms of that test differ from each other, likewise: each with the arm that it is beside."""
+        if len(self.arms.arms) < 3 or self.arms.stopped:
+            return []
+        asked = self.test.test()
+        made = arm_tests.compare_arms(asked, partial(wholes.read, self.space, self.test.table))
+        return shown_between(made, names_of_table(self.space, self.test.table), asked)
 
     def period(self, table: str) -> tuple[date, date] | None:
         """Return the first and last day of a table, if it has one column of dates."""

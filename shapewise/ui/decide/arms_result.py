@@ -13,7 +13,7 @@ import streamlit as st
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect, ReadOut
-from gamcore.decide.results import Scale, table_of
+from gamcore.decide.results import Scale
 from gamcore.numbers import p_value, percent
 from gamcore.viz import files as export
 from gamcore.viz.svg import interval_svg
@@ -63,17 +63,10 @@ def _scale(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, E
         "be alike relative to the rate, so that is tested on the scale chosen here.",
     )  # fmt: skip
     downloads.button(
-        "CSV", lambda: export.safe_csv(_numbers(made, compared)), export.file_name(table.name, "read-out", "csv"),
+        "CSV", lambda: export.safe_csv(made.frame(between=compared)), export.file_name(table.name, "read-out", "csv"),
         f"arms-csv-{table.id}", ":material/download:",
     )  # fmt: skip
     return scale
-
-
-def _numbers(made: ArmsReadOut, compared: Sequence[tuple[str, Effect]]) -> pd.DataFrame:
-    """Return all numbers of the page's tables."""
-    between = table_of(row for other, effect in compared
-                       for row in effect.rows_of_file(effect.strategy, other, metric=effect.metric))  # fmt: skip
-    return pd.concat([made.frame(), between], ignore_index=True)
 
 
 def _who(made: ArmsReadOut) -> str:

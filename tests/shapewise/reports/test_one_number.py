@@ -59,8 +59,10 @@ def test_the_same_number_stands_on_page_slides_pdf_and_in_the_workbook(space, ta
     both, control = frame[frame["classk"].isin(TREATED)], frame[frame["classk"] == "regular"]
 
     app = open_page("experiment", table=kept.id)
-    shown = next(one.value for one in app.dataframe if "Against control" in one.value)
-    said = shown.set_index(["Outcome", "Arm"])["Against control"]
+    said, beside = (
+        next(one.value for one in app.dataframe if column in one.value).set_index(["Outcome", "Arm"])[column]
+        for column in ("Against control", "By how much")
+    )
     report = review_of(space, recipes.usual(None, [], None, stored, "director"))
     archive = zipfile.ZipFile(io.BytesIO(to_report(report, "zip")))
     files = {name.rpartition(".")[2]: archive.read(name) for name in archive.namelist() if "/" not in name}
@@ -70,18 +72,21 @@ def test_the_same_number_stands_on_page_slides_pdf_and_in_the_workbook(space, ta
     books = [pd.DataFrame(rows[1:], columns=rows[0]) for rows in (
         CalamineWorkbook.from_filelike(io.BytesIO(archive.read(name))).get_sheet_by_index(0).to_python()
         for name in archive.namelist() if name.endswith(".xlsx"))]  # fmt: skip
-    numbers = pd.concat(books).set_index(["metric", "arm", "scale"]).sort_index()
+    numbers = pd.concat(books).set_index(["metric", "arm", "scale", "against"]).sort_index()
+    one, other = (frame[frame["classk"] == arm] for arm in reversed(TREATED))
 
     for metric in METRICS:
-        pair = CompareMeans(DescrStatsW(both[metric]), DescrStatsW(control[metric]))
-        low, high = pair.tconfint_diff(usevar="unequal")
-        row = numbers.loc[(metric, TOGETHER, "difference")]
-        assert (row["value"], row["lower"], row["upper"]) == pytest.approx(
-            (both[metric].mean() - control[metric].mean(), low, high))  # fmt: skip
-        assert row["p"] == pytest.approx(stats.ttest_ind(both[metric], control[metric], equal_var=False).pvalue)
+        for arm, against, sides in ((TOGETHER, "regular", (both, control)), (TREATED[1], TREATED[0], (one, other))):
+            treated, rest = (part[metric] for part in sides)
+            low, high = CompareMeans(DescrStatsW(treated), DescrStatsW(rest)).tconfint_diff(usevar="unequal")
+            row = numbers.loc[(metric, arm, "difference", against)]
+            wanted = treated.mean() - rest.mean(), low, high
+            assert (row["value"], row["lower"], row["upper"]) == pytest.approx(wanted)
+            assert row["p"] == pytest.approx(stats.ttest_ind(treated, rest, equal_var=False).pvalue)
+        assert row["shown"] == beside[metric, TREATED[1]]  # arm beside arm
         for arm in (*TREATED, TOGETHER):
             words = said[metric, arm]
-            assert numbers.loc[(metric, arm, "difference"), "shown"] == words
+            assert numbers.loc[(metric, arm, "difference", "regular"), "shown"] == words
             for station in (slides, pages):
                 assert words in " ".join(station.split()), (metric, arm)
     check_room(files["pptx"])

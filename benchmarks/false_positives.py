@@ -36,11 +36,11 @@ def calls(named: str, seed: int, customers: int) -> pd.DataFrame:
 def tables(made: pd.DataFrame) -> dict[str, list[str]]:
     """Return the share of tests in which an effect was found: at the end by outcome, and by way of looking, over all
     outcomes."""
-    shares = made.groupby(["design", "looked", "outcome"], sort=False)["found"].mean()
-    once = shares.xs(ONCE, level="looked").unstack()[[*METRICS, ANY]]
-    each = shares.drop(ANY, level="outcome").groupby(["design", "looked"], sort=False)
-    ways = each.agg(_ends).unstack()[[way for way in WAYS if way != ONCE]]
-    return {name: markdown(table.loc[[one for one in DESIGNS if one in table.index]].rename_axis("design"))
+    shares = made.groupby(["design", "looked", "outcome"], as_index=False)["found"].mean()
+    once = shares[shares["looked"] == ONCE].pivot_table("found", "design", "outcome")[[*METRICS, ANY]]
+    alone = shares[(shares["looked"] != ONCE) & (shares["outcome"] != ANY)]
+    ways = alone.pivot_table("found", "design", "looked", aggfunc=_ends)[[way for way in WAYS if way != ONCE]]
+    return {name: markdown(table.reindex([one for one in DESIGNS if one in table.index]).rename_axis("design"))
             for name, table in (("once", once.map("{:.1%}".format)), ("ways", ways.fillna("")))}  # fmt: skip
 
 

@@ -151,9 +151,8 @@ def read_by_day(
 
 
 def expected_of(frame: pd.DataFrame, test: ArmsTest, n_jobs: int = 1) -> dict[str, Floats] | None:
-    """Return what a model of a test's columns known before expects of each row (n,) by metric; None where it names none.
-
-    0 where the outcome is not known, which is not read."""
+    """Return what a model of the columns known before a test expects of each row (n,), by metric; None where it names
+    none. 0 where the outcome is not known, which is not read."""
     if not test.known_before:
         return None
     table, expected = as_table(frame), {}

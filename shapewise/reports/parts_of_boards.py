@@ -165,9 +165,7 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     text = [f"{named(one)}: {verdicts.verdict(one, scale)[1]}" for one in kept]
     text += [f"{others} more metrics were measured: see the analyst's report."] if others and not item.of else []
     plot = replace(outcome, effects=kept).describe(scale=scale)
-    yield ReportPart(
-        plot=replace(plot, title=f"{metric}: {moved}", numbers=_numbers(review, plot, metric)), text=text
-    )
+    yield ReportPart(plot=replace(plot, title=f"{metric}: {moved}", numbers=_numbers(review, plot, metric)), text=text)
 
 
 def _numbers(review: Review, plot: Plot, metric: str = "") -> pd.DataFrame:

@@ -23,6 +23,7 @@ from shapewise.decisions.boards import Board
 from shapewise.decisions.plan_and_outcome import RULES, made_of
 from shapewise.decisions.plans import shares_of
 from shapewise.ingest.name_words import CONTROLS
+from shapewise.store.workspace import TableAbout
 from shapewise.ui.decide import made_outcomes, roles
 from shapewise.ui.decide.arms import planned_shares
 from shapewise.ui.session import state
@@ -41,6 +42,33 @@ def rows(board: Board, was: dict[str, Any], form: str) -> dict[str, Any] | None:
     """Show the choice of table, arm and metrics, and return it; None while incomplete.
 
     form : in the keys of its fields."""
+    table = _table(was, form)
+    if table is None:
+        st.caption("Load a table of outcomes on the page Data first, one row per customer, both arms.")
+        return None
+    columns, own = state.table(table.id), was if was.get("table") == table.id else {}
+    if not possible_arms(columns):
+        st.error("No column of this table has 2 to 12 values, so none can be the arm.", icon=":material/error:")
+        return None
+    assigned = _assigned(board, table.id, columns, own, form)
+    chosen, before, outcomes = _metrics(board, table.id, columns, own, arm=assigned["arm"], form=form)
+    arm, control, treated = (assigned[name] for name in ("arm", "control", "treated"))
+    if control is None or not treated or not chosen:
+        lacking = "the control" if control is None else "at least one treated arm" if not treated else None
+        st.caption(f"Choose {lacking or 'at least one metric'}.")
+        return None
+    levels, called = [control, *treated], partial(names_of(board, table.id).level, arm)
+    shares = planned_shares(f"{form}-{table.id}-{arm}", levels, _shares(board, own, levels), called)
+    of = " of the sample" if table.sampled else ""
+    without = int(columns.frame[arm].isna().sum())
+    if without:
+        st.caption(f":material/warning: {count(without)} rows{of} without an arm are left out.")
+    return {"table": table.id, **assigned, "shares": shares, "roles": chosen, "before": before,
+            **({"outcomes": outcomes} if outcomes else {})}  # fmt: skip
+
+
+def _table(was: dict[str, Any], form: str) -> TableAbout | None:
+    """Show the choice of a table of outcomes, and return it; None while there is none."""
     tables = {table.id: table for table in state.workspace().tables.listed()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         key = f"outcome-table-{form}"
@@ -56,14 +84,13 @@ def rows(board: Board, was: dict[str, Any], form: str) -> dict[str, Any] | None:
         ):
             example.load(state.workspace(), example.OUTCOME)
             st.rerun()
-    if table is None:
-        st.caption("Load a table of outcomes on the page Data first, one row per customer, both arms.")
-        return None
-    columns, own = state.table(table), was if was.get("table") == table else {}
+    return None if table is None else tables[table]
+
+
+def _assigned(board: Board, table: str, columns: Table, own: dict[str, Any], form: str) -> dict[str, Any]:
+    """Show who got what, and who would get which strategy; return the arm, its control, None while there is none, the
+    treated levels, and "by" what strategies are told."""
     arms, names = possible_arms(columns), names_of(board, table)
-    if not arms:
-        st.error("No column of this table has 2 to 12 values, so none can be the arm.", icon=":material/error:")
-        return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         usual = own["arm"] if own.get("arm") in arms else state.roles(table).column("arm") or next(iter(arms))
         arm = st.selectbox("Arm", list(arms), list(arms).index(usual), key=f"arm-{form}-{table}",
@@ -86,19 +113,7 @@ def rows(board: Board, was: dict[str, Any], form: str) -> dict[str, Any] | None:
             key=f"would-{form}-{table}", format_func=names.column,
             help="In both arms. A column must use the strategy names of the board.",
         )  # fmt: skip
-    chosen, before, outcomes = _metrics(board, table, columns, own, arm=arm, form=form)
-    if control is None or not treated or not chosen:
-        lacking = "the control" if control is None else "at least one treated arm" if not treated else None
-        st.caption(f"Choose {lacking or 'at least one metric'}.")
-        return None
-    levels = [control, *treated]
-    shares = planned_shares(f"{form}-{table}-{arm}", levels, _shares(board, own, levels), called)
-    of = " of the sample" if tables[table].sampled else ""
-    without = int(columns.frame[arm].isna().sum())
-    if without:
-        st.caption(f":material/warning: {count(without)} rows{of} without an arm are left out.")
-    return {"table": table, "arm": arm, "control": control, "treated": treated, "shares": shares, "roles": chosen,
-            "before": before, "by": would, **({"outcomes": outcomes} if outcomes else {})}  # fmt: skip
+    return {"arm": arm, "control": control, "treated": treated, "by": would}
 
 
 def _control(levels: list[str], own: dict[str, Any]) -> str | None:

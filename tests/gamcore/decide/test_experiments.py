@@ -31,7 +31,6 @@ from gamcore.stats.intervals import (
     wilson,
 )
 from sample_data import generate
-from tests.support.places import DATA
 
 METRICS = {"entry_1_click": "primary", "entry_1_stayed": "primary", "entry_2_click": "expected null",
            "entry_2_stayed": "primary"}  # fmt: skip
@@ -363,30 +362,6 @@ def test_outcomes_that_go_missing_by_arm_stop_the_verdict():
     found = read_rows(frame, treated, np.zeros(20_000, int), ["A"], {"y": "primary"})
     assert found.stopped
     assert next(ratio for ratio in found.ratios if ratio.alarm).where == "with y"
-
-
-@pytest.mark.skipif(not (DATA / "cookie_cats.parquet").is_file(), reason="the real tables are not here")
-def test_cookie_cats():
-    """Retention of a game by the level of its first gate; the figures are statsmodels'."""
-    frame = pd.read_parquet(DATA / "cookie_cats.parquet")
-    treated = (frame["version"] == "gate_40").to_numpy()
-    metrics = {"retention_1": "primary", "retention_7": "primary"}
-    found = read_rows(frame, treated, np.zeros(len(frame), int), ["gate at 40"], metrics)
-    assert found.ratios[0].p == pytest.approx(0.0086, abs=5e-5)
-    assert not found.stopped
-    tones = {}
-    for effect in found.effects:
-        y = frame[effect.metric].astype(int)
-        (x, n), (k, m) = ((y[rows].sum(), rows.sum()) for rows in (treated, ~treated))
-        assert (effect.treated.n, effect.control.n) == (n, m)
-        assert effect.difference == pytest.approx(x / n - k / m)
-        assert effect.p == pytest.approx(proportions_ztest([x, k], [n, m])[1])
-        assert effect.difference_interval == pytest.approx(confint_proportions_2indep(x, n, k, m, method="newcomb"))
-        log = confint_proportions_2indep(x, n, k, m, method="log", compare="ratio", correction=False)
-        assert effect.ratio_interval == pytest.approx(log)
-        tones[effect.metric] = verdicts.verdict(effect)[0]
-    assert tones == {"retention_1": "open", "retention_7": "bad"}
-    assert "fell" in verdicts.of_strategy(found, "gate at 40")[1]
 
 
 @pytest.mark.parametrize("cell", [None, pd.NA, np.nan, "ten", "10", 1.5, np.inf, -1, pd.NaT])

@@ -93,21 +93,6 @@ def test_segments_hold_at_every_look_too():
         assert other.difference_interval[0] < one.difference_interval[0]
 
 
-@pytest.mark.slow
-def test_daily_looks_at_one_metric_seldom_alarm_without_an_effect():
-    rng = np.random.default_rng(0)
-    alarms = {"once": 0, "always": 0}
-    days, per_day, tests = 14, 300, 150
-    for _ in range(tests):
-        frame = customers(days * per_day, rng)
-        for name, planned in (("once", 0), ("always", days * per_day)):
-            test = ArmsTest("arm", "old", {"bought": "primary"}, customers=planned)
-            looks = (read_arms(frame.iloc[: day * per_day], test) for day in range(1, days + 1))
-            alarms[name] += any(look.effects[0].is_significant for look in looks)
-    assert alarms["always"] <= 0.05 * tests
-    assert alarms["once"] > 0.1 * tests
-
-
 def test_a_plan_says_what_looking_costs():
     metrics = [Metric("bought", 0.2, 0.1), Metric("spend", 20.0, 0.05, deviation=14.0)]
     once, always = (plan({"": 400.0}, metrics, looks=looks) for looks in (False, True))

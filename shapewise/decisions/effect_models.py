@@ -96,15 +96,13 @@ def control_mean(table: Table, asked: Asked, rule: Rule) -> float:
     return float(known.mean()) if known.size else float("nan")
 
 
-def strategy(
-    name: str, rule: Rule, evidence: Evidence, control: float, *, action: str, money: Money, model: ModelAbout
-) -> Strategy:
-    """Return the strategy of treating those of a rule, whose lifts are the measured ones. control : the mean outcome of
-    the control inside, above 0. action : what they get, in words."""
+def strategy(name: str, rule: Rule, evidence: Evidence, control: float, *, action: str, model: ModelAbout) -> Strategy:
+    """Return the strategy of treating those of a rule, whose lifts are the measured ones; its money is the project's.
+    control : the mean outcome of the control inside, above 0. action : what they get, in words."""
     scale = _scale(model)
     low, high = (end / scale / control for end in evidence.interval)
     return Strategy(
         name=name, rule=rule, action=action, metric=model.target, base=control,
-        lift=(low, evidence.mean / scale / control, high), value=money.of(model.target), cost=money.cost,
-        scenario=model.name, model=model.id, tested=evidence.inside, is_rate=bool(model.spec["treatment"]["percent"]),
+        lift=(low, evidence.mean / scale / control, high), scenario=model.name, model=model.id, tested=evidence.inside,
+        is_rate=bool(model.spec["treatment"]["percent"]),
     )  # fmt: skip

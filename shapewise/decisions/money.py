@@ -64,9 +64,10 @@ def keep(
 
 
 def priced(board: Board, made: StrategySet, money: Money) -> StrategySet:
-    """Return strategies with what one more outcome of each is worth: the amount given for the whole board, else their
-    own value, else that of their metric in the project."""
+    """Return strategies with what one more outcome of each is worth, the amount given for the whole board, else their
+    own value, else that of their metric in the project; and with their own cost of a customer, else the project's."""
     amount = float(board.money.get("amount") or 0.0)
     return replace(made, strategies=tuple(
-        replace(one, value=amount or one.value or money.of(one.metric)) for one in made.strategies
+        replace(one, value=amount or one.value or money.of(one.metric), cost=one.cost or money.cost)
+        for one in made.strategies
     ))  # fmt: skip

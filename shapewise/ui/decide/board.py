@@ -205,7 +205,7 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
         result(
             row, "Worth" if strategy.tested else "Scenario value", worth, border=False,
             hint=f"Exclusive reach × ({percent(strategy.base)} today × a lift of {strategy.lifted.words()} × "
-            f"{exact(valued.value)} per conversion - {exact(strategy.cost)} per customer).{meant}",
+            f"{exact(valued.value)} per conversion - {exact(valued.cost)} per customer).{meant}",
         )  # fmt: skip
 
 
@@ -352,8 +352,15 @@ def fields(strategy: Strategy, key: str, table: str, inside: Result | None = Non
     base = b.number_input(
         "Rate today", 0.0, value=strategy.base, step=0.01, key=f"{key}-base", format=EXACT, help="Or mean."
     )
-    value = c.number_input("Value per conversion", value=strategy.value, key=f"{key}-value", format=EXACT)
-    cost = d.number_input("Cost per customer", value=strategy.cost, key=f"{key}-cost", format=EXACT)
+    money = moneys.of_table(state.workspace(), table)
+    value = c.number_input(
+        "Value per conversion", value=strategy.value, key=f"{key}-value", format=EXACT,
+        help=f"0 for what the project has: {exact(money.of(metric.strip()))}.",
+    )  # fmt: skip
+    cost = d.number_input(
+        "Cost per customer", value=strategy.cost, key=f"{key}-cost", format=EXACT,
+        help=f"0 for what the project has: {exact(money.cost)}.",
+    )  # fmt: skip
     _today(base, inside)
     if strategy.tested:
         st.caption(f"The lifts were {strategy.lifted.grounds}. If you change them, they are assumed.")
@@ -422,7 +429,6 @@ def add(board: Board) -> None:
 
 def _beginnings(board: Board, made: StrategySet) -> dict[str, Strategy]:
     """Return what a new strategy can begin with, by label."""
-    cost = moneys.of_table(state.workspace(), board.table).cost
     known: dict[str, Strategy] = {OWN: Strategy(next_name(made), EVERYBODY)}
     models = {model.id: model for model in state.workspace().models.listed()
               if model.table == board.table and not model.of_tasks}  # fmt: skip
@@ -442,7 +448,7 @@ def _beginnings(board: Board, made: StrategySet) -> dict[str, Strategy]:
                 evidence=reach.evidence(model, rule) if rule != one.rule else one.evidence,
             )  # fmt: skip
             known.setdefault(label, about)
-    return {label: replace(strategy, cost=cost) for label, strategy in known.items()}
+    return known
 
 
 def overlaps(board: Board, made: StrategySet, ledger: Ledger) -> None:

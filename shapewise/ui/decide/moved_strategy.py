@@ -57,7 +57,7 @@ def show(model: ModelAbout, asked: Asked) -> None:
     listed = {rule.words(names): (rule, mine)} if chosen else {}
     listed["Everybody"] = (EVERYBODY, everybody)
     _table(model, listed, money)
-    _make(model, asked, rule=rule, measured=mine, money=money)
+    _make(model, asked, rule=rule, measured=mine)
 
 
 def _table(model: ModelAbout, listed: dict[str, tuple[Rule, Evidence]], money: Money) -> None:
@@ -94,7 +94,7 @@ def _left_out(model: ModelAbout, listed: dict[str, tuple[Rule, Evidence]]) -> st
     )
 
 
-def _make(model: ModelAbout, asked: Asked, *, rule: Rule, measured: Evidence, money: Money) -> None:
+def _make(model: ModelAbout, asked: Asked, *, rule: Rule, measured: Evidence) -> None:
     """Show the button that makes the strategy, and on which board."""
     if not state.workspace().may("create"):
         return
@@ -113,9 +113,7 @@ def _make(model: ModelAbout, asked: Asked, *, rule: Rule, measured: Evidence, mo
         st.error("A strategy states lifts over the control, whose mean here is not above 0: write it on Strategies.")
         return
     board = there.get(place) or stored.add_board(state.workspace(), StrategySet(model.name), asked.table)
-    made = effects.strategy(
-        deck.next_name(board.read()), rule, measured, control, action=action.strip(), money=money, model=model
-    )
+    made = effects.strategy(deck.next_name(board.read()), rule, measured, control, action=action.strip(), model=model)
     refused = deck.act(board.id, lambda now: replace(now, strategies=(*now.strategies, made)))
     if refused:
         st.error(md(refused), icon=":material/error:")

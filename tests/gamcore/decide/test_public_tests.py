@@ -97,8 +97,8 @@ def test_cookie_cats():
     board = read_rows(frame, treated, np.zeros(len(frame), int), ["gate at 40"], rates)
     assert board.ratios[0].p == pytest.approx(0.0086, abs=5e-5)
     assert not board.stopped
-    capped, per = Outcome("sum_gamerounds", cap=0.99), Outcome("sum_gamerounds", per="retention_1")
-    made_of = {"rounds": Outcome("sum_gamerounds"), capped.name: capped, per.name: per}
+    capped, per = Outcome("sum_game_rounds", cap=0.99), Outcome("sum_game_rounds", per="retention_1")
+    made_of = {"rounds": Outcome("sum_game_rounds"), capped.name: capped, per.name: per}
     test = ArmsTest("version", "gate_30", rates | dict.fromkeys(made_of, "primary"), outcomes=made_of)
     arms = {effect.metric: effect for effect in read_arms(frame, test).effects}
     for effect in board.effects:
@@ -107,7 +107,7 @@ def test_cookie_cats():
     tones = {effect.metric: verdicts.verdict(effect)[0] for effect in board.effects}
     assert tones == {"retention_1": "open", "retention_7": "bad"}
     assert "fell" in verdicts.of_strategy(board, "gate at 40")[1]
-    rounds = frame["sum_gamerounds"].astype(float)
+    rounds = frame["sum_game_rounds"].astype(float)
     is_of_means(arms["rounds"], (rounds[treated], rounds[~treated]))
     cut = pd.Series(np.asarray(winsorize(rounds.to_numpy(), (0, 0.01))))
     is_of_means(arms[capped.name], (cut[treated], cut[~treated]))

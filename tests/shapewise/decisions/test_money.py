@@ -48,13 +48,19 @@ def test_what_older_versions_kept_with_a_test_or_a_board_still_counts(space, tab
 
 
 def test_a_board_is_worth_what_its_project_says(space, table):
-    made = StrategySet("board", (Strategy("A", Levels("kind", ("a",)), metric="sold"),
-                                 Strategy("B", Levels("kind", ("b",)), metric="sold", value=3.0)))  # fmt: skip
+    own = Strategy("B", Levels("kind", ("b",)), metric="sold", value=3.0, cost=0.5)
+    made = StrategySet("board", (Strategy("A", Levels("kind", ("a",)), metric="sold"), own))
     board = boards.add_board(space, made, table.id)
     money.keep(space, table.id, {"sold": 12.0})
-    values = lambda board: [one.value for one in money.priced(board, made, money.of_table(space, table.id)).strategies]  # noqa: E731
-    assert values(board) == [12.0, 3.0]
-    assert values(boards.change(space, board.id, money={"amount": 20.0})) == [20.0, 20.0]
+
+    def priced(board):
+        those = money.priced(board, made, money.of_table(space, table.id)).strategies
+        return [(one.value, one.cost) for one in those]
+
+    assert priced(board) == [(12.0, 0.0), (3.0, 0.5)]
+    money.keep(space, table.id, cost=0.25)  # typed after the strategies were made
+    assert priced(board) == [(12.0, 0.25), (3.0, 0.5)]
+    assert priced(boards.change(space, board.id, money={"amount": 20.0})) == [(20.0, 0.25), (20.0, 0.5)]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -197,7 +197,7 @@ def test_a_unit_called_points_is_no_share(moved):
     assert share.value == pytest.approx(10.0)
     spend = replace(about, spec=about.spec | {"treatment": about.spec["treatment"] | {"percent": False}})
     assert worth(facts, 1000, money, spend).value == pytest.approx(1000.0)
-    assert strategy("A", Range("age", 20.0), facts, 2.0, action="", money=money, model=spend).lift[1] == 0.25
+    assert strategy("A", Range("age", 20.0), facts, 2.0, action="", model=spend).lift[1] == 0.25
 
 
 def test_a_retrained_effect_finds_its_twin(moved):

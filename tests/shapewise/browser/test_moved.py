@@ -55,6 +55,12 @@ def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):
     page.goto(f"/experiment?table={page.url.split('table=')[1].split('&')[0]}")
     page.get_by_text("email and letter work").wait_for()
     settle(page)
+    options(page)
+    table = pd.read_csv(io.BytesIO(_saved(page, lambda: press(page, "CSV"))))
+    page.keyboard.press("Escape")
+    lifts = table.set_index(["metric", "against", "scale", "arm"])["shown"]["returned", "none", "difference"]
+    verdict = page.get_by_text("email and letter work").inner_text()
+    assert all(f"{lifts[arm]} with {arm}" in verdict for arm in ("email", "letter"))
     press(page, "Find out who is moved")
     page.get_by_text("What moves the effect:").wait_for()
     page.get_by_text("Bands from 30 refits").wait_for()
@@ -102,11 +108,14 @@ def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):
     gap = book[book["number"] == "difference"].iloc[0]
     assert gap["shown"].split(" (")[0] == shown["Measured effect"]
     assert gap["source"] == "measured"
-    deck, pdf = texts_in(archive, "pptx"), texts_in(archive, "pdf")
+    deck, pdf, books = (texts_in(archive, ending) for ending in ("pptx", "pdf", "xlsx"))
     for station in (deck, pdf):
         assert shown["Worth of all"] in station
         assert ends["Worth of all"] in station
         assert gap["shown"] in station
+    for station in (deck, pdf, books):
+        assert all(lifts[arm] in station for arm in ("email", "letter"))
+    assert "No lift" not in deck
 
     page.goto(f"/rows?model={about.id}")
     page.get_by_text("Why it is decided so").wait_for()

@@ -32,7 +32,7 @@ from shapewise.store.atomic_files import owner, write_json
 from shapewise.store.cleanup import Swept, sweep
 from shapewise.store.database import reading_once
 from shapewise.store.deletions import bring_back, deletions
-from shapewise.store.workspace import Workspace
+from shapewise.store.workspace import Workspace, new_id
 from shapewise.training.train import train, train_parts
 from shapewise.ui.session.signin import is_from_proxy
 from tests.support.places import ROOT
@@ -337,6 +337,16 @@ def test_people_bring_back_what_is_their_own_and_nothing_else(team):
     assert [one.id for one in deletions(ann)] == [table.id]
     bring_back(ann, model.id)  # it is there, from another tab
     assert [one.id for one in ann.models.listed()] == [model.id]
+    bring_back(ann, table.id)
+    for kind, alone in product(("boards", "segments", "tests"), (False, True)):
+        owner_of_it = ann.seen_by(LOCAL) if alone else ann
+        identifier = new_id()
+        owner_of_it.add(kind, identifier, {"id": identifier, "name": kind, "table": table.id})
+        owner_of_it.delete(kind, identifier)
+        sweep(owner_of_it)  # not before seven days
+        assert deletions(bob) == []
+        bring_back(owner_of_it, identifier)
+        assert owner_of_it.thing(kind, identifier).about["name"] == kind
 
 
 def test_what_is_brought_back_fits_into_the_quota_of_its_owner(team):

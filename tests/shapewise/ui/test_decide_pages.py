@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -23,7 +24,7 @@ from shapewise.decisions import boards as board
 from shapewise.decisions import guided_example as example
 from shapewise.decisions import plans
 from shapewise.ui.decide import for_whom, plan, readout_source
-from shapewise.ui.widgets import guide
+from shapewise.ui.widgets import guide, reach
 from tests.support.hostile import EVIL
 from tests.support.pages import button, captions, charts, choose, headlines, open_page
 
@@ -743,3 +744,18 @@ def test_a_strategy_that_was_not_saved_is_there_after_a_reload(acted):
     assert board.board(space, made.id).read().strategies[-1].action == "Call them at noon"
     fresh = AppTest.from_function(adding, default_timeout=60).run()
     assert next(field for field in fresh.text_input if field.label == "Action, in words").value == ""
+
+
+def test_a_suggestion_is_above_average_where_its_rate_is(acted, monkeypatch):
+    """Whatever the sign of the model's term there: the rate stands beside the word."""
+    suggested = reach.suggested
+    monkeypatch.setattr(reach, "suggested", lambda model: [replace(one, up=not one.up) for one in suggested(model)])
+    app = AppTest.from_function(adding, default_timeout=60).run()
+    source = next(one for one in app.selectbox if one.label == "From")
+    model = acted[2].read().strategies[0].scenario
+    rates = {}
+    for word in ("above", "below"):
+        label = next(one for one in source.options if one.endswith(f"({word} average in {model})"))
+        source.set_value(label).run()
+        rates[word] = next(one for one in app.number_input if one.label == "Rate today").value
+    assert rates["below"] < rates["above"]

@@ -13,14 +13,16 @@ from gamcore.decide.arms import ArmsTest
 from gamcore.decide.rules import Range
 from shapewise.decisions import arm_tests, boards, plans
 from shapewise.decisions import guided_example as example
-from tests.support.pages import button, open_page
+from shapewise.store import people
+from shapewise.ui.widgets import meanwhile
+from tests.support.pages import button, choose, open_page
 
 CHANGED = "was changed in another tab"
 
 
 def news(app):
     assert not app.exception
-    return [one.value.replace("\\", "") for one in app.info if "elsewhere" in one.value or "another tab" in one.value]
+    return [one.value.replace("\\", "") for one in app.info if one.icon == meanwhile.ICON]
 
 
 def keyed(elements, key):
@@ -177,8 +179,42 @@ def test_the_source_of_a_read_out_stays_as_another_tab_chose_it(acted):
     assert boards.board(space, made.id).outcome["rows"]["shares"] == shares
 
 
-def test_the_name_of_a_model_and_of_who_changed_it(full):
+def test_the_name_of_a_model(full):
     space, table, model = full[:3]
     app = open_page("models", table=table.id, model=model.id)
     space.models.rename(model.id, "Another name")
     assert news(app.run()) == [f"The model **Another name** {CHANGED}. This is how it is now."]
+
+
+@pytest.fixture
+def ann(space):
+    """Somebody else, with a share of things: the workspace as she sees it."""
+    people.arrive(space, "ann-1", "Ann *Lee*")
+
+    def seen_of(**kinds):
+        for kind, identifier in kinds.items():
+            space.sharing.share(kind, identifier, "ann-1", "edit")
+        return space.seen_by(people.now(space, "ann-1"))
+
+    return seen_of
+
+
+def test_another_person_is_named(acted, ann):
+    """Whatever the page shows of hers, once."""
+    space, table, made = acted
+    model = made.read().strategies[0].model
+    kept = arm_tests.keep(space, table.id, "Mails", ArmsTest("sex", "f", {"age": "primary"}))
+    hers = ann(boards=made.id, models=model, tests=kept.id)
+    pages = {
+        "board": open_page("strategies", table=table.id, board=made.id),
+        "model": open_page("models", table=table.id, model=model),
+        "test": choose(open_page("experiment", table=table.id), "Begin with", "test"),
+    }
+    boards.change(hers, made.id, strategies=lambda now: now.moved(0, 2))
+    hers.models.rename(model, made.name)
+    arm_tests.keep(hers, table.id, "", ArmsTest("sex", "m", {"age": "primary"}), kept.id)
+    for what, app in pages.items():
+        (said,) = news(app.run())
+        name = "Mails" if what == "test" else made.name
+        assert said.startswith(f"The {what} **{name}** was changed by Ann *Lee*. "), what
+        assert news(app.run()) == []

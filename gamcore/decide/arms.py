@@ -35,7 +35,7 @@ from gamcore.decide.fairness import groups_of
 from gamcore.decide.outcomes import Outcome, Units, outcome_of, read_outcome, read_outcomes
 from gamcore.decide.results import Result, Scale, table_of
 from gamcore.explanation import Explanation
-from gamcore.stats.intervals import UNKNOWN, Interval, student, wilson
+from gamcore.stats.intervals import UNKNOWN, Interval
 from gamcore.stats.many_to_one import ManyToOne
 from gamcore.types import Floats, Ints
 from gamcore.viz.spec import Plot
@@ -197,12 +197,13 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
         sizes[metric] = _sizes(_assigned(arm, known, clusters), arms, test.shares)
         rates |= {metric} if units[metric].is_share else set()
         control = known & (arm == 0)
-        levels[test.control, metric] = _level(units[metric], control, clusters)
         for name, places in compared(arms, test).items():
             mine = known & np.isin(arm, places)
-            levels[name, metric] = _level(units[metric], mine, clusters)
-            effects.append(_effect(name, metric, role, units[metric], rows=(mine, control), past=past.get(metric),
-                                   clusters=clusters))  # fmt: skip
+            effect = _effect(name, metric, role, units[metric], rows=(mine, control), past=past.get(metric),
+                             clusters=clusters)  # fmt: skip
+            effects.append(effect)
+            sides = {test.control: effect.control, name: effect.treated}
+            levels |= {(own, metric): (side.mean, side.interval) for own, side in sides.items()}
     done = concluded(whenever(effects, int(inside.sum()), test.customers), []).effects
     if test.adjustment == "Dunnett":
         rows = {metric: [inside & units[metric].known & (arm == k) for k in range(len(arms))] for metric in units}
@@ -285,18 +286,6 @@ def _sizes(arm: NDArray[np.int64], arms: tuple[str, ...], shares: Mapping[str, f
     return ArmSizes(names, dict(zip(arms, planned.tolist(), strict=True)), p)
 
 
-def _level(units: Units, rows: NDArray[np.bool_], clusters: Ints | None) -> tuple[float, Interval]:
-    """Return a rate with Wilson's interval, or a mean or a ratio with Student's; by clusters (n,) where these were
-    assigned."""
-    values = units.of(rows)
-    if not values.size:
-        return math.nan, UNKNOWN
-    mean = float(values.mean())
-    if clusters is not None:
-        return mean, interval_of_level(values, clusters[rows], units.is_rate)
-    return mean, wilson(mean, values.size) if units.is_rate else student(values)
-
-
 def _effect(
     arm: str, metric: str, role: MetricRole, units: Units, *, rows: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     past: Floats | None, clusters: Ints | None = None,
@@ -306,6 +295,11 @@ def _effect(
     if clusters is None:
         return made
     sides = units.of(rows[0]), units.of(rows[1])
+    treated, control = (
+        replace(side, interval=interval_of_level(values, clusters[part], units.is_rate) if values.size else UNKNOWN)
+        for side, values, part in zip((made.treated, made.control), sides, rows, strict=True)
+    )
+    made = replace(made, treated=treated, control=control)
     if past is not None and min(part.size for part in sides) >= FEWEST:
         sides = less_expected(sides, (past[rows[0]], past[rows[1]]))[:2]
     return by_clusters(made, sides, (clusters[rows[0]], clusters[rows[1]]))

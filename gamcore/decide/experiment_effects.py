@@ -68,11 +68,13 @@ def sample_ratio_of_arms(counts: Sequence[int], shares: Sequence[float], where: 
 
 @dataclass(frozen=True)
 class Arm:
-    """A metric in one arm of one strategy: customers, mean or rate, and the single values where known."""
+    """A metric in one arm of one strategy: customers, mean or rate with its own 95% interval, and the single values
+    where known."""
 
     n: int
     mean: float
     values: Floats | None = None
+    interval: Interval = UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -130,9 +132,9 @@ class Effect:
         return Result(self.lift, self.lift_interval, "measured", "relative", self.n)
 
     def levels(self) -> dict[str, Result]:
-        """Return the rate or mean of both arms, "control" and "treated", without intervals."""
+        """Return the rate or mean of both arms, "control" and "treated"."""
         sides = {"control": self.control, "treated": self.treated}
-        return {name: Result(side.mean, n=side.n, is_rate=self.is_rate, measure=self.measure)
+        return {name: Result(side.mean, side.interval, n=side.n, is_rate=self.is_rate, measure=self.measure)
                 for name, side in sides.items()}  # fmt: skip
 
     def rows_of_file(self, arm: str, control: str, **of: Any) -> list[dict[str, Any]]:

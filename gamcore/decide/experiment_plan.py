@@ -14,10 +14,9 @@ from scipy.optimize import brentq
 from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 from scipy.stats import norm
 
-from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide.results import Result
 from gamcore.extras import extra
-from gamcore.numbers import bare, count, exact, number, percent
+from gamcore.numbers import exact, number, percent
 from gamcore.stats.intervals import ALPHA
 
 MetricRole = Literal["primary", "guardrail", "expected null"]
@@ -77,16 +76,7 @@ class Metric:
     @property
     def value(self) -> str:
         """Today's value in words."""
-        return level_words(self.base, self.deviation is None)
-
-
-def level_words(value: float, is_rate: bool, measure: Measure = PLAIN) -> str:
-    """Return a rate in percent, or a mean in its unit, with the digits that a reader needs."""
-    if not math.isfinite(value):
-        return "-"
-    if is_rate:
-        return percent(value) if value >= 0.01 or value == 0 else f"{number(100 * value, 2)}%"
-    return measure.say(value, count(value) if abs(value) >= 1000 else bare(number(value, 4)))
+        return self.results()["today"].text
 
 
 def _statistics() -> tuple[Any, Any]:

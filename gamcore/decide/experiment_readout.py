@@ -25,6 +25,7 @@ from gamcore.decide.experiment_effects import (
 )
 from gamcore.decide.experiment_plan import ExperimentError, MetricRole
 from gamcore.decide.outcomes import Outcome, outcome_of, read_outcomes
+from gamcore.stats.intervals import wilson
 from gamcore.types import Bools
 
 
@@ -90,6 +91,12 @@ def _whole(cell: Any) -> float:
     return number if number.is_integer() else math.nan
 
 
+def _counted(n: int, successes: float) -> Arm:
+    """Return an arm of which successes were counted."""
+    rate = successes / n if n else math.nan
+    return Arm(n, rate, interval=wilson(rate, n))
+
+
 COUNTS: Final = ("strategy", "metric", "treated", "treated successes", "control", "control successes")
 
 
@@ -112,7 +119,7 @@ def read_counts(
             raise ExperimentError(
                 f"Row {row} of the counts: successes have to be whole numbers from 0 to the customers."
             )
-        treated, control = Arm(int(n), x / n if n else math.nan), Arm(int(m), y / m if m else math.nan)
+        treated, control = _counted(int(n), x), _counted(int(m), y)
         if (str(strategy), str(metric)) in {(effect.strategy, effect.metric) for effect in effects}:
             raise ExperimentError(f"Row {row} of the counts: {metric!r} of {strategy!r} occurs twice: remove one.")
         if names is not None and strategy not in names:

@@ -20,6 +20,7 @@ from gamcore.data.table import Table
 from gamcore.decide.experiment_effects import Arm, Effect, effect_of_means, effect_of_rates
 from gamcore.decide.experiment_plan import ExperimentError, MetricRole
 from gamcore.numbers import exact
+from gamcore.stats.intervals import UNKNOWN, Interval, student, wilson
 from gamcore.types import Bools, Floats
 
 LARGEST_OUTCOME: Final = 1e75
@@ -102,10 +103,19 @@ class Units:
         values = self.of(rows[0]), self.of(rows[1])
         if self.is_rate and past is None:
             treated, control = (Arm(part.size, float(part.mean()) if part.size else math.nan) for part in values)
-            return effect_of_rates(strategy, metric, role, treated=treated, control=control, planned=planned)
-        before = None if past is None else (past[rows[0]], past[rows[1]])
-        made = effect_of_means(strategy, metric, role, arms=values, before=before, planned=planned)
-        return replace(made, is_rate=self.is_share)
+            made = effect_of_rates(strategy, metric, role, treated=treated, control=control, planned=planned)
+        else:
+            before = None if past is None else (past[rows[0]], past[rows[1]])
+            made = effect_of_means(strategy, metric, role, arms=values, before=before, planned=planned)
+        treated, control = (replace(side, interval=self.interval(part))
+                            for side, part in zip((made.treated, made.control), values, strict=True))  # fmt: skip
+        return replace(made, treated=treated, control=control, is_rate=self.is_share)
+
+    def interval(self, values: Floats) -> Interval:
+        """Return the 95% interval of the outcome from values `of` some rows: Wilson's of a rate, else Student's."""
+        if not values.size:
+            return UNKNOWN
+        return wilson(float(values.mean()), values.size) if self.is_rate else student(values)
 
 
 def read_outcome(table: Table, outcome: Outcome, rows: Bools) -> Units:

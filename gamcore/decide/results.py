@@ -116,11 +116,20 @@ class Result:
         return self.is_rate and self.scale == "difference"
 
     def _decimals(self, factor: float, least: int) -> int:
-        """Return the decimals of a fifth of the interval's width; at least `least`."""
+        """Return the decimals of a fifth of the interval's width, or of two digits where there is none; at least
+        `least`."""
         low, high = self.interval
         if not self.has_interval or not high > low:
-            return least
+            return max(least, min(decimals_of([factor * self.value], 2), MOST_DECIMALS))
         return min(max(least, -math.floor(math.log10(factor * (high - low) / 5))), MOST_DECIMALS)
+
+    def _plain_decimals(self) -> int:
+        """Return the decimals of a number that is no share: of a twentieth of its interval's width, so that numbers as
+        sure as each other have as many; of three digits where there is none."""
+        low, high = self.interval
+        if not self.has_interval or not high > low:
+            return decimals_of([self.value])
+        return min(max(0, -math.floor(math.log10((high - low) / 20))), MOST_DECIMALS)
 
     def _number(self, value: float) -> str:
         """Return a number, or an end of its interval, without the unit of points or of a column."""
@@ -130,8 +139,7 @@ class Result:
             return fixed(100 * value, self._decimals(100, 1), signed=True)
         if self.scale == "sum":
             return estimate(value)
-        known = [one for one in (self.value, *self.interval) if math.isfinite(one)]
-        text = fixed(value, self._decimals(1, decimals_of(known)), signed=self._signed)
+        text = fixed(value, self._plain_decimals(), signed=self._signed)
         plain = self.measure.number(float(value), text)
         return f"+{plain}" if self._signed and value > 0 and not plain.startswith("+") else plain
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -11,7 +11,7 @@ from gamcore import numbers
 from gamcore.data.labels import listed
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect, ReadOut
-from gamcore.decide.experiment_plan import MISMATCH, level_words
+from gamcore.decide.experiment_plan import MISMATCH
 from gamcore.decide.results import Result, Scale
 from gamcore.numbers import count, exact, p_value
 from gamcore.stats.intervals import UNKNOWN
@@ -43,10 +43,8 @@ def _size(effect: Effect, relative: float, scale: Scale) -> str:
 
 def sides(effect: Effect) -> tuple[str, str]:
     """Return the rate or mean of the control, and that of the treated, in words."""
-    control, treated = (
-        level_words(side.mean, effect.is_rate, effect.measure) for side in (effect.control, effect.treated)
-    )
-    return control, treated
+    levels = effect.levels()
+    return levels["control"].text, levels["treated"].text
 
 
 def levels(effect: Effect) -> str:
@@ -106,9 +104,9 @@ def of_strategy(outcome: ReadOut, strategy: str, scale: Scale = "relative") -> t
     if outcome.stopped:
         return "stop", "No verdict: the arms have the wrong sizes."
     tones = [(effect, verdict(effect)[0]) for effect in outcome.effects if effect.strategy == strategy]
+    open_guardrails = unsettled(outcome.effects, strategy)
     strange = [effect.what for effect, tone in tones if tone == "bad" and effect.role == "expected null"]
     fell = [effect.what for effect, tone in tones if tone == "bad" and effect.role != "expected null"]
-    unsettled = [effect.what for effect, tone in tones if tone == "open" and effect.role == "guardrail"]
     primary = [(effect, tone) for effect, tone in tones if effect.role == "primary"]
     rose = [effect for effect, tone in primary if tone == "good"]
     if strange:
@@ -123,10 +121,21 @@ def of_strategy(outcome: ReadOut, strategy: str, scale: Scale = "relative") -> t
     if not rose:
         return "open", "No lift was found: leave it, or plan a larger test."
     lifts = listed([f"{effect.what} {clearest(effect, scale).text}" for effect in rose])
-    if unsettled:
-        return "open", f"A lift ({lifts}), but {listed(unsettled)} could have fallen: settle that first."
+    if open_guardrails:
+        return "open", f"A lift ({lifts}), but {listed(open_guardrails)} could have fallen: settle that first."
     rest = "" if len(rose) == len(primary) else f"; no lift was found on the other {len(primary) - len(rose)}"
     return "good", f"Roll out: {lifts}{rest}."
+
+
+def unsettled(effects: Iterable[Effect], strategy: str) -> list[str]:
+    """Return the guardrails of a strategy that may have fallen for all that its test shows."""
+    return [effect.what for effect in effects if effect.strategy == strategy and effect.role == "guardrail"
+            and verdict(effect)[0] == "open"]  # fmt: skip
+
+
+def adjusted(effect: Effect) -> str:
+    """Return what is to be said after a difference that is not that of the levels beside it; "" where it is."""
+    return ", adjusted for what was known before" if effect.reduced > 0 else ""
 
 
 def overall(outcome: ReadOut) -> tuple[Tone, str]:
@@ -170,7 +179,10 @@ def of_arms(made: ArmsReadOut, scale: Scale = "relative") -> tuple[Tone, str]:
         parts.append("; ".join(f"{e.strategy} moved {e.metric}, {moved(e, scale)}" for e in bad) + ".")
     if not parts:
         return "open", "No arm differs significantly from the control."
-    return "bad" if bad else "good", " ".join(parts)
+    doubts = list(dict.fromkeys(name for e in good for name in unsettled(made.effects, e.strategy)))
+    if doubts:
+        parts.append(f"{listed(doubts)} could have fallen: settle that first.")
+    return "bad" if bad else "open" if doubts else "good", " ".join(parts)
 
 
 def _works(made: ArmsReadOut, good: Sequence[Effect]) -> str:

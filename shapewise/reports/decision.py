@@ -203,9 +203,9 @@ def _grounds(review: Review, chosen: list[Strategy]) -> list[tuple[str, str]]:
 
 
 def _assumed_words(chosen: list[Strategy]) -> str:
-    lifts = sorted({one.lift for one in chosen})
-    said = ["{}, {} or {}".format(*(percent(lift, 0) for lift in of)) for of in lifts[:MOST_NAMED]]
-    return f"No lift of {listed([one.name for one in chosen])} has been measured: lifts of {listed(said)} are assumed."
+    lifts = dict.fromkeys(one.lifted.words() for one in sorted(chosen, key=lambda one: one.lift))
+    return (f"No lift of {listed([one.name for one in chosen])} has been measured: "
+            f"lifts of {listed(list(lifts)[:MOST_NAMED])} are assumed.")  # fmt: skip
 
 
 def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> str:

@@ -9,6 +9,7 @@ from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.results import Result, money
+from gamcore.decide.verdicts import listed
 from gamcore.decide.worth import Contribution, total
 from gamcore.numbers import count
 from gamcore.viz.files.parts import KeyFigure, ReportPart
@@ -25,7 +26,7 @@ def decision(review: Review) -> ReportPart:
     best, outcome = best_of(made), made.as_read_out()
     lines = [("Measured", _measured(review, made))]
     if best is not None:
-        lines.insert(0, (best.strategy, f"{_moved(best)}: {best.gap.words()}"))
+        lines.insert(0, (best.strategy, f"{_moved(best)}: {best.gap.words()}{verdicts.adjusted(best)}"))
     together = _together(made)
     if not made.stopped:
         for arm in made.arms[1:]:
@@ -33,7 +34,8 @@ def decision(review: Review) -> ReportPart:
             if best is None or arm != best.strategy:
                 lines.append((arm, "A lift, too, but a smaller one." if tone == "good" and best else words))
         if together is not None:
-            lines.append((together.strategy, f"Read together, {_moved(together)}: {together.gap.words()}"))
+            by_how_much = f"{together.gap.words()}{verdicts.adjusted(together)}"
+            lines.append((together.strategy, f"Read together, {_moved(together)}: {by_how_much}"))
     lines += [("Risk", " ".join(risks_of(made)[:2]) or "None that the data show."), ("Next", _next(review, best))]
     return ReportPart(_title(made, best), figures=_figures(review, made, best) if best else (), lines=lines)
 
@@ -46,6 +48,11 @@ def _title(made: ArmsReadOut, best: Effect | None) -> str:
     together = _together(made)
     if together is not None and _works(together):
         return f"No arm stands out alone, but together they do: {_moved(together)}"
+    doubtful = _doubtful(made)
+    if doubtful is not None:
+        unsettled = verdicts.unsettled(made.effects, doubtful.strategy)
+        but = f"{listed(unsettled)} may be worse" if unsettled else "something else fell or moved"
+        return f"Choose no arm yet: {_moved(doubtful)} with {doubtful.strategy}, but {but}"
     return f"Keep {made.test.control}: no arm did better"
 
 
@@ -57,6 +64,12 @@ def _moved(effect: Effect) -> str:
 def _deciding(made: ArmsReadOut) -> str:
     """Return the first primary outcome; "" where there is none."""
     return next((name for name, role in made.test.metrics.items() if role == "primary"), "")
+
+
+def _doubtful(made: ArmsReadOut) -> Effect | None:
+    """Return the largest lift of the outcome that decides, where no arm with one has passed; None if there is none."""
+    lifts = [one for one in made.effects if one.metric == _deciding(made) and one.strategy in made.arms and _works(one)]
+    return max(lifts, key=lambda one: one.difference, default=None) if best_of(made) is None else None
 
 
 def _works(effect: Effect) -> bool:
@@ -121,9 +134,14 @@ def _next(review: Review, best: Effect | None) -> str:
         return review.recipe.next_step
     if best is None:
         together = None if review.arms.stopped else _together(review.arms)
-        works = together is not None and _works(together)
-        return "Plan a larger test, to tell the arms apart." if works else (
-            "Leave things as they are, or plan a larger test.")  # fmt: skip
+        if together is not None and _works(together):
+            return "Plan a larger test, to tell the arms apart."
+        doubtful = None if review.arms.stopped else _doubtful(review.arms)
+        if doubtful is None:
+            return "Leave things as they are, or plan a larger test."
+        unsettled = verdicts.unsettled(review.arms.effects, doubtful.strategy)
+        return (f"Plan a larger test, to settle {listed(unsettled)}." if unsettled else
+                "Look into what fell or moved before anything is rolled out.")  # fmt: skip
     when = f" on {day(date.fromisoformat(review.recipe.start))}" if review.recipe.start else ""
     end = "" if review.recipe.start else " The day is to be set."
     return f"Give {best.strategy} to everybody{when}, but for a tenth as a control, and read again.{end}"

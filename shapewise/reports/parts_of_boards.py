@@ -161,9 +161,14 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         raise StoreError(f"The test did not measure {metric}.")
     scale: Scale = "relative" if _by_board(review) else "difference"  # of plans, and of the page of a test
     moved = in_words([f"{verdicts.clearest(one, scale).text} with {named(one)}" for one in kept])
-    others = len({effect.metric for effect in outcome.effects}) - 1
     text = [f"{named(one)}: {verdicts.verdict(one, scale)[1]}" for one in kept]
-    text += [f"{others} more metrics were measured: see the analyst's report."] if others and not item.of else []
+    if any(one.reduced for one in kept):
+        text.append("Differences are adjusted for what was known before the test: they are not those of the levels.")
+    own_slides = {_called(review, one.of[0]) for one in review.recipe.items if one.kind == item.kind and one.of}
+    others = len({effect.metric for effect in outcome.effects} - own_slides - {metric})
+    if others and not item.of:
+        were = "metric was" if others == 1 else "metrics were"
+        text.append(f"{others} more {were} measured: see the analyst's report.")
     plot = replace(outcome, effects=kept).describe(scale=scale)
     yield ReportPart(plot=replace(plot, title=f"{metric}: {moved}", numbers=_numbers(review, plot, metric)), text=text)
 
@@ -191,7 +196,9 @@ def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     ends = [f"Difference, {outcome.intervals('difference')}", f"p after {outcome.adjusted_by}"]
     head = ["Strategy" if _by_board(review) else "Arm", "Metric", "Role", "Customers", "Control", "Treated", *ends]
     rows = [[one.strategy, one.what, one.role, *_sides_and_difference(one)] for one in outcome.effects]
-    yield ReportPart("What treated and control customers did", table=[head, *rows])
+    text = ["Differences are adjusted for what was known before the test."] if any(
+        one.reduced for one in outcome.effects) else []  # fmt: skip
+    yield ReportPart("What treated and control customers did", text, table=[head, *rows])
     between = [] if _by_board(review) or review.recipe.is_brief else review.between_arms
     if between:
         head = ["Arm", "Against", "Metric", "Customers", "Against", "Arm", ends[0], "p after Holm"]

@@ -21,7 +21,8 @@ WEAK_AUC: Final = 0.6
 
 def risks_of(review: Review, outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
     """Return the risks of a decision in sentences; of the board's models, data and test, the weightiest first."""
-    return [*_of_test(outcome, chosen), *_of_board(review, outcome), *_of_people(review, chosen),
+    losing = _of_money(chosen) if outcome is None else []
+    return [*_of_test(outcome, chosen), *losing, *_of_board(review, outcome), *_of_people(review, chosen),
             *_of_sizes(outcome, chosen), *_of_models(review, chosen)]  # fmt: skip
 
 
@@ -39,6 +40,13 @@ def _of_test(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
     kept = {one.name for one in chosen}
     return [f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names
             if name not in kept and verdicts.of_strategy(outcome, name)[0] == "bad"]  # fmt: skip
+
+
+def _of_money(chosen: Sequence[Strategy]) -> list[str]:
+    """Return the strategies that do not pay for themselves at the lift in the middle of those on the board."""
+    losing = [one.name for one in chosen if one.value and one.worth(1)[1] < 0]
+    cost = "costs" if len(losing) == 1 else "cost"
+    return [f"{listed(losing)} {cost} more than the lift brings."] if losing else []
 
 
 def _of_board(review: Review, outcome: ReadOut | None) -> list[str]:

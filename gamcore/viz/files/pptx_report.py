@@ -9,6 +9,7 @@ import logging
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -84,7 +85,7 @@ def _plotted(deck: Deck, part: ReportPart, brief: bool) -> None:
     said = "\n".join([*part.text, part.comment]).strip()
     beside = said if len(said) <= BESIDE else ""
     if brief and not beside:
-        beside = textwrap.shorten(said, BESIDE, placeholder=" …")
+        beside = _whole_lines(said, BESIDE)
     try:
         add_plot(deck, part.plot, beside, said)
     except Exception:  # one failed chart must not lose the others
@@ -93,6 +94,15 @@ def _plotted(deck: Deck, part: ReportPart, brief: bool) -> None:
         return
     if said != beside and not brief:
         _told(deck, ReportPart(f"{part.heading} (continued)", [said]), brief)
+
+
+def _whole_lines(text: str, most: int) -> str:
+    """Return the lines of a text that fit into a number of characters, and that there were more; of a first line that
+    does not, its beginning."""
+    lines = text.split("\n")
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    n = sum(end + 1 <= most for end in ends)
+    return "\n".join([*lines[:n], "…"]) if n else textwrap.shorten(lines[0], most, placeholder=" …")
 
 
 def _told(deck: Deck, part: ReportPart, brief: bool) -> None:

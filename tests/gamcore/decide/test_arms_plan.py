@@ -17,7 +17,7 @@ from statsmodels.stats.proportion import power_proportions_2indep
 from gamcore.data.table import as_table
 from gamcore.decide.arms_plan import EVERYBODY, dunnett_alpha, plan
 from gamcore.decide.arrivals import Arrivals, weekdays_of
-from gamcore.decide.experiment_plan import ExperimentError, Metric, level_words, power_of, sample_size, smallest_lift
+from gamcore.decide.experiment_plan import ExperimentError, Metric, power_of, sample_size, smallest_lift
 
 VISIT = Metric("visit", 0.106, 0.1)
 SPEND = Metric("spend", 1.05, 0.2, "guardrail", deviation=15.0)
@@ -146,15 +146,6 @@ def test_a_table_to_be_read():
 
 
 @pytest.mark.parametrize(
-    ("value", "is_rate", "words"),
-    [(0.22, True, "22.0%"), (0.0012, True, "0.12%"), (0.0, True, "0.0%"), (1234.5, False, "1,234"),
-     (1.05, False, "1.05"), (math.nan, True, "-")],
-)  # fmt: skip
-def test_levels_in_words(value, is_rate, words):
-    assert level_words(value, is_rate) == words
-
-
-@pytest.mark.parametrize(
     ("metrics", "options", "words"),
     [
         ([Metric("m", 0.9, 0.2)], {}, "enter a smaller lift"), ([Metric("m", 0.0, 0.2)], {}, "enter a value above 0"),
@@ -224,7 +215,7 @@ def test_a_strategy_is_planned_with_its_own_rate():
         assert (row.metric.base, row.treated, row.days) == (base, alone.treated, alone.days)
     assert a.days < c.days / 4
     assert not nobody.feasible
-    assert made.table()["today"].tolist() == ["58.0%", "20.0%", "-"]
+    assert made.table()["today"].tolist() == ["58.0%", "20.0%", "not known"]
     with pytest.raises(ExperimentError, match="'conversion' is today for B is not known"):
         plan({"A": 100.0, "B": 1.0}, [metric], today={("A", "conversion"): 0.58})
 

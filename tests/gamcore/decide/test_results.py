@@ -39,6 +39,12 @@ def digits(text):
         (money(-1234, (-2000, -500), "$", "measured"), "-$1,230 (-$2,000 to -$500)"),
         (Result(math.nan), "not known"),
         (Result(0.5, is_rate=True), "50.0%"),
+        (Result(0.0012, source="assumed", is_rate=True), "0.12%"),
+        (Result(0.0, is_rate=True), "0.0%"),
+        (Result(0.0043, scale="difference", is_rate=True), "+0.43 points"),
+        (Result(1234.5), "1,234"),
+        (Result(0.395, (-0.163, 0.952), scale="difference"), "+0.40 (-0.16 to +0.95)"),
+        (Result(0.634, (0.079, 1.189), scale="difference"), "+0.63 (+0.08 to +1.19)"),  # as sure: as many decimals
     ],
 )  # fmt: skip
 def test_numbers_are_written_in_one_way(shown, words):

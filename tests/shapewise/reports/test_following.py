@@ -113,6 +113,16 @@ def test_both_show_the_board_s_decision_and_what_the_test_measured(mailing):
     assert "No lift" not in first
     titles = [part.plot.title for part in report.parts if part.plot is not None]
     assert [title.split(":")[0] for title in titles[:3]] == ["visit", "conversion", "spend"]
+    assert not [part for part in report.parts if "the analyst's report" in words_of(part)]  # all have a slide here
+
+
+def test_a_strategy_that_costs_more_than_it_brings_is_a_risk(mailing):
+    space, board, _ = mailing
+    for cost, says in ((0.1, False), (2.5, True)):  # the lift brings 0.2 * 0.2 * 5.0 = 0.2
+        changed = boards.change(space, board.id, strategies=lambda those, cost=cost: replace(
+            those, strategies=tuple(replace(one, cost=cost) for one in those.strategies)))  # fmt: skip
+        first = review_of(space, recipes.usual(None, [], changed, None, "director")).parts[0]
+        assert ("A costs more than the lift brings." in dict(first.lines)["Risk"]) == says
 
 
 BESIDE = "How the treated arms differ from each other"

@@ -59,10 +59,11 @@ def test_the_same_number_stands_on_page_slides_pdf_and_in_the_workbook(space, ta
     both, control = frame[frame["classk"].isin(TREATED)], frame[frame["classk"] == "regular"]
 
     app = open_page("experiment", table=kept.id)
-    said, beside = (
-        next(one.value for one in app.dataframe if column in one.value).set_index(["Outcome", "Arm"])[column]
+    shown, beside = (
+        next(one.value for one in app.dataframe if column in one.value).set_index(["Outcome", "Arm"])
         for column in ("Against control", "By how much")
     )
+    said, reached, beside = shown["Against control"], shown["Reached"].str.partition(" (")[0], beside["By how much"]
     report = review_of(space, recipes.usual(None, [], None, stored, "director"))
     archive = zipfile.ZipFile(io.BytesIO(to_report(report, "zip")))
     files = {name.rpartition(".")[2]: archive.read(name) for name in archive.namelist() if "/" not in name}
@@ -88,7 +89,8 @@ def test_the_same_number_stands_on_page_slides_pdf_and_in_the_workbook(space, ta
             words = said[metric, arm]
             assert numbers.loc[(metric, arm, "difference", "regular"), "shown"] == words
             for station in (slides, pages):
-                assert words in " ".join(station.split()), (metric, arm)
+                for number in (words, reached[metric, arm], reached[metric, "regular"]):
+                    assert number in " ".join(station.split()), (metric, arm)
     check_room(files["pptx"])
 
 
@@ -107,6 +109,27 @@ def test_the_verdict_is_on_the_scale_that_is_drawn(space):
         assert unit in effect
         aside = " ".join(one.value for one in app.caption if "leaves room for one" in one.value)
         assert ("%" in aside) == (scale == "relative")
+
+
+def test_a_lift_beside_a_guardrail_that_may_have_fallen_is_neither_chosen_nor_denied(space):
+    """On the page as on slides; the difference beside levels that it is not the difference of says why."""
+    rng = np.random.default_rng(0)
+    n = 1_500
+    before = rng.gamma(2, 20, 2 * n)
+    frame = pd.DataFrame({"arm": np.repeat(["none", "a"], n), "hit": np.tile(np.arange(n) < 300, 2).astype(int),
+                          "before": before, "spend": before + rng.normal(0, 20, 2 * n)})  # fmt: skip
+    frame.loc[frame["arm"] == "a", "hit"] = (np.arange(n) < 390).astype(int)
+    kept = space.tables.add(frame, "guarded", [])
+    test = ArmsTest("arm", "none", {"hit": "primary", "spend": "guardrail"}, before={"spend": "before"})
+    made = arm_tests.keep(space, kept.id, "Guarded", test)
+    app = open_page("experiment", table=kept.id)
+    first, _, spend, table = review_of(space, recipes.usual(None, [], None, made, "director")).parts
+    assert first.title == "Choose no arm yet: hit 26.0% instead of 20.0% with a, but spend may be worse"
+    assert dict(first.lines)["Next"] == "Plan a larger test, to settle spend."
+    (verdict,) = (one.value for one in app.info if "works" in one.value)
+    assert verdict.endswith("spend could have fallen: settle that first.")
+    for part in (spend, table):
+        assert "Differences are adjusted for what was known before the test" in " ".join(part.text)
 
 
 def test_pooled_arms_alone_may_stand_out(space):

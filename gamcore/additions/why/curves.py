@@ -127,16 +127,20 @@ class Learned:
             order,
         )
 
-    def refit(self, k: int, order: Sequence[str]) -> Curves:
-        """Return the curves of a half-sample refit, as far from the mean of all as a fit to other rows would be."""
+    def refit(self, k: int | None, order: Sequence[str]) -> Curves:
+        """Return the curves of a half-sample refit, as far from the mean of all as a fit to other rows would be; None
+        for that mean."""
         intercepts: list[float] = []
         tables: list[list[Floats]] = []
         for model, scale, means in zip(self.models, self._scales, self._means, strict=True):
             assert model.halves is not None
-            halves = model.halves
+            halves, middle = model.halves, model.halves.intercept
+            if k is None:
+                tables.append(means)
+                intercepts.append(middle)
+                continue
             refits = [*(term.refits[k] for term in halves.terms), *(pair.refit(k) for pair in halves.pairs)]
             tables.append([mean + scale * (refit - mean) for refit, mean in zip(refits, means, strict=True)])
-            middle = halves.intercept
             intercepts.append(middle + scale * (float(halves.refit_intercepts[k]) - middle))
         return self._in_order(np.array(intercepts), tables, order)
 

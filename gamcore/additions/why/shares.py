@@ -13,7 +13,9 @@ straight path (the integrated gradient). This adds up for every link.
 - residual: outcome less prediction by the group's own model, in B less in A.
 
 All of these are means over rows, so their errors from sampling rows are too; those of the models come from half-sample
-refits. What a model gets wrong at a value does not depend on how often the value is drawn, so the two are added.
+refits. What a model gets wrong at a value does not depend on how often the value is drawn, so the two are added. Curves
+that err also let the rows spread more, and rows that were drawn by chance the curves: this product of both errors is in
+either, and is taken off once. It is all that behaviour has where nobody came and nothing changed.
 """
 
 from __future__ import annotations
@@ -99,30 +101,40 @@ class Shares:
     """The parts of a difference, which add up to it: the composition of T terms, their behaviour, level, residual.
 
     values : (2 T + 2,). refits : (R, 2 T + 2) the parts by half-sample refits; R is 0 where there are none. rows : (2 T
-    + 2, 2 T + 2) the covariance of the parts from sampling rows. n_clusters : how many were drawn, rows or clusters.
+    + 2, 2 T + 2) the covariance of the parts from sampling rows; product : as much of it as errors of the curves make,
+    which the spread of refits has, too. n_clusters : how many were drawn, rows or clusters.
     """
 
     values: Floats
     refits: Floats
     rows: Floats
+    product: Floats
     n_clusters: int
 
     @property
     def n_terms(self) -> int:
         return self.values.size // 2 - 1
 
-    def estimate(self, parts: Floats, curves: bool = True) -> Estimate:
-        """Return a sum of parts with its interval. parts : (2 T + 2,) how often each is in it; curves : whether errors
-        of the models count."""
-        value, of_rows = float(parts @ self.values), float(parts @ self.rows @ parts)
+    def variance(self, parts: Floats) -> float:
+        """Return the variance of a sum of parts. parts : (2 T + 2,) how often each is in it."""
+        of_rows, of_curves = self._variances(parts)
+        of_both = max(float(parts @ self.product @ parts), 0.0)
+        return of_rows + of_curves - min(of_both, of_rows, of_curves)
+
+    def _variances(self, parts: Floats) -> tuple[float, float]:
+        """Return the variance of a sum of parts by errors of the rows, and by those of the curves."""
         refits = self.refits @ parts
-        of_curves = float(refits.var(ddof=1)) if curves and refits.size > 1 else 0.0
-        if self.n_clusters < 2 or not np.isfinite(of_rows):
+        of_curves = float(refits.var(ddof=1)) if refits.size > 1 else 0.0
+        return max(float(parts @ self.rows @ parts), 0.0), of_curves
+
+    def estimate(self, parts: Floats) -> Estimate:
+        """Return a sum of parts with its interval. parts : (2 T + 2,) how often each is in it."""
+        value, (of_rows, of_curves), total = float(parts @ self.values), self._variances(parts), self.variance(parts)
+        if self.n_clusters < 2 or not np.isfinite(total):
             return Estimate(value, np.nan, np.nan, np.nan)
-        total = max(of_rows, 0.0) + of_curves
         if total <= np.square(np.abs(parts) @ np.abs(self.values) * 1e-12):  # no more than rounding
             return Estimate(value, value, value, 1.0 if abs(value) <= 1e-12 else 0.0)
-        freedom = total**2 / (of_rows**2 / (self.n_clusters - 1) + of_curves**2 / max(refits.size - 1, 1))
+        freedom = total**2 / (of_rows**2 / (self.n_clusters - 1) + of_curves**2 / max(len(self.refits) - 1, 1))
         error = float(np.sqrt(total))
         reach = error * float(stdtrit(freedom, 0.5 + LEVEL / 2))
         return Estimate(value, value - reach, value + reach, 2 * float(stdtr(freedom, -abs(value) / error)))
@@ -204,13 +216,10 @@ class Pair:
         lines[:, -1] = sign * (rows.outcome - self.link.predict(scores[sign > 0]))
         return lines
 
-    def values(self) -> Floats:
-        """Return the parts (2 T + 2,)."""
-        centres = self.centres()
-        return np.asarray(sum(
-            rows.weight @ self.of_rows(rows, centres, sign) / group.weight.sum()
-            for sign, group in zip((-1, 1), self.groups, strict=True) for _, rows in group.blocks()
-        ), np.float64)  # fmt: skip
+    def seen_with(self, learned: tuple[Learned, Learned], order: list[str], k: int | None) -> Pair:
+        """Return the rows as the k-th half-sample refits of both models see them; None for the mean of all refits."""
+        first = learned[0].refit(k, order)
+        return replace(self, curves=(first, first if self.is_one_model else learned[1].refit(k, order)))
 
     def some(self) -> Pair:
         """Return the two models on rows enough for the spread of refits."""
@@ -226,16 +235,18 @@ def _along(slopes: Floats, parts: Floats) -> Floats:
 
 def shares(pair: Pair, learned: tuple[Learned, Learned], order: list[str]) -> Shares:
     """Return the parts of the difference between two groups, with what their errors are made of."""
-    values, covariance, of_left, n_clusters = _over_rows(pair, pair.centres())
+    values, covariance, of_left, n_clusters = _over_rows(pair)
     n_refits = min(model.n_halves for model in learned)
-    few, refits = pair.some(), np.empty((n_refits, values.size))
-    for k in range(n_refits):
-        first = learned[0].refit(k, order)
-        second = first if learned[0] is learned[1] else learned[1].refit(k, order)
-        refits[k] = replace(few, curves=(first, second)).values()
-    if n_refits and not pair.is_one_model and pair.link.loss.is_of_mean:
-        refits, covariance = _with_level(pair, learned, refits, covariance + 0.0, of_left)
-    return Shares(values, refits, covariance, n_clusters)
+    few, refits, product = pair.some(), np.empty((n_refits, values.size)), np.zeros_like(covariance)
+    if n_refits:
+        by_refit = [_over_rows(few.seen_with(learned, order, k)) for k in range(n_refits)]
+        refits = np.array([parts for parts, *_ in by_refit])
+        steady = _over_rows(few.seen_with(learned, order, None))[1]
+        asked = min(some.weight.size / every.weight.size for some, every in zip(few.groups, pair.groups, strict=True))
+        product = asked * (np.mean([moving for _, moving, *_ in by_refit], axis=0) - steady)
+        if not pair.is_one_model and pair.link.loss.is_of_mean:
+            refits, covariance = _with_level(pair, learned, refits, covariance + 0.0, of_left)
+    return Shares(values, refits, covariance, product, n_clusters)
 
 
 def _with_level(
@@ -257,9 +268,10 @@ def _with_level(
     return refits, covariance
 
 
-def _over_rows(pair: Pair, centres: Centres) -> tuple[Floats, Floats, Floats, int]:
+def _over_rows(pair: Pair) -> tuple[Floats, Floats, Floats, int]:
     """Return the parts (P,), their covariance (P, P) from sampling rows, the variance of the mean residual of either
     group (2,), and the number of rows or clusters."""
+    centres = pair.centres()
     n_parts = 2 * len(centres.change) + 2
     if pair.groups[0].clusters is not None:
         return _over_clusters(pair, centres, n_parts)

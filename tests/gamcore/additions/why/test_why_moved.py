@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, why_moved
+from gamcore.additions.why.curves import Curves, Link
+from gamcore.additions.why.shares import Pair, Rows, shares
+from gamcore.model.losses import LOSSES
 from gamcore.numbers import number
 
 SETTINGS = {"outer_bags": 2, "max_rounds": 40, "random_state": 0}
@@ -253,3 +258,38 @@ def test_the_mean_of_a_group_is_read_beside_its_name_however_long():
     for label, mean in zip((labels[0], labels[-1]), moved.means, strict=True):
         assert label.startswith("all those")
         assert label.endswith(number(mean, 4))
+
+
+@dataclass
+class DrawnCurves:
+    """Curves of a feature of thirty values, and refits that are as noisy: nothing is fitted."""
+
+    rng: np.random.Generator
+    n_halves: int = 24
+    models: tuple[SimpleNamespace, ...] = (SimpleNamespace(terms=()),)
+
+    def __post_init__(self) -> None:
+        self.table = self.rng.normal(0, 0.2, (30, 1))
+        self.tables = self.table + self.rng.normal(0, 0.2, (self.n_halves, 30, 1))
+
+    def curves(self, table):
+        return Curves(np.zeros(1), (table,), ((0,),))
+
+    def refit(self, k, order):
+        return self.curves(self.tables.mean(axis=0) if k is None else self.tables[k])
+
+
+def test_what_chance_in_rows_times_chance_in_curves_makes_is_counted_once():
+    """Where nobody came and nothing changed, behaviour is that product alone, and the variance that is told would be
+    twice the true one if both errors had it."""
+    rng, behaviour = np.random.default_rng(0), np.array([0.0, 1.0, 0.0, 0.0])
+    values, variances = [], []
+    for _ in range(150):
+        learned, ones = (DrawnCurves(rng), DrawnCurves(rng)), np.ones(100)
+        codes = [rng.integers(0, 30, (1, 100)) for _ in range(2)]
+        groups = [Rows(rng.normal(size=100), ones, (own, own), None, None, 100.0) for own in codes]
+        pair = Pair(tuple(groups), tuple(one.curves(one.table) for one in learned), Link(LOSSES["squared"]))
+        of_pair = shares(pair, learned, ["x"])
+        values.append(of_pair.estimate(behaviour).value)
+        variances.append(of_pair.variance(behaviour))
+    assert 0.75 < np.mean(variances) / np.var(values) < 1.6

@@ -9,8 +9,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from gamcore.additions.by_group.claims import GroupClaim
+from gamcore.additions.by_group.claims import LONGEST_NAME, GroupClaim, MetricClaim, metric_in_words
 from gamcore.additions.by_group.judged import Group
+from gamcore.data.labels import cut
 from gamcore.explain.row_groups import Groups
 from gamcore.explanation import Explanation
 from gamcore.numbers import count
@@ -67,11 +68,14 @@ class CalibrationByGroup(Explanation):
     def holm(self) -> tuple[float, tuple[Floats, ...]]:
         """The p value of all rows together, and of the groups of each column: by Holm over all of them, so that where
         the model is right, any is called wrong in at most 5% of tables. NaN where too few rows can say."""
-        p = np.array([self.whole.p, *(group.p for column in self.columns for group in column.groups)])
-        known = np.isfinite(p)
-        p[known] = adjusted_by_holm(p[known])
-        ends = np.cumsum([1, *(len(column.groups) for column in self.columns)])
-        return float(p[0]), tuple(np.split(p, ends)[1:-1])
+        each = [tuple(group.p for group in column.groups) for column in self.columns]
+        whole, *own = _by_holm([(self.whole.p,), *each])
+        return float(whole[0]), tuple(own)
+
+    @cached_property
+    def metric_holm(self) -> tuple[Floats, ...]:
+        """The p values that the metric of a group is that of all rows, by Holm over all groups of all columns."""
+        return tuple(_by_holm([tuple(of.p for of in column.qualities) for column in self.columns]))
 
     @cached_property
     def ranked(self) -> tuple[str, ...]:
@@ -99,17 +103,14 @@ class CalibrationByGroup(Explanation):
         Columns: column, group; rows; exposure (weighted; rows where there is none); observed with lower and upper
         (95%), predicted, difference (observed less predicted) and ratio, p and p_holm (over all groups of all columns
         and the rows together), wrong; the metric by its name, with _lower and _upper, and _p, that it differs from that
-        of all rows, by Holm over the groups of the column.
+        of all rows, by Holm over all groups of all columns.
         """
-        holm = dict(zip((of.name for of in self.columns), self.holm[1], strict=True))
-        frames = [self._frame(self.column(name), holm[name]) for name in ([column] if column else self.ranked)]
+        holm = {of.name: both for of, *both in zip(self.columns, self.holm[1], self.metric_holm, strict=True)}
+        frames = [self._frame(self.column(name), *holm[name]) for name in ([column] if column else self.ranked)]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
-    def _frame(self, column: Column, holm: Floats) -> pd.DataFrame:
+    def _frame(self, column: Column, holm: Floats, metric_holm: Floats) -> pd.DataFrame:
         groups, qualities = column.groups, column.qualities
-        p = np.array([quality.p for quality in qualities])
-        known = np.isfinite(p)
-        p[known] = adjusted_by_holm(p[known])
         return pd.DataFrame({
             "column": column.name, "group": list(column.cut.names), "rows": [group.rows for group in groups],
             "exposure": [group.size for group in groups], "observed": [group.observed for group in groups],
@@ -118,7 +119,7 @@ class CalibrationByGroup(Explanation):
             "ratio": [group.ratio for group in groups], "p": [group.p for group in groups], "p_holm": holm,
             "wrong": holm < ALPHA, self.metric: [quality.value for quality in qualities],
             f"{self.metric}_lower": [quality.interval[0] for quality in qualities],
-            f"{self.metric}_upper": [quality.interval[1] for quality in qualities], f"{self.metric}_p": p,
+            f"{self.metric}_upper": [quality.interval[1] for quality in qualities], f"{self.metric}_p": metric_holm,
         })  # fmt: skip
 
     def by_column(self) -> pd.DataFrame:
@@ -143,6 +144,24 @@ class CalibrationByGroup(Explanation):
             made.append(GroupClaim(name, of_group, group, self.whole.rows, self.is_share))
         return tuple(made)
 
+    def metric_claims(self, column: str) -> tuple[MetricClaim, ...]:
+        """Return the groups of a column in which the metric is clearly another than over all rows, the clearest first,
+        at most three."""
+        own = self.column(column)
+        holm = dict(zip((of.name for of in self.columns), self.metric_holm, strict=True))[column]
+        clear = [k for k in np.argsort(holm, kind="stable") if holm[k] < ALPHA]
+        return tuple(
+            MetricClaim(column, own.cut.names[k], self.metric, own.qualities[k].value, own.qualities[k].interval,
+                        self.quality.value) for k in clear[:MOST_NAMED]
+        )  # fmt: skip
+
+    def metric_words(self, column: str) -> str:
+        """Return in which groups of a column the model tells rows apart clearly better or worse than all rows."""
+        whole, claims = metric_in_words(self.metric, self.quality.value), self.metric_claims(column)
+        if not claims:
+            return f"{whole} over all rows, and clearly another in no group of {cut(column, LONGEST_NAME)}."
+        return f"{whole} over all rows, and {'; '.join(claim.words() for claim in claims)}."
+
     def words(self) -> str:
         """Return where the model is clearly wrong, or that it is nowhere."""
         n = sum(len(column.groups) for column in self.columns)
@@ -166,11 +185,22 @@ class CalibrationByGroup(Explanation):
     def describe(self, column: str | None = None, **words: Any) -> Plot:
         """Return observed and predicted means by the groups of a column, by default that with the clearest error.
 
-        words : target, title and detail.
+        words : target, title and detail; metric, for the metric by group instead.
         """
-        from gamcore.additions.by_group.plots import by_group
+        from gamcore.additions.by_group.plots import by_group, metric_by_group
 
-        return by_group(self, self.ranked[0] if column is None else column, **words)
+        draw = metric_by_group if words.pop("metric", False) else by_group
+        return draw(self, self.ranked[0] if column is None else column, **words)
+
+
+def _by_holm(p: list[tuple[float, ...]]) -> list[Floats]:
+    """Return p values of several columns by Holm over all of them; NaN stay."""
+    if not p:
+        return []
+    joined = np.array([value for of_column in p for value in of_column])
+    known = np.isfinite(joined)
+    joined[known] = adjusted_by_holm(joined[known])
+    return np.split(joined, np.cumsum([len(of_column) for of_column in p])[:-1])
 
 
 def _least(p: Floats) -> float:

@@ -10,6 +10,7 @@ from typing import Final
 from gamcore.additions.by_group.judged import Group
 from gamcore.data.labels import cut
 from gamcore.numbers import decimals_of, fixed, number, percent
+from gamcore.stats.intervals import Interval
 
 CLOSE: Final = 1e-6
 LONGEST_NAME: Final = 40
@@ -60,3 +61,36 @@ class GroupClaim:
         return all(math.isclose(one, other, rel_tol=CLOSE, abs_tol=1e-12) for one, other in pairs) and (
             not math.isfinite(high - low) or low - CLOSE <= seen / size <= high + CLOSE
         )
+
+
+@dataclass(frozen=True)
+class MetricClaim:
+    """That the metric of a model over a group of a column is clearly another than over all rows. metric : "AUC", or
+    "explained", the share of the loss. value : over the group, with its 95% interval; whole : over all rows."""
+
+    column: str
+    name: str
+    metric: str
+    value: float
+    interval: Interval
+    whole: float
+
+    def words(self) -> str:
+        """Return the claim as a part of a sentence."""
+        where = f"where {cut(self.column, LONGEST_NAME)} is {cut(self.name, LONGEST_NAME)}"
+        value, low, high = (_metric(self.metric, one) for one in (self.value, *self.interval))
+        return f"clearly {'higher' if self.value > self.whole else 'lower'} {where}: {value} ({low} to {high})"
+
+    def holds(self, value: float, whole: float) -> bool:
+        """Return whether the metric over the group and over all rows, measured in another way, bears the claim out."""
+        alike = math.isclose(value, self.value, abs_tol=CLOSE) and math.isclose(whole, self.whole, abs_tol=CLOSE)
+        return alike and self.interval[0] <= value <= self.interval[1] and (value > whole) == (self.value > self.whole)
+
+
+def metric_in_words(metric: str, value: float) -> str:
+    """Return the metric over all rows, as a sentence begins with it."""
+    return f"The AUC is {fixed(value, 3)}" if metric == "AUC" else f"{percent(value)} is explained"
+
+
+def _metric(metric: str, value: float) -> str:
+    return fixed(value, 3) if metric == "AUC" else percent(value)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gamcore.data.labels import cut
-from gamcore.numbers import count, number, p_value, percent
+from gamcore.numbers import count, fixed, number, p_value, percent
 from gamcore.stats.intervals import ALPHA
+from gamcore.types import Bools, Floats
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
-from gamcore.viz.spec import Axis, Mark, Panel, Plot, Points, Whiskers, single
+from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Plot, Points, Whiskers, single
 
 if TYPE_CHECKING:
     from gamcore.additions.by_group.calibration import CalibrationByGroup
@@ -30,13 +31,7 @@ def by_group(groups: CalibrationByGroup, name: str, target: str = "", title: str
         f"{count(of.rows)} rows\n{p_value(of.p_holm)} after Holm"
         for of in table.itertuples()
     ]
-    marks: list[Mark] = []
-    for mine, role, label in ((~wrong, "primary", "observed"), (wrong, "accent", "observed, clearly off")):
-        known = mine & np.isfinite(ends).all(axis=1)
-        if mine.any():
-            marks.append(Whiskers(at[known], ends[known, 0], ends[known, 1], role, lying=True))  # type: ignore[arg-type]
-            dots = [text for text, is_mine in zip(hover, mine, strict=True) if is_mine]
-            marks.append(Points(observed[mine], at[mine], role, 9, name=label, hover=dots))  # type: ignore[arg-type]
+    marks = _dots(observed, ends, wrong, ("observed", "observed, clearly off"), hover)
     marks.append(Points(predicted, at, "ink", 18, "bar", name="predicted", hover=hover))
     drawn = np.concatenate([observed, predicted, ends[np.isfinite(ends).all(axis=1)].ravel()])
     margin = 0.05 * (float(np.ptp(drawn)) or abs(float(drawn[0])) or 1.0)
@@ -55,6 +50,59 @@ def by_group(groups: CalibrationByGroup, name: str, target: str = "", title: str
         panels=single(Panel(x, level_axis(labels), tuple(marks))), words=f"{said}. {groups.words()}", numbers=table,
         height=90 + ROW * len(table), legend="left",
     )  # fmt: skip
+
+
+def metric_by_group(
+    groups: CalibrationByGroup, name: str, target: str = "", title: str = "", detail: str = ""
+) -> Plot:  # fmt: skip
+    """Return a line per group with the metric and its interval, beside that over all rows; where it is clearly another,
+    in the accent."""
+    column, table = groups.column(name), groups.frame(name)
+    metric = groups.metric
+    values, holm = table[metric].to_numpy(), table[f"{metric}_p"].to_numpy()
+    ends = table[[f"{metric}_lower", f"{metric}_upper"]].to_numpy()
+    write = (lambda value: fixed(value, 3)) if metric == "AUC" else percent
+    hover = [
+        f"{cut(of, 400)}\n{write(value)} ({write(low)} to {write(high)})\n{p_value(p)} after Holm"
+        for of, value, (low, high), p in zip(column.cut.names, values, ends, holm, strict=True)
+    ]
+    whole, clear = groups.quality.value, holm < ALPHA
+    marks = [Line(whole, True), *_dots(values, ends, clear, (metric, f"{metric}, clearly another"), hover)]
+    seen = np.array([whole, *values, *ends.ravel()])
+    seen = np.clip(seen[np.isfinite(seen)], -1.0, 1.0)
+    margin = 0.05 * (float(np.ptp(seen)) or 1.0)
+    what = "AUC" if metric == "AUC" else f"share of {target or groups.outcome} that is explained"
+    x = Axis(what, grid=True, limits=(float(seen.min()) - margin, float(seen.max()) + margin),
+             format="plain" if metric == "AUC" else "percent")  # fmt: skip
+    labels = [
+        f"{cut(of, MOST_LABEL - 10)}  {count(rows)}" for of, rows in zip(column.cut.names, table["rows"], strict=True)
+    ]
+    n_clear, words = int(clear.sum()), groups.metric_words(name)
+    apart = f"clearly another in {n_clear} of {len(table)} groups" if n_clear else "no group is clearly apart"
+    said = f"{name}: {metric} {apart}" if n_clear else f"{name}: {apart} in {metric}"
+    return Plot(
+        "by_group", title or said, detail or f"{groups.notes} · {percent(ALPHA, 0)} level after Holm",
+        panels=single(Panel(x, level_axis(labels), tuple(marks))), words=words, numbers=table,
+        height=90 + ROW * len(table), legend="left",
+    )  # fmt: skip
+
+
+def _dots(values: Floats, ends: Floats, clear: Bools, labels: tuple[str, str], hover: list[str]) -> list[Mark]:
+    """Return a dot per group with its interval, those that are clear in the accent.
+
+    values : (n,); NaN has no dot. ends : (n, 2). labels : of those that are not clear, and of the clear ones.
+    """
+    marks: list[Mark] = []
+    at = np.arange(values.size, dtype=float)
+    roles: tuple[ColorRole, ColorRole] = ("primary", "accent")
+    for is_clear, role, label in zip((False, True), roles, labels, strict=True):
+        mine = (clear == is_clear) & np.isfinite(values)
+        known = mine & np.isfinite(ends).all(axis=1)
+        if mine.any():
+            marks.append(Whiskers(at[known], ends[known, 0], ends[known, 1], role, lying=True))
+            texts = [text for text, is_mine in zip(hover, mine, strict=True) if is_mine]
+            marks.append(Points(values[mine], at[mine], role, 9, name=label, hover=texts))
+    return marks
 
 
 def _mean(groups: CalibrationByGroup, value: float) -> str:

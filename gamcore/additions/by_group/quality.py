@@ -36,12 +36,32 @@ class Metric:
         if n < FEWEST:
             return Quality(mine.value, (np.nan, np.nan), np.nan)
         reach = float(stdtrit(n - 1, 1 - ALPHA / 2)) * spread
+        if self._kinds(here).min() < FEWEST:
+            return Quality(mine.value, (mine.value - reach, mine.value + reach), np.nan)
         apart = -self.whole.influences
         apart[here] += mine.influences
-        error, _ = self._spread(apart, np.ones(here.size, bool))
+        error = max(self._spread(apart, np.ones(here.size, bool))[0], self._usual(here))
         gap = mine.value - self.whole.value
         p = float(2 * stdtr(n - 1, -abs(gap / error))) if error > 0 and not here.all() else np.nan
         return Quality(mine.value, (mine.value - reach, mine.value + reach), p)
+
+    def _kinds(self, here: Bools) -> Floats:
+        """Return how many of some rows have either of two outcomes; of numbers, how many there are."""
+        if not self.loss.is_binary:
+            return np.array([np.count_nonzero(here)], np.float64)
+        happened = np.count_nonzero(self.rows.target[here])
+        return np.array([happened, np.count_nonzero(here) - happened], np.float64)
+
+    def _usual(self, here: Bools) -> float:
+        """Return the standard error of the difference from all rows, if those of a group differ as all rows do.
+
+        A metric of few rows that is far from all others by chance often has a small spread of its own, too.
+        """
+        assert self.whole is not None
+        everything = np.ones(here.size, bool)
+        spread, _ = self._spread(self.whole.influences, everything)
+        share = float((self._kinds(here) / self._kinds(everything)).min())
+        return spread * float(np.sqrt(max(1 / share - 1, 0.0)))
 
     def _measured(self, here: Bools) -> Measured | None:
         if not np.ptp(self.rows.target[here]) > 0:

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import r2_score, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, calibration_by_group
@@ -107,6 +107,34 @@ def test_an_interval_and_an_area_are_those_of_others():
         assert tuple(frame.loc[name, ["lower", "upper"]]) == pytest.approx(wilson, abs=1e-9)
         area = roc_auc_score(y[here], model.predict_proba(X.loc[here, ["x"]])[:, 1])
         assert frame.loc[name, "AUC"] == pytest.approx(area, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["binary", "squared"])
+def test_a_group_that_is_ranked_worse_is_told_and_no_other(kind):
+    """Outcomes of one group are chance; those of the others follow the score. Figures are those of scikit-learn."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"x": rng.normal(size=3000), "who": rng.choice(["blind", "seen", "known"], 3000),
+                      "street": rng.choice([f"s{k}" for k in range(60)], 3000)})  # fmt: skip
+    score = np.where(X["who"] == "blind", rng.permutation(X["x"]), X["x"])
+    if kind == "binary":
+        y = (rng.random(3000) < 1 / (1 + np.exp(-2 * score))).astype(int)
+        model = GAMClassifier(**SETTINGS).fit(X[["x"]], y)
+        measure, said = roc_auc_score, model.predict_proba(X[["x"]])[:, 1]
+    else:
+        y = score + rng.normal(size=3000)
+        model = GAMRegressor(**SETTINGS).fit(X[["x"]], y)
+        measure, said = r2_score, model.predict(X[["x"]])
+    by_group = calibration_by_group(model, X, y)
+    claims = by_group.metric_claims("who")
+    assert claims[0].name == "blind"
+    for claim in claims:
+        here = (X["who"] == claim.name).to_numpy()
+        assert claim.holds(measure(y[here], said[here]), measure(y, said))
+        assert not claim.holds(measure(y[~here], said[~here]), measure(y, said))
+    assert "clearly lower where who is blind" in by_group.metric_words("who")
+    assert by_group.metric_words("who") in by_group.describe("who", metric=True).words
+    assert not by_group.metric_claims("street")
+    assert "in no group of street" in by_group.metric_words("street")
 
 
 @pytest.mark.slow

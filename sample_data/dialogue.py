@@ -181,6 +181,24 @@ def chances(log_odds: Mapping[str, Floats]) -> dict[str, Floats]:
     return dict(zip(SCENARIOS, exact, strict=True))
 
 
+def flow_chances(log_odds: Mapping[str, Floats]) -> dict[tuple[str, str | None], float]:
+    """Return the true probability of each way on from a step, given that a customer reaches it; None for leaving."""
+    renew, later = _two(log_odds["renew"], log_odds["not now"])
+    lower, other = (1 / (1 + np.exp(-log_odds[step])) for step in ("lower risk", "other"))
+    ways: dict[str, dict[str, Floats]] = {
+        "overview": {"renew": renew, "not now": later},
+        "not now": {"lower risk": later * lower, "other": later * (1 - lower) * other},
+        "lower risk": {"other": later * lower * other},
+    }
+    reached = {"overview": np.ones_like(renew), "not now": later, "lower risk": later * lower}
+    on: dict[tuple[str, str | None], float] = {}
+    for source, taken in ways.items():
+        shares = {target: float(chance.sum() / reached[source].sum()) for target, chance in taken.items()}
+        on |= {(source, target): share for target, share in shares.items()}
+        on[source, None] = 1 - sum(shares.values())
+    return on | {("renew", None): 1.0, ("other", None): 1.0}
+
+
 def events(taken: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """Return a row per step of each customer, in order of time: the overview, then what was chosen."""
     n = len(taken)
@@ -209,6 +227,7 @@ def main() -> None:
     asked = options.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     customers, taken = dialogue(asked.rows)
+    customers.insert(0, "customer", range(len(customers)))  # as the events name them
     customers.to_parquet(asked.folder / "dialogue.parquet", index=False, compression="zstd")
     taken.to_parquet(asked.folder / "dialogue_events.parquet", index=False, compression="zstd")
 

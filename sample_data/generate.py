@@ -124,6 +124,8 @@ def renewal_experiment(n: int = 200_000, seed: int = 5, others: int = 6_000) -> 
     found = X[["sex", "age", "balance", "position_clicks", "fund_visits", "device", "step"]].copy()
     found["balance"] = found["balance"].round()
     found["visits_before"] = visits
+    days = np.random.default_rng(seed + 2).integers(0, 7, len(X))
+    found["day"] = pd.Timestamp("2025-03-28") + pd.to_timedelta(days, unit="D")
     found["arm"] = np.where(treated, "treated", "control")
     for metric, rate in RATES.items():
         lift = np.select([strategy == name for name in LIFTS], [LIFTS[name][metric] for name in LIFTS], 0.0)

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier, GAMRegressor
+from gamcore import GAMClassifier, GAMRegressor, read_flow
 from gamcore.data.table import as_table
 from gamcore.stats.classes import class_losses
 from gamcore.stats.intervals import poisson_rate
 from sample_data import generate
 from sample_data.choice import PLANS, plan_scores
 from sample_data.claims import SHAPE, claim_rate, claim_size
-from sample_data.dialogue import FAMILIES, RATES, SCENARIOS, chances, dialogue, scores
+from sample_data.dialogue import FAMILIES, RATES, SCENARIOS, chances, dialogue, flow_chances, scores
 from sample_data.spend import DISPERSION, POWER, delivery_quantile, delivery_scale, mean_spend
 from shapewise.columns.roles import roles_of
 from shapewise.ingest.doctor import examine
@@ -196,10 +196,13 @@ def test_the_dialogue_has_the_shape_and_the_chances_that_it_states():
     customers, events = dialogue(20_000)
     X = customers.drop(columns=list(SCENARIOS))
     assert X.columns.str.partition("_").get_level_values(0).value_counts().to_dict() == FAMILIES
-    at = events["step"].value_counts()
-    assert at["overview"] == len(X)
-    for step, before in (("renew", "overview"), ("not now", "overview"), ("lower risk", "not now")):
-        assert at[step] / at[before] == pytest.approx(RATES[step], abs=0.01)
+    flow, true = read_flow(events, "customer", "step", "time"), flow_chances(scores(X))
+    assert {(edge.source, edge.target) for edge in flow.edges} == set(true)
+    for edge in flow.edges:
+        share = true[edge.source, edge.target]
+        assert edge.share == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / edge.reached))
+    for step in ("renew", "not now"):
+        assert true["overview", step] == pytest.approx(RATES[step])
     assert events["time"].is_monotonic_increasing
     for name, chance in chances(scores(X)).items():
         there = customers[name].notna()

@@ -54,6 +54,35 @@ def figure_4(folder: Path) -> dict[str, pd.DataFrame]:
     return made
 
 
+PRINTED = {"MART": "up to 3.7", "Logit": "up to 7"}
+KINDS = {
+    "the paper's order": "mst", "complements": "complement", "membership": "mask", "grouped bags": "grouped",
+}  # fmt: skip
+"""Figure 4: the printed factors, and the ways of adding up that are held against MART with bagging."""
+
+
+def speedups(folder: Path) -> pd.DataFrame:
+    """Return how many times as fast as MART with bagging each way is, least and most over alphas, by table."""
+    rows = [{"table": "printed, ten tables"} | {f"{kind}, the paper's order": text for kind, text in PRINTED.items()}]
+    cells = load_all(folder, "figure4-*.json")
+    for name, part in cells.groupby("table", sort=False) if len(cells) else ():
+        row = {"table": name, "alphas": ", ".join(f"{alpha:g}" for alpha in sorted(part["alpha"]))}
+        times = pd.DataFrame([1 / over_first(pd.Series(seconds)) for seconds in part["seconds"]])
+        for way, end in KINDS.items():
+            for variant in (column for column in times if column.endswith(end)):
+                kind = "Logit" if variant.startswith("Logit") else "MART"
+                row[f"{kind}, {way}"] = _from_to(times[variant])
+        rows.append(row)
+    frame = pd.DataFrame(rows).set_index("table")
+    order = [f"{kind}, {way}" for kind in PRINTED for way in KINDS if f"{kind}, {way}" in frame]
+    return frame[[*(["alphas"] if "alphas" in frame else []), *order]].fillna("")
+
+
+def _from_to(times: pd.Series) -> str:
+    ends = [f"{value:.1f}" if value < 10 else f"{value:.0f}" for value in (times.min(), times.max())]
+    return " to ".join(dict.fromkeys(ends))
+
+
 def table_5(peers: Path | None) -> dict[str, pd.DataFrame]:
     """Return the test metrics of our model and of XGBoost with its defaults."""
     cells = standing.measured(load_all(peers)) if peers else pd.DataFrame()

@@ -150,12 +150,10 @@ def rare_page(cells: Cells) -> list[str]:
     lines = ["", provenance(pd.concat(there.values(), ignore_index=True))]
     for study, of_study in there.items():
         table = standing(of_study, ["task 1", "task 2"], "default").drop(columns="seconds")
-        lines += [
-            "",
-            f"#### {study.capitalize()}",
-            "",
-            f"{of_study['seed'].nunique()} replications.",
-            "",
-            *markdown(table),
-        ]
+        if "CPU seconds" in of_study and of_study["CPU seconds"].notna().all():
+            on_cpu = of_study.groupby("model")["CPU seconds"].median()
+            table["CPU seconds"] = [f"{on_cpu[name]:.0f}" for name in CONTENDERS if name in on_cpu]
+        runs = of_study["seed"].nunique()
+        words = "One replication." if runs == 1 else f"{runs} replications."
+        lines += ["", f"#### {study.capitalize()}", "", words, "", *markdown(table)]
     return [*lines, ""]

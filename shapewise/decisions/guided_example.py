@@ -30,7 +30,7 @@ from shapewise.training.train import add_bands, train
 FUNNEL, OUTCOME = "renewal.parquet", "renewal_experiment.parquet"
 TARGET: Final = "step"
 UNUSED: Final = ("customer_id", "confirm_page_seconds", TARGET)
-SIZES: Final = {FUNNEL: (30_000, 15), OUTCOME: (75_093, 14)}
+SIZES: Final = {FUNNEL: (30_000, 15), OUTCOME: (75_093, 15)}
 NAME: Final = "Renewal: three messages"
 FIRST_FEATURES: Final = ("position_clicks", "age", "balance")
 """Features whose curves a first visitor sees."""

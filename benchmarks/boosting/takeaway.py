@@ -35,6 +35,9 @@ MARKS: Final = ("<!-- takeaway -->", "<!-- /takeaway -->")
 TABLES: Final = ("calhousing", "bike", "magic")
 MOST_OF_ALL: Final = 0.95
 FEW: Final = 400
+EBM_BAGS: Final = 14
+"""What an EBM has unless it is asked."""
+
 OURS: Final[dict[str, dict[str, Any]]] = {
     "ours, cyclic": {},
     "ours, cyclic, pairs": {"interactions": "auto"},
@@ -66,15 +69,16 @@ def ours(classifier: bool, seed: int, parameters: dict[str, Any]) -> Any:
     return (GAMClassifier if classifier else GAMRegressor)(**parameters, random_state=seed, n_jobs=1)
 
 
-def ebm(classifier: bool, seed: int) -> Any:
+def ebm(classifier: bool, seed: int, outer_bags: int) -> Any:
     """Return an EBM, not fitted."""
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
-    return (ExplainableBoostingClassifier if classifier else ExplainableBoostingRegressor)(random_state=seed, n_jobs=1)
+    kind: Any = ExplainableBoostingClassifier if classifier else ExplainableBoostingRegressor
+    return kind(outer_bags=outer_bags, random_state=seed, n_jobs=1)
 
 
-def kinds() -> dict[str, Kind]:
-    """Return the kinds of models by name; EBM where it is installed."""
+def kinds(outer_bags: int) -> dict[str, Kind]:
+    """Return the kinds of models by name; EBM, with so many outer bags, where it is installed."""
     known = {
         name: Kind(
             partial(ours, parameters=parameters),
@@ -85,7 +89,7 @@ def kinds() -> dict[str, Kind]:
         for name, parameters in OURS.items()
     }
     of_ebm = Kind(
-        ebm,
+        partial(ebm, outer_bags=outer_bags),
         lambda model, X: np.asarray(model.eval_terms(X)),
         lambda model: sum(len(term) > 1 for term in model.term_features_),
         compiles=False,
@@ -133,6 +137,9 @@ def main() -> None:
     options = parser(__doc__, TABLES)
     options.add_argument("--splits", type=int, default=3)
     options.add_argument("--rows", type=int, help="of each table, drawn at random; all where not given")
+    options.add_argument(
+        "--ebm-bags", type=int, default=EBM_BAGS, help="outer bags of an EBM; its seconds go with them"
+    )
     options.add_argument("--doc", type=Path, help="a page between whose marks the table goes")
     asked = options.parse_args()
     warmup()
@@ -141,9 +148,11 @@ def main() -> None:
             table = some_of(read(asked.data, name), asked.rows)
             about = {"table": name, "seed": seed, "binary": table.binary, "rows": len(table.y),
                      "columns": table.X.shape[1]}  # fmt: skip
-            for model, kind in kinds().items():
+            for model, kind in kinds(asked.ebm_bags).items():
                 path = asked.json / f"{name}-{model.replace(', ', '-')}-{seed}.json"
-                known = about | {"model": model} | ({} if model == "EBM" else {"code": code()})
+                known = (
+                    about | {"model": model} | ({"outer_bags": asked.ebm_bags} if model == "EBM" else {"code": code()})
+                )
                 if not known.items() <= load(path).items():
                     machine = describe(*(["interpret-core"] if model == "EBM" else []))
                     keep(path, known | measure(table, kind, seed) | {"machine": machine})

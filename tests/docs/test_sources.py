@@ -18,14 +18,20 @@ COMMANDS = sorted(set(re.findall(r"`(benchmarks(?:\.\w+)+)`", PAGE)))
 def test_each_line_names_its_code_and_what_was_measured():
     assert len(ROWS) > 35
     for row in ROWS:
-        claim, code, measured, _ = (cell.strip() for cell in row.strip("|").split(" |"))
+        claim, code, measured, command = (cell.strip() for cell in row.strip("|").split(" |"))
         paths = re.findall(r"`([\w./]+/[\w./]+)`", row)
         assert claim, row
         assert measured, row
+        assert re.fullmatch(r"`(benchmarks|pytest)[^`]+`", command), row
         assert "`" in code, row
         assert paths, row
         for path in paths:
             assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize(("file", "words"), sorted(set(re.findall(r"`pytest (\S+) -k (\w+)`", PAGE))))
+def test_each_test_that_is_named_is_there(file, words):
+    assert re.search(rf"^def test_\w*{words}", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
 
 
 HELP = """

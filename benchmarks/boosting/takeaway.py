@@ -1,6 +1,6 @@
 """The slides' take-away on public tables: `python -m benchmarks.boosting.takeaway --data DIR --json DIR [--doc FILE]`.
 
-EBM (interpret, where it is installed) as it is without being asked, pairs included; ours in cyclic order, with no pairs
+EBM (interpret, where it is installed) with its defaults, pairs included; ours in cyclic order, with no pairs
 and with as many as pay (`interactions="auto"`); and ours in greedy order, each time the component that lowers the loss
 most, as MB-boost does, with steps and with splines. Reported are the test metric, the features and pairs of the model,
 how many terms carry nineteen twentieths of what all do (standard deviations of effects over test rows), and the CPU

@@ -25,7 +25,7 @@ from shapewise.ingest.doctor import examine
 from shapewise.ingest.read import read_file
 
 LABELS: Final = Path(__file__).parent / "labels.csv"
-PARTS: Final = ("developed", "held out", "fresh", "kept apart")
+PARTS: Final = ("developed", "held out", "fresh", "kept apart", "drawn last")
 NAMES_OF_ROWS: Final = "rownames"
 NOT_LEARNT: Final = ("id", "group", "leave out", "target", "exposure")
 

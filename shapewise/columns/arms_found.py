@@ -22,6 +22,9 @@ EQUAL: Final = 0.8
 """Rows of the smallest part in those of the largest, from which they look planned alike."""
 
 UNEQUAL: Final = 0.2
+BARE: Final = frozenset({"no", "off", "false", "a", "0"})
+"""Names of controls that are also levels of columns of any kind."""
+
 FEWEST_TESTED: Final = 3
 MOST_TESTED: Final = 60
 """Other columns that a column must be independent of, to look drawn by lot, and how many are tested, taken evenly."""
@@ -66,7 +69,7 @@ def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Int
         score -= GIVEN_FIRST  # who or where a row is was seldom drawn by lot
     if words_in(report.name) == (word,) and score > 0:
         score += 0.5
-    if report.kind == "category" and (control := control_among(levels)):
+    if report.kind == "category" and (control := control_among(levels)) and _says_control(control):
         score += 1.5
         reasons.append(f"one level is called {control}")
     balance = float(sizes.min() / sizes.max())
@@ -79,7 +82,7 @@ def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Int
     if report.has("cut") or report.has(
         "copy"
     ):  # who has crossed a line got something; classes of an amount are no arms
-        is_line = says_it and len(levels) == 2
+        is_line = says_it and (len(levels) == 2 or shares_word(report.name, ARMS))
         return Guess("arm", report.name, ASKED, " and ".join(reasons[:3])) if is_line else None
     if score + ALONE >= 1.0:
         drawn = _is_drawn(others, report, codes)
@@ -95,6 +98,11 @@ def control_among(levels: Sequence[str]) -> str | None:
     """Return the level that is called like a control; None where none or several are."""
     called = [level for level in levels if words_of(level) & CONTROLS]
     return called[0] if len(called) == 1 else None
+
+
+def _says_control(level: str) -> bool:
+    """Return whether the name of a control says so: `no` beside `yes`, and `a` and `0` in any column, say nothing."""
+    return bool(words_of(level) & (CONTROLS - BARE)) or "no" in words_in(level)[:-1]
 
 
 def _is_drawn(others: Mapping[str, Floats | Ints], report: ColumnReport, codes: Ints) -> bool | None:

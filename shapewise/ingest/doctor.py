@@ -17,7 +17,7 @@ from gamcore.types import Floats
 from shapewise.ingest.codes_found import codes_in_numbers, codes_in_texts, open_ends
 from shapewise.ingest.copies import copies
 from shapewise.ingest.findings import DAYS_FORM, LARGEST_WHOLE, LATER_WORDS, Cure, Finding, FindingKind
-from shapewise.ingest.name_words import is_code, is_id, is_id_of_several, numbers_rows
+from shapewise.ingest.name_words import is_code, is_id, is_id_of_several, numbers_rows, numbers_things
 
 HISTOGRAM_BARS = 16
 MANY_LEVELS = 1000
@@ -30,6 +30,13 @@ MOSTLY = 0.5
 FEWEST_OF_ID: Final = 50
 NEARLY_ALL: Final = 0.98
 """Rows that a column needs to be seen as an ID, and the least share of them that have a value of their own."""
+
+MOSTLY_OWN: Final = 0.9
+"""Least share of rows with a name of their own among names that software gave: 1.1 and 1.10 are one number."""
+
+TOGETHER: Final = 1.1
+"""Most runs of rows with one number, per number, for these to be given to things: years at a school come in any order.
+"""
 
 FEW_OF_ONE: Final = 2.0
 """Rows per value below which texts are names of rows: nothing can be learnt from one."""
@@ -252,7 +259,7 @@ def _named(
     """
     n, column = int(series.notna().sum()), str(series.name)
     known = None if numbers is None else numbers[np.isfinite(numbers)]
-    if numbers_rows(column) and distinct >= NEARLY_ALL * n:
+    if numbers_rows(column) and distinct >= MOSTLY_OWN * n:
         return "id"  # also where they are no whole numbers, as 1978.1, and where there are few
     if kind not in ("category", "number") or (known is not None and (known % 1).any()):
         return None
@@ -261,11 +268,17 @@ def _named(
     if n >= FEWEST_OF_ID and known is not None and distinct >= NEARLY_ALL * n:
         return "id" if np.ptp(known) < 1.5 * n * rows_a_row or is_id(column) else None
     each = n / max(distinct, 1)
-    if is_id_of_several(column) and distinct >= FEWEST_GROUPS and FEWEST_OF_GROUP <= each <= MOST_OF_GROUP:
+    several = is_id_of_several(column) or (known is not None and numbers_things(column) and _stand_together(known))
+    if several and distinct >= FEWEST_GROUPS and FEWEST_OF_GROUP <= each <= MOST_OF_GROUP:
         largest = int(series.value_counts().iloc[0])  # a porch of 0 feet in nearly all rows is no group of rows
         return "group" if largest <= MOST_IN_ONE * n else None
     coded = known is not None and distinct >= FEWEST_CODES and is_code(column)
     return "levels" if coded else None
+
+
+def _stand_together(values: Floats) -> bool:
+    """Return whether the rows of each number stand together, as those of a thing with a number do."""
+    return 1 + int(np.count_nonzero(np.diff(values))) <= TOGETHER * np.unique(values).size
 
 
 def _histogram(series: pd.Series, kind: Kind) -> list[int]:

@@ -50,7 +50,8 @@ FATES: Final = _words(
     "retourniert wiederkauf bestanden durchgefallen genesen résiliation acheté achat vendu réussi échec réadmis "
     "cancelado cancelación compra comprado vendido aprobado reprobado supervivencia acquisto acquistato venduto "
     "disdetta approvato sopravvissuto rinnovo comprou cancelou aprovado reprovado sobreviveu evasão opgezegd "
-    "gekocht verkocht geslaagd rezygnacja śmierć zgon uppsagd köpt købt"
+    "gekocht verkocht geslaagd rezygnacja śmierć zgon uppsagd köpt købt hit hits released immunized immunised takeup "
+    "searched abuse headache undercount getroffen entlassen geimpft missbrauch kopfschmerz vacciné libéré vacunado"
 )
 """What happened in the end, or was chosen."""
 
@@ -83,7 +84,10 @@ AMOUNTS: Final = _words(
     "decessi punteggio ritardo produzione sinistri fatturato aluguel lucro despesa despesas acidentes pontuação "
     "atraso produção produtividade faturamento huur huurprijs winst opbrengst uitgaven ongevallen schade "
     "schadebedrag vertraging verbruik cena wynagrodzenie płaca przychód sprzedaż koszt szkoda szkody zysk "
-    "försäljning intäkt kostnad skada salg omsætning løn hyra husleje forbruk"
+    "försäljning intäkt kostnad skada salg omsætning løn hyra husleje forbruk spell spells longevity lifespan "
+    "lifetime eval evaluation happiness happy murder murders homicide homicides suicide suicides robberies cigarettes "
+    "cigs packs strikes bids lebensdauer bewertung zufriedenheit morde gebote longévité évaluation bonheur homicidio "
+    "homicidios longevidad evaluación felicidad longevità valutazione omicidi felicità"
 )
 """What is measured or counted in the end."""
 
@@ -159,7 +163,8 @@ MAYBE_ARMS: Final = _words(
     "fertilizer participation enroll enrolled diet question policy incentive coupon email mailing promo message "
     "treatmentgroup control task plan card recipe method procedure scenario vignette priming prime framing "
     "stimulus therapy regimen vaccine vaccinated supplement workshop reminder nudge letter fert fertiliser "
-    "spacing manip manipulation bedingung dünger "
+    "spacing manip manipulation bedingung dünger law laws repeal reform ban warning transplant transplanted voucher "
+    "subsidy tutoring coaching surgery spray insecticide herbicide gesetz reforma reforme loi legge ley "
     "groupe grupo gruppo groep grupa grupp"
 )
 
@@ -194,7 +199,8 @@ MAYBE_EXPOSURES: Final = _words(
 
 IDS: Final = _words(
     "id ids uuid guid key ident identifier idno idnr idcode cusip isin gvkey permno ticker symbol lei ein ssn "
-    "iban vin imei ean upc isbn asin orcid iso iso2c iso3c iso2 iso3 obsno patno"
+    "iban vin imei ean upc isbn asin orcid iso iso2c iso3c iso2 iso3 obsno patno "
+    "address adresse dirección indirizzo endereço phone telephone telefon"
 )
 """Words for what names a row or a thing, wherever they stand in a name."""
 
@@ -209,16 +215,19 @@ COUNTING: Final = re.compile(r"seq\w{0,3}|[^\W\d_]{2,7}(?:no|nr|num|nbr|seq)")
 
 PEOPLE: Final = _words(
     "subject subjects patient person participant respondent individual customer client user employee policyholder "
-    "household family student pupil couple animal rat tree litter twin kunde kundennr patientin cliente paciente"
+    "household family student pupil couple animal rat mouse rabbit chick cow pig dog tree litter twin kunde kundennr "
+    "patientin cliente paciente"
 )
 """Whom or what several rows may be of."""
 
 THINGS: Final = _words(
     "school hospital clinic practice firm company plant store shop branch county district town village municipality "
     "station site plot field farm ship machine device sensor policy contract account order invoice ticket house "
-    "schule klinik firma filiale vertrag école entreprise magasin escuela empresa tienda scuola azienda"
+    "schule klinik firma filiale vertrag école entreprise magasin escuela empresa tienda scuola azienda "
+    "kid child baby mother mom father community comm commune district region state country city class cluster stratum "
+    "bank team kind mutter vater bezirk gemeinde enfant mère père hijo madre padre niño bambino criança"
 )
-"""What is numbered by a column in which each row has a number of its own."""
+"""What is numbered by a column in which each row, or each of many groups of rows, has a number of its own."""
 
 COUNTED: Final = _words("n num number count size income age type kind mean share")
 """Words that make a number of people an amount: `household_size`."""
@@ -316,6 +325,12 @@ def is_id_of_several(name: str) -> bool:
     """Return whether a column is called like the ID of somebody or something, which may have several rows."""
     words = set(words_in(name))
     return _is_called_id(name) or bool(words & PEOPLE and not words & COUNTED)
+
+
+def numbers_things(name: str) -> bool:
+    """Return whether a column is called like what may be numbered, or like the numbers themselves."""
+    words = words_in(name)
+    return bool({*words[-1:], "".join(words)} & (THINGS | NUMBERED)) and not set(words) & (COUNTED - NUMBERED)
 
 
 def is_code(name: str) -> bool:

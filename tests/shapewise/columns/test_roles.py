@@ -143,3 +143,13 @@ def test_columns_that_depend_on_others_are_no_arms_without_a_name(seed):
     x = rng.normal(size=(2_000, 4))
     frame = pd.DataFrame(x, columns=list("abcd")).assign(kind=np.where(x.sum(axis=1) > 0, "p", "q"))
     assert read(frame).column("arm") is None
+
+
+@pytest.mark.parametrize(("name", "levels", "is_arm"), [
+    ("owner", ["no", "yes"], False), ("size", ["A", "D"], False), ("tobacco", ["0-9g", "10-19g"], False),
+    ("offer", ["control", "voucher"], True), ("sent", ["No E-Mail", "E-Mail"], True),
+])  # fmt: skip
+def test_a_no_beside_a_yes_is_no_control(name, levels, is_arm):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(1_000, 4)), columns=list("klmn")).assign(**{name: levels * 500})
+    assert (read(frame).column("arm") == name) == is_arm

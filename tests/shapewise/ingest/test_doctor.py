@@ -82,8 +82,8 @@ def test_leaks_survive_missing_targets_and_odd_columns():
 @pytest.mark.parametrize(
     ("name", "is_id"),
     [("seqn", True), ("caseno", True), ("kundennr", True), ("acctnbr", True), ("snow", False),
-     ("client_id", True), ("Customer No", True), ("accountId", True), ("ID", True), ("income", False), ("paid", False),
-     ("humid", False)],
+     ("kid", True), ("client_id", True), ("Customer No", True), ("accountId", True), ("ID", True), ("income", False),
+     ("paid", False), ("humid", False)],
 )  # fmt: skip
 def test_whole_numbers_far_apart_are_an_id_by_their_name(name, is_id):
     numbers = 100_000 + 37 * np.arange(400)
@@ -91,6 +91,19 @@ def test_whole_numbers_far_apart_are_an_id_by_their_name(name, is_id):
     assert (report.role == "id") == is_id
     halved = examine(pd.DataFrame({name: numbers + 0.5}))[0]
     assert halved.role == "feature"  # no ID has fractions
+
+
+@pytest.mark.parametrize(
+    ("name", "by_rows", "role"),
+    [("firm", True, "group"), ("schoolNR", True, "group"), ("mom", True, "group"), ("school", False, "feature"),
+     ("school_size", True, "feature"), ("years", True, "feature")],
+)  # fmt: skip
+def test_numbers_of_things_are_groups_where_the_rows_of_each_stand_together(name, by_rows, role):
+    numbers = 7 * np.repeat(np.arange(60), 8) + 3
+    if not by_rows:  # years at a school come in any order
+        numbers = np.random.default_rng(0).permutation(numbers)
+    report = examine(pd.DataFrame({name: numbers, "y": np.arange(len(numbers)) % 2}))[0]
+    assert report.role == role
 
 
 @pytest.mark.parametrize("name", ["rownames", "Unnamed: 0", "row_id"])

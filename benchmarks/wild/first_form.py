@@ -52,7 +52,8 @@ def first_spec(about: TableAbout, rows: Table, reports: list[ColumnReport], pair
     changes: dict[str, Any] = {"interactions": "auto"} if pairs else {}
     n_rows, loss = round((1 - HELD_OUT) * len(rows)), goals.GOALS[target.kind].objective or "logistic"
     n_fits = max(len(target.classes or target.levels), 1) if target.kind == "classes" else 1
-    seconds = n_fits * estimate(n_rows, len(features), PRESETS["balanced"] | {"bands": BANDS}, 1, loss).seconds
+    page = PRESETS["balanced"] | {"bands": BANDS} | changes
+    seconds = n_fits * estimate(n_rows, len(features), page, 1, loss).seconds
     return Spec(
         about.id, target.name, clean_name(target.name), features, goal=target.kind, positive=target.positive,
         negative=target.negative, classes=target.classes, exposure=target.exposure,

@@ -19,7 +19,7 @@ from gamcore.data.labels import cut, listed
 from gamcore.explain.places import Place
 from gamcore.model.scales import Scale, no_effect
 from gamcore.numbers import MOST_DECIMALS, count, decimals_of, exact, fixed, percent, read, within
-from gamcore.types import Bools, Floats
+from gamcore.types import Bools, Floats, Ints
 
 Kind = Literal[
     "rises", "falls", "lowest", "highest", "steepest", "above", "below", "differs", "rises overall", "falls overall",
@@ -38,6 +38,10 @@ LONGEST_LEVEL: Final = 24
 CLOSE: Final = 1e-6
 NEARLY_THE_SAME: Final = 0.8
 """Least share of a column's differences between rows that others tell, if they say nearly the same."""
+
+PARTS: Final = 10
+FEWEST_IN_PART: Final = 30
+"""Parts of the rows between the ends of a rise or fall, and the fewest rows of one, that show whether it turns back."""
 
 N_RANGES: Final = 64
 """Ranges of a number whose means a curve is checked by."""
@@ -191,7 +195,8 @@ class Claim:
             moved = math.log(end / start) if self.scale == "ratio" else end - start
             moved = moved if self.kind == "rises" else -moved
             size = math.log(self.value) if self.scale == "ratio" else self.value
-            return math.isclose(moved, size, rel_tol=CLOSE, abs_tol=CLOSE) and size > 0
+            is_so = math.isclose(moved, size, rel_tol=CLOSE, abs_tol=CLOSE) and size > 0
+            return is_so and self._turned_back(cells, effects, weight) <= size
         if self.kind in ("lowest", "highest") and not inside.any():
             return True  # a typical value that is rounded, between the rows
         mean = (
@@ -202,7 +207,20 @@ class Claim:
         sides = {"above": mean > zero, "below": mean < zero, "differs": not low <= zero <= high}
         return math.isclose(mean, self.value, rel_tol=CLOSE, abs_tol=CLOSE) and sides.get(self.kind, True)
 
-    def _mean(self, effects: Floats, inside: Bools, weight: Floats | None) -> float:
+    def _turned_back(self, cells: Any, effects: Floats, weight: Floats | None) -> float:
+        """Return how far the effects go the other way between the ends of a rise or fall: most, from one of some parts
+        of as many rows to a later one."""
+        assert self.ends is not None
+        column = np.asarray(cells)
+        between = np.flatnonzero((column >= self.ends[0].low) & (column <= self.ends[1].high))
+        parts = np.array_split(between[np.argsort(column[between], kind="stable")], PARTS)
+        full = [part for part in parts if part.size >= FEWEST_IN_PART]
+        means = np.array([self._mean(effects, part, weight) for part in full] or [1.0])
+        means = np.log(means) if self.scale == "ratio" else means
+        way = means if self.kind == "rises" else -means
+        return float((np.maximum.accumulate(way) - way).max())
+
+    def _mean(self, effects: Floats, inside: Bools | Ints, weight: Floats | None) -> float:
         heights = np.log(effects[inside]) if self.scale == "ratio" else effects[inside]
         mean = float(np.average(heights, weights=None if weight is None else weight[inside]))
         return math.exp(mean) if self.scale == "ratio" else mean

@@ -39,6 +39,9 @@ LEAST_SLOPE: Final = 0.5
 WORTH_SAYING: Final = 1 / 3
 """Size of a rise or fall, as a share of the largest, that makes it worth saying."""
 
+TURNS_BACK: Final = 0.5
+"""Most that a rise may fall on its way, or a fall rise, as a share of it: else its ends do not sum it up."""
+
 LONGEST: Final = 110
 """Characters of a headline: two lines of a slide or of a narrow page."""
 
@@ -176,20 +179,31 @@ def legs(lower: Floats, upper: Floats) -> list[Leg]:
     return [Leg(way_up, start, end) for (_, way_up), start, end in zip(turns, starts, ends, strict=False)]
 
 
-def most_of(leg: Leg, heights: Floats, lower: Floats, upper: Floats) -> Leg:
+def most_of(leg: Leg, heights: Floats, lower: Floats, upper: Floats) -> Leg | None:
     """Return the part of a rise or fall that has most of its movement, and no flat or long ends: whatever moves less
-    than half as much as the whole, place by place, is left out. Its ends are clear of each other.
+    than half as much as the whole, place by place, is left out. Its ends are clear of each other, and the curve hardly
+    turns back between them; None where no part is so, as of waves in a band that a line would fit into, too.
 
     heights, lower, upper : (n,) a curve and its band, on a scale on which movements add up.
     """
     sign, inside = 1.0 if leg.up else -1.0, np.arange(leg.start, leg.end + 1)
+    line = sign * heights[inside]
     low, high = (lower, upper) if leg.up else (-upper, -lower)
-    moved = sign * (heights[inside][None, :] - heights[inside][:, None])  # from row to column
-    clear = np.triu(low[inside][None, :] > high[inside][:, None], 1)
+    moved = line[None, :] - line[:, None]  # from row to column
+    clear = np.triu(low[inside][None, :] > high[inside][:, None], 1) & (_turned_back(line) <= TURNS_BACK * moved)
+    if not clear.any():
+        return None
     most = float(moved[clear].max())
     worth = moved / most - LEAST_SLOPE * (inside[None, :] - inside[:, None]) / inside.size
     start, end = np.unravel_index(np.where(clear & (moved >= MOST * most), worth, -np.inf).argmax(), moved.shape)
     return Leg(leg.up, int(inside[start]), int(inside[end]))
+
+
+def _turned_back(line: Floats) -> Floats:
+    """Return how far a curve (n,) falls at most, from one place to a later one, between two places (n, n)."""
+    later = np.triu(np.ones((line.size, line.size), bool))
+    top = np.maximum.accumulate(np.where(later, line[None, :], -np.inf), axis=1)
+    return np.maximum.accumulate(np.where(later, top - line[None, :], 0.0), axis=1)
 
 
 def _line(curve: Curve) -> list[tuple[Claim, ...]]:
@@ -200,20 +214,26 @@ def _line(curve: Curve) -> list[tuple[Claim, ...]]:
         clear = _apart(read) if read.clear.any() else _overall(read)
         return [(clear,)] if clear else _nothing(read)
     low, high = (np.log(end) if curve.scale == "ratio" else end for end in (read.lower, read.upper))
-    moves = [most_of(leg, read.heights, low, high) for leg in parts]
+    moves = [move for leg in parts if (move := most_of(leg, read.heights, low, high))]
+    if len(parts) > MOST_LEGS or len(moves) < len(parts):
+        overall = _overall(read) if len(parts) == 1 else None
+        return [(overall,)] if overall else _up_and_down(read)
     sizes = [abs(float(read.heights[move.end] - read.heights[move.start])) for move in moves]
-    if len(parts) > MOST_LEGS:
-        ends = _at(read, int(read.scores.argmin()), "lowest"), _at(read, int(read.scores.argmax()), "highest")
-        return [ends, ends[1:] if read.heights.max() > -read.heights.min() else ends[:1]]
     made = [_moved(read, move, low, high) for move in moves]
     largest = made[int(np.argmax(sizes))]
     kept = [move for move, size in zip(made, sizes, strict=True) if size >= WORTH_SAYING * max(sizes)]
     every = tuple(move if move is largest else move.without_share() for move in kept)
     step = _steepest(read)
     return [
-        *([(*every, step)] if step else []), every, tuple(move.without_share() for move in kept), (largest,),
-        (largest.without_share(),),
+        *([(*every, step)] if step else []), every, tuple(move.without_share() for move in kept),
+        *(_up_and_down(read) if len(kept) > 1 else [(largest,), (largest.without_share(),)]),
     ]  # fmt: skip
+
+
+def _up_and_down(read: Reading) -> list[tuple[Claim, ...]]:
+    """Return the ends of a curve of many rises and falls, from the fullest to the shortest way to say it."""
+    ends = _at(read, int(read.scores.argmin()), "lowest"), _at(read, int(read.scores.argmax()), "highest")
+    return [ends, ends[1:] if read.heights.max() > -read.heights.min() else ends[:1]]
 
 
 def _overall(read: Reading) -> Claim | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.explain.claims import NO_CLEAR_EFFECT
-from gamcore.explain.sentences import LONGEST, legs, most_of, read_curve, read_surface
+from gamcore.explain.sentences import LONGEST, TURNS_BACK, claims_of, legs, most_of, read_curve, read_surface
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import no_effect, say
 from gamcore.numbers import place
@@ -103,17 +103,41 @@ def test_most_of_a_rise_is_where_the_rows_and_the_movement_are():
     assert size >= 0.8 * (10 - 0.1 * 10)
 
 
-@given(st.lists(st.floats(-5, 5), min_size=2, max_size=40), st.floats(0.01, 1.0))
+AXIS = np.linspace(0, 1, 40)
+SHAPES = st.one_of(
+    st.lists(st.floats(-5, 5), min_size=2, max_size=40),
+    st.tuples(st.floats(0.2, 9), st.floats(0, 7)).map(lambda wave: np.sin(2 * np.pi * wave[0] * AXIS + wave[1])),
+    st.floats(-0.5, 1.5).map(lambda middle: 4 * (AXIS - middle) ** 2),
+    st.floats(0, 1).map(lambda place: np.sign(AXIS - place)),
+    st.tuples(st.floats(0, 1), st.floats(0.01, 0.2)).map(lambda at: np.exp(-(((AXIS - at[0]) / at[1]) ** 2))),
+    st.floats(0, 9).map(lambda slope: slope * AXIS + np.sin(12 * np.pi * AXIS)),
+)
+
+
+@given(SHAPES, st.floats(0.01, 1.2))
 def test_what_is_said_is_in_the_picture(scores, half):
-    """Ends of a move are clear of each other by the band, and the sentence fits its place."""
+    """Ends of a move are clear of each other by the band, the curve hardly turns back between them, and the sentence
+    fits its place."""
     curve = line(scores, half)
-    said = read_curve(curve)
-    assert len(said) <= LONGEST
+    assert len(read_curve(curve)) <= LONGEST
     for leg in legs(*curve.whole):
-        most = most_of(leg, curve.scores, *curve.whole)
-        assert leg.start <= most.start < most.end <= leg.end
-        a, b = (curve.whole[:, k] for k in (most.start, most.end))
-        assert (a[1] < b[0]) if leg.up else (a[0] > b[1])
+        if most := most_of(leg, curve.scores, *curve.whole):
+            assert leg.start <= most.start < most.end <= leg.end
+            a, b = (curve.whole[:, k] for k in (most.start, most.end))
+            assert (a[1] < b[0]) if leg.up else (a[0] > b[1])
+    for claim in claims_of(curve):
+        if claim.ends:
+            first, last = int(claim.ends[0].low), int(claim.ends[1].high)  # bins have their numbers
+            way = curve.scores[first:last] * (1 if claim.kind == "rises" else -1)
+            back = max(before - after for before, after in combinations_with_replacement(way, 2))
+            assert back <= TURNS_BACK * claim.value + 1e-9
+
+
+def test_waves_in_a_band_that_a_line_would_fit_into_are_not_summed_up_by_their_ends():
+    waves = np.sin(12 * np.pi * AXIS) - 0.8 * AXIS
+    curve = line(waves, half=1.1)
+    assert len(legs(*curve.whole)) == 1
+    assert read_curve(curve).startswith("age: goes up and down: lowest ")
 
 
 def test_small_movements_beside_a_large_one_are_not_said():

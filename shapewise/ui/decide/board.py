@@ -24,7 +24,7 @@ from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, evidence, meanwhile, reach
 from shapewise.ui.widgets import rule_builder as builder
 from shapewise.ui.widgets.columns import EXACT, WHOLE_PERCENT
-from shapewise.ui.widgets.tiles import places, result, tile
+from shapewise.ui.widgets.tiles import result, row, tile
 
 NEXT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 OWN = "A rule of your own"
@@ -93,16 +93,16 @@ def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
         plot = replace(ledger.describe([one.name for one in made.strategies]), numbers=numbers)
         cards.figure(plot, f"reach-{board.id}", board.name)
     has_worth = bool(priced.strategies) and all(one.value for one in priced.strategies)
-    row = places(4 + has_worth, 170)
+    at = row()
     reached, eligible = int(ledger.exclusive.sum()), max(ledger.eligible, 1)
     who = md(made.gate.words(state.names(board.table)))
-    tile(next(row), "All rows", count(ledger.rows), "in the table")
-    tile(next(row), "Eligible", count(ledger.eligible), f"{percent(ledger.eligible / max(ledger.rows, 1))} of all")
-    tile(next(row), "Reached", count(reached), f"{percent(reached / eligible)} of eligible")
-    tile(next(row), "Not reached", count(ledger.remainder), f"{percent(ledger.remainder / eligible)} of eligible")
+    tile(at, "All rows", count(ledger.rows), "in the table")
+    tile(at, "Eligible", count(ledger.eligible), f"{percent(ledger.eligible / max(ledger.rows, 1))} of all")
+    tile(at, "Reached", count(reached), f"{percent(reached / eligible)} of eligible")
+    tile(at, "Not reached", count(ledger.remainder), f"{percent(ledger.remainder / eligible)} of eligible")
     if has_worth:
         sums = worth_of_all(list(zip(priced.strategies, map(int, ledger.exclusive), strict=True)), money.currency)
-        result(next(row), "Worth of all", sums,
+        result(at, "Worth of all", sums,
                hint="Of the customers reached, costs deducted. Where a test measured every lift, with the interval of "
                "the sum; else from the lowest to the highest lifts at once.")  # fmt: skip
     st.caption(
@@ -186,30 +186,30 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
             "Remove", icon=":material/delete:", key=f"remove-{board.id}-{place}", on_click=_remove, width="stretch",
             args=(board.id, strategy.name), help="Remove from the board; the segment is kept",
         )  # fmt: skip
-    row = st.grid(min_column_width=190)
+    at = row()
     tile(
-        row,
+        at,
         "Exclusive reach",
         count(ledger.exclusive[place]),
         f"of {count(ledger.raw[place])} that match",
         border=False,
     )
     lost = [f"{count(ledger.lost_to[place, j])} to {md(names[j])}" for j in range(place) if ledger.lost_to[place, j]]
-    tile(row, "Taken by higher", count(ledger.lost[place]), ", ".join(lost) or "none", border=False)
-    _opportunity(row, strategy)
+    tile(at, "Taken by higher", count(ledger.lost[place]), ", ".join(lost) or "none", border=False)
+    _opportunity(at, strategy)
     priced, money = _priced(board, made)
     valued = priced.strategies[place]
     if valued.value:
         worth = valued.worth_of(int(ledger.exclusive[place]), money.currency)
         meant = "" if strategy.tested else " This is arithmetic on assumptions, not a measurement."
         result(
-            row, "Worth" if strategy.tested else "Scenario value", worth, border=False,
+            at, "Worth" if strategy.tested else "Scenario value", worth, border=False,
             hint=f"Exclusive reach × ({percent(strategy.base)} today × a lift of {strategy.lifted.words()} × "
             f"{exact(valued.value)} per conversion - {exact(valued.cost)} per customer).{meant}",
         )  # fmt: skip
 
 
-def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy) -> None:
+def _opportunity(at: st.delta_generator.DeltaGenerator, strategy: Strategy) -> None:
     """Show the held-out evidence for a strategy's segment, from its own model."""
     model = model_of(strategy)
     try:
@@ -217,16 +217,16 @@ def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy) -> 
     except TableError:
         measured = None
     if measured is None or model is None:
-        tile(row, "Opportunity", "not known", "its model is not here", hint=evidence.OPPORTUNITY, border=False)
+        tile(at, "Opportunity", "not known", "its model is not here", hint=evidence.OPPORTUNITY, border=False)
         return
     measure = state.measure(model)
     if measured.effect is not None:
-        result(row, "Measured effect", measured.inside_result(measure), border=False,
+        result(at, "Measured effect", measured.inside_result(measure), border=False,
                hint=f"{evidence.EFFECT} Before gate and priority.")  # fmt: skip
         return
-    result(row, "Opportunity", measured.opportunity_result(measure), border=False,
+    result(at, "Opportunity", measured.opportunity_result(measure), border=False,
            hint=f"{evidence.OPPORTUNITY} Over all held-out rows of its model, before gate and priority.")  # fmt: skip
-    tile(row, "Model contrast", measured.contrast_result(measure).text, evidence.agreeing(measured),
+    tile(at, "Model contrast", measured.contrast_result(measure).text, evidence.agreeing(measured),
          hint=evidence.CONTRAST, border=False)  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from shapewise.ui.decide import made_outcomes, plan_form
 from shapewise.ui.session import seen, state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, chart, downloads, meanwhile
-from shapewise.ui.widgets.tiles import places, tile
+from shapewise.ui.widgets.tiles import row, tile
 
 Form = dict[str, Any]
 PLAN, FORM = ("plan",), ("form",)
@@ -186,17 +186,17 @@ def _numbers(made: ExperimentPlan) -> pd.DataFrame:
 def _tiles(made: ExperimentPlan) -> None:
     """Show weeks, customers and comparisons."""
     dates = made.arrivals.last(WEEK * made.weeks) if made.days else None
-    row = places(2 + bool(made.days) + (dates is not None), 170)
+    at = row()
     if made.days:
         once = f", {count(made.once)} if read once" if made.once else ""
-        tile(next(row), "Weeks", count(made.weeks), f"{'at most ' * bool(made.once)}{count(made.days)} days{once}")
-        tile(next(row), "Customers", count(made.customers), "in all arms")
+        tile(at, "Weeks", count(made.weeks), f"{'at most ' * bool(made.once)}{count(made.days)} days{once}")
+        tile(at, "Customers", count(made.customers), "in all arms")
         if dates is not None:
-            tile(next(row), "Until", str(dates), f"from {made.arrivals.first}")
+            tile(at, "Until", str(dates), f"from {made.arrivals.first}")
     else:
-        tile(next(row), "Weeks", "never", "nobody is reached")
+        tile(at, "Weeks", "never", "nobody is reached")
     over = f"5% / {made.tests} (Holm)" if made.adjustment == "Holm" else "5% (Dunnett)"
-    tile(next(row), "Comparisons", count(made.tests), over,
+    tile(at, "Comparisons", count(made.tests), over,
          hint="Arms × metrics, and × strategies, without expected nulls. The chance of any false positive stays at 5%."
          if made.adjustment == "Holm" else "Arms of each metric: the chance of any false positive among them is 5%.",
          )  # fmt: skip

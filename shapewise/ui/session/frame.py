@@ -15,13 +15,14 @@ import streamlit as st
 from shapewise.access.quotas import is_shared
 from shapewise.places import PAGES
 from shapewise.ui.session import deployment, errors, late_fragments, news, sidebar, signin, slow_disk, state
-from shapewise.ui.widgets import guide, undo
+from shapewise.ui.widgets import guide, tiles, undo
 
 ASSETS = Path(__file__).parents[1] / "assets"
 RUNS_UNDER_APP = "_menu_is_set"
-STYLE = """<span></span><style>
+STYLE = """
 :has(> .st-key-style) { display: none; }
 .stMainBlockContainer { padding-top: 3rem; padding-bottom: 2rem; }
+.stHorizontalBlock.st-key-title { gap: 0 1rem; margin-bottom: -1rem; align-items: baseline; }
 .stMainBlockContainer h1 { padding: 0.25rem 0 0.5rem; }
 [data-testid="stPopoverButton"]:is(:hover, [aria-expanded="true"]) { color: inherit !important; }
 .st-key-in-view [data-testid="stPopoverButton"], .st-key-find-open button > div { justify-content: flex-start; }
@@ -34,7 +35,6 @@ button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-t
 [role="tab"][aria-selected="true"] { color: inherit !important; }
 [data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; row-gap: 0.25rem; }
 [data-testid="stMain"] [data-testid="stPageLink-NavLink"] * { white-space: normal; }
-.stGrid .stGrid [data-testid="stMetric"] { box-sizing: border-box; min-height: 8.4375rem; }
 @media (min-width: 701px) and (max-width: 1180px) {
   .st-key-feature-list, :has(> .st-key-feature-list) { width: 190px; min-width: 0; flex: 0 0 190px; }
 }
@@ -42,12 +42,12 @@ button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-t
   :has(> .st-key-feature-list) { order: 1; }
   [class*="st-key-options-"] button [data-testid="stMarkdownContainer"] { position: absolute; clip-path: inset(50%); }
 }
-</style>"""
+"""
 """What themes cannot say: what is chosen in the colour of text, since no one primary colour can be read both on dark
 and behind white, and so of a button whose options are open; choices and links that wrap where their place is narrow;
-less room around a page's title, tiles of two pairs as tall as one another with a note and without, the head of the
-sidebar set flush left, the result of a search that Enter takes, and a list of features without a toolbar, narrower on
-narrow pages and below the curve on phones, where the button of a chart's options is its icon.
+less room around a page's title, and what the page is for on its line, the head of the sidebar set flush left, the
+result of a search that Enter takes, and a list of features without a toolbar, narrower on narrow pages and below the
+curve on phones, where the button of a chart's options is its icon.
 
 Styles alone would go where dialogs and toasts do, and the first of those that a fragment shows would replace them."""
 
@@ -120,11 +120,12 @@ def begin(title: str = "", caption: str = "") -> None:
         navigation()
         st.rerun()  # continue under app.py: widgets drawn by this first run would lose their first click
     with st.container(key="style"):
-        st.html(STYLE)
+        st.html(f"<span></span><style>{STYLE}{tiles.STYLE}</style>")
     news.show()
     guide.on_tour()
     if title:
-        st.title(title, anchor=False)
-    if caption:
-        st.caption(caption)
+        with st.container(horizontal=True, vertical_alignment="bottom", key="title"):  # one line where there is room
+            st.title(title, anchor=False, width="content")
+            if caption:
+                st.caption(caption, width="content")
     undo.offer()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Literal, NoReturn, TypedDict
 
@@ -28,9 +28,8 @@ from shapewise.training.spec import Spec
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, date, md, number
-from shapewise.ui.widgets import chart, downloads, drawn
+from shapewise.ui.widgets import chart, downloads, drawn, tiles
 from shapewise.ui.widgets.chart import CONFIG, Place
-from shapewise.ui.widgets.tiles import places
 
 MOST_OFFERED = 5
 _metric = partial(DeltaGenerator.metric, border=True, height="stretch")
@@ -202,18 +201,18 @@ def metrics(model: ModelAbout) -> None:
     if not numbers:
         st.caption("This model was imported: it has not been evaluated on a table here.")
         return
-    row = places(3 if "qini" in numbers else 4, 172)
+    at = tiles.row()
     if "qini" in numbers:
-        _metrics_of_effect(row, model, numbers)
+        _metrics_of_effect(at, model, numbers)
     elif "auc" in numbers:
-        _metrics_of_classes(row, model, numbers)
+        _metrics_of_classes(at, model, numbers)
     elif "class_auc" in numbers:
-        _metrics_of_several(row, numbers)
+        _metrics_of_several(at, numbers)
     elif "explained" in numbers:
-        _metrics_by_loss(row, model, numbers)
+        _metrics_by_loss(at, model, numbers)
     else:
-        _metrics_of_numbers(row, model, numbers)
-    _metric(next(row), "Training rows", count(model.rows["training"]), help=_of_which_rows(model))
+        _metrics_of_numbers(at, model, numbers)
+    _metric(at, "Training rows", count(model.rows["training"]), help=_of_which_rows(model))
 
 
 def _of_which_rows(model: ModelAbout) -> str:
@@ -229,31 +228,31 @@ def _of_which_rows(model: ModelAbout) -> str:
     return words + " The cluster trained it." * model.on_cluster
 
 
-def _metrics_of_classes(row: Iterator[DeltaGenerator], model: ModelAbout, numbers: dict[str, float]) -> None:
+def _metrics_of_classes(at: DeltaGenerator, model: ModelAbout, numbers: dict[str, float]) -> None:
     _metric(
-        next(row), "AUC, mean of tasks" if model.of_tasks else "AUC", fixed(numbers['auc'], 3),
+        at, "AUC, mean of tasks" if model.of_tasks else "AUC", fixed(numbers['auc'], 3),
         help="On held-out rows. 0.5 is guessing, 1 is perfect.",
     )  # fmt: skip
     _metric(
-        next(row), "Log-loss", fixed(numbers['log_loss'], 4), **_change(numbers, "log_loss"),
+        at, "Log-loss", fixed(numbers['log_loss'], 4), **_change(numbers, "log_loss"),
         help=f"On held-out rows, beside that of always predicting {_baseline(model, 'base rate')}.",
     )  # fmt: skip
-    _metric(next(row), "Base rate", percent(numbers["base_rate"]), help="Share of positive training rows.")
+    _metric(at, "Base rate", percent(numbers["base_rate"]), help="Share of positive training rows.")
 
 
-def _metrics_of_numbers(row: Iterator[DeltaGenerator], model: ModelAbout, numbers: dict[str, float]) -> None:
+def _metrics_of_numbers(at: DeltaGenerator, model: ModelAbout, numbers: dict[str, float]) -> None:
     _metric(
-        next(row), "RMSE", number(numbers["rmse"]), **_change(numbers, "rmse"),
+        at, "RMSE", number(numbers["rmse"]), **_change(numbers, "rmse"),
         help=f"On held-out rows, beside that of always predicting {_baseline(model, 'mean')}.",
     )  # fmt: skip
     _metric(
-        next(row), "R²", fixed(numbers['r2'], 3),
+        at, "R²", fixed(numbers['r2'], 3),
         help=f"On held-out rows. 1 is perfect, 0 is {_baseline(model, 'mean')}.",
     )  # fmt: skip
-    _metric(next(row), "Mean of the target", number(numbers["mean"]), help="Of the training rows.")
+    _metric(at, "Mean of the target", number(numbers["mean"]), help="Of the training rows.")
 
 
-def _metrics_of_effect(row: Iterator[DeltaGenerator], model: ModelAbout, numbers: dict[str, float]) -> None:
+def _metrics_of_effect(at: DeltaGenerator, model: ModelAbout, numbers: dict[str, float]) -> None:
     unit = state.effect_unit(model) or ""
     for label, key, hint in (
         ("Measured effect", "effect", f"Treated minus control in {measured_by(model)}, on average"),
@@ -264,45 +263,45 @@ def _metrics_of_effect(row: Iterator[DeltaGenerator], model: ModelAbout, numbers
         ),
     ):
         shown = effect_of(numbers[key], (numbers[f"{key}_low"], numbers[f"{key}_high"]), unit)
-        _metric(next(row), label, md(shown.text), md(shown.ends), delta_color="off", delta_arrow="off",
+        _metric(at, label, md(shown.text), md(shown.ends), delta_color="off", delta_arrow="off",
                 help=f"{hint}, with its 95% interval.")  # fmt: skip
 
 
-def _metrics_of_several(row: Iterator[DeltaGenerator], numbers: dict[str, float]) -> None:
+def _metrics_of_several(at: DeltaGenerator, numbers: dict[str, float]) -> None:
     _metric(
-        next(row), "Right class", percent(numbers["accuracy"]),
+        at, "Right class", percent(numbers["accuracy"]),
         help="Share of held-out rows whose likeliest class is theirs. Always saying the most frequent one: "
         f"{percent(numbers['baseline_accuracy'])}.",
     )  # fmt: skip
     _metric(
-        next(row), "Log-loss", fixed(numbers["log_loss"], 4), **_change(numbers, "log_loss"),
+        at, "Log-loss", fixed(numbers["log_loss"], 4), **_change(numbers, "log_loss"),
         help="On held-out rows, beside that of always predicting the shares of the classes.",
     )  # fmt: skip
     _metric(
-        next(row), "AUC, mean of classes", fixed(numbers["class_auc"], 3),
+        at, "AUC, mean of classes", fixed(numbers["class_auc"], 3),
         help="Of each class against all others, on held-out rows. 0.5 is guessing, 1 is perfect.",
     )  # fmt: skip
 
 
-def _metrics_by_loss(row: Iterator[DeltaGenerator], model: ModelAbout, numbers: dict[str, float]) -> None:
+def _metrics_by_loss(at: DeltaGenerator, model: ModelAbout, numbers: dict[str, float]) -> None:
     spec = Spec.from_dict(model.spec)
     error = LOSSES[spec.loss].error
     _metric(
-        next(row), "Explained", percent(numbers["explained"]),
+        at, "Explained", percent(numbers["explained"]),
         help=f"Share of the {error} of held-out rows that predictions remove, beside those of the mean alone.",
     )  # fmt: skip
     _metric(
-        next(row), error[:1].upper() + error[1:], number(numbers["loss"], 4), **_change(numbers, "loss"),
+        at, error[:1].upper() + error[1:], number(numbers["loss"], 4), **_change(numbers, "loss"),
         help="Per held-out row, beside that of always predicting the mean.",
     )  # fmt: skip
     if "below" in numbers:
         _metric(
-            next(row), "Rows below", percent(numbers["below"]),
+            at, "Rows below", percent(numbers["below"]),
             help=f"Share of held-out rows below their prediction; {percent(spec.quantile, 0)} was asked for.",
         )  # fmt: skip
     else:
         per = f", per unit of {md(state.names_of(model).column(spec.exposure))}" if spec.exposure else ""
-        _metric(next(row), "Mean rate" if per else "Mean", number(numbers["mean"], 4),
+        _metric(at, "Mean rate" if per else "Mean", number(numbers["mean"], 4),
                   help=f"Of the training rows{per}.")  # fmt: skip
 
 

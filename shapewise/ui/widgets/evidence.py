@@ -18,7 +18,7 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import reach
-from shapewise.ui.widgets.tiles import places, result, tile
+from shapewise.ui.widgets.tiles import result, row, tile
 
 FEW = 30
 ROUNDED = "Rounds the numbers as far as possible while moving under 1% of the rows."
@@ -53,9 +53,9 @@ def _rated(evidence: Evidence) -> bool:
 
 def metrics(evidence: Evidence, measure: Measure) -> None:
     """Show the four numbers side by side. measure : of the target."""
-    row = places(4, 190)
+    at = row()
     tile(
-        next(row),
+        at,
         "Held-out rows inside" if evidence.effect is None else "Measured inside",
         count(evidence.inside),
         f"{percent(evidence.share)} of {count(evidence.rows)}",
@@ -63,16 +63,16 @@ def metrics(evidence: Evidence, measure: Measure) -> None:
     is_effect, rated = evidence.effect is not None, _rated(evidence)
     outside = f"Outside: {evidence.outside_result(measure).text}."
     if is_effect:
-        result(next(row), "Effect inside", evidence.inside_result(measure), hint=f"{EFFECT} {outside}")
-        result(next(row), "More than outside", evidence.opportunity_result(measure), hint=outside)
+        result(at, "Effect inside", evidence.inside_result(measure), hint=f"{EFFECT} {outside}")
+        result(at, "More than outside", evidence.opportunity_result(measure), hint=outside)
         hint = "By how much the curves of these features raise the effect inside over its mean."
     else:
         per = f" Per unit of exposure, {number(evidence.exposure)} in all." if rated else ""
-        result(next(row), "Rate inside" if evidence.binary or rated else "Mean inside", evidence.inside_result(measure),
+        result(at, "Rate inside" if evidence.binary or rated else "Mean inside", evidence.inside_result(measure),
                hint=f"Of rows never used for fitting. {outside}{per}")  # fmt: skip
-        result(next(row), "Opportunity", evidence.opportunity_result(measure), hint=OPPORTUNITY)
+        result(at, "Opportunity", evidence.opportunity_result(measure), hint=OPPORTUNITY)
         hint = CONTRAST
-    tile(next(row), "Model says" if is_effect else "Model contrast", evidence.contrast_result(measure).text,
+    tile(at, "Model says" if is_effect else "Model contrast", evidence.contrast_result(measure).text,
          agreeing(evidence), hint=hint)  # fmt: skip
     tried = f"{count(evidence.tried)} ranges were" if evidence.tried > 1 else "One range was"
     few = f" Under {FEW} rows inside: too few to conclude anything." if evidence.inside < FEW else ""

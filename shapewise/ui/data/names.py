@@ -19,7 +19,7 @@ from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training.spec import Spec
 from shapewise.ui.session import news, state
 from shapewise.ui.session.words import md
-from shapewise.ui.widgets import downloads
+from shapewise.ui.widgets import downloads, grid
 
 MOST_LEVELS: Final = 200
 FIELDS: Final = ("Shown as", "Unit", "Format", "Means missing")
@@ -53,8 +53,8 @@ def _columns(table: TableAbout, kinds: Mapping[str, Kind | None], names: Names, 
           f"{BETWEEN} ".join(names.of(name).missing)] for name in kinds],
         columns=["Column", *FIELDS],
     )  # fmt: skip
-    edited = st.data_editor(
-        start, key=_key(table, "columns"), hide_index=True, disabled=["Column"] if may else list(start.columns),
+    edited = grid.edit(
+        start, f"names-columns-{table.id}", hide_index=True, disabled=["Column"] if may else list(start.columns),
         height=min(38 + 35 * len(start), 420), alt="One line per column: its name, unit, format and codes.",
         column_config={
             "Shown as": st.column_config.TextColumn(max_chars=MOST_LETTERS, help="Empty: the column's own name."),
@@ -98,8 +98,8 @@ def _levels(table: TableAbout, rows: Table, names: Names, may: bool) -> None:
     st.session_state[f"names-levels-of-{table.id}"] = column
     own = names.of(column)
     start = pd.DataFrame({"Level": there[column], "Shown as": [own.levels.get(one, "") for one in there[column]]})
-    edited = st.data_editor(
-        start, key=_key(table, f"levels-{column}"), hide_index=True, disabled=["Level"] if may else list(start.columns),
+    edited = grid.edit(
+        start, f"names-levels-{column}-{table.id}", hide_index=True, disabled=["Level"] if may else list(start.columns),
         height=min(38 + 35 * len(start), 320), alt="One line per level: what it is called.",
         column_config={"Shown as": st.column_config.TextColumn(max_chars=MOST_LETTERS)},
     )  # fmt: skip
@@ -150,7 +150,7 @@ def _dictionary(table: TableAbout, kinds: Mapping[str, Kind | None], names: Name
 
 
 def _key(table: TableAbout, what: str) -> str:
-    """Return a key of a widget that starts anew once names are stored: an editor keeps edits of its first data."""
+    """Return a key of a widget that starts anew once names are stored."""
     return f"names-{what}-{table.id}-{st.session_state.get(f'names-stored-{table.id}', 0)}"
 
 

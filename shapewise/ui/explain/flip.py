@@ -18,7 +18,7 @@ from shapewise.ui.explain import helped
 from shapewise.ui.explain import line as lines
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session.words import md
-from shapewise.ui.widgets import settled
+from shapewise.ui.widgets import grid, settled
 
 MOST_CHANGES: Final = 5
 
@@ -93,9 +93,9 @@ def _may_change(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
         start["now"] = pd.to_numeric(start["now"], errors="coerce").astype(float)
         kept = [how.limits.get(name, (None, None)) for name in numbers]
         ends = {end: np.array([one[k] for one in kept], np.float64) for k, end in enumerate(("low", "high"))}
-        edited = st.data_editor(
-            start.assign(**ends), hide_index=True, disabled=["feature", "now"],
-            key=f"limits-{of.about.id}-{'|'.join(numbers)}-{sorted(how.limits.items())}",
+        edited = grid.edit(
+            start.assign(**ends), f"limits-{of.about.id}-{'|'.join(numbers)}", hide_index=True,
+            disabled=["feature", "now"],
             column_config={"feature": "Feature", "now": "Now", "low": "At least", "high": "At most"},
             alt="Limits of the values that features may change to.",
         )  # fmt: skip

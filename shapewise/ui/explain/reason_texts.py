@@ -15,6 +15,7 @@ from shapewise.store.workspace import StoreError
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
+from shapewise.ui.widgets import grid
 
 MOST_TEXT: Final = 200
 RAISES, LOWERS = "Where it raises", "Where it lowers"
@@ -31,10 +32,9 @@ def edit(of: RowModel) -> None:
             "Column": [of.names.column(name) for name in columns], RAISES: [usual[name][0] for name in columns],
             LOWERS: [usual[name][1] for name in columns], "Sensitive": [hidden[name] for name in columns],
         })  # fmt: skip
-        edited = st.data_editor(
-            start, hide_index=True, disabled=["Column"] if may else list(start.columns),
+        edited = grid.edit(
+            start, f"reasons-texts-{of.about.id}", hide_index=True, disabled=["Column"] if may else list(start.columns),
             alt="What is told of each column, and whether it is sensitive.",
-            key=f"reasons-texts-{of.about.id}-{st.session_state.get('reasons-stored', 0)}",
             column_config={name: st.column_config.TextColumn(max_chars=MOST_TEXT) for name in (RAISES, LOWERS)},
         )  # fmt: skip
     made: dict[str, ColumnNames] = {}
@@ -55,5 +55,4 @@ def edit(of: RowModel) -> None:
     except (TableError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    st.session_state["reasons-stored"] = st.session_state.get("reasons-stored", 0) + 1
     st.rerun()

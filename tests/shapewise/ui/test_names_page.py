@@ -202,12 +202,11 @@ def opened(table):
 
 
 def typed(app, table, what, edits):
-    """Type into the cells of an editor, by row; each stored change begins a new one."""
-    number = 0
-    while f"names-stored-{table.id}" in app.session_state and number < app.session_state[f"names-stored-{table.id}"]:
-        number += 1
-    key = f"names-{what}-{table.id}-{number}"
-    app.session_state[key] = {"edited_rows": edits, "added_rows": [], "deleted_rows": []}
+    """Type into the cells of an editor, by row; it keeps what was typed before, as a browser does."""
+    key = f"names-{what}-{table.id}"
+    app.session_state[f"{key}-{app.session_state[f'{key}-begun'].number}"] = {
+        "edited_rows": edits, "added_rows": [], "deleted_rows": [],
+    }  # fmt: skip
     return app.run()
 
 
@@ -224,13 +223,19 @@ def test_names_are_edited_on_the_page_and_stored(named):
     assert names.of("c").levels == {"p": "pink", "q": "quartz"}
     doctor = next(d.value for d in app.dataframe if "Missing" in d.value)
     assert doctor.loc[c, "Missing"] > 0.2
-    app = typed(app, table, "columns", {a: {"Shown as": "Colour"}})
+    codes = {c: {"Means missing": "u; t"}}
+    app = typed(app, table, "columns", codes | {a: {"Shown as": "Colour", "Unit": "K"}})
     assert "would both be shown as" in app.error[0].value
     assert space.tables.names(table.id).of("a").name == "Warmth"
-    app = typed(app, table, "columns", {a: {}, b: {"Means missing": "none"}})
+    app = typed(app, table, "columns", codes | {a: {"Shown as": "Warmth"}, b: {"Means missing": "none"}})
     assert "write a number" in app.error[0].value
-    app = typed(app, table, "columns", {a: {"Shown as": None}})
+    app = typed(app, table, "columns", codes | {a: {"Shown as": None}})
     assert space.tables.names(table.id).of("a").name == ""
+    assert app.session_state[f"names-columns-{table.id}-begun"].number == 0  # nothing typed meanwhile was lost
+    space.tables.set_names(table.id, Names({"a": ColumnNames("Heat")}))  # by somebody else
+    app.run()
+    assert app.session_state[f"names-columns-{table.id}-begun"].number == 1
+    assert app.session_state[f"names-columns-{table.id}-begun"].edited["Shown as"][a] == "Heat"
 
 
 def test_levels_are_edited_on_the_page(named):

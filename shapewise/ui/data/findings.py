@@ -1,4 +1,5 @@
-"""What the doctor found on a page, a line for each, with one press that acts on it and another that undoes it."""
+"""What the doctor found on a page, a line for each; where something can be done about it, one press acts on it and
+another undoes it."""
 
 from __future__ import annotations
 
@@ -29,11 +30,14 @@ AT_ONCE: Final = 8
 
 Act = Callable[[], None]
 
+Line = tuple[str, str, str, Act | None]
+"""A column, what is said of it, what the press is called, and what it does; without a press, None."""
+
 
 def show(table: TableAbout, reports: list[ColumnReport], roles: Roles) -> None:
-    """Show each finding with what can be done about it."""
-    lines = [line for r in reports for f in r.findings if (line := _line(table, f, r, roles)) is not None]
-    lines += _undoable(table)
+    """Show each finding with what can be done about it, those first about which something can."""
+    lines = [_line(table, finding, r, roles) for r in reports for finding in r.findings] + _undoable(table)
+    lines.sort(key=lambda line: line[-1] is None)
     if not lines:
         return
     st.markdown("**What the doctor found**")
@@ -45,9 +49,11 @@ def show(table: TableAbout, reports: list[ColumnReport], roles: Roles) -> None:
                 _show(table, *line)
 
 
-def _show(table: TableAbout, column: str, words: str, label: str, act: Act) -> None:
+def _show(table: TableAbout, column: str, words: str, label: str, act: Act | None) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{md(state.names(table.id).column(column))}**: {md(words)}.", width="stretch")
+        if act is None:
+            return
         pressed = st.button(
             label, key=f"found-{table.id}-{column}-{label}", disabled=not state.mine("tables", table.id)
         )
@@ -61,11 +67,11 @@ def _show(table: TableAbout, column: str, words: str, label: str, act: Act) -> N
         st.rerun()
 
 
-def _line(table: TableAbout, finding: Finding, report: ColumnReport, roles: Roles) -> tuple[str, str, str, Act] | None:
-    """Return a finding's column and words, what the press is called, and what it does; None where nothing can be
-    done."""
+def _line(table: TableAbout, finding: Finding, report: ColumnReport, roles: Roles) -> Line:
+    """Return the line of a finding. What is suspected by its name alone is learned from until somebody leaves it
+    out."""
     tables, name = state.workspace().tables, finding.column
-    match finding.cure:
+    match "leave out" if finding.kind == "later" else finding.cure:
         case "leave out" | "group":
             learnt = roles.by_column[name] == "feature"
             role = report.role if report.role != "feature" else "leave out"
@@ -85,13 +91,13 @@ def _line(table: TableAbout, finding: Finding, report: ColumnReport, roles: Role
             return name, finding.words(), "Read as missing", partial(_set_missing, table, name, finding.values)
         case "as dates":
             return name, finding.words(), "Read as dates", partial(_read_as_days, table, name)
-    return None
+    return name, finding.words(), "", None
 
 
-def _undoable(table: TableAbout) -> list[tuple[str, str, str, Act]]:
+def _undoable(table: TableAbout) -> list[Line]:
     """Return what was done about earlier findings, to be undone: codes read as missing, days read as dates."""
     names = state.names(table.id)
-    lines: list[tuple[str, str, str, Act]] = [
+    lines: list[Line] = [
         (column, f"{', '.join(codes)} counts as missing", "Read as it is", partial(_set_missing, table, column, ()))
         for column, codes in names.codes().items() if codes
     ]  # fmt: skip

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shapewise.ingest.findings import LATER_WORDS
 from shapewise.store.workspace import Workspace
 from shapewise.training import derived
 from shapewise.training.spec import Spec
@@ -45,6 +46,18 @@ def test_data_shows_guesses_and_what_the_doctor_found(table):
     assert (roles["policy_id"], roles["expo"], roles["lat"]) == ("id", "exposure", "feature")
     assert "98 in 20 rows may stand for a missing value" in said(shown)
     assert "every number is a day, as in 20230115" in said(shown)
+
+
+def test_what_is_only_suspected_is_said_in_full_and_left_out_in_a_press(space):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=["x", "call_duration", "y"])
+    frame["seldom"] = np.where(np.arange(300) < 40, frame["x"], np.nan)
+    table = space.tables.add(frame, "calls")
+    app = open_page("data", table=table.id)
+    assert f"**call_duration**: {LATER_WORDS}." in said(app)
+    assert "**seldom**: mostly missing (87%)." in said(app)
+    app.button(key=f"found-{table.id}-call_duration-Leave out").click().run()
+    assert space.tables.about(table.id).roles == {"call_duration": "leave out"}
 
 
 def test_one_press_acts_on_a_finding_and_another_undoes_it(space, table):

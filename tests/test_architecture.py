@@ -204,6 +204,16 @@ def test_only_the_losses_know_one_loss_from_another(path):
             assert not any(f"'{name}'" in words for name in names), words
 
 
+SEEN = {"plotly_chart", "dataframe", "data_editor", "image", "altair_chart"}
+
+
+@each([*UI, *PAGES])
+def test_charts_tables_and_pictures_have_a_text_alternative(path):
+    for node in nodes(path):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SEEN:
+            assert {"alt", None} & {word.arg for word in node.keywords}, f"line {node.lineno}: {node.func.attr}"
+
+
 @each(TESTS)
 def test_no_test_imports_another(path):
     for name in imports(path):

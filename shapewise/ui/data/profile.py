@@ -52,7 +52,7 @@ def show(table: TableAbout) -> None:
         return
     _column(table, rule, of)
     with st.expander("First rows", key=f"rows-{table.id}"):
-        st.dataframe(rows.frame.head(MOST_SHOWN), hide_index=True)
+        st.dataframe(rows.frame.head(MOST_SHOWN), hide_index=True, alt="The first rows of the table.")
 
 
 def _filter(table: TableAbout) -> Rule:

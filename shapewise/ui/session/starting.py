@@ -28,7 +28,7 @@ with st.spinner(STARTING):
     import_module("gamcore.data.table")  # while the sentence appears: a browser that loads a library shows nothing
     with place.container(key="unseen"):
         st.html(UNSEEN)
-        st.plotly_chart({"data": [{"type": "scatter"}]}, key="unseen-curve")
+        st.plotly_chart({"data": [{"type": "scatter"}]}, key="unseen-curve", alt="Not shown.")
     from shapewise.store.database import reading_once
     from shapewise.ui.session.frame import begin, configure, navigation
 

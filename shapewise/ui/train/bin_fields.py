@@ -129,7 +129,7 @@ def _table(key: str, feature: Cut, cuts: list[Any]) -> None:
     st.data_editor(
         pd.DataFrame({BEGINS: begins, ROWS: rows[1:]}), num_rows="dynamic", hide_index=True, width=320,
         column_config={BEGINS: column, ROWS: st.column_config.NumberColumn(disabled=True, format=COUNT)},
-        key=editor, on_change=take,
+        key=editor, on_change=take, alt="Where each bin begins, and its rows.",
     )  # fmt: skip
     st.caption(f"{count(rows[0])} rows lie below the first.")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -67,6 +68,23 @@ def _go_home() -> None:
     st.switch_page(PAGES / "home.py", query_params=st.query_params)
 
 
+def _no_page() -> None:
+    """Say that there is no page at the address, and lead to Home."""
+    begin("No such page")
+    with st.container(border=True):
+        st.markdown(":material/link_off: &nbsp; There is no page at this address.")
+        st.page_link(PAGES / "home.py", label="Go to Home", icon=":material/home:")
+
+
+def _elsewhere(pages: list[Any]) -> list[Any]:
+    """Return a page at the address that is asked for where none of some pages has it: Streamlit would show a message of
+    its own above another page."""
+    asked = urlsplit(st.context.url or "").path.rstrip("/").rpartition("/")[-1]
+    if not asked or asked in {page.url_path for page in pages}:
+        return []
+    return [st.Page(_no_page, title="No such page", url_path=asked, visibility="hidden")]
+
+
 def navigation() -> Any:
     """Show the sidebar and return the page. The default page only redirects, because a default page has no
     URL of its own."""
@@ -81,7 +99,8 @@ def navigation() -> Any:
         raise
     if is_shared() and person.role == "admin":
         menu |= team
-    page = st.navigation(menu | {"Start": [default]}, position="hidden")
+    elsewhere = _elsewhere([page for pages in menu.values() for page in pages])
+    page = st.navigation(menu | {"Start": [default, *elsewhere]}, position="hidden")
     sidebar.show(menu)
     slow_disk.say(seconds)
     if is_shared():

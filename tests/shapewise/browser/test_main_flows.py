@@ -65,6 +65,9 @@ def test_cold_links_and_the_menu_from_there(chromium, tmp_path):
                 page.goto(f"/{path}")
                 leads_to(page, path)
         with opened(visitor) as page:
+            page.goto("/trian")
+            page.get_by_text("There is no page at this address.").wait_for()
+            assert page.get_by_role("dialog").count() == 0
             page.goto("/train")
             settle(page)
             page.get_by_role("link", name="Models", exact=True).click()

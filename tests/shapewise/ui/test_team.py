@@ -137,7 +137,7 @@ def test_roles_are_given_on_the_page_people(chromium, server):
     with person(chromium, server, "boss@x.org") as boss, person(chromium, server, "carl@x.org") as carl:
         assert "Team" not in carl("/data").inner_text("[data-testid=stSidebar]")
         page = carl("/people")
-        page.get_by_text("Or try a sample").wait_for()  # for him there is no such page
+        page.get_by_text("There is no page at this address.").wait_for()  # for him
         assert "Who is here" not in page.inner_text("body")
         page = boss("/people")
         page.get_by_role("combobox", name="Person").click()

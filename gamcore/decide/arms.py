@@ -191,7 +191,7 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
     units = read_outcomes(table, {metric: test.outcome(metric) for metric in test.metrics}, inside)
     past = {metric: outcome_of(table, column) for metric, column in (test.before or {}).items()} | dict(expected or {})
     sizes = {"all": _sizes(_assigned(arm, inside, clusters), arms, test.shares)}
-    effects, levels, rates = [], {}, set()
+    effects, rates, levels = [], set(), dict[tuple[str, str], tuple[float, Interval]]()
     for metric, role in test.metrics.items():
         known = inside & units[metric].known
         sizes[metric] = _sizes(_assigned(arm, known, clusters), arms, test.shares)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
+from gamcore.data.labels import listed
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.results import Result, money
-from gamcore.decide.verdicts import listed
 from gamcore.decide.worth import Contribution, total
 from gamcore.numbers import count
 from gamcore.viz.files.parts import KeyFigure, ReportPart

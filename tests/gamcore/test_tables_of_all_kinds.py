@@ -37,6 +37,7 @@ from gamcore import (
     scorecard,
     smallest_changes,
     suggest_segments,
+    triple_worth,
     update,
 )
 from gamcore.additions.editing import edit, edit_price, refit_others, room_to_move
@@ -188,6 +189,7 @@ CALLS = {
     "add_bands": lambda m, X: add_bands(copied(m["regressor"]), X, Y, n_refits=10).explain_shape("x1"),
     "pair_ranking": lambda m, X: pair_ranking(m["regressor"], X, Y),
     "pair_worth": lambda m, X: pair_worth(m["regressor"], X, Y),
+    "triple_worth": lambda m, X: triple_worth(m["regressor"], X, Y),
     "rows_inside": lambda m, X: rows_inside(
         m["regressor"], X, m["regressor"].explain_pair("x0", "x1"), Rectangle((0, 3), (0, 40))
     ),

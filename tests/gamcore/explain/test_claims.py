@@ -224,7 +224,7 @@ def test_rows_refute_what_is_false():
         assert not false.holds(X["a"], effects)
     first, last = claim.ends
     cells = np.linspace(first.low, last.high, 2000)
-    waves = np.where((cells > first.high) & (cells < last.low), 2 * claim.value * np.sin(9 * cells), 0.0)
+    waves = np.where((cells > first.high) & (cells < last.low), 2 * claim.value * np.sin(4 * cells), 0.0)
     effects = waves + claim.value * last.holds(cells)
     inside = np.where(claim.where.holds(cells), cells, np.nan)
     assert not replace(claim, rows=np.nan, n_rows=np.nan).holds(inside, effects)  # its ends are right

@@ -240,7 +240,8 @@ def test_a_heat_map_is_read_at_its_clearest_cell():
     found = surface([[0.1, -0.2], [0.0, 1.0]], 0.5)
     assert read_surface(found) == "a and b together: +1.0 where a is at least 1 and b is y"
     assert read_surface(surface([[0.1, -0.2], [0.0, 0.3]], 0.5)).endswith("no clear effect beyond each alone")
-    assert read_surface(surface([[9.0, 0], [0, 0]], 0.5, counts=5.0)).endswith("no clear effect beyond each alone")
+    few = surface([[9.0, 0], [0, 0]], 0.5, counts=5.0)  # which say nothing, not even that there is nothing
+    assert read_surface(few) == "a and b together, beyond each alone"
     assert read_surface(replace(found, whole=np.empty((2, 0, 0)))) == "a and b together, beyond each alone"
 
 

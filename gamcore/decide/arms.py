@@ -202,8 +202,8 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
             effect = _effect(name, metric, role, units[metric], rows=(mine, control), past=past.get(metric),
                              clusters=clusters)  # fmt: skip
             effects.append(effect)
-            sides = {test.control: effect.control, name: effect.treated}
-            levels |= {(own, metric): (side.mean, side.interval) for own, side in sides.items()}
+            for own, side in ((test.control, effect.control), (name, effect.treated)):
+                levels[own, metric] = side.mean, side.interval
     done = concluded(whenever(effects, int(inside.sum()), test.customers), []).effects
     if test.adjustment == "Dunnett":
         rows = {metric: [inside & units[metric].known & (arm == k) for k in range(len(arms))] for metric in units}

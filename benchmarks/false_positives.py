@@ -28,8 +28,8 @@ def calls(named: str, seed: int, customers: int) -> pd.DataFrame:
     """Return whether each way of looking at one test of a design finds an effect: a row per way and outcome."""
     design = DESIGNS[named]
     test = NullTest(design, design.rows(np.random.default_rng([seed, list(DESIGNS).index(named)]), customers))
-    return pd.DataFrame([(named, seed, way, outcome, found) for way, look in WAYS.items()
-                         for outcome, found in look(test).items()],
+    return pd.DataFrame([(named, seed, way, outcome, alarm) for way, look in WAYS.items()
+                         for outcome, alarm in look(test).items()],
                         columns=["design", "seed", "looked", "outcome", "found"])  # fmt: skip
 
 

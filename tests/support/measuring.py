@@ -148,13 +148,13 @@ OPENING = r"""
     controls: [...controls].map(e => (e.getAttribute("aria-label") || e.innerText || e.dataset.testid || e.tagName)
       .trim().replace(/\s+/g, " ").slice(0, 40)),
     chart: chart && [chart.top, chart.bottom], sentence: sentence && sentence.top,
-    alone: Object.values(Object.groupBy(main.querySelectorAll('[data-testid="stMetric"]'), tile => {
-      let grid = null;
-      for (let e = tile; e; e = e.parentElement) if (e.classList.contains("stGrid")) grid = e;
-      return grid ? [...document.querySelectorAll(".stGrid")].indexOf(grid) : -1;
-    })).some(tiles => tiles.length === 4 && tiles[0].closest(".stGrid")
-      && new Set(tiles.map(e => Math.round(e.getBoundingClientRect().top))).size === 2
-      && Math.round(tiles[2].getBoundingClientRect().top) === Math.round(tiles[0].getBoundingClientRect().top)),
+    gaps: [...main.querySelectorAll(".stHorizontalBlock")].some(row => {
+      const tiles = [...row.querySelectorAll(":scope > .stElementContainer > .stMetric")];
+      const boxes = tiles.map(tile => tile.getBoundingClientRect()), edge = row.getBoundingClientRect().right;
+      const lines = Object.values(Object.groupBy(boxes, box => Math.round(box.top)));
+      return lines.some(line => Math.abs(Math.max(...line.map(box => box.right)) - edge) > 3)
+        || (lines.length > 1 && lines[0].length - lines.at(-1).length > 1);
+    }),
     over: [...main.querySelectorAll(".modebar")].filter(inSight).length,
     ragged: [...main.querySelectorAll('[data-testid="stMetric"]')].some((tile, k, tiles) => tiles.some(other => {
       const [a, b] = [tile, other].map(e => e.getBoundingClientRect());
@@ -177,12 +177,17 @@ def _too_many(controls: list[str]) -> list[str]:
     return [f"{len(controls)} controls in sight: {names}"] * (len(controls) > MOST_CONTROLS)
 
 
+def tile_faults(page: Any) -> list[str]:
+    """Return what is wrong with the tiles of a page: rows that are not full, or that differ in height."""
+    seen = page.evaluate(OPENING)
+    faults = ["tiles of one row differ in height"] * bool(seen["ragged"])
+    return faults + ["tiles leave a gap in a row, or one stands alone"] * bool(seen["gaps"])
+
+
 def late_faults(page: Any, width: int) -> list[str]:
     """Return what hides the answer of a page: too many controls, a chart that is too low, plotly's bar on it."""
     seen = page.evaluate(OPENING)
     faults = ["plotly's bar lies on a chart"] * bool(seen["over"])
-    faults += ["tiles of one row differ in height"] * bool(seen["ragged"])
-    faults += ["of four tiles, one stands alone"] * bool(seen["alone"])
     if seen["chart"] is None:
         return [*faults, "no chart"]
     top, bottom = seen["chart"]
@@ -193,6 +198,6 @@ def late_faults(page: Any, width: int) -> list[str]:
             faults.append("no sentence above the chart")
         if (top + bottom) / 2 > middle:
             faults.append(f"most of the chart is below the middle: {top:.0f} to {bottom:.0f}")
-    if width < 700 and bottom > PHONE_HEIGHT:
+    if bottom > (PHONE_HEIGHT if width < 700 else page.viewport_size["height"]):
         faults.append(f"the chart ends at {bottom:.0f}, below the first screen")
     return faults

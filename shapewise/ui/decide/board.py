@@ -168,11 +168,12 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
             st.markdown(f"**{place + 1} · {md(strategy.name)}** &nbsp; {md(strategy.action)}")
             scenario = f" · from *{md(strategy.scenario)}*" if strategy.scenario else ""
             st.caption(f"{md(strategy.rule.words(state.names(board.table)))}{scenario}")
-        st.button(
-            "", icon=":material/arrow_upward:", key=f"Higher-{board.id}-{place}", on_click=move, disabled=place == 0,
-            args=(board.id, strategy.name, -1), help="Higher priority", type="tertiary",
-            shortcut=f"Alt+{place + 1}" if 0 < place < 9 else None,
-        )  # fmt: skip
+        if place:
+            st.button(
+                "", icon=":material/arrow_upward:", key=f"Higher-{board.id}-{place}", on_click=move, type="tertiary",
+                args=(board.id, strategy.name, -1), help="Higher priority",
+                shortcut=f"Alt+{place + 1}" if place < 9 else None,
+            )  # fmt: skip
         acts = st.popover("Change", icon=":material/edit:", type="tertiary", key=f"acts-{board.id}-{place}")
     with acts:
         st.button(

@@ -40,6 +40,7 @@ button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-t
   .st-key-feature-list, :has(> .st-key-feature-list) { width: 190px; min-width: 0; flex: 0 0 190px; }
 }
 @media (max-width: 700px) {
+  .stHorizontalBlock.st-key-title { margin: 0.75rem 0 -0.5rem; }
   :has(> .st-key-feature-list) { order: 1; }
   [class*="st-key-options-"] button [data-testid="stMarkdownContainer"] { position: absolute; clip-path: inset(50%); }
 }

@@ -11,7 +11,7 @@ from shapewise.decisions import boards
 from shapewise.ingest.read import read_file
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
-from tests.support.measuring import faults_at_rest, late_faults, too_many_controls
+from tests.support.measuring import faults_at_rest, late_faults, tile_faults, too_many_controls
 from tests.support.places import ROOT
 from tests.support.prepared import winback
 from tests.support.serving import CALM, settle, window
@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WIDTHS = (1440, 1024, 390)
 OF_MODEL = ("data", "train", "models", "compare", "overview", "shapes", "pairs", "rows", "strategies", "experiment",
             "report")  # fmt: skip
-IN_DARK = ("train", "shapes", "pairs", "strategies", "report")
 ANSWERS = {"overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies", "experiment", "read-out"}
 FEATURES = ["age", "income", "debt_ratio", "months_employed", "card_use", "late_payments"]
 
@@ -66,7 +65,7 @@ def test_every_text_keeps_to_its_place(chromium, server, addresses):
         settle(page)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
-            faults += [f"{name} {width}: {fault}" for fault in faults_at_rest(page)]
+            faults += [f"{name} {width}: {fault}" for fault in [*faults_at_rest(page), *tile_faults(page)]]
             if name in ANSWERS:
                 faults += [f"{name} {width}: {fault}" for fault in late_faults(page, width)]
         page.set_viewport_size({"width": WIDTHS[0], "height": 900})
@@ -74,8 +73,8 @@ def test_every_text_keeps_to_its_place(chromium, server, addresses):
             faults += [f"{name}: {fault}" for fault in too_many_controls(page)]
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 1440, "height": 900})
-    for name in IN_DARK:
-        page.goto(addresses[name])
+    for name, address in addresses.items():
+        page.goto(address)
         settle(page)
         faults += [f"{name} dark: {fault}" for fault in faults_at_rest(page)]
     context.close()

@@ -22,18 +22,18 @@ CALENDAR: Final = ("D", "W", "M", "Q", "Y")
 TablePart = tuple[str, Rule]
 
 
-def split(frame: pd.DataFrame | Table, column: str) -> list[TablePart]:
-    """Split the rows into at most MOST_PARTS parts, each a name and a rule; rows without a value are in none."""
+def split(frame: pd.DataFrame | Table, column: str, most: int = MOST_PARTS) -> list[TablePart]:
+    """Split the rows into at most so many parts, each a name and a rule; rows without a value are in none."""
     table = as_table(frame)
     if column not in table:
         raise TableError(f"The table has no column {column!r}: choose another.")
     series, kind = table.frame[column], table.kind(column)
     if kind == "date":
-        parts = _periods(series)
+        parts = _periods(series, most)
     elif kind == "number":
-        parts = _ranges(series)
+        parts = _ranges(series, most)
     else:
-        parts = [(level, Levels(column, (level,))) for level in frequent_levels(series, MOST_PARTS)]
+        parts = [(level, Levels(column, (level,))) for level in frequent_levels(series, most)]
     if len(parts) < 2:
         raise TableError(f"{column!r} has only one value: choose a column with at least two.")
     return parts
@@ -74,12 +74,12 @@ def periods(table: Table, column: str, most: int = 24) -> tuple[NDArray[np.int64
     return np.where(np.isfinite(values), codes, -1).astype(np.int64), names
 
 
-def _ranges(series: pd.Series) -> list[TablePart]:
+def _ranges(series: pd.Series, most: int) -> list[TablePart]:
     """Return one part per value if there are few, else ranges with about equal numbers of rows."""
     name, values = str(series.name), read_numbers(series)
     values = values[np.isfinite(values)]
     distinct = np.unique(values)
-    if distinct.size <= MOST_PARTS:
+    if distinct.size <= most:
         return [(_plain(value), Range(name, float(value), float(value), high_in=True)) for value in distinct]
     cuts = np.unique(np.quantile(values, np.linspace(0, 1, MOST_RANGES + 1)[1:-1]))
     cuts = np.unique(np.where(cuts > distinct[0], cuts, distinct[1]))  # a frequent lowest value is a part of its own
@@ -100,7 +100,7 @@ def _range(name: str, low: float | None, below: float | None) -> TablePart:
     return " and ".join(part for part in ends_words if part), Range(name, low, below)
 
 
-def _periods(series: pd.Series) -> list[TablePart]:
+def _periods(series: pd.Series, most: int) -> list[TablePart]:
     """Return days, weeks, months, quarters or years, the shortest that are few enough; else spans of years."""
     name, days = str(series.name), read_dates(series)
     known = np.unique(np.floor(days[np.isfinite(days)]))
@@ -109,11 +109,11 @@ def _periods(series: pd.Series) -> list[TablePart]:
     dates = pd.Series(pd.to_datetime(known, unit="D"))
     for unit in CALENDAR:
         spans = dates.dt.to_period(unit).unique()
-        if spans.size <= MOST_PARTS:
+        if spans.size <= most:
             break
     starts = sorted({period.start_time.to_datetime64().astype("datetime64[D]").astype(int) for period in spans})
-    if len(starts) > MOST_PARTS:
-        starts = [starts[round(k)] for k in np.linspace(0, len(starts), MOST_PARTS, endpoint=False)]
+    if len(starts) > most:
+        starts = [starts[round(k)] for k in np.linspace(0, len(starts), most, endpoint=False)]
     ends = [*[float(start) for start in starts[1:]], None]
     made: list[TablePart] = []
     for start, below in zip(starts, ends, strict=True):

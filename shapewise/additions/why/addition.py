@@ -1,4 +1,4 @@
-"""All that this adds: a way to compare on Compare, two panels on Data, one on Experiment, and two slides of reports."""
+"""All that this adds: a way to compare on Compare, two panels on Data, one on Experiment, and slides of reports."""
 
 from __future__ import annotations
 
@@ -72,6 +72,30 @@ def _still_slide(review: Review) -> Iterator[ReportPart]:
     yield from still.parts(review)
 
 
+def _by_arm(review: Review) -> Iterator[ReportPart]:
+    from shapewise.additions.why import arms
+
+    yield from arms.parts(review)
+
+
+def _by_part(review: Review) -> Iterator[ReportPart]:
+    from shapewise.additions.why import by_part
+
+    yield from by_part.parts(review)
+
+
+def _has_arms(space: Workspace, model: ModelAbout) -> bool:
+    from shapewise.additions.why import arms
+
+    return arms.newest_test(space, model) is not None
+
+
+def _has_parts(space: Workspace, model: ModelAbout) -> bool:
+    from shapewise.additions.why import by_part, slide
+
+    return slide.is_asked(space, model) and bool(by_part.column_in_time(space, model))
+
+
 def _has_slide(space: Workspace, model: ModelAbout) -> bool:
     from shapewise.additions.why import slide
 
@@ -83,4 +107,6 @@ DATA: Final = Panel("data", TITLE, _on_data, _has_newer)
 DATA_BEFORE_TRAINING: Final = Panel("data", STILL, _still_holds, _has_newer, order=1)
 EXPERIMENT: Final = Panel("experiment", TITLE, _on_experiment, _has_model_of_outcome)
 SLIDE: Final = AddedItem("moved", TITLE, _slide, _has_slide)
+ARMS_SLIDE: Final = AddedItem("moved_by_arm", f"{TITLE} By arm", _by_arm, _has_arms)
+PARTS_SLIDE: Final = AddedItem("moved_by_part", f"{TITLE} Part by part", _by_part, _has_parts)
 STILL_SLIDE: Final = AddedItem("still", STILL, _still_slide, _has_slide)

@@ -24,7 +24,7 @@ def answer(asked: Question) -> WhyMoved:
 
 def cells(asked: Question, column: str) -> tuple[pd.Series, pd.Series]:
     """Return a column of the rows of both groups."""
-    first, second = (_sources(asked.model).of_group(asked, group)["X"][column] for group in asked.groups)
+    first, second = (sources(asked.model).of_group(asked, group)["X"][column] for group in asked.groups)
     return first, second
 
 
@@ -38,7 +38,8 @@ def rows_of(model: ModelAbout, table: str) -> tuple[Table, Data]:
     return state.as_read(model), data
 
 
-def _sources(model: str) -> Sources:
+def sources(model: str) -> Sources:
+    """Return where the answers of a model are made from."""
     return Sources(state.workspace().models.about, state.whole, rows_of, state.class_in_view(model))
 
 
@@ -46,4 +47,4 @@ def _sources(model: str) -> Sources:
 def _answer(text: str, *bands: int) -> WhyMoved:
     kept = json.loads(text)
     asked = Question(**kept | {end: Group(**kept[end]) for end in ("first", "second")})
-    return _sources(asked.model).answer(asked)
+    return sources(asked.model).answer(asked)

@@ -12,7 +12,7 @@ from gamcore import TableError, WhyMoved
 from gamcore.additions.why.plots import bars_of
 from gamcore.viz import files as export
 from gamcore.viz.files.parts import Report, ReportPart
-from shapewise.additions.why import fair, feature, learned, written
+from shapewise.additions.why import bars, fair, feature, learned, written
 from shapewise.additions.why.answers import answer
 from shapewise.additions.why.question import Question, named
 from shapewise.decisions import money
@@ -22,7 +22,7 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.training.spec import Spec
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards, downloads
+from shapewise.ui.widgets import cards, chart, downloads
 from shapewise.ui.widgets.columns import EXACT
 
 SEEN: Final = {"each": "A model of each", "one": "One model"}
@@ -79,13 +79,18 @@ def _waterfall(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
     names = state.names_of(model)
     exposure = Spec.from_dict(model.spec).exposure
     per = f"units of {names.column(exposure)}" if exposure else "rows"
-    page = written.page(named(moved, names), state.goal(model), per)
-    assert page.plot is not None
     key = f"why-{model.id}-{asked.second.table}"
-    bars = [name if kind in ("composition", "behaviour") and name in moved.terms else ""
-            for kind, name, _ in bars_of(moved)]  # fmt: skip
-    cards.figure(page.plot, key, f"{model.name} why it moved", state.card(model),
-                 on_point=partial(_open, key, feature.key(model, asked), bars))  # fmt: skip
+    at = chart.place(key)
+    with at.options:
+        by, shown = bars.choose(model, named(moved, names))
+    page = written.page(shown, state.goal(model), per, by=by)
+    assert page.plot is not None
+    opens = dict(zip(map(names.term, moved.terms), moved.terms, strict=True))  # families open nothing
+    terms = [
+        opens.get(name, "") if kind in ("composition", "behaviour") else "" for kind, name, _ in bars_of(shown, by)
+    ]
+    cards.figure(page.plot, key, f"{model.name} why it moved", state.card(model), at=at,
+                 on_point=partial(_open, key, feature.key(model, asked), terms))  # fmt: skip
     for sentence in page.text:
         st.markdown(md(sentence))
     downloads.button(
@@ -98,9 +103,9 @@ def _slide(page: ReportPart, about: str) -> bytes:
     return export.to_report(Report(page.heading, "", (page,), about=about, brief=True), "pptx")
 
 
-def _open(key: str, field: str, bars: list[str]) -> None:
-    """Open the term whose bar was clicked. bars : the terms of the bars, empty for those that are none."""
+def _open(key: str, field: str, terms: list[str]) -> None:
+    """Open the term whose bar was clicked. terms : of the bars, empty for those that are none."""
     points = st.session_state[key]["selection"]["points"]
     place = round(points[0]["y"]) if points else 0
-    if 0 < place <= len(bars) and bars[place - 1]:
-        st.session_state[field] = bars[place - 1]
+    if 0 < place <= len(terms) and terms[place - 1]:
+        st.session_state[field] = terms[place - 1]

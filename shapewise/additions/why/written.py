@@ -6,19 +6,20 @@ import math
 from dataclasses import replace
 
 from gamcore import WhyMoved
+from gamcore.additions.why.moved import By
 from gamcore.additions.why.shares import Estimate
 from gamcore.numbers import alike, count
 from gamcore.viz.files.parts import ReportPart
 
 
-def page(moved: WhyMoved, target: str, per: str, note: str = "") -> ReportPart:
+def page(moved: WhyMoved, target: str, per: str, note: str = "", by: By = "term") -> ReportPart:
     """Return the waterfall, titled with the difference, and its parts in words.
 
     moved : with its terms as people call them. target : the outcome in words. per : what its size is counted in, in
-    the plural. note : what the detail ends with.
+    the plural. note : what the detail ends with. by : what the bars are.
     """
-    difference, *parts = [claim.words() for claim in moved.claims()]
-    plot = moved.describe(target=target, title=f"{target}, {difference}")
+    difference, *parts = [claim.words() for claim in moved.claims(by)]
+    plot = moved.describe(target=target, by=by, title=f"{target}, {difference}")
     text = "; ".join(parts)
     lines = [f"{text[0].upper()}{text[1:]}."]
     if moved.worth is not None:

@@ -18,11 +18,11 @@ from gamcore.decide.arms import ArmsTest
 from gamcore.decide.rules import Levels, Range
 from gamcore.estimators.saved import from_saved
 from gamcore.numbers import fixed, number, percent
-from shapewise.additions.why import learned, result
+from shapewise.additions.why import by_part, learned, result
 from shapewise.decisions import arm_tests, money
 from shapewise.reports.recipes import ReportItem, usual
 from shapewise.reports.review import review_of
-from shapewise.training import carry_over
+from shapewise.training import carry_over, partitions
 from shapewise.training.dataset import held_out_rows
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train, train_parts
@@ -165,6 +165,30 @@ def test_parts_stand_beside_the_one_before_the_first_and_the_rest(months):
     assert listed["Rows"].tolist() == [number(n) for n in old.groupby(old["day"].dt.month).size()]
 
 
+def test_a_report_has_the_last_part_and_all_parts_beside_the_one_before_and_the_first(months, space):
+    old, _, model, _ = months
+    assert not by_part.column_in_time(space, model)
+    space.tables.change_roles(model.table, {"day": "time"})
+    item = ReportItem("moved_by_part")
+    assert any(item.words(AS_THEY_ARE) in one.options for one in open_page("report", model=model.id).multiselect)
+    waterfall, listed = review_of(space, replace(usual(model, ["age"], None), items=(item,)), model.id).parts
+    shares = (old["stays"] == "yes").groupby(old["day"].dt.to_period("M").astype(str)).mean()
+    assert f"{percent(shares.iloc[1])} for 2024-02 and {percent(shares.iloc[2])} for 2024-03" in waterfall.plot.title
+    heads, *lines = listed.table
+    by_head = pd.DataFrame(lines, columns=heads)
+    for name, differences in (("Difference", shares.diff()), ("Since the first", shares - shares.iloc[0])):
+        assert by_head[name].tolist() == [fixed(100 * value, 1, True) for value in differences.iloc[1:]]
+
+
+def test_a_year_is_told_month_by_month_by_its_number_or_its_date():
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 365, 2000), "D")
+    frame = pd.DataFrame({"day": days, "month": days.month})
+    for column in frame:
+        assert len(partitions.split(frame, column, by_part.MOST_PERIODS)) == 12
+        assert len(partitions.split(frame, column)) == 4
+
+
 def test_any_rule_is_compared_with_the_rest(months):
     old, _, model, _ = months
     app = on_compare(model, "rule")
@@ -246,6 +270,21 @@ def test_a_model_of_the_newer_version_is_one_press_away(months, space, monkeypat
     assert carry_over.alike(asked_for, carry_over.carried(Spec.from_dict(model.spec), None, version.id, new).spec)
 
 
+def test_bars_add_up_families_that_somebody_names(months):
+    old, new, model, _ = months
+    app = on_compare(model, "tables")
+    terms = asked(app)
+    app = choose(app, "Bars are", "family")
+    app.session_state[f"why-families-{model.id}"] = {
+        "edited_rows": {0: {"Family": "people"}, 1: {"Family": "people"}}, "added_rows": [], "deleted_rows": [],
+    }  # fmt: skip
+    families = asked(app.run())
+    assert families["family"].tolist() == ["people", "level", "residual"]
+    np.testing.assert_allclose(families["composition"].sum(), terms["composition"].sum(), **SUMS)
+    stays = [(frame["stays"] == "yes").mean() for frame in (old, new)]
+    np.testing.assert_allclose(families["total"].sum(), stays[1] - stays[0], **SUMS)
+
+
 def test_models_of_parts_are_one_press_away(months, space, monkeypatch):
     _, _, model, _ = months
     app = on_compare(model, "parts")
@@ -270,6 +309,9 @@ def test_groups_by_a_protected_column_come_with_how_to_read_them(space):
     assert "The model reads" not in captions(app)
     app = field(app, "Parts by").set_value("age").run()
     assert "The model reads age" in captions(app)
+    app = choose(app, "Groups", "rule")
+    app.session_state[f"why-rule-{model.id}"] = [[rule_builder.ConditionRow("known", Levels("sex", ("female",)))]]
+    assert "sex points to sex" in captions(app.run())
 
 
 def test_the_slide_of_a_panel_has_the_waterfall_and_the_sentence(months, space):
@@ -371,7 +413,8 @@ def test_arms_that_were_drawn_at_random_have_the_same_people(space, is_random):
     table = space.tables.add(frame, "mailed", [])
     arm_tests.keep(space, table.id, "test", ArmsTest("arm", "none", {"visit": "primary"}))
     assert TITLE not in [box.label for box in open_page("experiment", table=table.id).expander]
-    train(space, Spec(table.id, "visit", "visits", ["age", "plan"], positive=["1"], preset="fast", bands=0))
+    spec = Spec(table.id, "visit", "visits", ["age", "plan"], positive=["1"], preset="fast", bands=0)
+    model = train(space, spec)
     app = open_page("experiment", table=table.id)
     app.session_state[f"panel-{TITLE}"] = True
     app.run()
@@ -379,3 +422,7 @@ def test_arms_that_were_drawn_at_random_have_the_same_people(space, is_random):
     np.testing.assert_allclose(asked(app)["total"].sum(), means["mail"] - means["none"], **SUMS)
     assert any("who came makes no clear difference" in one.value for one in app.markdown) == is_random
     assert any("Check how the arms were assigned" in one.value for one in app.warning) != is_random
+    recipe = replace(usual(model, ["age"], None), items=(ReportItem("moved_by_arm"),))
+    (part,) = review_of(space, recipe, model.id).parts
+    assert f"{percent(means['none'])} for none and {percent(means['mail'])} for mail" in part.plot.title
+    assert ("who came makes no clear difference" in part.text[-1]) == is_random

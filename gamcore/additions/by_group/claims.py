@@ -78,7 +78,7 @@ class MetricClaim:
     def words(self) -> str:
         """Return the claim as a part of a sentence."""
         where = f"where {cut(self.column, LONGEST_NAME)} is {cut(self.name, LONGEST_NAME)}"
-        value, low, high = (_metric(self.metric, one) for one in (self.value, *self.interval))
+        value, low, high = (metric_value(self.metric, one) for one in (self.value, *self.interval))
         return f"clearly {'higher' if self.value > self.whole else 'lower'} {where}: {value} ({low} to {high})"
 
     def holds(self, value: float, whole: float) -> bool:
@@ -92,5 +92,6 @@ def metric_in_words(metric: str, value: float) -> str:
     return f"The AUC is {fixed(value, 3)}" if metric == "AUC" else f"{percent(value)} is explained"
 
 
-def _metric(metric: str, value: float) -> str:
+def metric_value(metric: str, value: float) -> str:
+    """Return a metric with as many decimals as it is told with."""
     return fixed(value, 3) if metric == "AUC" else percent(value)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gamcore.additions.by_group.claims import metric_value
 from gamcore.data.labels import cut
-from gamcore.numbers import count, fixed, number, p_value, percent
+from gamcore.numbers import count, number, p_value, percent
 from gamcore.stats.intervals import ALPHA
 from gamcore.types import Bools, Floats
 from gamcore.viz.axes import level_axis
@@ -61,15 +62,16 @@ def metric_by_group(
     metric = groups.metric
     values, holm = table[metric].to_numpy(), table[f"{metric}_p"].to_numpy()
     ends = table[[f"{metric}_lower", f"{metric}_upper"]].to_numpy()
-    write = (lambda value: fixed(value, 3)) if metric == "AUC" else percent
+    texts = [[metric_value(metric, size) for size in line] for line in np.column_stack([values, ends])]
     hover = [
-        f"{cut(of, 400)}\n{write(value)} ({write(low)} to {write(high)})\n{p_value(p)} after Holm"
-        for of, value, (low, high), p in zip(column.cut.names, values, ends, holm, strict=True)
+        f"{cut(of, 400)}\n{value} ({low} to {high})\n{p_value(p)} after Holm"
+        for of, (value, low, high), p in zip(column.cut.names, texts, holm, strict=True)
     ]
     whole, clear = groups.quality.value, holm < ALPHA
-    marks = [Line(whole, True), *_dots(values, ends, clear, (metric, f"{metric}, clearly another"), hover)]
+    marks: list[Mark] = [Line(whole, True)] if np.isfinite(whole) else []
+    marks += _dots(values, ends, clear, (metric, f"{metric}, clearly another"), hover)
     seen = np.array([whole, *values, *ends.ravel()])
-    seen = np.clip(seen[np.isfinite(seen)], -1.0, 1.0)
+    seen = np.clip(seen[np.isfinite(seen)], -1.0, 1.0) if np.isfinite(seen).any() else np.array([0.0, 1.0])
     margin = 0.05 * (float(np.ptp(seen)) or 1.0)
     what = "AUC" if metric == "AUC" else f"share of {target or groups.outcome} that is explained"
     x = Axis(what, grid=True, limits=(float(seen.min()) - margin, float(seen.max()) + margin),
@@ -79,9 +81,9 @@ def metric_by_group(
     ]
     n_clear, words = int(clear.sum()), groups.metric_words(name)
     apart = f"clearly another in {n_clear} of {len(table)} groups" if n_clear else "no group is clearly apart"
-    said = f"{name}: {metric} {apart}" if n_clear else f"{name}: {apart} in {metric}"
+    headline = f"{name}: {metric} {apart}" if n_clear else f"{name}: {apart} in {metric}"
     return Plot(
-        "by_group", title or said, detail or f"{groups.notes} · {percent(ALPHA, 0)} level after Holm",
+        "by_group", title or headline, detail or f"{groups.notes} · {percent(ALPHA, 0)} level after Holm",
         panels=single(Panel(x, level_axis(labels), tuple(marks))), words=words, numbers=table,
         height=90 + ROW * len(table), legend="left",
     )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from gamcore import CalibrationByGroup
@@ -13,6 +15,9 @@ from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import cards
 from shapewise.ui.widgets.columns import PERCENT, WHOLE_PERCENT, hundredfold, measured
+
+METRICS: Final = {"explained": "Share explained"}
+NARROW: Final = "It is no error if it differs: within a narrow group there is less to tell apart."
 
 
 def draw(now: InView) -> None:
@@ -27,15 +32,23 @@ def draw(now: InView) -> None:
         st.error(md(answer), icon=":material/error:")
         return
     answer = shown(answer, state.names_of(model))
-    column = st.selectbox(
-        "By", answer.ranked, key=f"by-group-{model.id}",
-        help="All columns of the table, also those that the model does not read; that with the clearest error first.",
-    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        column = st.selectbox(
+            "By", answer.ranked, key=f"by-group-{model.id}",
+            help="All columns of the table, also those that the model does not read; that with the clearest error "
+            "first.",
+        )  # fmt: skip
+        shows = {"means": "Observed and predicted", "metric": METRICS.get(answer.metric, answer.metric)}
+        view = st.segmented_control("Show", list(shows), default="means", required=True,
+                                    format_func=shows.__getitem__, key=f"by-group-show-{model.id}")  # fmt: skip
     if column is None:
         st.caption("No column of the table has more than one group.")
         return
-    plot = answer.describe(column, target=state.goal(model))
-    cards.figure(plot, f"by-group-figure-{model.id}", f"{model.name} by {column}", state.card(model))
+    plot = answer.describe(column, target=state.goal(model), metric=view == "metric")
+    cards.figure(plot, f"by-group-figure-{model.id}-{view}", f"{model.name} by {column}", state.card(model))
+    if view == "metric":
+        st.caption(md(f"{answer.metric_words(column)} {NARROW}"))
+        return
     st.caption(md(answer.words()))
     _ranking(answer)
 

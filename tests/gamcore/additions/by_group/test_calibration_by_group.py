@@ -119,18 +119,18 @@ def test_a_group_that_is_ranked_worse_is_told_and_no_other(kind):
     if kind == "binary":
         y = (rng.random(3000) < 1 / (1 + np.exp(-2 * score))).astype(int)
         model = GAMClassifier(**SETTINGS).fit(X[["x"]], y)
-        measure, said = roc_auc_score, model.predict_proba(X[["x"]])[:, 1]
+        measure, predicted = roc_auc_score, model.predict_proba(X[["x"]])[:, 1]
     else:
         y = score + rng.normal(size=3000)
         model = GAMRegressor(**SETTINGS).fit(X[["x"]], y)
-        measure, said = r2_score, model.predict(X[["x"]])
+        measure, predicted = r2_score, model.predict(X[["x"]])
     by_group = calibration_by_group(model, X, y)
     claims = by_group.metric_claims("who")
     assert claims[0].name == "blind"
     for claim in claims:
         here = (X["who"] == claim.name).to_numpy()
-        assert claim.holds(measure(y[here], said[here]), measure(y, said))
-        assert not claim.holds(measure(y[~here], said[~here]), measure(y, said))
+        assert claim.holds(measure(y[here], predicted[here]), measure(y, predicted))
+        assert not claim.holds(measure(y[~here], predicted[~here]), measure(y, predicted))
     assert "clearly lower where who is blind" in by_group.metric_words("who")
     assert by_group.metric_words("who") in by_group.describe("who", metric=True).words
     assert not by_group.metric_claims("street")

@@ -16,7 +16,7 @@ from shapewise.training.dataset import held_out_rows
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from tests.support.hostile import EVIL
-from tests.support.pages import headlines, open_page
+from tests.support.pages import captions, choose, headlines, open_page
 
 TITLE = "Where is the model wrong?"
 
@@ -47,6 +47,14 @@ def test_a_column_that_was_left_out_is_named_first(days):
     ranking = next(one.value for one in app.dataframe if "Clearest group" in one.value)
     assert ranking["Column"].tolist()[0] == "Kind of day"
     assert ranking["In the model"].tolist().count("yes") == 1
+    app = choose(app, "Show", "metric")
+    assert not app.exception
+    assert "is explained over all rows" in captions(app)
+    assert "It is no error if it differs" in captions(app)
+    table = next(one.value for one in app.dataframe if "explained" in one.value)
+    assert table["explained_lower"].lt(table["explained"]).all()
+    app = choose(app, "Show", "means")
+    box = next(one for one in app.selectbox if one.key == f"by-group-{model.id}")
     app = box.select("Pure noise").run()
     assert not app.exception
     assert any("no group is clearly off" in line for line in headlines(app))

@@ -10,7 +10,7 @@ from gamcore import TwoModels
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from shapewise.additions.two_models import rivals
-from shapewise.decisions import money
+from shapewise.decisions import boards, money
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.naming import labels
 from shapewise.ui.session import state
@@ -27,7 +27,8 @@ def draw(now: InView) -> None:
     named, others = labels(project), {one.id: one for one in rivals.rivals_of(model, project.models)}
     other = others[st.selectbox("Beside", list(others), format_func=named.__getitem__, key=f"rival-{model.id}")]
     worth = money.of_table(state.workspace(), model.table).of(model.target)
-    answer = answer_of(model.id, other.id, (named[model.id], named[other.id]), worth, (model.bands, other.bands))
+    changes = (model.bands, other.bands, *(one.id for one in boards.segments(state.workspace())))
+    answer = answer_of(model.id, other.id, (named[model.id], named[other.id]), worth, changes)
     if isinstance(answer, str):
         st.error(md(answer), icon=":material/error:")
         return
@@ -46,7 +47,7 @@ def _for_whom(model: ModelAbout, other: ModelAbout, compared: TwoModels) -> None
     """Show the predictions of both by the groups of a column."""
     column = st.selectbox(
         "For whom, by", [column.name for column in compared.columns], key=f"rival-by-{model.id}",
-        help="All columns of the table, that first by whose groups the predictions differ most.",
+        help="All columns of the table, and its segments; that first by whose groups the predictions differ most.",
     )  # fmt: skip
     if column is None:
         st.caption("No column of the table has more than one group.")
@@ -67,10 +68,10 @@ def _which(rows: rivals.SharedRows) -> str:
 
 @state.kept(show_spinner="Comparing on rows that neither has seen", max_entries=16)
 def answer_of(
-    model: str, other: str, names: tuple[str, str], worth: float, bands: tuple[int, int]
+    model: str, other: str, names: tuple[str, str], worth: float, changes: tuple[int | str, ...]
 ) -> tuple[TwoModels, rivals.SharedRows] | str:
-    """Return how two models compare and on which rows, or why that cannot be said. bands : of both, which change
-    models."""
+    """Return how two models compare and on which rows, or why that cannot be said. changes : what else the answer is
+    of, the models' bands and the segments that there are."""
     space = state.workspace()
     sources = rivals.Sources(space, state.whole, state.whole_data, state.as_read, state.frame)
     try:

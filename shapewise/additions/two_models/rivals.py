@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 
 from gamcore import GAMClassifier, GAMRegressor, TwoModels, compare_models
+from gamcore.data.column_names import free_name
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
+from shapewise.decisions import boards
 from shapewise.store.workspace import ModelAbout, Workspace
 from shapewise.training import carry_over
 from shapewise.training.dataset import Data, choose, columns_of
@@ -91,6 +93,17 @@ def shared_rows(sources: Sources, model: ModelAbout, other: ModelAbout) -> Share
     return SharedRows(own.only(held), owner.table, owner.id, learned)
 
 
+def _with_segments(space: Workspace, identifier: str, rows: Table) -> pd.DataFrame:
+    """Return some rows of a table with a column for each of its segments: whether they are in it."""
+    frame = rows.frame.copy(deep=False)
+    for segment in boards.segments(space, identifier):
+        rule = segment.read()
+        if set(rule.columns) <= set(rows.names):
+            name = free_name(frame.columns, f"segment {segment.name}")
+            frame[name] = np.where(rule.holds(rows), "yes", "no")
+    return frame
+
+
 def compared(
     sources: Sources, models: tuple[ModelAbout, ModelAbout], names: tuple[str, str], worth: float, of_class: str
 ) -> tuple[TwoModels, SharedRows]:
@@ -101,7 +114,8 @@ def compared(
     read = {name for spec in specs for name in spec.features}
     apart = {getattr(spec, name) for spec in specs for name in NO_GROUPS} - {None, *read}
     owner = next(model for model in models if model.id == rows.owner)
-    table = sources.read(owner).frame.loc[rows.data.X.index].drop(columns=[*apart])
+    asked = sources.read(owner).take(rows.data.X.index)
+    table = _with_segments(sources.space, rows.table, asked).drop(columns=[*apart])
     given = rows.data.of_rows(np.arange(len(rows.data.y)))
     label = next((one for one in rows.data.classes if str(one) == of_class), None)
     first, second = (sources.model(model.id) for model in models)

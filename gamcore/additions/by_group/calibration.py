@@ -151,8 +151,8 @@ class CalibrationByGroup(Explanation):
         holm = dict(zip((of.name for of in self.columns), self.metric_holm, strict=True))[column]
         clear = [k for k in np.argsort(holm, kind="stable") if holm[k] < ALPHA]
         return tuple(
-            MetricClaim(column, own.cut.names[k], self.metric, own.qualities[k].value, own.qualities[k].interval,
-                        self.quality.value) for k in clear[:MOST_NAMED]
+            MetricClaim(column, own.cut.names[k], self.metric, value=own.qualities[k].value,
+                        interval=own.qualities[k].interval, whole=self.quality.value) for k in clear[:MOST_NAMED]
         )  # fmt: skip
 
     def metric_words(self, column: str) -> str:

@@ -239,11 +239,13 @@ def shares(pair: Pair, learned: tuple[Learned, Learned], order: list[str]) -> Sh
     n_refits = min(model.n_halves for model in learned)
     few, refits, product = pair.some(), np.empty((n_refits, values.size)), np.zeros_like(covariance)
     if n_refits:
-        by_refit = [_over_rows(few.seen_with(learned, order, k)) for k in range(n_refits)]
-        refits = np.array([parts for parts, *_ in by_refit])
-        steady = _over_rows(few.seen_with(learned, order, None))[1]
-        asked = min(some.weight.size / every.weight.size for some, every in zip(few.groups, pair.groups, strict=True))
-        product = asked * (np.mean([moving for _, moving, *_ in by_refit], axis=0) - steady)
+        for k in range(n_refits):
+            refits[k], moving, *_ = _over_rows(few.seen_with(learned, order, k))
+            product += moving / n_refits
+        product -= _over_rows(few.seen_with(learned, order, None))[1]
+        product *= min(
+            some.weight.size / every.weight.size for some, every in zip(few.groups, pair.groups, strict=True)
+        )
         if not pair.is_one_model and pair.link.loss.is_of_mean:
             refits, covariance = _with_level(pair, learned, refits, covariance + 0.0, of_left)
     return Shares(values, refits, covariance, product, n_clusters)

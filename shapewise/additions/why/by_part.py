@@ -41,11 +41,10 @@ def fitted_by(space: Workspace, model: ModelAbout) -> str:
 
 
 def column_in_time(space: Workspace, model: ModelAbout) -> str:
-    """Return the column by which a model's parts were refitted, or else that of its time, told without reading a table;
-    empty where there is none."""
+    """Return the column of a model's time, told without reading a table; empty where there is none."""
     chosen = space.tables.about(model.table).roles
     in_time = next((name for name, role in chosen.items() if role == "time"), "")
-    return fitted_by(space, model) or Spec.from_dict(model.spec).time or in_time
+    return Spec.from_dict(model.spec).time or in_time
 
 
 def groups(space: Workspace, sources: Sources, model: ModelAbout, column: str, names: Names) -> list[Group]:
@@ -112,7 +111,7 @@ def parts(review: Review) -> Iterator[ReportPart]:
     source, space = review.model(), review.space
     column = column_in_time(space, source.about)
     if not column:
-        raise StoreError("The model has no column of time and no parts: name its time on the page Data.")
+        raise StoreError("The model has no column of time: name it on the page Data.")
     sources = slide.sources(review)
     try:
         each = groups(space, sources, source.about, column, source.names)

@@ -31,6 +31,9 @@ FEWEST_OF_ID: Final = 50
 NEARLY_ALL: Final = 0.98
 """Rows that a column needs to be seen as an ID, and the least share of them that have a value of their own."""
 
+FEWEST_NAMES: Final = 20
+"""Rows from which texts that are all different are names of them."""
+
 MOSTLY_OWN: Final = 0.9
 """Least share of rows with a name of their own among names that software gave: 1.1 and 1.10 are one number."""
 
@@ -263,8 +266,10 @@ def _named(
         return "id"  # also where they are no whole numbers, as 1978.1, and where there are few
     if kind not in ("category", "number") or (known is not None and (known % 1).any()):
         return None
-    if n >= FEWEST_OF_ID and (kind == "category" or known is None) and n < FEW_OF_ONE * distinct:
-        return "group" if is_id_of_several(column) and distinct < NEARLY_ALL * n else "id"
+    if known is None and n >= FEWEST_NAMES and distinct >= NEARLY_ALL * n:
+        return "id"
+    if n >= FEWEST_OF_ID and known is None and n < FEW_OF_ONE * distinct:
+        return "group" if is_id_of_several(column) else "id"
     if n >= FEWEST_OF_ID and known is not None and distinct >= NEARLY_ALL * n:
         return "id" if np.ptp(known) < 1.5 * n * rows_a_row or is_id(column) else None
     each = n / max(distinct, 1)

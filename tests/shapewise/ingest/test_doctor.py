@@ -106,6 +106,12 @@ def test_numbers_of_things_are_groups_where_the_rows_of_each_stand_together(name
     assert report.role == role
 
 
+@pytest.mark.parametrize(("rows", "role"), [(30, "id"), (12, "feature")])
+def test_texts_that_are_all_different_are_names_of_rows(rows, role):
+    frame = pd.DataFrame({"state": [f"state of {chr(65 + k)}" for k in range(rows)], "y": np.arange(rows) % 2})
+    assert examine(frame)[0].role == role
+
+
 @pytest.mark.parametrize("name", ["rownames", "Unnamed: 0", "row_id"])
 @pytest.mark.parametrize("rows", [12, 400])
 def test_names_of_rows_are_ids_whatever_they_look_like(name, rows):

@@ -224,7 +224,8 @@ FOCUSED = """() => {
     const at = document.activeElement, box = at.getBoundingClientRect();
     if (at.tagName === 'BODY') return {name: '', what: '', seen: true};
     const labels = [...at.labels ?? [], document.getElementById(at.getAttribute('aria-labelledby'))];
-    const names = [at.ariaLabel, ...labels.map(label => label?.innerText), at.innerText, at.title, at.placeholder];
+    const names = [at.ariaLabel, ...labels.map(label => label?.innerText), at.innerText, at.title, at.placeholder,
+                   at.closest('[data-testid="stDataFrame"]') && 'a table'];
     return {name: names.find(name => name?.trim()) ?? '', seen: box.width > 1 && box.height > 1,
             what: `${at.tagName} ${at.dataset.testid ?? ''} in ${at.closest('[class*=st-key]')?.className ?? ''}`};
 }"""

@@ -3,8 +3,9 @@
     python -m benchmarks.wild.guesses [--part PART] [--wrong]
 
 `labels.csv` has what each table's documentation says, with the reason: names of columns, no data. Where several columns
-are named, any is right. Weights of `shapewise/columns/targets_found.py` are fitted to all parts but the last, whose
-tables were drawn at random and labelled before any guess at them was seen. Names of rows are IDs in all.
+are named, any is right. Words and weights of `shapewise/columns/targets_found.py` were set on the tables developed on;
+those held out were counted a few times on the way, and the fresh ones were labelled before anything had met them. The
+ones kept apart were labelled before any guess at them was seen, and counted once. Names of rows are IDs in all.
 """
 
 from __future__ import annotations

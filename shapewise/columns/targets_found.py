@@ -1,8 +1,8 @@
 """Which column people will want to predict: what its name says, where it stands, and what it holds.
 
-Each piece of evidence has a weight: those of a conditional logit (which column of a table is the target) with a
-ridge and the sign that the evidence has in reason, rounded to quarters, on 714 tables of `benchmarks/wild/labels.csv`.
-Ten-fold cross-validation and tables drawn afterwards measure them (`python -m benchmarks.wild.guesses`).
+Each piece of evidence has a weight: those of a conditional logit (which column of a table is the target), rounded,
+on the tables of `benchmarks/wild/labels.csv` that were developed on; the others measure them
+(`python -m benchmarks.wild.guesses`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from shapewise.ingest.name_words import (
     changed_from,
     earlier_of,
     in_years,
-    numbers_rows,
     shares_word,
     square_of,
     words_in,
@@ -61,45 +60,42 @@ AMOUNT_OF_FATE: Final = 0.5
 NOT_AIMED_AT: Final = EXPOSURES | ARMS | MAYBE_ARMS
 
 WEIGHTS: Final[dict[str, tuple[float, str]]] = {
-    "asked": (2.75, "its name says so ({word})"),
-    "fate": (3.75, "its name is that of an outcome ({word})"),
-    "amount": (2.5, "its name is that of a measured result ({word})"),
-    "measure": (1.0, "its name may be that of a measured result ({word})"),
-    "ends": (0.75, "one of its levels is an outcome ({word})"),
-    "latest": (1.75, "it is of the latest year ({word})"),
-    "table": (1.5, "the table is named after it"),
-    "first": (1.0, "it comes first among the candidates"),
-    "last": (0.75, "it comes last among the candidates"),
-    "end": (0.75, "it is the last column"),
-    "given": (-1.5, ""),
-    "earlier": (-0.75, ""),
-    "before": (-0.75, ""),
-    "square": (-0.25, ""),
-    "changed": (-1.0, ""),
-    "dummy": (-0.25, ""),
-    "copy": (-0.5, ""),
+    "asked": (3.75, "its name says so ({word})"),
+    "fate": (4.25, "its name is that of an outcome ({word})"),
+    "amount": (3.0, "its name is that of a measured result ({word})"),
+    "measure": (0.75, "its name may be that of a measured result ({word})"),
+    "ends": (1.5, "one of its levels is an outcome ({word})"),
+    "latest": (1.25, "it is of the latest year ({word})"),
+    "table": (2.0, "the table is named after it"),
+    "first": (2.0, "it comes first among the candidates"),
+    "last": (1.0, "it comes last among the candidates"),
+    "end": (1.0, "it is the last column"),
+    "yes or no": (-0.25, ""),
+    "given": (-1.0, ""),
+    "earlier": (-0.5, ""),
+    "before": (-1.0, ""),
+    "square": (-1.5, ""),
+    "changed": (-0.5, ""),
+    "dummy": (-1.5, ""),
+    "copy": (-0.75, ""),
     "later": (-1.25, ""),
     "split": (-3.0, ""),
-    "levels": (-0.75, ""),
+    "levels": (-0.5, ""),
     "many levels": (-3.0, ""),
-    "few numbers": (-0.75, ""),
+    "few numbers": (-1.25, ""),
     "kind": (1.5, "the numbers may tell its levels apart ({word})"),
-    "after": (0.75, "its name is that of something that comes last ({word})"),
+    "after": (1.25, "its name is that of something that comes last ({word})"),
     "planned": (-2.5, ""),
     "of a group": (-1.5, ""),
-    "one of several": (-1.25, ""),
-    "alike": (-2.75, ""),
-    "count": (1.0, "it counts something"),
-    "many values": (0.75, "it has many values"),
-    "only class": (1.25, "it is the only column that is not a number"),
-    "tied": (1.5, "it depends on more of the others than most do"),
-    "said together": (-1.25, ""),
+    "one of several": (-1.0, ""),
+    "alike": (-1.5, ""),
+    "count": (1.25, "it counts something"),
+    "many values": (1.0, "it has many values"),
+    "only class": (0.75, "it is the only column that is not a number"),
+    "tied": (1.25, "it depends on more of the others than most do"),
+    "said together": (-1.75, ""),
     "repeated": (-0.75, ""),
-    "titled": (1.5, "the table's name has its name in it"),
-    "gaps": (1.25, "some of its cells are missing, as those of what comes last are"),
-    "opens": (1.25, "it is the first column"),
-    "end of few": (1.5, "it is the last of few columns"),
-    "first result": (0.75, "it is the first of the columns that are named like a result"),
+    "titled": (0.5, "the table's name has its name in it"),
 }
 """Weight of each piece of evidence, and how it is told where it speaks for a column."""
 
@@ -110,12 +106,6 @@ SURE: Final = 1.25
 SURE_BY_PLACE: Final = 1.75
 """Least distance of the likeliest column from the next, for it to be taken without asking: by its name, or by its place
 alone."""
-
-RESULTS: Final = frozenset({"asked", "fate", "amount"})
-"""Evidence of names of results."""
-
-FEW: Final = 3
-"""Most candidates for the last of them to be likelier, as an outcome is in a short table."""
 
 NAMED: Final = frozenset({"asked", "fate", "amount", "ends", "latest", "table"})
 """Evidence of names that say what happens, or is measured, in the end."""
@@ -130,8 +120,7 @@ def likely(
     """
     by_name = evidence(possible, cues(table, possible, groups_among(reports, len(table))), name)
     by_others = _beside_others(sample_of(table), reports, possible)
-    by_place = _placed([r.name for r in reports if not numbers_rows(r.name)], by_name)
-    by_column = {column: of | by_others[column] | by_place.get(column, {}) for column, of in by_name.items()}
+    by_column = {column: of | by_others[column] for column, of in by_name.items()}
     scored = {
         column: sum(WEIGHTS[kind][0] * strength for kind, (strength, _) in of.items())
         for column, of in by_column.items()
@@ -144,20 +133,6 @@ def likely(
         sure = k == 0 and scored[column] - following >= least
         guesses.append(Guess("target", column, round(scored[column], 3), _why(by_column[column]), sure))
     return guesses
-
-
-def _placed(
-    columns: Sequence[str], by_name: Mapping[str, Mapping[str, tuple[float, str]]]
-) -> dict[str, dict[str, tuple[float, str]]]:
-    """Return by column what its place says, as `evidence`. columns : of the table. by_name : evidence of those that can
-    be the target."""
-    results = [column for column, of in by_name.items() if RESULTS & of.keys()]
-    ends = list(by_name)[-1:] if len(by_name) <= FEW else []
-    by_column: dict[str, dict[str, tuple[float, str]]] = {}
-    for kind, places in (("opens", columns[:1]), ("end of few", ends), ("first result", results[:1])):
-        for column in places:
-            by_column.setdefault(column, {})[kind] = (1.0, "")
-    return by_column
 
 
 def _beside_others(
@@ -210,15 +185,13 @@ def evidence(
         if any(len(word) >= FEWEST_LETTERS and word in name.lower() for word in words_in(r.name)):
             of["titled"] = (1.0, "")
         said = {
-            "dummy": dummy, "copy": r.has("copy"),
+            "dummy": dummy, "yes or no": r.distinct == 2, "copy": r.has("copy"),
             "later": r.has("later"),
             "split": r.kind == "category" and {text.strip().lower() for text in r.example.split(",")} <= SPLITS,
             "levels": r.kind == "category" and 2 < r.distinct <= MOST_LEVELS,
             "many levels": r.kind == "category" and r.distinct > MOST_LEVELS,
             "few numbers": r.kind == "number" and 2 < r.distinct <= FEW_NUMBERS and not NAMED & of.keys(),
         }  # fmt: skip
-        if r.missing:
-            of["gaps"] = (math.sqrt(r.missing), "")
         by_column[r.name] = of | dict.fromkeys((*filter(said.get, said), *shown[r.name]), (1.0, ""))
     open_ones = [name for name in names if not AGAINST & by_column[name].keys()] or names
     for kind, column in (("first", open_ones[0]), ("last", open_ones[-1])) if names else ():

@@ -6,13 +6,15 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+import gamcore
 from gamcore.boosting.bands.group_halves import fit_group_halves
 from gamcore.boosting.bands.halves import HalfRecipe, check_halves
 from gamcore.boosting.choice.bins import finer_bins
@@ -56,6 +58,14 @@ from gamcore.model.classes import ClassesModel
 from gamcore.model.monotone import check_monotone, signs_of
 from gamcore.model.scales import Scale
 from gamcore.types import Floats, Ints
+
+WERE_METHODS: Final = {
+    "add_bands": "add_bands", "fit_intervals": "fit_intervals", "predict_interval": "predict_interval",
+    "update": "update", "count": "count_rows", "merge": "merge_counts", "price_by_counts": "price_by_counts",
+    "refit_by_counts": "refit_by_counts", "rank_pairs": "pair_ranking", "pair_worth": "pair_worth",
+    "rows_inside": "rows_inside", "smallest_changes": "smallest_changes", "report": "report",
+}  # fmt: skip
+"""Methods of 0.1, and the functions of the library that they are now: they take the model first."""
 
 
 class AdditiveEstimator(AdditiveParameters):
@@ -277,6 +287,14 @@ class AdditiveEstimator(AdditiveParameters):
         if self.order != GREEDY and learned_nothing(self):
             advice = "" if self._n_scores > 1 else ' Of many features, order="greedy" may find the few that count.'
             warnings.warn(f"{NOTHING_LEARNED}.{advice}", UserWarning, stacklevel=5)
+
+    if not TYPE_CHECKING:  # else any attribute would be taken to be there
+
+        def __getattr__(self, name: str) -> Any:
+            """What was a method in 0.1 and is a function now, for scripts of that time."""
+            if name in WERE_METHODS:
+                return partial(getattr(gamcore, WERE_METHODS[name]), self)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, atomically."""

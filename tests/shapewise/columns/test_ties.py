@@ -20,7 +20,7 @@ def births(seed, n=1_500):
     tax = rng.uniform(10, 40, 30).round(1)
     price = (100 + tax + rng.normal(0, 5, 30)).round(4)
     grams = 3300 - 60 * smoked + 4 * income + 50 * order + rng.normal(0, 300, n)
-    return pd.DataFrame({"income": income, "tax": tax[state], "price": price[state], "order": order, "packs": smoked,
+    return pd.DataFrame({"income": income, "tax": tax[state], "price": price[state], "order": order, "habit": smoked,
                          "grams": grams.round()})  # fmt: skip
 
 

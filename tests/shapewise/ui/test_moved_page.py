@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shapewise.decisions import boards
+from shapewise.decisions import boards, money
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from tests.support.pages import button, captions, headlines, open_page
@@ -63,7 +63,8 @@ def test_those_who_are_moved_become_a_strategy(moved, customers):
     rows = customers[made.rule.holds(customers) & (customers["arm"] == "none")]
     assert made.base == pytest.approx(rows["returned"].mean())
     assert made.lift[0] < made.lift[1] < made.lift[2]
-    assert made.worth(100)[1] == pytest.approx(100 * (made.base * made.lift[1] * 20 - 0.5))
+    [priced] = money.priced(board, board.read(), money.of_table(space, table.id)).strategies
+    assert priced.worth(100)[1] == pytest.approx(100 * (made.base * made.lift[1] * 20 - 0.5))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from benchmarks.boosting import alphas, scenarios
 def test_the_printed_columns_are_whole():
     printed = pd.read_csv(alphas.PRINTED, index_col="variant")
     assert list(printed) == list(alphas.SIZES)
-    assert [name for name, _ in alphas.variants(True, list(alphas.ALPHAS))] == list(printed.index)
+    assert [name for name, _ in alphas.variants(True, list(alphas.ALPHAS), alphas.RATE)] == list(printed.index)
     numbers = printed["compact"].str.split(" ± ").str[0].astype(float)
     assert numbers["MART-subagging-0.65"] == 2.6634
     assert printed["credit"].notna().all()
@@ -23,7 +23,7 @@ def test_ours_stand_beside_what_is_printed_and_the_farthest_alpha_is_named():
     rows = [("MART-bagging", seed, 2.0 + seed) for seed in range(3)]
     rows += [("MART-subagging-0.50", seed, 2.1 + seed) for seed in range(3)]
     rows += [("MART-subagging-0.80", seed, 1.7 + seed) for seed in range(2)]
-    cells = pd.DataFrame(rows, columns=["variant", "seed", "value"]).assign(table="compact")
+    cells = pd.DataFrame(rows, columns=["variant", "seed", "value"]).assign(table="compact", rate=alphas.RATE)
     table = alphas.beside(cells, ("compact", "superconductor"))
     assert list(table) == ["compact, printed", "compact, ours", "superconductor, printed"]
     assert table.loc["MART-subagging-0.50", "compact, ours"] == "3.1000 ± 1.0000"

@@ -294,7 +294,7 @@ class AdditiveEstimator(AdditiveParameters):
             """What was a method in 0.1 and is a function now, for scripts of that time."""
             if name in WERE_METHODS:
                 return partial(getattr(gamcore, WERE_METHODS[name]), self)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return super().__getattribute__(name)  # which raises as it did: a model that is not fitted says so
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, atomically."""

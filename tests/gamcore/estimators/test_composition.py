@@ -1,9 +1,12 @@
 """Estimators fit, predict, explain and save; what goes beyond is a function that takes one."""
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+import gamcore
 from gamcore import GAMClassifier, GAMRegressor
+from gamcore.estimators.additive import WERE_METHODS
 
 KNOWN = {*dir(BaseEstimator), *dir(RegressorMixin), *dir(ClassifierMixin), "fit", "predict", "predict_proba",
          "decision_function"}  # fmt: skip
@@ -21,3 +24,13 @@ def test_an_estimator_has_few_bases_and_names(estimator):
     bases = [base for base in estimator.__mro__[1:] if base.__module__.startswith("gamcore")]
     assert len(bases) <= MOST_BASES
     assert len(names_beyond_sklearn(estimator)) <= MOST_NAMES, names_beyond_sklearn(estimator)
+
+
+def test_methods_of_before_still_answer():
+    """Scripts of 0.1 go on; what never was there is not."""
+    X = np.arange(200.0)[:, None] % 7
+    model = GAMRegressor(outer_bags=2, max_rounds=10, random_state=0, n_jobs=1).fit(X, X[:, 0])
+    model.add_bands(X, X[:, 0], n_refits=10)
+    assert model.model_.n_halves == 10
+    assert {*WERE_METHODS.values()} <= set(gamcore.__all__)
+    assert not hasattr(model, "nothing_such")

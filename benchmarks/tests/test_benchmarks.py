@@ -224,7 +224,7 @@ def test_every_study_of_tasks_is_measured_and_told(tmp_path, monkeypatch):
         return tasks_studies.Trial(*(tasks_studies.Rows(s.X, s.y, s.task) for s in (family.train, family.test)), False)
 
     monkeypatch.setitem(tasks_studies.STUDIES, "unrelated", tasks_studies.Study(small, 2, {"first": "a"}))
-    asked = argparse.Namespace(data=tmp_path, json=tmp_path, runs=None)
+    asked = argparse.Namespace(data=tmp_path, json=tmp_path, runs=None, models=None)
     monkeypatch.setattr(multitask, "contenders", lambda study: ["default", "independent", "global", "ridge", "dirty"])
     multitask.measure_study(asked, "unrelated")
     found = multitask.read_cells(tmp_path, "unrelated")

@@ -28,6 +28,9 @@ from shapewise.ui.session.words import md
 AT_ONCE: Final = 8
 """Findings that are shown before the others are asked for."""
 
+LEFT_OUT: Final = ("leave out", "id", "group")
+"""Roles of columns that are no features, but might be."""
+
 Act = Callable[[], None]
 
 Line = tuple[str, str, str, Act | None]
@@ -35,8 +38,11 @@ Line = tuple[str, str, str, Act | None]
 
 
 def show(table: TableAbout, reports: list[ColumnReport], roles: Roles) -> None:
-    """Show each finding with what can be done about it, those first about which something can."""
+    """Show each finding with what can be done about it, those first about which something can. Findings of a column
+    with one cure have it once."""
     lines = [_line(table, finding, r, roles) for r in reports for finding in r.findings] + _undoable(table)
+    first = {(column, label): k for k, (column, _, label, _) in reversed(list(enumerate(lines)))}
+    lines = [line if first[line[0], line[2]] == k else (*line[:3], None) for k, line in enumerate(lines)]
     lines.sort(key=lambda line: line[-1] is None)
     if not lines:
         return
@@ -74,6 +80,8 @@ def _line(table: TableAbout, finding: Finding, report: ColumnReport, roles: Role
     match "leave out" if finding.kind == "later" else finding.cure:
         case "leave out" | "group":
             learnt = roles.by_column[name] == "feature"
+            if not learnt and roles.by_column[name] not in LEFT_OUT:  # an outcome, say, which nothing learns from
+                return name, finding.words(), "", None
             role = report.role if report.role != "feature" else "leave out"
             label = (
                 {"group": "Use as the group", "id": "Leave out"}.get(role, "Leave out")

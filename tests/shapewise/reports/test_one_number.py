@@ -68,7 +68,10 @@ def test_the_same_number_stands_on_page_slides_pdf_and_in_the_workbook(space, ta
     archive = zipfile.ZipFile(io.BytesIO(to_report(report, "zip")))
     files = {name.rpartition(".")[2]: archive.read(name) for name in archive.namelist() if "/" not in name}
     deck = Presentation(io.BytesIO(files["pptx"]))
-    slides = " ".join(shape.text_frame.text for slide in deck.slides for shape in slide.shapes if shape.has_text_frame)
+    shapes = [shape for slide in deck.slides for shape in slide.shapes]
+    texts = [shape.text_frame.text for shape in shapes if shape.has_text_frame]
+    cells = [cell.text for shape in shapes if shape.has_table for row in shape.table.rows for cell in row.cells]
+    slides = " ".join([*texts, *cells])
     pages = " ".join(page.extract_text() for page in pypdf.PdfReader(io.BytesIO(files["pdf"])).pages)
     books = [pd.DataFrame(rows[1:], columns=rows[0]) for rows in (
         CalamineWorkbook.from_filelike(io.BytesIO(archive.read(name))).get_sheet_by_index(0).to_python()

@@ -12,6 +12,7 @@ from shapewise.training import derived
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from tests.support.pages import button, open_page
+from tests.support.places import ROOT
 
 
 def policies(n=1_500, seed=0):
@@ -163,3 +164,14 @@ def test_an_experiment_begins_from_the_arm_or_asks(space):
     app = open_page("experiment", table=other.id)
     assert app.selectbox(key=f"arms-arm-{other.id}").value == "mens"
     assert not app.exception
+
+
+def test_findings_with_one_cure_have_one_press_and_outcomes_none(space):
+    """A page with a key twice fails: what came of a test is suspected by its name, and by how it goes with another."""
+    winback = pd.read_csv(ROOT / "sample_data" / "winback.csv")
+    table = space.tables.add(winback, "winback")
+    app = open_page("data", table=table.id)
+    assert roles_shown(app)["returned"] == "outcome"
+    assert said(app).count("**returned**:") == 3
+    pressed = [one.key for one in app.button if str(one.key).startswith(f"found-{table.id}-returned-")]
+    assert pressed == [f"found-{table.id}-returned-Read as a number"]

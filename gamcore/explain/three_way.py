@@ -160,7 +160,8 @@ class ThreeWay(Explanation):
         columns = [("score", self.cells), ("lower", self.low), ("upper", self.high)]
         if self.has_whole:
             columns += [("lower, all cells", self.wide[0]), ("upper, all cells", self.wide[1])]
-        for name, values in [*columns, ("rows", self.rows)]:
+        counts = np.rint(self.rows).astype(np.int64) if self.is_counted else self.rows
+        for name, values in [*columns, ("rows", counts)]:
             table[f"({name})"] = values[np.ix_(*kept)].ravel()
         return table
 

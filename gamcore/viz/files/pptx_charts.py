@@ -211,7 +211,8 @@ def add_table(slide: Any, plot: Plot, box: Box, most: int = 10) -> Any:
         numbers = numbers[numbers[counted] > 0] if counted is not None else numbers
         size = np.abs(np.log(numbers[score])) if _is_ratio(plot) else numbers[score].abs()
         numbers = numbers.reindex(size.sort_values(ascending=False).index)
-        kept = [name for name in numbers.columns if not str(name).endswith((" (from)", " (below)"))][:2]
+        named = numbers.columns[: numbers.columns.get_loc(score)]  # the parts of one to three features
+        kept = [name for name in named if not str(name).endswith((" (from)", " (below)"))]
         numbers = numbers[[*kept, score, *(name for name in ("(rows)", "rows") if name in numbers.columns)]]
     if "shown" in numbers:  # of a decision: each as it is written elsewhere
         numbers = numbers.loc[

@@ -84,7 +84,7 @@ def _plotted(deck: Deck, part: ReportPart, brief: bool) -> None:
     assert part.plot is not None
     said = "\n".join([*part.text, part.comment]).strip()
     beside = said if len(said) <= BESIDE else ""
-    if brief and not beside:
+    if brief and said and not beside:
         beside = _whole_lines(said, BESIDE)
     try:
         add_plot(deck, part.plot, beside, said)

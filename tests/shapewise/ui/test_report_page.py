@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from dataclasses import replace
 from datetime import date
@@ -9,10 +10,12 @@ from datetime import date
 import numpy as np
 import pandas as pd
 import pytest
+from pptx import Presentation
 
 from gamcore.decide.arms import ArmsTest
 from gamcore.decide.rules import EVERYBODY
 from gamcore.decide.strategies import Strategy, StrategySet
+from gamcore.viz.files.report import to_report
 from shapewise.decisions import arm_tests, boards, money
 from shapewise.decisions import guided_example as example
 from shapewise.reports import file_jobs as packs
@@ -252,5 +255,12 @@ def test_a_triple_is_a_part_of_a_report(three_way):
     (part,) = (part for part in report.parts if part.plot is not None)
     assert "north" in part.plot.title
     assert {"north", "east", EVIL} < set(part.plot.numbers.columns)
-    offered = candidates(recipe, model)
-    assert recipe.items[0] in offered
+    assert recipe.items[0] in candidates(recipe, model)
+    brief = replace(recipe, audience="director", items=(*recipe.items, recipes.ReportItem("curve", ("north",))))
+    deck = Presentation(io.BytesIO(to_report(review_of(space, brief, model.id), "pptx")))
+    shapes = [shape for slide in deck.slides for shape in slide.shapes]
+    assert "…" not in " ".join(shape.text_frame.text for shape in shapes if shape.has_text_frame)  # nothing was cut
+    (table,) = (shape.table for shape in shapes if shape.has_table)
+    head, *lines = ([cell.text for cell in row.cells] for row in table.rows)
+    assert {"north", "east", EVIL, "score", "rows"} == set(head)
+    assert all(line[-1].isdigit() for line in lines)

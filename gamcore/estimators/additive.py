@@ -67,6 +67,11 @@ WERE_METHODS: Final = {
 }  # fmt: skip
 """Methods of 0.1, and the functions of the library that they are now: they take the model first."""
 
+OF_A_FIT: Final = (
+    "entries_", "pair_ranking_", "pair_worth_", "pair_path_", "pair_joint_", "triple_ranking_", "triple_worth_",
+)  # fmt: skip
+"""Attributes that only some fits set: those of the fit before are gone."""
+
 
 class AdditiveEstimator(AdditiveParameters):
     """Base class of the regressor and the classifier."""
@@ -136,15 +141,7 @@ class AdditiveEstimator(AdditiveParameters):
 
     def _keep(self, fitted: Fitted, names: list[str]) -> None:
         """Set the fitted attributes."""
-        for stale in (
-            "entries_",
-            "pair_ranking_",
-            "pair_worth_",
-            "pair_path_",
-            "pair_joint_",
-            "triple_ranking_",
-            "triple_worth_",
-        ):
+        for stale in OF_A_FIT:
             self.__dict__.pop(stale, None)
         if isinstance(fitted.model, AdditiveModel):
             check_monotone(fitted.model)

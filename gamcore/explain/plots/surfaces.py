@@ -115,8 +115,7 @@ def centres(side: Side) -> Floats:
 
 
 def axis_along(side: Side, opening: tuple[float, float] | None = None) -> Axis:
-    """Return the axis of one feature: named levels, or numbers and dates. opening : limits to begin with; None for
-    all."""
+    """Return the axis of one feature: named levels, or numbers and dates. opening : first limits; None for all."""
     if side.labels:
         ticks = [(float(k), shorten(label, len(side.labels))) for k, label in enumerate(side.labels)]
         ends = -0.5, len(side.labels) - 0.5

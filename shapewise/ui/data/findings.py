@@ -40,9 +40,8 @@ Line = tuple[str, str, str, Act | None]
 def show(table: TableAbout, reports: list[ColumnReport], roles: Roles) -> None:
     """Show each finding with what can be done about it, those first about which something can. Findings of a column
     with one cure have it once."""
-    lines = [_line(table, finding, r, roles) for r in reports for finding in r.findings] + _undoable(table)
-    first = {(column, label): k for k, (column, _, label, _) in reversed(list(enumerate(lines)))}
-    lines = [line if first[line[0], line[2]] == k else (*line[:3], None) for k, line in enumerate(lines)]
+    of_doctor = [_line(table, finding, r, roles) for r in reports for finding in r.findings]
+    lines = _once([*of_doctor, *_undoable(table)])
     lines.sort(key=lambda line: line[-1] is None)
     if not lines:
         return
@@ -53,6 +52,15 @@ def show(table: TableAbout, reports: list[ColumnReport], roles: Roles) -> None:
         with st.expander(f"{count(len(lines) - AT_ONCE)} more"):
             for line in lines[AT_ONCE:]:
                 _show(table, *line)
+
+
+def _once(lines: list[Line]) -> list[Line]:
+    """Return lines with each press of a column only at the first of them that has it."""
+    offered, kept = set[tuple[str, str]](), list[Line]()
+    for column, words, label, act in lines:
+        kept.append((column, words, label, None if (column, label) in offered else act))
+        offered.add((column, label))
+    return kept
 
 
 def _show(table: TableAbout, column: str, words: str, label: str, act: Act | None) -> None:

@@ -57,6 +57,10 @@ class Term:
         """Return what the term adds to the scores (n,) of rows given as codes (p, n)."""
         return np.asarray(self.scores[codes[self.feature]])
 
+    def refit(self, k: int) -> Floats:
+        """Return the scores (size,) of one refit."""
+        return np.asarray(self.refits[k])
+
     def each_at(self, codes: Codes) -> Floats:
         """Return what each refit's term adds to the scores of rows, (K, n)."""
         return self.refits[:, codes[self.feature]]

@@ -41,6 +41,10 @@ class GridTerm:
         """Return what the term adds to the scores (n,) of rows given as codes (p, n)."""
         return np.asarray(self.scores[self.cells(codes)])
 
+    def refit(self, k: int) -> Floats:
+        """Return the scores (a, b, c) of one refit."""
+        return np.asarray(self.refits[k])
+
     def each_at(self, codes: Codes) -> Floats:
         """Return what each refit's term adds to the scores of rows, (K, n)."""
         return np.stack([refit[self.cells(codes)] for refit in self.refits])

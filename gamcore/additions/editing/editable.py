@@ -20,7 +20,7 @@ from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.progress_bar import Listener, listening
 from gamcore.explain.room import room_of
-from gamcore.model.additive import AdditiveModel
+from gamcore.model.additive import AdditiveModel, AnyTerm
 from gamcore.model.monotone import keeping
 from gamcore.types import Floats
 
@@ -157,7 +157,7 @@ def refit_others(
     callback: Listener = None,
 ) -> Additive:
     """Return a copy in which all else is learnt anew around the curves and pairs that were edited, and around the
-    pairs of an edited curve; pass the data that `fit` had. The copy has no bands, and its edits stay.
+    pairs of an edited curve and all triples; pass the data that `fit` had. The copy has no bands, and its edits stay.
 
     quick : by a single refit.
     """
@@ -182,14 +182,16 @@ def _around(estimator: Additive, model: AdditiveModel, data: Encoded, n_refits: 
     ahead = _score_of(model, fixed, held, data)
     around = replace(data, init_score=added(data.init_score, ahead))
     plan = estimator._plan(around, names)
-    plan = replace(plan, n_refits=n_refits, interactions=free, parameters=replace(plan.parameters, order="cyclic"))
+    of_others = replace(plan.parameters, order="cyclic")
+    plan = replace(plan, n_refits=n_refits, interactions=free, triples=0, parameters=of_others)
     made = fit(with_features(around, np.array(others)), plan, Seeds.of(estimator.random_state), watcher).model
     assert isinstance(made, AdditiveModel)
     made = _repeated(made, model.n_refits)
     fitted, learnt = fitted_part(model), {one.features: one for one in made.pairs}
     pairs = tuple(one if one.features in held else learnt[one.features] for one in fitted.pairs)
     terms = tuple(fitted.terms[j] if j in fixed else made.terms[j] for j in range(len(names)))
-    made = keeping(replace(made, terms=terms, pairs=pairs, given=model.given, base=model.base))
+    made = replace(made, terms=terms, pairs=pairs, triples=model.triples, given=model.given, base=model.base)
+    made = keeping(made)
     return edited(made, own.edits, around=len(own.edits))
 
 
@@ -198,8 +200,6 @@ def _editable(model: AdditiveEstimator) -> AdditiveModel:
     single = model.single
     if single.loss.is_partial:
         raise EditError("The model has several classes, and edits need one score per row: train two of them.")
-    if single.triples:
-        raise EditError("A model with triples is not edited: train it without.")
     return single
 
 
@@ -208,14 +208,13 @@ def _has_curve(model: AdditiveModel, j: int) -> bool:
 
 
 def _score_of(model: AdditiveModel, fixed: set[int], held: set[tuple[int, int]], data: Encoded) -> Floats:
-    """Return what some curves and pairs add to rows (n,)."""
+    """Return what some curves and pairs, and all triples, add to rows (n,)."""
     codes = data.binned.codes
+    pairs = [pair for pair in model.pairs if pair.features in held]
+    terms: tuple[AnyTerm, ...] = (*(model.terms[j] for j in sorted(fixed)), *pairs, *model.triples)
     score = np.zeros(codes.shape[1])
-    for j in fixed:
-        score += model.terms[j].scores[codes[j]]
-    for pair in model.pairs:
-        if pair.features in held:
-            score += pair.scores[codes[pair.features[0]], codes[pair.features[1]]]
+    for term in terms:
+        score += term.at(codes)
     return score
 
 

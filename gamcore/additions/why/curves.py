@@ -16,6 +16,7 @@ from scipy.special import softmax
 from gamcore.estimators.base import train_share
 from gamcore.explain.importance import term_names
 from gamcore.model.additive import AdditiveModel
+from gamcore.model.grids import GridTerm
 from gamcore.model.loss import Loss
 from gamcore.stats.bands import half_scale
 from gamcore.types import Codes, Floats
@@ -71,26 +72,44 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Curves:
-    """Terms as tables: the scores of a model, or of one of its refits, in the order of a list of terms.
+class TermTable:
+    """The scores of a term, one table for all scores of a row.
 
-    intercept : (K,). tables : of each term (size, K) by code, or (size_1, size_2, K); None where the model lacks it.
-    features : of each term the places of its features among the model's bins.
+    places : of its features among the model's bins. parts : of each feature the part (size,) of each code, which the
+    table is over; none where it is over codes. scores : (size_1, ..., K).
+    """
+
+    places: tuple[int, ...]
+    parts: tuple[Codes, ...]
+    scores: Floats
+
+    def at(self, codes: Codes) -> Floats:
+        """Return what the term adds to the scores (n, K) of rows given as codes (p, n)."""
+        cells = [codes[place] for place in self.places]
+        if self.parts:
+            cells = [part[cell] for part, cell in zip(self.parts, cells, strict=True)]
+        return np.asarray(self.scores[tuple(cells)])
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The terms of a model, or of one of its refits, in the order of a list of terms; None where the model lacks one.
+
+    intercept : (K,).
     """
 
     intercept: Floats
-    tables: tuple[Floats | None, ...]
-    features: tuple[tuple[int, ...], ...]
+    terms: tuple[TermTable | None, ...]
 
     def parts(self, codes: Codes, given: Floats | None) -> Floats:
         """Return the parts (n, terms, K) of the scores of rows given as codes (p, n).
 
         given : scores (n, K) that stand beside the model's, which are the last part.
         """
-        parts = np.zeros((codes.shape[1], len(self.tables) + (given is not None), self.intercept.size))
-        for k, (table, places) in enumerate(zip(self.tables, self.features, strict=True)):
-            if table is not None:
-                parts[:, k] = table[tuple(codes[place] for place in places)]
+        parts = np.zeros((codes.shape[1], len(self.terms) + (given is not None), self.intercept.size))
+        for k, term in enumerate(self.terms):
+            if term is not None:
+                parts[:, k] = term.at(codes)
         if given is not None:
             parts[:, -1] = given
         return parts
@@ -108,11 +127,13 @@ class Learned:
 
     @cached_property
     def terms(self) -> dict[str, tuple[str, ...]]:
-        """The names of the terms, pairs last, each with the names of its features."""
+        """The names of the terms, pairs and triples last, each with the names of its features."""
         first = self.models[0]
         names = [bins.feature.name for bins in first.bins]
-        places = [(term.feature,) for term in first.terms] + [pair.features for pair in first.pairs]
-        return {name: tuple(names[j] for j in of_term) for name, of_term in zip(term_names(first), places, strict=True)}
+        return {
+            name: tuple(names[j] for j in term.features)
+            for name, term in zip(term_names(first), first.all_terms, strict=True)
+        }
 
     @property
     def n_halves(self) -> int:
@@ -123,7 +144,7 @@ class Learned:
         """Return the model's curves, in an order of terms."""
         return self._in_order(
             np.array([model.intercept for model in self.models]),
-            [[*(term.scores for term in model.terms), *(pair.scores for pair in model.pairs)] for model in self.models],
+            [[term.scores for term in model.all_terms] for model in self.models],
             order,
         )
 
@@ -139,7 +160,7 @@ class Learned:
                 tables.append(means)
                 intercepts.append(middle)
                 continue
-            refits = [*(term.refits[k] for term in halves.terms), *(pair.refit(k) for pair in halves.pairs)]
+            refits = [term.refit(k) for term in halves.all_terms]
             tables.append([mean + scale * (refit - mean) for refit, mean in zip(refits, means, strict=True)])
             intercepts.append(middle + scale * (float(halves.refit_intercepts[k]) - middle))
         return self._in_order(np.array(intercepts), tables, order)
@@ -152,19 +173,18 @@ class Learned:
     def _means(self) -> list[list[Floats]]:
         """Of each score the mean over the half-sample refits of each term."""
         return [
-            [] if model.halves is None
-            else [*(term.refits.mean(axis=0) for term in model.halves.terms),
-                  *(pair.scores for pair in model.halves.pairs)]
-            for model in self.models
-        ]  # fmt: skip
+            [] if model.halves is None else [term.scores for term in model.halves.all_terms] for model in self.models
+        ]
 
     def _in_order(self, intercept: Floats, tables: Sequence[Sequence[Floats]], order: Sequence[str]) -> Curves:
         """Return curves of tables, which are by score and term."""
-        places, first = {name: k for k, name in enumerate(self.terms)}, self.models[0]
-        features = [(term.feature,) for term in first.terms] + [pair.features for pair in first.pairs]
-        stacked = [self.sign * np.stack([of_score[k] for of_score in tables], axis=-1) for k in range(len(places))]
-        return Curves(
-            self.sign * intercept,
-            tuple(stacked[places[name]] if name in places else None for name in order),
-            tuple(features[places[name]] if name in places else () for name in order),
-        )
+        first = self.models[0]
+        stacked = {
+            name: TermTable(
+                term.features,
+                term.parts if isinstance(term, GridTerm) else (),
+                self.sign * np.stack([of_score[k] for of_score in tables], axis=-1),
+            )
+            for k, (name, term) in enumerate(zip(self.terms, first.all_terms, strict=True))
+        }
+        return Curves(self.sign * intercept, tuple(map(stacked.get, order)))

@@ -103,7 +103,7 @@ class WhyMoved(Explanation):
     def groups(self, by: By) -> tuple[list[str], Floats]:
         """Return the names of terms, features or families, and the share (groups, terms) that each has of the terms.
 
-        A pair is half of each of its two features, and so of their families.
+        A pair is half of each of its two features, a triple a third of each of its three, and so of their families.
         """
         if by == "term":
             return list(self.terms), np.eye(len(self.terms))
@@ -168,7 +168,7 @@ class WhyMoved(Explanation):
         return table
 
     def by_feature(self) -> pd.DataFrame:
-        """Return `frame` by feature; a pair is half of each of its two."""
+        """Return `frame` by feature; a pair is half of each of its two, a triple a third of each of its three."""
         return self.frame("feature")
 
     def by_family(self) -> pd.DataFrame:

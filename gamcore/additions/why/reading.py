@@ -107,12 +107,6 @@ def _check(names: tuple[str, str], worth: float | None) -> None:
         raise TableError(f"worth is {worth!r}: give a finite number, the money per unit of the outcome.")
 
 
-def _check_terms(model: GAMRegressor | GAMClassifier) -> None:
-    """Raise TableError where a model has terms that are not compared."""
-    if model.single.triples:
-        raise TableError("Models are compared by curves and pairs, and one has triples: train it without.")
-
-
 def _learned(model: Any, of_class: Any) -> Learned:
     """Return what is compared of a fitted estimator."""
     if not isinstance(model, GAMRegressor | GAMClassifier):
@@ -123,14 +117,12 @@ def _learned(model: Any, of_class: Any) -> Learned:
     if isinstance(model, GAMRegressor):
         if of_class is not None:
             raise TableError(f"of_class is {of_class!r} and the model predicts a number: leave of_class out.")
-        _check_terms(model)
         return Learned(model, (model.single,), Link(model.loss))
     if isinstance(model.model_, ClassesModel):
         if of_class is None:
             raise TableError(f"The model has {len(model.classes_)} classes: choose one of them with of_class.")
         place = int(codes_of([of_class], model.classes_)[0])
         return Learned(model, model.model_.models, Link(model.loss, place))
-    _check_terms(model)
     place = 1 if of_class is None else int(codes_of([of_class], model.classes_)[0])
     return Learned(model, (model.single,), Link(model.loss, place), 1.0 if place else -1.0)
 

@@ -19,7 +19,7 @@ def choose(model: ModelAbout, moved: WhyMoved) -> tuple[By, WhyMoved]:
     """Show what bars add up, and the families of features; return the choice, and the answer with these families."""
     by = st.segmented_control(
         "Bars are", list(BARS), default="term", required=True, format_func=BARS.__getitem__, key=f"why-bars-{model.id}",
-        help="A pair is half of each of its two features. Families are named below, such as household or payment.",
+        help="What features do together counts in equal shares for each. Families are named below, such as household.",
     )  # fmt: skip
     features = list(moved.families)
     named = st.data_editor(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from gamcore import TableError, WhyMoved
+from gamcore import TableError, WhyMoved, explain_triple
 from gamcore.data.labels import cut
 from gamcore.explain import plots
 from gamcore.explain.shown import shown
@@ -35,11 +35,11 @@ def show(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
 
 
 def _curves(model: ModelAbout, asked: Question, features: tuple[str, ...]) -> None:
-    """Show the curve of a feature, or the joint effect of two, in each model."""
+    """Show the curve of a feature, or the joint effect of two or three, in each model."""
     scale, goal, names = state.scale(state.whole(model.id).loss.name), state.goal(model), state.names_of(model)
     called = " × ".join(map(names.column, features))
     fitted = {group.name: group.model for group in asked.groups} if asked.of_each else {model.name: model.id}
-    has = {name: one for name, one in fitted.items() if set(features) <= _features(one)}
+    has = {name: one for name, one in fitted.items() if frozenset(features) in _terms(one)}
     if len(features) == 1:
         curves = {name: state.additive(one).explain_shape(features[0]).on(scale) for name, one in has.items()}
         seen = {name: state.seen(model, curve) for name, curve in curves.items()}
@@ -50,12 +50,15 @@ def _curves(model: ModelAbout, asked: Question, features: tuple[str, ...]) -> No
         cards.figure(plot, f"why-curve-{model.id}-{called}", f"{model.name} {called}", state.card(model))
         return
     for name, one in has.items():
-        surface = state.seen(model, state.surface(one, *features).on(scale))
-        cards.figure(surface.describe(goal), f"why-pair-{one}-{called}", f"{name} {called}", state.card(model))
+        effect = state.surface(one, *features) if len(features) == 2 else explain_triple(state.additive(one), *features)
+        plot = state.seen(model, effect.on(scale)).describe(goal)
+        cards.figure(plot, f"why-joint-{one}-{called}", f"{name} {called}", state.card(model))
 
 
-def _features(model: str) -> set[str]:
-    return {bins.feature.name for bins in state.additive(model).model_.bins}
+def _terms(model: str) -> set[frozenset[str]]:
+    """Return the terms of a model, each as the names of its features."""
+    fitted = state.additive(model).single
+    return {frozenset(fitted.bins[j].feature.name for j in term.features) for term in fitted.all_terms}
 
 
 def _distribution(model: ModelAbout, asked: Question, name: str) -> None:

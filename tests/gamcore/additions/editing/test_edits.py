@@ -28,6 +28,7 @@ from gamcore.additions.editing.edited import edited
 from gamcore.additions.editing.edits import IN_ORDER, OF_CURVES, OPERATIONS, WITH_VALUE, Edit, EditError, Where, edit_of
 from gamcore.additions.editing.file import read_earlier, read_edits
 from gamcore.estimators.saved import from_saved
+from gamcore.explain.importance import term_names
 from gamcore.explain.sentences import read_curve, read_surface
 from gamcore.io import attached, gamx
 from gamcore.io.checks import ModelFileWarning
@@ -55,7 +56,8 @@ def rows(n=1500, seed=0):
 @pytest.fixture(scope="module")
 def model():
     X, y = rows()
-    return GAMRegressor(random_state=0, outer_bags=3, bands=10, interactions=[("use", "area")], max_bins=40).fit(X, y)
+    joint = {"interactions": [("use", "area")], "triples": [("use", "area", "age")]}
+    return GAMRegressor(random_state=0, outer_bags=3, bands=10, max_bins=40, **joint).fit(X, y)
 
 
 def bins_of(model, name):
@@ -189,7 +191,8 @@ def test_all_that_is_said_of_a_model_follows_its_edits(model):
     old = (X["age"] >= bins_of(model, "age").cuts[bins_of(model, "age").display[:-1].searchsorted(60) - 1]).to_numpy()
     np.testing.assert_allclose(parts.contributions[(X["age"] > 62).to_numpy(), 0], 2.0)
     assert old.any()
-    np.testing.assert_allclose(parts.contributions[(X["area"] == "p").to_numpy(), -1], 0.7)
+    pair = term_names(model.model_).index("use × area")
+    np.testing.assert_allclose(parts.contributions[(X["area"] == "p").to_numpy(), pair], 0.7)
     np.testing.assert_allclose(parts.scores, made.predict(X))
     curve = made.explain_shape("age")
     late = curve.display >= 60
@@ -253,21 +256,25 @@ def test_the_price_is_that_of_predictions(model):
 
 
 def test_others_adapt_around_an_edit():
-    X, y = rows(3000)
-    X["age again"] = X["age"] + np.random.default_rng(0).normal(size=3000)
-    plain = GAMRegressor(random_state=0, outer_bags=3, interactions=[("use", "area")]).fit(X, y)
+    (X, y), (unseen, known) = rows(3000), rows(3000, 1)
+    for seed, frame in enumerate((X, unseen)):
+        frame["age again"] = frame["age"] + np.random.default_rng(seed).normal(size=3000)
+    joint = {"interactions": [("use", "area")], "triples": [("use", "area", "depth")]}
+    plain = GAMRegressor(random_state=0, outer_bags=3, **joint).fit(X, y)
     made = edit(edit(plain, "age", "remove"), ("use", "area"), "add", None, 0.1)
     around = refit_others(made, X, y)
-    losses = [edit_price(of, X, y).loss_after for of in (plain, made, around)]
+    losses = [edit_price(of, unseen, known).loss_after for of in (plain, made, around)]
     assert losses[2] < losses[1]
     assert losses[2] == pytest.approx(losses[0], rel=0.02)
     assert not around.model_.terms[0].scores.any()
     assert edits_of(around) == edits_of(made)
     np.testing.assert_array_equal(around.model_.pairs[0].scores, made.model_.pairs[0].scores)
+    np.testing.assert_array_equal(around.model_.triples[0].refits, plain.model_.triples[0].refits)
+    assert not np.array_equal(around.model_.pairs[1].scores, made.model_.pairs[1].scores)
     quick = refit_others(made, X, y, quick=True)
     np.testing.assert_array_equal(np.ptp(quick.model_.terms[1].refits, axis=0), 0.0)
     np.testing.assert_array_equal(quick.model_.pairs[0].scores, made.model_.pairs[0].scores)
-    assert edit_price(quick, X, y).loss_after == pytest.approx(losses[2], rel=0.05)
+    assert edit_price(quick, unseen, known).loss_after == pytest.approx(losses[2], rel=0.05)
     everything = with_edits(plain, [Edit((bins.feature.name,), "remove", (Where(),)) for bins in plain.model_.bins])
     with pytest.raises(TableError, match="none is left"):
         refit_others(everything, X, y)
@@ -402,7 +409,7 @@ def test_edits_of_an_older_model_are_replayed_where_they_fit(model):
         (("age", "equal", {"at_least": "soon"}), "a date such as"),
         (("age", "equal", {"at_least": 200}), "wider range"),
         (("nothing", "remove"), "no feature nothing"),
-        ((("age", "use"), "equal"), "no pair of age and use"),
+        ((("age", "depth"), "equal"), "no pair of age and depth"),
         ((("use", "area"), "rising"), "A pair has no"),
         (("age", "equal", None, None, "x" * 501), "shorten it"),
     ],

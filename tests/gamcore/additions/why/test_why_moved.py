@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, why_moved
-from gamcore.additions.why.curves import Curves, Link
+from gamcore.additions.why.curves import Curves, Link, TermTable
 from gamcore.additions.why.shares import Pair, Rows, shares
 from gamcore.model.losses import LOSSES
 from gamcore.numbers import number
@@ -41,7 +41,7 @@ def outcome(kind, score, rng):
     return score + rng.normal(size=score.size)
 
 
-KINDS = ["squared", "binary", "first", "classes", "poisson", "tweedie", "gamma", "quantile", "exposure"]
+KINDS = ["squared", "binary", "first", "classes", "poisson", "tweedie", "gamma", "quantile", "exposure", "triple"]
 
 
 @cache
@@ -55,8 +55,9 @@ def case(kind, one_model=False, bands=0):
         if kind == "exposure":
             fit["exposure"] = rng.uniform(0.5, 2.0, len(X))
         pairs = 0 if kind == "classes" else [("x", "k")]
-        objective = {"exposure": "poisson"}.get(kind, kind)
-        settings = {**SETTINGS, "interactions": pairs, "bands": bands}
+        objective = {"exposure": "poisson", "triple": "squared"}.get(kind, kind)
+        triples = [("x", "z", "k")] if kind == "triple" else 0
+        settings = {**SETTINGS, "interactions": pairs, "triples": triples, "bands": bands}
         model = (
             GAMClassifier(**settings) if kind in ("binary", "first", "classes")
             else GAMRegressor(objective=objective, **settings)
@@ -135,10 +136,11 @@ def by_loop(moved, first, second, sides, predict):
     return parts
 
 
-@pytest.mark.parametrize("kind", ["squared", "binary", "poisson", "exposure"])
+@pytest.mark.parametrize("kind", ["squared", "binary", "poisson", "exposure", "triple"])
 def test_parts_are_those_of_a_loop_over_rows_and_bear_out_the_claims(kind):
     moved, first, second, sides, _ = case(kind, bands=10)
-    predict = {"squared": lambda s: s, "binary": lambda s: 1 / (1 + np.exp(-s))}.get(kind, np.exp)
+    links = {"binary": lambda s: 1 / (1 + np.exp(-s)), "poisson": np.exp, "exposure": np.exp}
+    predict = links.get(kind, lambda s: s)
     slow = by_loop(moved, first, second, sides, predict)
     fast = moved.estimates()
     assert slow.keys() == fast.keys()
@@ -274,7 +276,7 @@ class DrawnCurves:
         self.tables = self.table + self.rng.normal(0, 0.2, (self.n_halves, 30, 1))
 
     def curves(self, table):
-        return Curves(np.zeros(1), (table,), ((0,),))
+        return Curves(np.zeros(1), (TermTable((0,), (), table),))
 
     def refit(self, k, order):
         return self.curves(self.tables.mean(axis=0) if k is None else self.tables[k])

@@ -222,12 +222,22 @@ def test_parts_that_were_refitted_tell_what_changed(months, space):
 
 
 @pytest.mark.slow
-def test_two_versions_with_a_model_each_tell_what_changed(months, space):
-    _, new, model, version = months
+def test_two_versions_with_a_model_each_tell_what_changed_and_open_a_triple(space):
+    old, new, three = month(1500, 0, 0, 0), month(1200, 1, 5, 0.05), ["age", EVIL, "years"]
+    joint = {"max_rounds": 20, "interactions": 0, "triples": [three]}
+    model, version = add(space, old, new, features=three, changes=joint)
     spec = carry_over.carried(Spec.from_dict(model.spec), None, version.id, new).spec
     train(space, spec)
     app = on_compare(model, "tables")
     assert any("hat changed for all alike" in one.value for one in app.markdown)
+    table = asked(app)
+    gap = (new["stays"] == "yes").mean() - (old["stays"] == "yes").mean()
+    np.testing.assert_allclose(table["total"].sum(), gap, **SUMS)
+    triple = next(term for term in table["term"].astype(str) if term.count(" × ") == 2)
+    before = len(app.get("plotly_chart"))
+    app = field(app, "Open, or click a bar").select(triple).run()
+    assert not app.exception
+    assert len(app.get("plotly_chart")) > before  # it is drawn for both models, and three distributions instead of one
 
 
 def started(monkeypatch, module):

@@ -63,7 +63,7 @@ def metric(app, label):
 
 @pytest.mark.slow
 def test_an_edit_tells_its_price_and_is_undone_and_redone(space, claims):
-    model = model_of(space, claims)
+    model = model_of(space, claims, triples=[["age", "use", "area"]])
     app = opened(model, low=60.0)
     key = f"{model.id}-age"
     app.selectbox(key=f"operation-{key}").set_value("set").run()

@@ -53,7 +53,9 @@ class ArmsTest:
     before : by metric, the column with its pre-experiment values. customers : of all arms at the planned end, if
     the test may be looked at before; 0 for one look, at the end. cluster : column of what was assigned to an arm as
     a whole, such as a store or a household. known_before : columns known before the test, of which a model may
-    expect outcomes (`expected` of `read_arms`). pooled : treated arms that are read together, too; () for none."""
+    expect outcomes (`expected` of `read_arms`). pooled : treated arms that are read together, too; () for none.
+    accepted : by metric, the relative fall of a guardrail, or move of an expected null, below which nobody minds it;
+    without one, such a metric is settled only where it moved."""
 
     arm: str
     control: str
@@ -66,6 +68,7 @@ class ArmsTest:
     known_before: tuple[str, ...] = ()
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     pooled: tuple[str, ...] = ()
+    accepted: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def pool(self) -> str:
@@ -79,6 +82,9 @@ class ArmsTest:
         if self.shares is not None:
             object.__setattr__(self, "shares", {_level_of(level): share for level, share in self.shares.items()})
         object.__setattr__(self, "pooled", tuple(map(_level_of, self.pooled)))
+        for metric, share in self.accepted.items():
+            if not 0 < share < 1:
+                raise ExperimentError(f"The accepted move of {metric!r} is {share!r}: give a share between 0 and 1.")
 
     def outcome(self, metric: str) -> Outcome:
         """Return what an outcome is made of."""
@@ -201,7 +207,9 @@ def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str
             mine = known & np.isin(arm, places)
             effect = _effect(name, metric, role, units[metric], rows=(mine, control), past=past.get(metric),
                              clusters=clusters)  # fmt: skip
-            effects.append(effect)
+            effects.append(
+                replace(effect, planned=math.nan if role == "primary" else test.accepted.get(metric, math.nan))
+            )
             for own, side in ((test.control, effect.control), (name, effect.treated)):
                 levels[own, metric] = side.mean, side.interval
     done = concluded(whenever(effects, int(inside.sum()), test.customers), []).effects

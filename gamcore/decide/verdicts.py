@@ -133,6 +133,13 @@ def unsettled(effects: Iterable[Effect], strategy: str) -> list[str]:
             and verdict(effect)[0] == "open"]  # fmt: skip
 
 
+def against(effects: Iterable[Effect], strategy: str) -> list[str]:
+    """Return what speaks against a strategy that lifts one outcome: others that fell, guardrails that may have fallen,
+    and what moved though nothing there was changed."""
+    own = [(effect, verdict(effect)[0]) for effect in effects if effect.strategy == strategy]
+    return [effect.what for effect, tone in own if tone == "bad" or (tone == "open" and effect.role == "guardrail")]
+
+
 def adjusted(effect: Effect) -> str:
     """Return what is to be said after a difference that is not that of the levels beside it; "" where it is."""
     return ", adjusted for what was known before" if effect.reduced > 0 else ""

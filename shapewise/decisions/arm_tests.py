@@ -59,6 +59,7 @@ class StoredTest:
     money: dict[str, Any] = field(default_factory=dict)
     outcomes: dict[str, dict[str, Any]] = field(default_factory=dict)
     pooled: list[str] = field(default_factory=list)
+    accepted: dict[str, float] = field(default_factory=dict)
     earlier: list[dict[str, Any]] = field(default_factory=list)
 
     def test(self) -> ArmsTest:
@@ -66,7 +67,7 @@ class StoredTest:
         return ArmsTest(self.arm, self.control, self.metrics, shares=self.shares or None, before=self.before or None,
                         adjustment=self.adjustment, customers=self.customers, cluster=self.cluster,
                         known_before=tuple(self.known_before), outcomes=made_of(self.outcomes),
-                        pooled=tuple(self.pooled))  # fmt: skip
+                        pooled=tuple(self.pooled), accepted=self.accepted)  # fmt: skip
 
 
 def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier: str = "") -> StoredTest:
@@ -76,7 +77,7 @@ def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier
         "before": dict(test.before or {}), "adjustment": test.adjustment, "customers": test.customers,
         "cluster": test.cluster, "known_before": list(test.known_before),
         "outcomes": {name: asdict(outcome) for name, outcome in test.outcomes.items()},
-        "pooled": list(test.pooled),
+        "pooled": list(test.pooled), "accepted": dict(test.accepted),
     }  # fmt: skip
 
     def changed(about: dict[str, Any]) -> dict[str, Any]:

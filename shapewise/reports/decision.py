@@ -85,9 +85,11 @@ def _title(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> s
     reach, eligible = reach_of(review), review.ledger.eligible
     whom = f"{count(sum(reach[one.name] for one in chosen))} of {count(eligible)} customers"
     names = in_order([one.name for one in chosen])
-    if outcome is None:
-        return f"{'Roll out' if are_tested(chosen) else 'Test'} {names}: {whom}"
-    if outcome.stopped:
+    if outcome is None and not are_tested(chosen):
+        return f"Test {names}: {whom}"
+    if outcome is None and (doubts := against(review, chosen)):
+        return f"Look into {listed(doubts)} before rolling out {names}: {whom}"
+    if outcome is not None and outcome.stopped:
         return "Do not decide on this test: its arms do not have the planned sizes"
     if not chosen:
         return "Roll out nothing yet: no strategy has passed its test"
@@ -133,6 +135,11 @@ def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tupl
 def are_tested(chosen: Sequence[Strategy]) -> bool:
     """Return whether a test has measured the lifts of all these strategies."""
     return bool(chosen) and all(one.tested for one in chosen)
+
+
+def against(review: Review, chosen: Sequence[Strategy]) -> list[str]:
+    """Return the outcomes that speak against strategies in the tests behind the models of their effects."""
+    return list(dict.fromkeys(doubt for one in chosen for doubt in review.against(one)))
 
 
 def expected(review: Review, chosen: Sequence[Strategy]) -> tuple[Result, Result | None]:
@@ -225,6 +232,8 @@ def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> st
         if start is None:
             return f"Test {names} for {count(days)} days ({treated}), then read it once. {SET_DATE}"
         return f"Test {names} from {day(start)} ({treated}); read it once on {day(start + timedelta(days))}."
+    if outcome is None and (doubts := against(review, chosen)):
+        return f"Read {listed(doubts)} in the test on the page Experiment, and go on with it until a fall is ruled out."
     if outcome is not None and outcome.stopped:
         return "Find out what chose who was treated, mend it, and run the test again."
     if not chosen:

@@ -22,7 +22,8 @@ WEAK_AUC: Final = 0.6
 def risks_of(review: Review, outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
     """Return the risks of a decision in sentences; of the board's models, data and test, the weightiest first."""
     losing = _of_money(chosen) if outcome is None else []
-    return [*_of_test(outcome, chosen), *losing, *_of_board(review, outcome), *_of_people(review, chosen),
+    beside = [] if outcome is not None else _beside(review, chosen)
+    return [*beside, *_of_test(outcome, chosen), *losing, *_of_board(review, outcome), *_of_people(review, chosen),
             *_of_sizes(outcome, chosen), *_of_models(review, chosen)]  # fmt: skip
 
 
@@ -40,6 +41,13 @@ def _of_test(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
     kept = {one.name for one in chosen}
     return [f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names
             if name not in kept and verdicts.of_strategy(outcome, name)[0] == "bad"]  # fmt: skip
+
+
+def _beside(review: Review, chosen: Sequence[Strategy]) -> list[str]:
+    """Return what else the tests say that measured the lifts of strategies."""
+    doubts = [(one.name, review.against(one)) for one in chosen]
+    return [f"The test that measured the lift of {name} does not rule out a fall of {listed(outcomes)}."
+            for name, outcomes in doubts if outcomes]  # fmt: skip
 
 
 def _of_money(chosen: Sequence[Strategy]) -> list[str]:

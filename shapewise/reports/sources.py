@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gamcore.data.column_names import AS_THEY_ARE, Names
+from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.experiment_effects import Effect, ReadOut
@@ -33,6 +34,7 @@ from shapewise.reports.recipes import EFFECTS, Recipe
 from shapewise.scoring import all_rows as wholes
 from shapewise.scoring.held_out import HeldOutClasses, HeldOutPredictions, held_out, held_out_classes
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
+from shapewise.training.spec import Spec
 
 DAYS: Final = 30
 """Days of a month."""
@@ -121,6 +123,7 @@ class Review:
     def __init__(self, space: Workspace, recipe: Recipe, model: str = "") -> None:
         self.space, self.recipe = space, recipe
         self._sources: dict[str, ModelSource] = {}
+        self._arms: dict[str, ArmsReadOut] = {}
         self.main = self._source(model) if model else None
 
     def _source(self, identifier: str) -> ModelSource:
@@ -254,9 +257,28 @@ class Review:
     @cached_property
     def arms(self) -> ArmsReadOut:
         """What the report's test of arms measured, with the names of its table."""
-        asked = self.test.test()
-        made = arm_tests.read_test(asked, partial(wholes.read, self.space, self.test.table))
-        return shown_arms(made, names_of_table(self.space, self.test.table))
+        return self._read(self.test)
+
+    def _read(self, test: StoredTest) -> ArmsReadOut:
+        """Return what a test of arms measured, with the names of its table; read once."""
+        if test.id not in self._arms:
+            made = arm_tests.read_test(test.test(), partial(wholes.read, self.space, test.table))
+            self._arms[test.id] = shown_arms(made, names_of_table(self.space, test.table))
+        return self._arms[test.id]
+
+    def against(self, strategy: Strategy) -> list[str]:
+        """Return the outcomes that speak against a strategy in the tests that its lift was measured by, beside that
+        lift; none where no model of an effect is behind it."""
+        if not (strategy.tested and strategy.model in self.space.ids("models")):
+            return []
+        about, names, doubts = self.behind(strategy).about, self.behind(strategy).names, list[str]()
+        treatment = Spec.from_dict(about.spec).treatment
+        if treatment is None:
+            return []
+        for test in arm_tests.tests(self.space, {about.table}):
+            if (test.arm, test.control) == (treatment.arm, treatment.control):
+                doubts += verdicts.against(self._read(test).effects, names.level(test.arm, treatment.level))
+        return list(dict.fromkeys(doubts))
 
     @cached_property
     def between_arms(self) -> list[tuple[str, Effect]]:

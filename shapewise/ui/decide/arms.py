@@ -143,9 +143,10 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None, form: str) ->
         st.caption("Choose the control." if control is None else "Choose at least one outcome.")
         return None
     with st.expander("Roles, values from before the test, and arms read together"):
-        metrics, past = roles.edit(
+        metrics, past, accepted = roles.edit(
             f"arms-roles-{form}", {name: called[name] for name in outcomes}, possible, names,
             roles=kept.metrics if kept else {}, before=kept.before if kept else {},
+            accepted=kept.accepted if kept else {},
         )  # fmt: skip
         cluster, known = _assignment(table, [name for name in rows.names if name not in (arm, *outcomes)], kept, form)
         mine, named = kept if kept and kept.arm == arm else None, partial(names.level, arm)
@@ -154,7 +155,8 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None, form: str) ->
     shares = planned_shares(f"{form}-{arm}", arms[arm], mine.shares if mine else {}, named)
     return ArmsTest(arm, control, metrics, shares=shares, before=past or None, adjustment=adjust, customers=customers,
                     cluster=cluster, known_before=known,
-                    outcomes={name: made[name] for name in outcomes if name in made}, pooled=pooled)  # fmt: skip
+                    outcomes={name: made[name] for name in outcomes if name in made}, pooled=pooled,
+                    accepted=accepted)  # fmt: skip
 
 
 def _control(table: TableAbout, arm: str, levels: list[str], kept: StoredTest | None, form: str) -> str | None:

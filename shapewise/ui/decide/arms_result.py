@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gamcore.data.labels import listed
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect, ReadOut
@@ -41,7 +42,7 @@ def show(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, Eff
         scale = None if made.stopped else _scale(table, made, compared)
     with place.said:
         verdict(*verdicts.of_arms(made, scale or "difference"))
-        st.caption(_who(made))
+        st.caption(_who(made) + _unsettled(made))
     if scale is None:
         place.drawing.caption("Differences are not shown: with arms of the wrong sizes they would mislead.")
         return None
@@ -76,6 +77,16 @@ def _who(made: ArmsReadOut) -> str:
     who = f"Assigned by {md(made.test.cluster)}" if made.test.cluster else "Customers"
     left = f" {count(made.left_out)} rows without an arm are left out." if made.left_out else ""
     return f"{who}: {counts}. Sample ratio {p_value(sizes.p)} (alarm below .001).{left}"
+
+
+def _unsettled(made: ArmsReadOut) -> str:
+    """Return how guardrails are settled that nobody has said which fall is accepted of; "" where there are none."""
+    asked = [name for name, role in made.test.metrics.items() if role == "guardrail" and name not in made.test.accepted]
+    if made.stopped or not asked:
+        return ""
+    return (
+        f" Say under *Roles* which fall of {md(listed(asked))} nobody minds: a guardrail holds once that is ruled out."
+    )
 
 
 def verdict(tone: Tone, words: str) -> None:

@@ -176,7 +176,7 @@ def _metrics(
     if not chosen:
         return {}, {}, {}
     called = {name: options[name] for name in chosen}
-    metrics, before = roles.edit(
+    metrics, before, _ = roles.edit(
         f"roles-{form}-{table}", called, usable, names, roles=known, before=own.get("before", {})
     )
     return metrics, before, {name: asdict(made[name]) for name in chosen if name in made}

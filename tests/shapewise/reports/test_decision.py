@@ -12,6 +12,8 @@ from pptx import Presentation
 from pypdf import PdfReader
 
 from gamcore.decide.arms import ArmsTest
+from gamcore.decide.rules import Range
+from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.numbers import estimate
 from gamcore.viz import files as export
 from shapewise.decisions import arm_tests, boards, money
@@ -19,6 +21,8 @@ from shapewise.decisions import guided_example as example
 from shapewise.reports import recipes
 from shapewise.reports.recipes import AUDIENCES, MOST_SLIDES, ReportItem
 from shapewise.reports.review import review_of
+from shapewise.training.spec import Spec, Treatment
+from shapewise.training.train import train
 
 
 def text_of(part):
@@ -203,3 +207,31 @@ def test_lifts_that_a_test_measured_are_never_called_assumed(acted):
     assert lines["Measured"].startswith("A moves ")
     assert lines["Assumed"].startswith("No lift of C and B has been measured")
     assert all(one.label.startswith("assumed") for one in mixed.figures)
+
+
+@pytest.mark.parametrize(("fall", "accepted"), [(0.0, 0.05), (0.0, 0.0), (0.4, 0.05)])
+def test_a_lift_is_not_rolled_out_beside_a_guardrail_that_its_test_leaves_open(space, fall, accepted):
+    """A board alone: its lift was measured by a test that watched another outcome, too."""
+    rng = np.random.default_rng(0)
+    n = 4_000
+    frame = pd.DataFrame({"arm": rng.choice(["none", "mail"], n), "age": rng.integers(20, 80, n)})
+    treated = frame["arm"] == "mail"
+    frame["back"] = (rng.random(n) < 0.2 + 0.2 * treated).astype(int)
+    frame["stays"] = (rng.random(n) < 0.9 - fall * treated).astype(int)
+    table = space.tables.add(frame, "mailing")
+    roles = {"back": "primary", "stays": "guardrail"}
+    arms = ArmsTest("arm", "none", roles, accepted={"stays": accepted} if accepted else {})
+    arm_tests.keep(space, table.id, "Mailing", arms)
+    quick = {"max_rounds": 5, "outer_bags": 1, "interactions": 0}
+    spec = Spec(table.id, "back", "Effect", ["age"], goal="number", changes=quick,
+                treatment=Treatment("arm", "mail", "none", 0.5, percent=True))  # fmt: skip
+    model = train(space, spec)
+    one = Strategy("A", Range("age", low=20.0), "mail", metric="back", base=0.2, lift=(0.8, 1.0, 1.2), model=model.id,
+                   tested=n)  # fmt: skip
+    board = boards.add_board(space, StrategySet("Who gets it", (one,)), table.id)
+    first = review_of(space, recipes.usual(None, [], board, None, "director")).parts[0]
+    is_open = fall > 0 or not accepted
+    lines = dict(first.lines)
+    assert first.title.startswith("Look into stays before rolling out A" if is_open else "Roll out A")
+    assert ("does not rule out a fall of stays" in lines["Risk"]) == is_open
+    assert lines["Next"].startswith("Read stays in the test" if is_open else "Roll out A")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -121,6 +122,24 @@ def test_what_was_chosen_is_there_tomorrow(mailed):
     assert next(one for one in again.multiselect if one.label == "Outcomes").value == ["visit"]
     assert "after Dunnett over the arms of each outcome" in captions(again)
     assert len(arm_tests.tests(space, {table.id})) == 1
+
+
+def test_a_guardrail_holds_once_a_fall_that_somebody_minds_is_ruled_out(mailed):
+    space, table, _ = mailed
+    app = open_page("experiment", table=table.id)
+    (kept,) = arm_tests.tests(space, {table.id})
+    setup = replace(kept.test(), metrics={"visit": "primary", "newbie": "guardrail"})
+    arm_tests.keep(space, table.id, kept.name, setup, kept.id)
+    app = open_page("experiment", table=table.id)
+    assert "newbie could have fallen" in app.info[0].value
+    assert "Say under *Roles* which fall of newbie nobody minds" in captions(app)
+    arm_tests.keep(space, table.id, kept.name, replace(setup, accepted={"newbie": 0.2}), kept.id)
+    app = open_page("experiment", table=table.id)
+    assert "Mens E-Mail works" in app.success[0].value.replace("\\", "")
+    assert "which fall" not in captions(app)
+    roles = next(one.value for one in app.dataframe if "accepted" in one.value)
+    assert roles["accepted"].tolist()[1:] == [0.2]
+    assert arm_tests.test(space, kept.id).accepted == {"newbie": 0.2}
 
 
 def test_arms_are_read_together_and_stay_so(mailed):

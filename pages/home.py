@@ -29,7 +29,7 @@ def in_view(project: Project, now: InView) -> None:
         if now.model is not None:
             st.caption(f"{md(now.label)} · {metric(now.model)}")
         st.markdown(step.why)
-        if st.button(step.label, type="primary", icon=":material/arrow_forward:"):
+        if st.button(step.label, type="primary", icon=":material/arrow_forward:", key="next-step"):
             st.switch_page(PAGES / f"{step.page}.py")
 
 

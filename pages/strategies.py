@@ -38,7 +38,7 @@ table = cards.table_in_view()
 
 def acts(board: Board | None) -> None:
     """Show what can be done with the board in view, and how another is made."""
-    if st.button("New board", icon=":material/add:", type="secondary" if board else "primary"):
+    if st.button("New board", icon=":material/add:", type="secondary" if board else "primary", key="new-board"):
         made = stored.add_board(state.workspace(), StrategySet(f"Strategies for {table.name}"), table.id)
         boards.open_board(made.id)
         st.rerun()

@@ -171,7 +171,9 @@ with st.bottom:
     with act.container(horizontal=True):
         kind: Literal["primary", "secondary"] = "secondary" if going or model is not None else "primary"
         short, long = what_it_takes()
-        pressed = st.button("Train", type=kind, icon=":material/play_arrow:", help=long, disabled=place.nowhere)
+        pressed = st.button(
+            "Train", type=kind, icon=":material/play_arrow:", help=long, disabled=place.nowhere, key=f"train-{table.id}"
+        )
         if data.task is None:
             tuning.form(spec)
     with tell:

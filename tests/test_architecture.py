@@ -204,6 +204,8 @@ def test_only_the_losses_know_one_loss_from_another(path):
             assert not any(f"'{name}'" in words for name in names), words
 
 
+PRESSED = {"retrain_button", "downloads", "sharing", "find"}
+"""Rooms whose own `button` gives its key to the one that it draws."""
 SEEN = {"plotly_chart", "dataframe", "data_editor", "image", "altair_chart"}
 
 
@@ -212,6 +214,16 @@ def test_charts_tables_and_pictures_have_a_text_alternative(path):
     for node in nodes(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SEEN:
             assert {"alt", None} & {word.arg for word in node.keywords}, f"line {node.lineno}: {node.func.attr}"
+
+
+@each([*UI, *PAGES])
+def test_a_button_whose_words_change_has_a_key(path):
+    """Else its words are what it is known by, and a press is lost where they have changed since it was drawn."""
+    for node in nodes(path):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "button":
+            words = [*node.args[:1], *(word.value for word in node.keywords if word.arg in ("help", "type", "icon"))]
+            known = any(word.arg == "key" for word in node.keywords) or ast.unparse(node.func.value) in PRESSED
+            assert known or all(isinstance(word, ast.Constant) for word in words), f"line {node.lineno}"
 
 
 @each(TESTS)

@@ -134,7 +134,11 @@ def _start(board: Board, made: StrategySet, form: Form, is_new: bool) -> None:
                 ":material/warning: The board has changed since the test began. The read-out uses the earlier version."
             )
         if (
-            st.button("Start test" if tested is None else "Restart with this board", icon=":material/flag:")
+            st.button(
+                "Start test" if tested is None else "Restart with this board",
+                icon=":material/flag:",
+                key=f"start-test-{board.id}",
+            )
             and not is_new
         ):
             stored.change(state.workspace(), board.id, plan={**form, "tested": made.to_dict()})

@@ -19,6 +19,7 @@ from typing import Final
 import streamlit as st
 
 from gamcore.kernels import warmup as kernels
+from shapewise.ui.session import redraw
 
 log = logging.getLogger(__name__)
 LATER: Final = ("shapewise.ui.widgets.drawn", "shapewise.ui.explain.pair", "shapewise.ui.train.live")
@@ -102,5 +103,5 @@ def prepared() -> bool:
 def _progress() -> None:
     engine = _engine()
     if engine.ready.is_set():
-        st.rerun()
+        redraw.by_timer()
     st.progress(engine.share, COMPILING)

@@ -15,7 +15,7 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.training import runs
 from shapewise.training.naming import labels
 from shapewise.ui.find import field as find
-from shapewise.ui.session import current, news, standing, state
+from shapewise.ui.session import current, news, redraw, standing, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, md, metric
 
@@ -29,6 +29,7 @@ Menu = Mapping[str, Sequence[Any]]
 
 def show(menu: Menu) -> None:
     """Show the head and the menu. menu : pages by section; the section without a name comes first, and Home in it."""
+    _take_in()
     now = current.in_view()
     with st.sidebar:
         head(now, menu[""][0])
@@ -130,11 +131,8 @@ def _active() -> list[runs.Run]:
 
 
 def _look() -> None:
-    is_news = False
-    for identifier in _followed():
-        is_news |= _ended(identifier)
-    if is_news:
-        st.rerun()
+    if _take_in():
+        redraw.by_timer()
     for run in _active():
         share, words = standing.of_run(run)
         what = "Bands of" if run.model and not run.column else "Training"
@@ -142,6 +140,12 @@ def _look() -> None:
         if not run.model:
             st.page_link(PAGES / "train.py", label="Watch", icon=":material/visibility:",
                          query_params={"table": run.spec.table, "run": run.id})  # fmt: skip
+
+
+def _take_in() -> bool:
+    """Put the models of followed runs in view that are trained; return whether there is news of any of the runs."""
+    are_news = [_ended(identifier) for identifier in _followed()]  # of each, so that each is taken off the list
+    return any(are_news)
 
 
 def _ended(identifier: str) -> bool:

@@ -17,7 +17,7 @@ from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.training import runs
 from shapewise.training.runs import Run, Standing
 from shapewise.training.spec import Spec
-from shapewise.ui.session import sidebar, state
+from shapewise.ui.session import redraw, sidebar, state
 from shapewise.ui.session.standing import STEPS, of_run
 from shapewise.ui.session.words import duration, md, metric
 from shapewise.ui.widgets import bands as sureness
@@ -53,7 +53,8 @@ def bar(identifier: str) -> None:
     """Show how far a run is, in the place of its button, and rerun the page when it has a model or has ended."""
     run = runs.read(state.workspace(), identifier)
     if not is_on(run):
-        st.rerun()
+        redraw.by_timer()
+        return
     with st.container(horizontal=True, vertical_alignment="center"):
         if run.state == "running" and jobs.is_stopping(state.workspace(), runs.KIND, identifier):
             st.caption("Stopping.")
@@ -121,7 +122,7 @@ def done(model: ModelAbout) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/check_circle: Trained in {duration(model.seconds)}: **{metric(model)}**")
         label, page = ("Read the tasks", "tasks") if model.of_tasks else ("Read the curves", "shapes")
-        if st.button(label, type="primary", icon=":material/arrow_forward:"):
+        if st.button(label, type="primary", icon=":material/arrow_forward:", key=f"read-{model.id}"):
             st.switch_page(PAGES / f"{page}.py", query_params={"model": model.id})
 
 

@@ -23,7 +23,7 @@ from shapewise.training.effects import as_trained
 from shapewise.training.live import Draft, Packed
 from shapewise.training.spec import Spec
 from shapewise.training.train import with_present_codes
-from shapewise.ui.session import engine, state
+from shapewise.ui.session import engine, redraw, state
 from shapewise.ui.session.words import md
 
 PATIENCE: Final = 0.6
@@ -114,7 +114,7 @@ def _until(futures: Sequence[Future[Any]], words: str) -> None:
     @st.fragment(run_every=0.5)
     def look() -> None:
         if all(future.done() for future in futures):
-            st.rerun()
+            redraw.by_timer()
         st.caption(f":material/progress_activity: {words}")
 
     look()

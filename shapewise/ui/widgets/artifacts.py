@@ -10,7 +10,7 @@ from shapewise.jobs import queue as jobs
 from shapewise.reports import file_jobs as packs
 from shapewise.reports.file_jobs import FileWork, Pack
 from shapewise.store.workspace import StoreError
-from shapewise.ui.session import state
+from shapewise.ui.session import redraw, state
 from shapewise.ui.session.words import date, md, size
 from shapewise.ui.widgets import downloads
 
@@ -47,9 +47,11 @@ def _watch(identifier: str) -> None:
     try:
         made = packs.pack(state.workspace(), identifier)
     except StoreError:
-        st.rerun()
+        redraw.by_timer()
+        return
     if not made.goes_on:
-        st.rerun()
+        redraw.by_timer()
+        return
     with st.container(border=True):
         st.progress(made.share, md(made.words))
         if made.state == "running" and jobs.is_stopping(state.workspace(), packs.KIND, identifier):

@@ -13,7 +13,7 @@ from shapewise.training import runs
 from shapewise.training.dataset import band_rows
 from shapewise.training.spec import Spec
 from shapewise.training.train import BANDS
-from shapewise.ui.session import state
+from shapewise.ui.session import redraw, state
 from shapewise.ui.session.words import count, md
 
 MEANING = f"""
@@ -88,7 +88,8 @@ def _watch(model: str) -> None:
     except StoreError:
         run = None
     if run is None:
-        st.rerun()
+        redraw.by_timer()
+        return
     begun = len({int(refit) for refit in run.standing.points[:, 0]}) if run.standing.stage == "bands" else 0
     of = run.standing.n_refits or BANDS
     with st.container(horizontal=True, vertical_alignment="center"):

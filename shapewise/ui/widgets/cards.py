@@ -43,7 +43,7 @@ def empty(icon: str, sentence: str, label: str, page: str) -> NoReturn:
     """Show an empty state (an icon, a sentence and a button), and stop the page."""
     with st.container(border=True, horizontal_alignment="center"):
         st.markdown(f":material/{icon}: &nbsp; {sentence}", width="content")
-        if st.button(label, type="primary"):
+        if st.button(label, type="primary", key="of-empty"):
             st.switch_page(PAGES / f"{page}.py")
     st.stop()
 
@@ -131,7 +131,7 @@ def _other_kind(project: Project, of_tasks: bool) -> NoReturn:
         with st.container(horizontal=True):
             if not of_tasks and st.button("Open Tasks", type="primary"):
                 st.switch_page(PAGES / "tasks.py")
-            if not there and st.button("Train one", type="primary" if of_tasks else "secondary"):
+            if not there and st.button("Train one", type="primary" if of_tasks else "secondary", key="train-one"):
                 st.switch_page(PAGES / "train.py")
     st.stop()
 

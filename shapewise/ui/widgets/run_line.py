@@ -6,7 +6,7 @@ import streamlit as st
 
 from shapewise.store.workspace import StoreError
 from shapewise.training import runs
-from shapewise.ui.session import state
+from shapewise.ui.session import redraw, state
 
 
 @st.fragment(run_every=1.0)
@@ -18,12 +18,14 @@ def show(identifier: str, what: str, failed: str) -> None:
     try:
         run = runs.read(state.workspace(), identifier)
     except StoreError:
-        st.rerun()
+        redraw.by_timer()
+        return
     is_trained = bool(run.model) and not run.column  # parts have the model that they are of from the start
     if is_trained or not run.goes_on:
         if run.message and not is_trained:
             st.session_state[failed] = run.message[:600]
-        st.rerun()
+        redraw.by_timer()
+        return
     stage = "waiting" if run.state == "queued" else run.standing.stage
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f":material/progress_activity: {what}: {stage}.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import wait
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from shapewise.training import runs
+from shapewise.ui.train import refits
 from shapewise.ui.train.settings import INPUTS
 from shapewise.ui.train.target import usual_sides
 from tests.support.hostile import EVIL
@@ -67,16 +69,22 @@ def test_one_click_loads_a_sample(sample, space):
     assert "Train on this table" in [b.label for b in app.button]
 
 
-def test_a_small_table_is_trained_at_once(full):
+def test_a_small_table_is_trained_at_once(full, monkeypatch):
+    """Also by a press right after a change of the form, which the page has not been drawn with yet, and where the refit
+    of that change is done just when the page has given up waiting for it."""
     space = full[0]
     app = open_page("train", table=full[1].id)
     predict = next(box for box in app.selectbox if box.label == "Predict")
     predict.set_value(next(name for name in predict.options if "price" in name)).run()
     next(control for control in app.get("button_group") if control.label == "Preset").set_value("fast").run()
+    next(field for field in app.number_input if field.label == "Refits").set_value(1)
+    waits = iter([lambda futures, seconds: (set(), wait(futures).done)])
+    monkeypatch.setattr(refits, "wait", lambda *asked: next(waits, wait)(*asked))
     button(app, "Train").click().run()
     assert not app.exception
     assert len(space.models.listed()) == 3
-    assert space.models.listed()[0].spec["preset"] == "fast"
+    newest = space.models.listed()[0].spec
+    assert (newest["preset"], newest["changes"]["outer_bags"]) == ("fast", 1)
     assert "Read the curves" in [b.label for b in app.button]
     assert "price" in headlines(app)[0]
 

@@ -6,13 +6,13 @@ Names are for reading only: tables, models, rules, SQL and Python keep the colum
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
 from gamcore.data.columns import TableError
 from gamcore.numbers import bare, count, fixed, in_full, number, read
 
-NumberForm = Literal["automatic", "whole number", "two decimals", "percent", "money"]
+NumberForm = Literal["automatic", "whole number", "two decimals", "percent", "money", "year"]
 FORMS: Final[tuple[NumberForm, ...]] = get_args(NumberForm)
 SYMBOLS: Final = ("€", "$", "£", "¥", "₹", "CHF")
 """Units of money that stand before the number; others stand behind it."""
@@ -82,7 +82,13 @@ class Measure:
                 return bare(number(100 * value))
             case "money":
                 return fixed(value, 0 if value.is_integer() or abs(value) >= 1000 else 2)
+            case "year":
+                return automatic.replace(",", "")
         return automatic
+
+    def of_years(self, are_years: bool) -> Measure:
+        """Return how numbers are written that are years or not: years as such, unless another form was chosen."""
+        return replace(self, form="year") if are_years and self.form == "automatic" else self
 
     def in_full(self, value: float) -> str:
         """Return a number in its form where it reads back as itself, else with all its digits; without its unit."""

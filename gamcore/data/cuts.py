@@ -13,6 +13,7 @@ from gamcore.data.binning import Bins
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import Kind
 from gamcore.data.dates import as_date, stamp
+from gamcore.data.years import are_years, is_year_of
 from gamcore.numbers import exact, read, roundest
 from gamcore.types import Bools, Floats, Ints
 
@@ -66,7 +67,7 @@ def names_of_bins(edges: Floats, beside: Floats, display: Floats, kind: Kind, me
     edges : (K + 1,) the cuts between the lowest and the highest value. beside : (2, K - 1), as in `binning.Bins`; empty
     where it is not known. display : (K,) a typical value of each.
     """
-    cuts = edges.tolist()
+    cuts, measure = edges.tolist(), measure.of_years(kind == "number" and are_years(display))
     if beside.shape != (2, edges.size - 2):
         return tuple(_unknown(low, high, kind, measure) for low, high in pairwise(cuts))
     slack = slack_of(display, cuts[0], cuts[-1])
@@ -85,7 +86,7 @@ def names_of_bins(edges: Floats, beside: Floats, display: Floats, kind: Kind, me
 def values_in_words(bins: Bins, k: int, measure: Measure) -> str:
     """Return values of value bin k of a number or date in words, each of which the model has in this bin, also where it
     is between training values."""
-    known = bins.beside.size > 0
+    known, measure = bins.beside.size > 0, measure.of_years(bins.feature.kind == "number" and are_years(bins.display))
     first = bins.low if k == 0 else float(bins.beside[1, k - 1] if known else bins.display[k])
     last = bins.high if k + 1 == bins.n_values else float(bins.beside[0, k] if known else bins.display[k])
     if first > last:  # cuts that somebody chose, without a value between them
@@ -138,7 +139,7 @@ def names_of_bars(edges: Floats, beside: Floats, kind: Kind, measure: Measure) -
     """
     known = beside[np.isfinite(beside)]
     whole = 0.5 * bool((edges % 1 == 0.5).all() and (known % 1 == 0).all())  # bars begin between whole numbers
-    slack, names = slack_of_bars(edges), []
+    slack, names, measure = slack_of_bars(edges), [], measure.of_years(kind == "number" and are_years(known))
     for (low, high), (before, last), (first, after) in zip(*map(pairwise, (edges, *beside)), strict=True):
         start, end, has_values = float(low + whole), float(high - whole), first <= last
         if kind == "date":
@@ -243,9 +244,10 @@ def day_between(below: float, above: float, upper: bool) -> End:
     return End(str(as_date(day).date()), float(np.nextafter(day + 1.0, day)) if upper else float(day))
 
 
-def cut_in_words(end: float, measure: Measure, date: bool = False) -> str:
+def cut_in_words(end: float, measure: Measure, date: bool = False, column: str = "") -> str:
     """Return a cut in words that read back as itself: in its column's form where that is the same number, else with all
-    its digits. end : in days since 1970-01-01 for dates."""
+    its digits. end : in days since 1970-01-01 for dates. column : whose name may say that it holds years."""
+    measure = measure.of_years(is_year_of(column, end))
     if date:
         return stamp(end).removesuffix(" 00:00:00")
     return measure.dress(measure.in_full(end))

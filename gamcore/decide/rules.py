@@ -128,7 +128,7 @@ class Range(Rule):
         return f"{names.column(self.column)} {' and '.join(ends)}"
 
     def _say(self, end: float, names: Names) -> str:
-        return cut_in_words(end, names.of(self.column).measure, self.date)
+        return cut_in_words(end, names.of(self.column).measure, self.date, self.column)
 
     def to_dict(self) -> dict[str, Any]:
         plain: dict[str, Any] = {"column": self.column}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gamcore.data.cuts import FINEST, End, day_between, slack_of, window
+from gamcore.data.years import are_years
 from gamcore.numbers import exact, read, roundest
 from gamcore.types import Bools, Ints
 
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 
 CLOSE: Final = 1e-6
 """Relative distance at which a border is written where the values beside it are not known: six digits."""
-
-
-YEARS: Final = (1700, 2100)
-"""Whole numbers between these, all of a column's, are read as years."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +99,8 @@ def _slack(curve: Curve | SurfaceAxis) -> float:
 
 def _written(curve: Curve | SurfaceAxis, text: str) -> str:
     """Return a number as people write it in its column: years have no mark between thousands."""
-    first, last = float(curve.edges[0]), float(curve.edges[-1])
-    are_years = YEARS[0] <= first and last <= YEARS[1] and not (curve.display % 1).any()
-    return text.replace(",", "") if are_years and curve.measure.form == "automatic" else text
+    measure = curve.measure.of_years(are_years(curve.display))
+    return measure.number(read(text), text) if measure.form == "year" else text
 
 
 def _by(curve: Curve | SurfaceAxis) -> float:

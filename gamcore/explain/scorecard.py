@@ -20,6 +20,7 @@ import pandas as pd
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.cuts import cut_in_words, cut_of
+from gamcore.data.years import are_years
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.piecewise import error_of_refits, partitions
 from gamcore.explain.shown import shown
@@ -247,7 +248,9 @@ def _label(curve: Curve, bins: Bins, group: Ints) -> str:
     if first and last:
         return "any value"
 
+    measure = curve.measure.of_years(are_years(curve.display))
+
     def say(k: int) -> str:
-        return cut_in_words(cut_of(bins, k), curve.measure, curve.kind == "date")
+        return cut_in_words(cut_of(bins, k), measure, curve.kind == "date")
 
     return f"below {say(end)}" if first else f"{say(start)} or more" if last else f"{say(start)} to below {say(end)}"

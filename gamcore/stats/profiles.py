@@ -13,6 +13,7 @@ from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import MISSING, Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.cuts import Run, beside_edges, names_of_bars, range_in_words, slack_of_bars
 from gamcore.data.dates import as_date
+from gamcore.data.years import are_years
 from gamcore.explanation import Explanation
 from gamcore.numbers import decimals_of, number, percent, within
 from gamcore.stats.histograms import BARS, MOST_LEVELS, OTHERS, edges_of
@@ -97,7 +98,7 @@ class Profile(Explanation):
         if self.middle is None:
             share = self.counts[0] / max(self.counts.sum(), 1)
             return f"{percent(share, 0)} of the rows with a value are {self.labels[0]}"
-        where = range_in_words(self.middle, slack_of_bars(self.edges), self.kind, self.measure)
+        where = range_in_words(self.middle, slack_of_bars(self.edges), self.kind, self._written_as)
         rows = f"{percent(self.middle_share, 0)} of the rows with a value are"
         return f"{rows} {where}" if self.middle.first == self.middle.last else f"{rows} from {where}"
 
@@ -117,7 +118,13 @@ class Profile(Explanation):
         """Return one of its values, or a range of them, in words."""
         if self.kind == "date":
             return " to ".join(str(as_date(end).date()) for end in ends)
-        return self.measure.dress(" to ".join(self.measure.number(end, number(end, 4)) for end in ends))
+        measure = self._written_as
+        return measure.dress(" to ".join(measure.number(end, number(end, 4)) for end in ends))
+
+    @property
+    def _written_as(self) -> Measure:
+        """Unit and form of its numbers; years are known by its values."""
+        return self.measure.of_years(self.kind == "number" and are_years(self.beside[np.isfinite(self.beside)]))
 
     def frame(self) -> pd.DataFrame:
         """Return one row per bar; missing cells come last."""

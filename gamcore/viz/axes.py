@@ -31,8 +31,7 @@ def apart(ticks: Sequence[tuple[float, str]], ends: tuple[float, float], most: i
 def number_axis(feature: str, measure: Measure, edges: Floats, limits: tuple[float, float] | None) -> Axis:
     """Return the axis of a feature that is a number, with its unit."""
     wide = bool(edges.size) and float(np.ptp(edges)) >= 10
-    form: TickFormat = (
-        "percent" if measure.form == "percent" else "count" if measure.form != "automatic" and wide else "plain"
-    )
+    counted = wide and measure.form not in ("automatic", "year")
+    form: TickFormat = "percent" if measure.form == "percent" else "count" if counted else "plain"
     unit = measure.unit if measure.form != "percent" else ""
     return Axis(f"{feature} ({unit})" if unit else feature, limits=limits, format=form)

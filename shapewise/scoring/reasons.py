@@ -14,6 +14,7 @@ import pandas as pd
 from gamcore.data.codes import code_of
 from gamcore.data.column_names import Names
 from gamcore.data.past import of_the_past
+from gamcore.data.years import is_year_of
 from gamcore.decide.fairness import sensitive
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.explain.counterfactuals import Possible
@@ -152,7 +153,8 @@ def cell_text(names: Names, column: str, cell: object) -> str:
     if isinstance(cell, int | float | np.number) and not isinstance(cell, bool):
         level = names.of(column).levels.get(code_of(str(float(cell)), column, "number"))
         written = exact(float(cell), 6) if isinstance(cell, float | np.floating) else short
-        short = level or names.of(column).measure.say(float(cell), written)
+        measure = names.of(column).measure.of_years(is_year_of(column, float(cell)))
+        short = level or measure.say(float(cell), written)
     return names.level(column, short)
 
 

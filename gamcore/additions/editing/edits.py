@@ -138,7 +138,7 @@ class Where:
 
         measure = names.of(feature).measure
         ends = [
-            f"{word} {cut_in_words(end, measure, self.date)}"
+            f"{word} {cut_in_words(end, measure, self.date, feature)}"
             for word, end in (("from", self.low), ("below", self.high))
             if end is not None
         ]

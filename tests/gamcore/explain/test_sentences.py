@@ -12,12 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamcore.data.column_names import PLAIN
+from gamcore.data.cuts import values_in_words
+from gamcore.decide.rules import Range
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.explain.claims import NO_CLEAR_EFFECT
 from gamcore.explain.sentences import LONGEST, TURNS_BACK, claims_of, legs, most_of, read_curve, read_surface
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import no_effect, say
 from gamcore.numbers import place
+from gamcore.stats.profiles import profile
 from tests.support.curves_by_hand import levels, line, surface
 
 BANDS = st.lists(st.tuples(st.floats(-5, 5), st.floats(0.01, 3)), min_size=1, max_size=30)
@@ -299,4 +303,11 @@ def test_years_have_no_mark_between_thousands(first, mark):
     year = rng.integers(first, first + 30, 800)
     model = GAMRegressor(random_state=0, outer_bags=2, max_rounds=60, bands=10)
     model.fit(pd.DataFrame({"year": year}), 0.1 * year + rng.normal(size=year.size))
-    assert ("," in read_curve(model.explain_shape("year")).split(", where")[0]) == mark
+    curve = model.explain_shape("year")
+    bins, parts = model.model_.bins[0], profile(pd.Series(year, name="year"), "number")
+    said = [
+        read_curve(curve).split(", where")[0], curve.place(1), parts.parts[1], parts.words(), parts.say(first),
+        values_in_words(bins, 1, PLAIN), Range("model_year", first, first + 9).words(),
+    ]  # fmt: skip
+    assert [bool(re.search(r"\d,\d", text)) for text in said] == [mark] * len(said), said
+    assert "1,980" in Range("price", 1980.0).words()

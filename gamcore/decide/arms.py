@@ -165,8 +165,9 @@ class ArmsReadOut(Explanation):
 
     def frame(self, metric: str = "", between: Sequence[tuple[str, Effect]] = ()) -> pd.DataFrame:
         """Return what each arm did, the control first and the pooled arms last, and how it differs from the control: a
-        row per number (`results.table_of`). metric : one of several; all by default. between : how the treated arms
-        differ from each other (`between_arms`), which comes last."""
+        row per number (`results.table_of`); the row of what an arm did also says how it differs. metric : one of
+        several; all by default. between : how the treated arms differ from each other (`between_arms`), which comes
+        last."""
         metrics = [metric] if metric else list(self.test.metrics)
         own = (row for metric in metrics for arm in self.lines for row in self._rows(arm, metric))
         others = (row for other, effect in between if effect.metric in metrics
@@ -174,10 +175,11 @@ class ArmsReadOut(Explanation):
         return table_of(chain(own, others))
 
     def _rows(self, arm: str, metric: str) -> Iterator[dict[str, Any]]:
-        yield {"metric": metric, "arm": arm, "against": "", **self.level(arm, metric).cells()}
-        for effect in self.effects:
-            if (effect.strategy, effect.metric) == (arm, metric):
-                yield from effect.rows_of_file(arm, self.test.control, metric=metric)
+        effects = [effect for effect in self.effects if (effect.strategy, effect.metric) == (arm, metric)]
+        beside = {name: cell for effect in effects for name, cell in effect.cells_of_level().items()}
+        yield {"metric": metric, "arm": arm, "against": "", **self.level(arm, metric).cells(), **beside}
+        for effect in effects:
+            yield from effect.rows_of_file(arm, self.test.control, metric=metric)
 
 
 def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str, Floats] | None = None) -> ArmsReadOut:

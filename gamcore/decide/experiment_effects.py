@@ -137,6 +137,14 @@ class Effect:
         return {name: Result(side.mean, side.interval, n=side.n, is_rate=self.is_rate, measure=self.measure)
                 for name, side in sides.items()}  # fmt: skip
 
+    def cells_of_level(self) -> dict[str, float]:
+        """Return how the arm differs, as cells beside what it did: for who reads one row per arm."""
+        cells: dict[str, float] = {}
+        for name, change in (("difference", self.gap), ("lift", self.change)):
+            low, high = change.interval
+            cells |= {name: change.value, f"{name}, lower": low, f"{name}, upper": high}
+        return cells
+
     def rows_of_file(self, arm: str, control: str, **of: Any) -> list[dict[str, Any]]:
         """Return what a file has of the comparison (`results.table_of`): the difference, and the relative change. arm,
         control : what is compared. of : what else tells it from others."""

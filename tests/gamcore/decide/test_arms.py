@@ -77,6 +77,12 @@ def test_rates_and_means_have_their_intervals():
     table = out.frame()
     assert table["arm"].iloc[0] == "No E-Mail"
     assert table["scale"].value_counts().to_dict() == {"level": 9, "difference": 6, "relative": 6}
+    levels = table.query("scale == 'level'").set_index(["metric", "arm"])
+    for effect in out.effects:  # the row of an arm says how it differs, as files of 0.1 did
+        row = levels.loc[effect.metric, effect.strategy]
+        for name, change in (("difference", effect.gap), ("lift", effect.change)):
+            beside = row[name], row[f"{name}, lower"], row[f"{name}, upper"]
+            assert beside == pytest.approx((change.value, *change.interval))
 
 
 def test_dunnett_shares_one_control():

@@ -1,4 +1,4 @@
-"""Print the settings of all estimators: `python -m gamcore.estimators > docs/api/parameters.md`."""
+"""Print the settings that the papers name, beside theirs: `python -m gamcore.estimators > docs/api/parameters.md`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from gamcore.estimators.additive_parameters import ClassifierParameters, Regress
 from gamcore.estimators.multitask_parameters import MultiTaskParameters, MultiTaskRegressorParameters
 from gamcore.estimators.parameters import table
 
+BEGINNING = """# Settings beside the papers'
+
+What each setting means and may be stands with its class: [additive models](additive.md), [several tasks](tasks.md). Here are those that
+[the papers](../method/papers.md) have a name or value for, or expressly lack (*none*). `python -m gamcore.estimators > docs/api/parameters.md`
+writes the page."""
+
 
 def page() -> str:
     """Return the page."""
-    lines = ["# Settings of the estimators", "", "Written by `python -m gamcore.estimators > docs/api/parameters.md`."]
+    lines = [BEGINNING]
     both, of_tasks = table(ClassifierParameters), table(MultiTaskParameters)
     parts = (
         ("GAMRegressor and GAMClassifier (`boosting`: the classifier alone)", both),
@@ -18,8 +24,9 @@ def page() -> str:
         ("MultiTaskTreesRegressor alone", [row for row in table(MultiTaskRegressorParameters) if row not in of_tasks]),
     )
     for title, rows in parts:
-        lines += ["", f"## {title}", "", "| setting | default | meaning | in the papers |", "|---|---|---|---|"]
-        lines += [f"| `{name}` | `{default}` | {meaning} | {paper} |" for name, default, meaning, paper in rows]
+        named = [f"| `{name}` | `{default}` | {paper} |" for name, default, paper in rows if paper]
+        if named:
+            lines += ["", f"## {title}", "", "| setting | default | in the papers |", "|---|---|---|", *named]
     return "\n".join(lines)
 
 

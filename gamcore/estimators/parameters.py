@@ -128,12 +128,9 @@ def document(cls: type) -> str:
     return indent("\n".join(lines), "    ").lstrip()
 
 
-def table(cls: type) -> list[tuple[str, str, str, str]]:
-    """Return the name, default, meaning and paper's name or value of each setting, for docs."""
-    return [
-        (one.name, repr(one.default), one.metadata["about"].meaning, one.metadata["about"].paper)
-        for one in _declared(cls)
-    ]
+def table(cls: type) -> list[tuple[str, str, str]]:
+    """Return the name, default and paper's name or value of each setting, for docs."""
+    return [(one.name, repr(one.default), one.metadata["about"].paper) for one in _declared(cls)]
 
 
 def type_of(one: Field[Any]) -> str:

@@ -79,15 +79,15 @@ it is only a guide. *Same*: within {auc} AUC or {rmse:.1%} RMSE.
 ADDITIVE: Final = """
 ### {base}, against LightGBM with one cut per tree
 
-As above. A ratio of seconds over 1 means that ours was faster. Ours is the mean of eight refits, LightGBM's is one fit.
+As above. Ours is the mean of eight refits, LightGBM's is one fit.
 """
 
 STEPS: Final = """
 ## One step, part by part
 
-Nanoseconds per row, and share of the whole step: one thread, float32, {bags} bags, {features} features, each part timed
-alone, best of several repeats. *Skewed*: {heavy:.0%} of the rows in one bin. Adding up, combining and cutting cost the
-same however many rows there are.
+Nanoseconds per row, and share of the whole step, for squared and logistic loss: one thread, float32, {bags} bags,
+{features} features, each part timed alone, best of several repeats. *Skewed*: {heavy:.0%} of the rows in one bin.
+Adding up, combining and cutting cost the same however many rows there are.
 
 A numpy copy of {mib:.0f} MiB reads and writes {copied:.1f} GB/s here in one thread. *ns at copy speed* is what the
 bytes of a row that a part touches would cost at that speed.

@@ -24,6 +24,12 @@ from benchmarks.harness.watch import MIB
 
 Lines = Iterator[str]
 VARIED = ["rows", "features", "bags", "groups", "threads"]
+ALONE = [name for name in standing.MODELS if name.startswith("ours-") and name.endswith("-1")]
+"""Ours with one thread: predictions and memory are told of more threads alone, of which the former do not depend."""
+
+LOSSES_SHOWN = ("logistic", "squared")
+TELLING = ["peer", "ours - peer's", "standard error", "ours is"]
+"""What is told of a pair of models beyond the tables of metrics and of ratios."""
 
 
 def say(text: str, **numbers: Any) -> Lines:
@@ -85,11 +91,10 @@ def peers(folder: Path, doc: Path) -> Lines:
     yield from titled("Seconds of a fit", named(standing.wide(cells, "seconds")))
     yield from picture(doc, "seconds", "Seconds of a fit by table and model", plots.seconds(cells))
     yield from ratios(cells, doc)
-    metrics = named(standing.wide(cells, "metric"))
-    yield from titled("Test metric: RMSE (less is better) or AUC (more is better)", metrics, 4)
+    yield from titled("Test metric: RMSE (less is better) or AUC (more is better)", of_many(cells, "metric"), 4)
     yield from quality(cells)
-    yield from titled("Peak memory of a fit, MiB", named(standing.wide(cells, "memory_mib")))
-    yield from titled("Milliseconds to predict", named(standing.wide(cells, "predict_ms")))
+    yield from titled("Peak memory of a fit, MiB", of_many(cells, "memory_mib"))
+    yield from titled("Milliseconds to predict", of_many(cells, "predict_ms"))
     short = standing.short_of_seeds(cells)
     for title, frame in (
         ("Fewer splits", short),
@@ -98,6 +103,11 @@ def peers(folder: Path, doc: Path) -> Lines:
     ):
         if len(frame):
             yield from titled(title, frame.replace({"model": prose.LABELS}))
+
+
+def of_many(cells: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Return a column of the overview without our models of one thread."""
+    return named(standing.wide(cells, value).drop(index=ALONE, errors="ignore"))
 
 
 def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
@@ -117,10 +127,10 @@ def quality(cells: pd.DataFrame) -> Lines:
     same = {"auc": standing.SAME_AUC, "rmse": standing.SAME_RMSE}
     if len(parity):
         yield from say(prose.PARITY, base=prose.LABELS[standing.BASE], **same)
-        yield from markdown(parity.replace({"peer": prose.LABELS}), precise=("ours", "peer's"))
+        yield from markdown(parity[TELLING].replace({"peer": prose.LABELS}))
     if len(additive):
         yield from say(prose.ADDITIVE, base=prose.LABELS[standing.BASE], **same)
-        yield from markdown(additive.replace({"peer": prose.LABELS}), precise=("ours", "peer's"))
+        yield from markdown(additive[TELLING].replace({"peer": prose.LABELS}))
 
 
 def steps(path: Path) -> Lines:
@@ -133,7 +143,7 @@ def steps(path: Path) -> Lines:
     yield from say(prose.STEPS, bags=N_BAGS, features=FEATURES, heavy=HEAVY, **copied)
     points["shown"] = [f"{ns:.2f} ({share:.0%})" for ns, share in zip(points["ns a row"], points["share"], strict=True)]
     points["column"] = [f"{n:,} rows, {codes}" for n, codes in zip(points["rows"], points["codes"], strict=True)]
-    for loss, part in points.groupby("loss"):
+    for loss, part in points[points["loss"].isin(LOSSES_SHOWN)].groupby("loss"):
         frame = part.pivot_table(index="part", columns="column", values="shown", aggfunc="first", sort=False)
         once = part.drop_duplicates("part").set_index("part")
         frame[["bytes per row", "ns at copy speed"]] = once[["bytes per row", "ns at copy speed"]]

@@ -1,4 +1,4 @@
-"""Baselines of multi-task trees: linear models, and a boosted model of all rows with an effect per task.
+"""Baselines of multi-task trees: linear models.
 
 Linear models get one column per level, means for missing cells, and the penalties that are best on validation rows
 within the training rows.
@@ -6,32 +6,27 @@ within the training rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss, mean_squared_error
-from sklearn.model_selection import KFold, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from benchmarks.multitask import linear
-from benchmarks.multitask.studies import Rows, Trial
+from benchmarks.multitask.studies import Trial
 
 Array = NDArray[np.float64]
-Pooled = Callable[[Rows, pd.DataFrame, int], Array]
-"""Fit rows without their tasks, and predict a table."""
 
 HELD_OUT = 0.2
 ALPHAS = 10.0 ** np.arange(-2.0, 4.1, 0.5)
-N_FOLDS = 5
-N_BAGS = 8
 
 
 def design(train: pd.DataFrame, test: pd.DataFrame) -> tuple[Array, Array]:
@@ -101,44 +96,3 @@ def _by_task(trial: Trial, fit: Callable[..., linear.Linear], seed: int) -> Arra
     for at, scores in zip((tested[t] for t in places), model.scores([X_test[tested[t]] for t in places]), strict=True):
         score[at] = scores
     return score
-
-
-def with_residuals(trial: Trial, seed: int, pooled: Pooled) -> Array:
-    """Predict by a model of all rows plus each task's shrunken mean residual on left-out folds."""
-    train, test = trial.train, trial.test
-    apart = pd.Series(np.empty(len(train.y)))
-    for inside, outside in KFold(N_FOLDS, shuffle=True, random_state=seed).split(train.X):
-        apart.iloc[outside] = pooled(train.take(inside), train.X.iloc[outside], seed)
-    effects = shrunken_means(train.y - apart, train.task)
-    return pooled(train, test.X, seed) + test.task.map(effects).to_numpy()
-
-
-def shrunken_means(residual: pd.Series, task: pd.Series) -> pd.Series:
-    """Return the mean of each task times n tau^2 / (n tau^2 + sigma^2): the variances between and within tasks by
-    moments."""
-    groups = residual.groupby(task)
-    count, mean = groups.size(), groups.mean()
-    n, n_tasks = len(residual), len(count)
-    within = float(((residual - task.map(mean)) ** 2).sum()) / max(n - n_tasks, 1)
-    spread = float((count * (mean - residual.mean()) ** 2).sum()) / (n_tasks - 1)
-    between = max(0.0, (spread - within) / ((n - (count**2).sum() / n) / (n_tasks - 1)))
-    return mean * count * between / (count * between + within)
-
-
-def hist_boosting(train: Rows, X: pd.DataFrame, seed: int) -> Array:
-    """Predict by scikit-learn's boosted trees with our budget: the same rounds, refits and patience."""
-    kinds = {name: pd.CategoricalDtype(train.X[name].dropna().unique()) for name in _levels(train.X)}
-    tables = train.X.astype(kinds), X.astype(kinds)
-    return np.mean([model.fit(tables[0], train.y).predict(tables[1]) for model in _boosted(seed)], axis=0)
-
-
-def _boosted(seed: int) -> Iterator[HistGradientBoostingRegressor]:
-    for bag in range(N_BAGS):
-        yield HistGradientBoostingRegressor(
-            max_iter=300, max_depth=3, l2_regularization=1.0, early_stopping=True, validation_fraction=HELD_OUT,
-            n_iter_no_change=20, categorical_features="from_dtype", random_state=N_BAGS * seed + bag,
-        )  # fmt: skip
-
-
-def _levels(X: pd.DataFrame) -> list[str]:
-    return list(X.select_dtypes(exclude="number"))

@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.multitask.baselines import dirty, hist_boosting, lasso, ridge, rmtfl, with_residuals
-from benchmarks.multitask.studies import RARE, Rows, Trial
+from benchmarks.multitask.baselines import dirty, lasso, ridge, rmtfl
+from benchmarks.multitask.studies import RARE, Trial
 from gamcore.estimators.multitask import MultiTaskTrees, MultiTaskTreesClassifier, MultiTaskTreesRegressor
 
 Array = NDArray[np.float64]
 Parameters = Mapping[str, Any]
 
-PLAIN: Final = {"task_column": False, "outer_bags": 1}
 PAPER: Final = {
     "learning_rate": 0.5, "max_rounds": 5, "specific_rounds": 5, "max_depth": 5, "specific_depth": 5, "l2": 0.1,
-    "common_features": "shared", **PLAIN,
+    "common_features": "shared", "task_column": False,
+    "outer_bags": 1,
 }  # fmt: skip
 
 
@@ -73,20 +73,13 @@ def truth(trial: Trial, seed: int) -> Array:
     return trial.truth
 
 
-def _pooled(train: Rows, X: pd.DataFrame, seed: int) -> Array:
-    return _ask(_model(False, seed, {}).fit(train.X, train.y), X)
-
-
 def _ours(label: str, how: Callable[[Trial, int, Parameters], Array] = together, **parameters: Any) -> Contender:
     return Contender(label, partial(how, parameters=parameters), True, parameters)
 
 
 CRITERIA: Final = {
     "entropy": _ours("entropy (Eq. 5)", criterion="entropy"),
-    "entropy_per_row": _ours("entropy of gains per row", criterion="entropy_per_row"),
     "variance": _ours("variance (Eq. 6)", criterion="variance"),
-    "variance_relative": _ours("variance over mean", criterion="variance_relative"),
-    "harm": _ours("pooled harm", criterion="pooled"),
 }
 PARTS: Final = {
     "pooled_quit": _ours("pooled quit instead of own", own_quit=False),
@@ -95,13 +88,7 @@ PARTS: Final = {
     "neither": _ours("task not a column, pooled quit", task_column=False, own_quit=False),
     "one_split": _ours("one split instead of the mean of several", outer_bags=1),
 }
-OTHERS: Final = {
-    "plain": _ours("one split, task not a column", **PLAIN),
-    "plain_entropy": _ours("the same, entropy", criterion="entropy", **PLAIN),
-    "plain_variance": _ours("the same, variance", criterion="variance", **PLAIN),
-    "paper": _ours("the paper's setting, entropy", criterion="entropy", **PAPER),
-    "paper_none": _ours("the paper's setting, plain gain", **PAPER),
-}
+OTHERS: Final = {"paper": _ours("the paper's setting, entropy", criterion="entropy", **PAPER)}
 REFERENCE: Final = {
     "independent": _ours("independent trees", independent),
     "global": _ours("global trees", everything),
@@ -113,15 +100,9 @@ LINEAR: Final = {
     "rmtfl": Contender("rMTFL", rmtfl, False),
     "dirty": Contender("DIRTY", dirty, False),
 }
-RESIDUAL: Final = {
-    "global_residual": Contender("global trees + shrunk task residual", partial(with_residuals, pooled=_pooled), True),
-    "histgb_residual": Contender(
-        "HistGradientBoosting + shrunk task residual", partial(with_residuals, pooled=hist_boosting), False
-    ),
-}
 TRUTH: Final = {"truth": Contender("the true chances", truth, False)}
 CONTENDERS: Final = (
-    {"default": _ours("ours, default")} | CRITERIA | PARTS | OF_COLUMNS | OTHERS | REFERENCE | LINEAR | RESIDUAL | TRUTH
+    {"default": _ours("ours, default")} | CRITERIA | PARTS | OF_COLUMNS | OTHERS | REFERENCE | LINEAR | TRUTH
 )
 SEVEN: Final = ("lasso", "rmtfl", "dirty", "global", "independent", "variance", "entropy")
 """The methods of Table 1 of Zhang and Li 2019."""
@@ -132,5 +113,4 @@ def contenders(study: str) -> list[str]:
     if study in RARE:
         return ["default", *reversed(SEVEN), *TRUTH]
     without = set(TRUTH) | (set() if study == "heterogeneous" else set(OF_COLUMNS))
-    without |= set() if study == "school" else set(RESIDUAL)
     return [name for name in CONTENDERS if name not in without]

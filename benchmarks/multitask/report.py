@@ -47,11 +47,11 @@ FAMILIES: Final[dict[str, tuple[Columns, tuple[str, ...]]]] = {
 
 
 def against(cells: pd.DataFrame, measure: str, base: str) -> pd.DataFrame:
-    """Return a row per model: mean and sd over runs, the mean difference to a model on the same runs, and its standard
+    """Return a row per model: the mean over runs, the mean difference to a model on the same runs, and its standard
     error."""
     wide = cells.pivot_table(index="seed", columns="model", values=measure)
     gaps = wide.sub(wide[base], axis=0)
-    table = pd.DataFrame({"mean": wide.mean(), "sd": wide.std(), "gap": gaps.mean(), "se": gaps.sem()})
+    table = pd.DataFrame({"mean": wide.mean(), "gap": gaps.mean(), "se": gaps.sem()})
     return table.loc[[name for name in CONTENDERS if name in wide]]
 
 
@@ -70,13 +70,9 @@ def standing(cells: pd.DataFrame, wanted: Sequence[str], base: str) -> pd.DataFr
     for measure in wanted:
         each = against(cells, measure, base)
         columns[measure] = each["mean"].map("{:.4f}".format if each["mean"].max() < 1 else "{:.3f}".format)
-        if measure == wanted[0]:
-            columns["sd"] = each["sd"].map("{:.3f}".format)
-        if measure != "explained":
-            gaps = [signed(gap, se) for gap, se in zip(each["gap"], each["se"], strict=True)]
-            columns[f"{measure}, to {CONTENDERS[base].label}"] = pd.Series(gaps, each.index)
+        gaps = [signed(gap, se) for gap, se in zip(each["gap"], each["se"], strict=True)]
+        columns[f"{measure}, to {CONTENDERS[base].label}"] = pd.Series(gaps, each.index)
     frame = pd.DataFrame(columns)
-    frame["seconds"] = cells.groupby("model")["seconds"].median().map("{:.1f}".format)
     return frame.set_axis(pd.Index(labels(frame.index), name="model"))
 
 
@@ -140,7 +136,7 @@ def page(cells: Cells) -> list[str]:
     for study, title in REAL.items():
         if study in cells:
             runs = cells[study]["seed"].nunique()
-            wanted = ["mean of tasks", "pooled"] if study == "landmine" else ["pooled", "mean of tasks", "explained"]
+            wanted = ["mean of tasks", "pooled"] if study == "landmine" else ["pooled", "mean of tasks"]
             base = "ridge" if study == "school" else "default"
             lines += ["", f"### {title}", "", f"{runs} splits.", "", *markdown(standing(cells[study], wanted, base))]
     for title, (columns, names) in FAMILIES.items():
@@ -157,7 +153,7 @@ def rare_page(cells: Cells) -> list[str]:
     there = {study: cells[study] for study in RARE if study in cells}
     lines = ["", provenance(pd.concat(there.values(), ignore_index=True))]
     for study, of_study in there.items():
-        table = standing(of_study, ["task 1", "task 2"], "default").drop(columns="seconds")
+        table = standing(of_study, ["task 1", "task 2"], "default")
         models = [name for name in CONTENDERS if name in set(of_study["model"])]
         for task in (1, 2):
             place = (0 if study.startswith("scene 1") else 2) + task - 1

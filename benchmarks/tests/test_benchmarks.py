@@ -15,7 +15,6 @@ import pytest
 from benchmarks.boosting import pairs, peers, standing
 from benchmarks.harness import cells, contenders
 from benchmarks.harness.all import MODULES, commands
-from benchmarks.multitask import baselines as tasks_baselines
 from benchmarks.multitask import methods as multitask
 from benchmarks.multitask import report as tasks_report
 from benchmarks.multitask import studies as tasks_studies
@@ -204,18 +203,6 @@ def test_multitask_differences_are_paired_by_run():
     assert told["outlier, small"].tolist() == ["2.000", "+0.300 (5.2)"]
     asked = tasks_report.claims({"imbalanced 0.5": table, "imbalanced 0": table})
     assert asked["holds"].tolist() == [False, True, False, False, False]  # independent trees are better by .1
-
-
-def test_a_tasks_mean_residual_is_shrunk_by_its_rows():
-    rng = np.random.default_rng(0)
-    task = pd.Series(np.repeat(np.arange(200), np.tile([5, 50], 100)))
-    effect = rng.normal(size=200)
-    drawn = pd.Series(effect[task] + 2 * rng.normal(size=len(task)))
-    found = tasks_baselines.shrunken_means(drawn, task)
-    slope = [np.polyfit(found[first::2], effect[first::2], 1)[0] for first in (0, 1)]
-    assert slope == pytest.approx([1.0, 1.0], abs=0.2)  # the best guess, for small tasks and for large ones
-    noise = pd.Series(rng.normal(size=len(task)))
-    assert np.abs(tasks_baselines.shrunken_means(noise, task)).max() < 0.2
 
 
 def test_every_study_of_tasks_is_measured_and_told(tmp_path, monkeypatch):

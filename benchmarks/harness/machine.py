@@ -18,7 +18,7 @@ ROOMS = ("kernels", "data", "model", "boosting", "multitask", "estimators")
 def code() -> str:
     """Return an identifier of the source that fits our models, to record with each cell."""
     digest = hashlib.sha256()
-    for path in sorted(path for room in ROOMS for path in (CORE / room).glob("*.py")):
+    for path in sorted(path for room in ROOMS for path in (CORE / room).rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 

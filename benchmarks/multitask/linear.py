@@ -111,28 +111,24 @@ class Problem(NamedTuple):
     """(d,), standard deviations of the columns over all rows."""
     start: Array
     """(T,), intercepts of a model of nothing else; of a task of one class, a finite guess."""
+    steepness: float
+    """A Lipschitz constant of the gradient in P, Q and b; that P and Q share their columns doubles it."""
 
-    def loss(self, W: Array) -> float:
-        """Return the loss of coefficients and intercepts, (d + 1, T)."""
-        score = self._score(W)
+    def score(self, W: Array) -> Array:
+        """Return the scores (T, m) of coefficients and intercepts (d + 1, T), in which they are linear."""
+        return (self.X @ W.T[..., None])[..., 0]
+
+    def loss(self, score: Array) -> float:
+        """Return the loss of scores."""
         if self.logistic:
             losses = np.maximum(score, 0.0) + np.log(1.0 + np.exp(-np.abs(score))) - self.y * score
             return float((self.X[..., -1] * losses).sum())
         return float(np.square(score - self.y).sum())
 
-    def gradient(self, W: Array) -> Array:
-        """Return the gradient of the loss, (d + 1, T)."""
-        score = self._score(W)
+    def gradient(self, score: Array) -> Array:
+        """Return the gradient of the loss in coefficients and intercepts, (d + 1, T), at their scores."""
         slope = 0.5 + 0.5 * np.tanh(0.5 * score) - self.y if self.logistic else 2.0 * (score - self.y)
         return (slope[:, None] @ self.X)[:, 0].T
-
-    def steepness(self) -> float:
-        """Return a Lipschitz constant of the gradient in P, Q and b; that P and Q share their columns doubles it."""
-        curvature = 0.25 if self.logistic else 2.0
-        return 2.0 * curvature * float(np.linalg.norm(self.X, 2, axis=(1, 2)).max()) ** 2
-
-    def _score(self, W: Array) -> Array:
-        return (self.X @ W.T[..., None])[..., 0]
 
 
 def make_problem(Xs: Arrays, ys: Arrays, loss: str) -> Problem:
@@ -147,7 +143,13 @@ def make_problem(Xs: Arrays, ys: Arrays, loss: str) -> Problem:
     for place, block in zip(stack, blocks, strict=True):
         place[: len(block)] = block
     start = np.array([_constant(y, loss) for y in ys])
-    return Problem(stack[..., :-1], stack[..., -1], loss == "logistic", means, scale, start)
+    X, y, logistic = stack[..., :-1], stack[..., -1], loss == "logistic"
+    return Problem(X, y, logistic, means, scale, start, 2.0 * (0.25 if logistic else 2.0) * _largest_square(X))
+
+
+def _largest_square(X: Array) -> float:
+    """Return the largest squared singular value of the blocks (T, m, d), which is cheap where they are tall."""
+    return float(np.linalg.eigvalsh(X.transpose(0, 2, 1) @ X).max())
 
 
 def _spread(X: Array) -> Array:
@@ -175,34 +177,44 @@ def nothing(problem: Problem) -> Array:
     return np.vstack([np.zeros((2 * len(problem.scale), len(problem.start))), problem.start])
 
 
+def penalty(which: str, lams: Pair, Z: Array) -> float:
+    """Return the penalties of P, Q and b stacked by rows."""
+    d, (shared, own), (lam1, lam2) = len(Z) // 2, NORMS[which], lams
+    return float(lam1 * shared.value(Z[:d]) + lam2 * own.value(Z[d:-1]))
+
+
 def objective(problem: Problem, which: str, lams: Pair, Z: Array) -> float:
     """Return the loss plus penalties of P, Q and b stacked by rows."""
-    d, (shared, own), (lam1, lam2) = len(Z) // 2, NORMS[which], lams
-    return problem.loss(_join(Z)) + lam1 * shared.value(Z[:d]) + lam2 * own.value(Z[d:-1])
+    return problem.loss(problem.score(_join(Z))) + penalty(which, lams, Z)
 
 
-def _descend(problem: Problem, which: str, lams: Pair, Z: Array, size: float) -> Array:
-    """Take one proximal gradient step, and return the result."""
+def _descend(which: str, lams: Pair, Z: Array, gradient: Array, size: float) -> Array:
+    """Take one proximal step against a gradient, and return the result."""
     d, (shared, own), (lam1, lam2) = len(Z) // 2, NORMS[which], lams
-    slope = size * problem.gradient(_join(Z))
+    slope = size * gradient
     P, Q = Z[:d] - slope[:-1], Z[d:-1] - slope[:-1]
     return np.vstack([shared.prox(P, size * lam1), own.prox(Q, size * lam2), Z[-1:] - slope[-1:]])
 
 
 def minimise(problem: Problem, which: str, lams: Pair, Z: Array, tolerance: float = TOLERANCE) -> Array:
-    """Run FISTA from Z, restarting the momentum where the objective would rise."""
-    size = 1.0 / problem.steepness()
-    ahead, momentum, now = Z, 1.0, objective(problem, which, lams, Z)
-    before = now
+    """Run FISTA from Z, restarting the momentum where the objective would rise.
+
+    Scores go along with their coefficients, so that a step reads the rows twice.
+    """
+    score = problem.score(_join(Z))
+    ahead, score_ahead, momentum = Z, score, 1.0
+    before = now = problem.loss(score) + penalty(which, lams, Z)
     for step in range(1, MAX_STEPS + 1):
-        new = _descend(problem, which, lams, ahead, size)
-        then = objective(problem, which, lams, new)
+        new = _descend(which, lams, ahead, problem.gradient(score_ahead), 1.0 / problem.steepness)
+        score_new = problem.score(_join(new))
+        then = problem.loss(score_new) + penalty(which, lams, new)
         if then <= now:
             grown = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
-            ahead = new + (momentum - 1.0) / grown * (new - Z)
-            Z, momentum, now = new, grown, then
+            lead = (momentum - 1.0) / grown
+            ahead, score_ahead = new + lead * (new - Z), score_new + lead * (score_new - score)
+            Z, score, momentum, now = new, score_new, grown, then
         else:
-            ahead, momentum = Z, 1.0
+            ahead, score_ahead, momentum = Z, score, 1.0
         if step % SPELL == 0:
             if before - now <= tolerance * abs(now):
                 break
@@ -231,7 +243,7 @@ def fit_dirty(Xs: Arrays, ys: Arrays, lam1: float, lam2: float, loss: str = "squ
 
 def _strengths(problem: Problem, which: str, shares: Iterable[Pair]) -> list[Pair]:
     """Convert shares to strengths."""
-    slope = problem.gradient(_join(nothing(problem)))[:-1]
+    slope = problem.gradient(problem.score(_join(nothing(problem))))[:-1]
     most1, most2 = (norm.dual(slope) for norm in NORMS[which])
     return [(share1 * most1, share2 * most2) for share1, share2 in shares]
 

@@ -72,10 +72,10 @@ def test_gradient_is_that_of_the_loss_and_no_steeper_than_said(loss):
     problem = linear.make_problem(Xs, ys, loss)
     rng = np.random.default_rng(2)
     W, V = rng.normal(size=(2, 7, 3))
-    numeric = approx_fprime(W.ravel(), lambda w: problem.loss(w.reshape(W.shape)), 1e-7)
-    np.testing.assert_allclose(problem.gradient(W).ravel(), numeric, rtol=1e-4, atol=1e-4)
-    change = np.linalg.norm(problem.gradient(W) - problem.gradient(V))
-    assert 2 * change <= problem.steepness() * np.linalg.norm(W - V) * (1 + 1e-12)
+    numeric = approx_fprime(W.ravel(), lambda w: problem.loss(problem.score(w.reshape(W.shape))), 1e-7)
+    np.testing.assert_allclose(problem.gradient(problem.score(W)).ravel(), numeric, rtol=1e-4, atol=1e-4)
+    change = np.linalg.norm(problem.gradient(problem.score(W)) - problem.gradient(problem.score(V)))
+    assert 2 * change <= problem.steepness * np.linalg.norm(W - V) * (1 + 1e-12)
 
 
 @LOSSES
@@ -84,14 +84,14 @@ def test_the_loss_of_the_stacked_rows_is_that_of_all_rows(loss):
     model = linear.fit_dirty(Xs, ys, 3.0, 2.0, loss)
     problem = linear.make_problem(Xs, ys, loss)
     W = np.vstack([model.coef * problem.scale[:, None], model.intercept + np.sum(problem.means.T * model.coef, axis=0)])
-    assert problem.loss(W) == pytest.approx(linear.mean_loss(model, Xs, ys, loss) * sum(map(len, ys)))
+    assert problem.loss(problem.score(W)) == pytest.approx(linear.mean_loss(model, Xs, ys, loss) * sum(map(len, ys)))
 
 
 @BOTH
 @LOSSES
 def test_solution_satisfies_the_conditions_of_a_minimum(which, loss):
     problem, lams, Z = solved(which, loss)
-    P, Q, slope = Z[:6], Z[6:-1], -problem.gradient(np.vstack([Z[:6] + Z[6:-1], Z[-1:]]))
+    P, Q, slope = Z[:6], Z[6:-1], -problem.gradient(problem.score(np.vstack([Z[:6] + Z[6:-1], Z[-1:]])))
     np.testing.assert_allclose(slope[-1], 0.0, atol=1e-4)
     assert P.any()
     assert Q.any()

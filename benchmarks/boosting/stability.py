@@ -1,55 +1,101 @@
-"""How far shapes vary with the seed, per preset: `python -m benchmarks.boosting.stability --data DIR --json FILE`.
+"""How far shapes vary by chance: `python -m benchmarks.boosting.stability --data DIR --json FILE`.
 
-The same rows are fitted with five seeds. Each curve's figure is the standard deviation of its bins over seeds, averaged
-over rows; a table's figure is the mean over its curves, in units of the standard deviation of the model's scores.
+The same rows are fitted five times: by each preset with another seed; in the paper's setting with the columns in
+another order, at three learning rates; and there with another seed, with 1, 10 and 100 bags. Each curve's figure is the
+standard deviation of its bins over the five, averaged over rows; a table's figure is the mean over its curves, in units
+of the standard deviation of the model's scores.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.boosting.takeaway import some_of
+from benchmarks.harness.arguments import parser
+from benchmarks.harness.cells import keep, load_all
 from benchmarks.harness.machine import describe
+from benchmarks.harness.page import markdown, publish
 from gamcore import PRESETS, GAMClassifier, GAMRegressor, warmup
-from tests.support.real_tables import read
+from gamcore.model.additive import Term
+from tests.support.real_tables import RealTable, read
 
-SEEDS = range(5)
+TIMES: Final = range(5)
+MARKS: Final = ("<!-- stability -->", "<!-- /stability -->")
+FASTER: Final = {"early_stopping_rounds": 20}
+"""In the paper's setting at other rates than .01: twice as far, in steps of .1, as its 100 rounds go."""
 
 
-def unsteadiness(models: list[GAMRegressor | GAMClassifier]) -> float:
-    """Return the mean over curves of the row-weighted SD over seeds, as a share of the SD of the scores."""
+@dataclass(frozen=True)
+class Setting:
+    """A setting, and whether its five fits differ in the order of the columns or in the seed."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    ordered: bool = False
+
+
+PAPER: Final = PRESETS["paper"]
+SETTINGS: Final = {name: Setting(PRESETS[name]) for name in ("fast", "balanced", "accurate")} | {
+    "columns, rate .4": Setting({**PAPER, **FASTER, "learning_rate": 0.4}, ordered=True),
+    "columns, rate .1": Setting({**PAPER, **FASTER, "learning_rate": 0.1}, ordered=True),
+    "columns, rate .01": Setting(PAPER, ordered=True),
+    "seeds, 1 bag": Setting({**PAPER, **FASTER, "learning_rate": 0.1, "n_bags": 1}),
+    "seeds, 10 bags": Setting({**PAPER, **FASTER, "learning_rate": 0.1, "n_bags": 10}),
+    "seeds, 100 bags": Setting({**PAPER, **FASTER, "learning_rate": 0.1}),
+}
+
+
+def unsteadiness(fits: Sequence[Mapping[str, Term]]) -> float:
+    """Return the mean over curves of the row-weighted SD over fits, as a share of the SD of the scores.
+
+    fits : the curves of each, by the names of their features.
+    """
     spread, size = [], []
-    for terms in zip(*(model.model_.terms for model in models), strict=True):
-        scores = np.stack([term.scores for term in terms])
-        counts = terms[0].counts
-        spread.append(np.average(scores.std(axis=0, ddof=1), weights=counts))
-        size.append(np.average(scores.mean(axis=0) ** 2, weights=counts))
+    for name, term in fits[0].items():
+        scores = np.stack([fit[name].scores for fit in fits])
+        spread.append(np.average(scores.std(axis=0, ddof=1), weights=term.counts))
+        size.append(np.average(scores.mean(axis=0) ** 2, weights=term.counts))
     return float(np.mean(spread) / np.sqrt(np.sum(size)))
 
 
+def curves(table: RealTable, setting: Setting, time_: int) -> dict[str, Term]:
+    """Return the curves of a fit by the names of their features."""
+    columns = table.X.columns.to_numpy()
+    if setting.ordered:
+        columns = np.random.default_rng(time_).permutation(columns)
+    kind = GAMClassifier if table.binary else GAMRegressor
+    model = kind(**setting.parameters, random_state=0 if setting.ordered else time_).fit(table.X[columns], table.y)
+    return {str(columns[term.feature]): term for term in model.model_.terms}
+
+
 def main() -> None:
-    """Print one row per table and one column per preset."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--json", type=Path, required=True)
-    parser.add_argument("--tables", nargs="*", default=["compact", "bike", "calhousing", "magic", "bank"])
-    asked = parser.parse_args()
+    """Measure what is missing; print a row per setting and a column per table."""
+    options = parser(__doc__, ["compact", "bike", "calhousing", "magic", "bank"])
+    options.add_argument("--settings", nargs="*", default=list(SETTINGS), choices=SETTINGS)
+    options.add_argument("--rows", type=int, help="of each table, drawn at random; all where not given")
+    options.add_argument("--doc", type=Path, help="a page between whose marks the table goes")
+    asked = options.parse_args()
     warmup()
-    rows = []
     for name in asked.tables:
-        table = read(asked.data, name)
-        for preset in ("fast", "balanced", "accurate"):
-            kind = GAMClassifier if table.binary else GAMRegressor
-            started = time.perf_counter()
-            models = [kind(**PRESETS[preset], random_state=seed).fit(table.X, table.y) for seed in SEEDS]
-            seconds = (time.perf_counter() - started) / len(models)
-            rows.append({"table": name, "preset": preset, "unsteadiness": unsteadiness(models), "seconds": seconds})
-            print(f"{name:12} {preset:10} {rows[-1]['unsteadiness']:.4f}  {seconds:.2f} s a fit", flush=True)
-    asked.json.write_text(json.dumps({"machine": describe(), "cells": rows}, indent=1))
+        table = some_of(read(asked.data, name), asked.rows)
+        for setting in asked.settings:
+            out = asked.json / f"{name}-{setting}.json".replace(" ", "-")
+            if out.exists():
+                continue
+            started = time.process_time()
+            value = unsteadiness([curves(table, SETTINGS[setting], time_) for time_ in TIMES])
+            seconds = (time.process_time() - started) / len(TIMES)
+            about = {"table": name, "setting": setting, "rows": len(table.y), "machine": describe()}
+            keep(out, about | {"unsteadiness": value, "CPU seconds": seconds})
+            print(f"{name:12} {setting:20} {value:.4f}  {seconds:.1f} CPU seconds a fit", flush=True)
+    cells = load_all(asked.json)[lambda all_: all_["setting"].isin(asked.settings) & all_["table"].isin(asked.tables)]
+    shares = cells.pivot_table(index="setting", columns="table", values="unsteadiness").map("{:.2%}".format)
+    publish(["", *markdown(shares.loc[asked.settings, asked.tables]), ""], asked.doc, MARKS)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ Kind = Literal[
     "rises", "falls", "lowest", "highest", "steepest", "above", "below", "differs", "rises overall", "falls overall",
     "somewhere", "shared", "no clear effect",
 ]  # fmt: skip
-"""A rise or fall; the ends of a curve of many; its largest step; neighbours clearly above or below the average; a level
-or missing cells that differ from it; a direction whose size is open; an effect of which only that is known;
+"""A rise or fall; the ends of a curve of many; its steepest step; neighbours clearly above or below the average; a
+level or missing cells that differ from it; a direction whose size is open; an effect of which only that is known;
 one that it has only together with columns that say nearly the same; or nothing of this."""
 
 LARGEST_FACTOR: Final = 100.0
@@ -41,7 +41,8 @@ NEARLY_THE_SAME: Final = 0.8
 
 PARTS: Final = 10
 FEWEST_IN_PART: Final = 30
-"""Parts of the rows between the ends of a rise or fall, and the fewest rows of one, that show whether it turns back."""
+"""Parts of the rows of a stretch, and the fewest rows of one, that show whether a rise or fall turns back there, or
+what moves as much as a step."""
 
 N_RANGES: Final = 64
 """Ranges of a number whose means a curve is checked by."""
@@ -54,9 +55,9 @@ class Claim:
     where : the place, as printed; None for all. value : how far a curve moves (a factor on the ratio scale), or an
     effect; NaN where none is said. interval : its ends, by the band of the whole curve. decimals : most that are
     written. rows, n_rows : training rows in the place, and all; NaN where they were not counted. says_share : whether
-    the share of rows is said. ends : where a rise or fall begins and ends.
-    also : the places of the other features of a pair or triple; all then name their feature. others : columns that say
-    nearly the same, of which `n_named` are named.
+    the share of rows is said. ends : where a rise or fall begins and ends; of the steepest step, its two
+    sides. also : the places of the other features of a pair or triple; all then name their feature. others : columns
+    that say nearly the same, of which `n_named` are named.
     """
 
     kind: Kind
@@ -184,8 +185,10 @@ class Claim:
             heights = np.log(effects[known]) if self.scale == "ratio" else effects[known]
             together = _rank_covariance(np.asarray(cells)[known], heights, weights)
             return together > 0 if self.kind == "rises overall" else together < 0
-        if self.kind == "steepest" or self.where is None:
-            return self.where is not None and bool(self.where.holds(cells).any())
+        if self.where is None:
+            return False
+        if self.kind == "steepest":
+            return bool(self.where.holds(cells).any()) and self._is_steepest(np.asarray(cells), effects, weight)
         columns, places = (cells, (self.where, *self.also)) if self.also else ([cells], [self.where])
         inside = np.all([place.holds(column) for place, column in zip(places, columns, strict=True)], axis=0)
         if not math.isnan(self.share) and not math.isclose(inside.mean(), self.share, abs_tol=1e-9):
@@ -212,18 +215,42 @@ class Claim:
         of as many rows to a later one."""
         assert self.ends is not None
         column = np.asarray(cells)
-        between = np.flatnonzero((column >= self.ends[0].low) & (column <= self.ends[1].high))
-        parts = np.array_split(between[np.argsort(column[between], kind="stable")], PARTS)
-        full = [part for part in parts if part.size >= FEWEST_IN_PART]
-        means = np.array([self._mean(effects, part, weight) for part in full] or [1.0])
-        means = np.log(means) if self.scale == "ratio" else means
-        way = means if self.kind == "rises" else -means
+        between = (column >= self.ends[0].low) & (column <= self.ends[1].high)
+        way = np.array([self._height(effects, part, weight) for part in _parts(column, between)] or [0.0])
+        way = way if self.kind == "rises" else -way
         return float((np.maximum.accumulate(way) - way).max())
 
+    def _is_steepest(self, cells: Any, effects: Floats, weight: Floats | None) -> bool:
+        """Return whether effects move as said between the ends of a step, and no two parts of the rows before it, or
+        behind it, that are as near to each other differ by more."""
+        assert self.ends is not None
+        column = np.asarray(cells)
+        start, end = (place.holds(column) for place in self.ends)
+        moved = self._height(effects, end, weight) - self._height(effects, start, weight)
+        long, most = float(column[end].mean() - column[start].mean()), 0.0
+        for side in (column <= self.ends[0].high, column >= self.ends[1].low):
+            parts = _parts(column, side)
+            at = np.array([column[part].mean() for part in parts])
+            heights = np.array([self._height(effects, part, weight) for part in parts])
+            near = np.abs(at[:, None] - at) <= long
+            most = max(most, float((np.abs(heights[:, None] - heights) * near).max(initial=0.0)))
+        return math.isclose(moved, self.value, rel_tol=CLOSE, abs_tol=CLOSE) and most <= abs(moved)
+
     def _mean(self, effects: Floats, inside: Bools | Ints, weight: Floats | None) -> float:
-        heights = np.log(effects[inside]) if self.scale == "ratio" else effects[inside]
-        mean = float(np.average(heights, weights=None if weight is None else weight[inside]))
+        mean = self._height(effects, inside, weight)
         return math.exp(mean) if self.scale == "ratio" else mean
+
+    def _height(self, effects: Floats, inside: Bools | Ints, weight: Floats | None) -> float:
+        """Return the mean effect of some rows, on a scale on which effects add up: of factors, their logs."""
+        heights = np.log(effects[inside]) if self.scale == "ratio" else effects[inside]
+        return float(np.average(heights, weights=None if weight is None else weight[inside]))
+
+
+def _parts(column: Any, inside: Bools) -> list[Ints]:
+    """Return some rows in parts of as many rows, in order of their values; those of rows enough."""
+    rows = np.flatnonzero(inside)
+    parts = np.array_split(rows[np.argsort(column[rows], kind="stable")], PARTS)
+    return [part for part in parts if part.size >= FEWEST_IN_PART]
 
 
 def told_by_others(cells: Sequence[Any], effects: Floats) -> float:

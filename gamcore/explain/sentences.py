@@ -30,6 +30,9 @@ from gamcore.types import Floats, Ints
 STEP: Final = 0.2
 """Least share of a curve's height that a single step needs to be mentioned."""
 
+STEEPER: Final = 1.5
+"""By how much more a step that is called the steepest moves a curve than any other stretch as long as it does."""
+
 MOST: Final = 0.8
 """Share of a rise or fall that is most of it."""
 
@@ -316,17 +319,32 @@ def _moved(read: Reading, move: Leg, low: Floats, high: Floats) -> Claim:
 
 
 def _steepest(read: Reading) -> Claim | None:
-    """Return where the largest step is, where the refits agree on it and it is large enough to mention."""
+    """Return where the largest step is, where the refits agree on it, it is large enough to mention, and nothing else
+    is as steep: of a straight line along a skewed column, the largest step is the longest one."""
     if len(read.runs) < 3 or len(read.refits) < 2:
         return None
     scores = read.refits.mean(axis=0)
     steps = np.diff(read.refits, axis=1)
     size, error = np.abs(steps.mean(axis=0)), steps.std(axis=0, ddof=1)
     k = int(size.argmax())
-    if not (size[k] > read.curve.reach * error[k] and size[k] >= STEP * np.ptp(scores)):
+    moved = float(read.heights[k + 1] - read.heights[k])
+    is_large = size[k] > read.curve.reach * error[k] and size[k] >= STEP * np.ptp(scores)
+    if not is_large or abs(moved) < STEEPER * _most_elsewhere(read, k):
         return None
+    ends = place_of(read.curve, read.runs[k]), place_of(read.curve, read.runs[k + 1])
     where = border_of(read.curve, int(read.runs[k + 1].min()))
-    return Claim("steepest", where, math.nan, UNKNOWN, read.curve.scale)
+    return Claim("steepest", where, moved, UNKNOWN, read.curve.scale, ends=ends)
+
+
+def _most_elsewhere(read: Reading, k: int) -> float:
+    """Return how far a line moves at most, before run k or after the next one, along as much of its axis as is between
+    these two."""
+    curve, heights = read.curve, read.heights
+    at = np.array([np.average(curve.display[run], weights=curve.counts[run]) for run in read.runs])
+    long, before, after = at[k + 1] - at[k], slice(0, k + 1), slice(k + 1, None)
+    to_there = heights[before] - np.interp(at[before] - long, at[before], heights[before])
+    from_there = np.interp(at[after] + long, at[after], heights[after]) - heights[after]
+    return float(np.abs(np.concatenate([to_there, from_there])).max())
 
 
 def _levels(curve: Curve) -> list[tuple[Claim, ...]]:

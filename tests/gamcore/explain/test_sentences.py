@@ -130,7 +130,7 @@ def test_what_is_said_is_in_the_picture(scores, half):
             a, b = (curve.whole[:, k] for k in (most.start, most.end))
             assert (a[1] < b[0]) if leg.up else (a[0] > b[1])
     for claim in claims_of(curve):
-        if claim.ends:
+        if claim.ends and claim.kind != "steepest":
             first, last = int(claim.ends[0].low), int(claim.ends[1].high)  # bins have their numbers
             way = curve.scores[first:last] * (1 if claim.kind == "rises" else -1)
             back = max(before - after for before, after in combinations_with_replacement(way, 2))
@@ -167,6 +167,15 @@ def test_the_steepest_step_is_named_where_it_is_clear_and_large():
     assert read_curve(line(step)).endswith("; steepest at 15")
     noisy = replace(line(step), refits=step + np.random.default_rng(0).normal(size=(30, 30)) * 3)
     assert "steepest" not in read_curve(noisy)
+
+
+def test_a_straight_line_is_nowhere_steepest():
+    """Along a skewed column its largest step is the longest one."""
+    edges = np.geomspace(1, 1000, 16)
+    display = np.sqrt(edges[1:] * edges[:-1])
+    for scores, said in ((display / 100, False), (display / 1000 + 5.0 * (display > 99), True)):
+        curve = replace(line(scores, edges=edges), display=display)
+        assert ("steepest at 100" in read_curve(curve)) == ("steepest" in read_curve(curve)) == said
 
 
 def test_single_values_are_named_and_thin_bins_are_not_read():

@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-BLANKS: Final = " \u00a0\u2009\u202f"
+BLANKS: Final = " \u00a0\u2007\u2009\u202f"
 SPACE: Final = rf"[\s{BLANKS}]*"
 APOSTROPHES: Final = "'\u2019"
 EXPONENT: Final = r"(?:[eE][+-]?\d+)?"
@@ -64,6 +64,7 @@ LIKE: Final = (
 MINUS: Final = "[-\u2010-\u2015\u2212]"
 AFTER: Final = "minus signs after them"
 IN_PARENTHESES: Final = "parentheses for minus"
+FOR_ZERO: Final = "dashes for 0"
 
 
 def _framed(sign: str) -> str:
@@ -80,6 +81,12 @@ def _without_dashes(cells: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(cells, rf"(\d[.,]){MINUS}{{1,2}}([^\d]|$)", r"\1\2")
 
 
+def is_dash(cells: pa.Array, sign: str) -> pa.Array:
+    """Return which trimmed cells are a dash beside the currency, as spreadsheets show 0."""
+    mark = re.escape(sign) if sign not in ("", "%") else "[^\\s\\S]"
+    return pc.fill_null(pc.match_substring_regex(cells, rf"^(?:{mark}{SPACE}{MINUS}+|{MINUS}+{SPACE}{mark})$"), False)
+
+
 @dataclass(frozen=True)
 class Bodies:
     """Cells split into their signs and their digits. body : with exponents, null where a cell has no such form."""
@@ -92,7 +99,8 @@ class Bodies:
 
 def split(cells: pa.Array, sign: str) -> Bodies:
     """Return the digits of trimmed cells, and how their minus is written."""
-    parts = pc.extract_regex(_without_dashes(cells), _framed(sign))
+    cells = pc.if_else(is_dash(cells, sign), "0", _without_dashes(cells))
+    parts = pc.extract_regex(cells, _framed(sign))
     open_, before, inner, body, after, close = (
         pc.struct_field(parts, name) for name in ("open", "before", "inner", "body", "after", "close")
     )

@@ -53,9 +53,8 @@ def plain_kind(kind: pa.DataType) -> pa.DataType | None:
         return plain_kind(kind.value_type)
     if types.is_dictionary(kind):
         value = plain_kind(kind.value_type)
-        if value is None or types.is_binary(kind.value_type):
-            return value
-        return pa.dictionary(kind.index_type, value, kind.ordered) if value == pa.string() else kind
+        is_text = value in (pa.string(), pa.large_string()) and not types.is_binary(kind.value_type)
+        return pa.dictionary(kind.index_type, value, kind.ordered) if is_text else value
     if types.is_decimal(kind) or types.is_null(kind) or types.is_float16(kind):
         return pa.float64()
     if types.is_date(kind):

@@ -140,7 +140,9 @@ def _clock(text: dict[str, Any]) -> tuple[npt.NDArray[np.timedelta64], npt.NDArr
     micro = _digits(pc.utf8_slice_codeunits(pc.utf8_rpad(text["fraction"], 6, "0"), 0, 6))
     half = _truth(pc.not_equal(text["half"], ""))
     evening = _truth(pc.match_substring_regex(text["half"], "^(?i)p"))
-    valid = (hour < 24) & (minute < 60) & (second < 60) & (~half | ((hour >= 1) & (hour <= 12)))
+    ends_day = (hour == 24) & (minute + second + micro == 0)  # 24:00 is 0:00 of the next day
+    leaps = (minute == 59) & (second == 60)
+    valid = ((hour < 24) | ends_day) & (minute < 60) & ((second < 60) | leaps) & (~half | ((hour >= 1) & (hour <= 12)))
     hour = np.where(half, hour % 12 + 12 * evening, hour)
     shift = pc.replace_substring(text["zone"], ":", "")
     offset = _digits(pc.utf8_slice_codeunits(pc.if_else(pc.match_substring_regex(shift, r"^[+-]"), shift, ""), 1, 5))

@@ -18,6 +18,7 @@ from gamcore.numbers import count
 from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, in_words
 from shapewise.ingest.header import check_columns, header_of, named, skipped_note
 from shapewise.ingest.text import TAIL_ROWS, footer_note, footer_rows, typed_texts
+from shapewise.ingest.types import EXACT, rounding_note
 from shapewise.ingest.writer import Tell
 
 MAX_SHEET_CELLS: Final = 20_000_000
@@ -52,7 +53,8 @@ class Seen:
         """Note what is lost of the sheet."""
         if self.merged:
             notes.append(
-                f"The sheet merges cells in {count(self.merged)} places: only the first cell of each has the value."
+                f"The sheet merges cells in {count(self.merged)} places: each of the merged cells has the value "
+                "here, other than those of titles."
             )
         if self.empty:
             notes.append(
@@ -98,7 +100,7 @@ def _first_table(book: python_calamine.CalamineWorkbook) -> tuple[str, list[list
     ]  # fmt: skip
     narrow: tuple[str, list[list[Any]]] | None = None
     for name in visible:
-        rows = [list(row) for row in book.get_sheet_by_name(name).to_python(skip_empty_area=True)]
+        rows = _cells(book.get_sheet_by_name(name))
         rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
         if len(rows) > 1:
             if max(sum(cell not in ("", None) for cell in row) for row in rows) > 1:
@@ -107,6 +109,22 @@ def _first_table(book: python_calamine.CalamineWorkbook) -> tuple[str, list[list
     if narrow is None:
         raise ReaderError("No visible sheet of the workbook has a line of column names and at least one row.")
     return narrow
+
+
+def _cells(sheet: python_calamine.CalamineSheet) -> list[list[Any]]:
+    """Return the cells of a sheet. Merged cells all have the value, except in a line of their own, which is a title."""
+    rows = [list(row) for row in sheet.to_python(skip_empty_area=True)]
+    down, across = sheet.start or (0, 0)
+    for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
+        merged = slice(left - across, right - across + 1)
+        if not 0 <= top - down < len(rows) or merged.start < 0:
+            continue
+        first = rows[top - down]
+        if left < right and not any(cell not in ("", None) for cell in first[: merged.start] + first[merged.stop :]):
+            continue
+        for row in rows[top - down : bottom - down + 1]:
+            row[merged] = [first[merged.start]] * len(row[merged])
+    return rows
 
 
 def _parts_of_sheets(archive: zipfile.ZipFile) -> dict[str, str]:
@@ -135,15 +153,17 @@ def _as_frame(rows: list[list[Any]], notes: list[str]) -> pd.DataFrame:
     if below := footer_rows(tail, len(cells), {_plain(row[0]) for row in cells[: -len(tail)]}):
         notes.append(footer_note(below, tail[-below]))
         cells = cells[:-below]
-    columns = {name: _column(name, [row[k] for row in cells]) for k, name in enumerate(names)}
+    columns = {name: _column(name, [row[k] for row in cells], notes) for k, name in enumerate(names)}
     return typed_texts(pa.table(columns), notes)
 
 
-def _column(name: str, cells: list[Any]) -> pa.Array:
+def _column(name: str, cells: list[Any], notes: list[str]) -> pa.Array:
     """Return cells of one kind, or days and times, in their type; any other mix of kinds becomes text, as in a CSV."""
     cells = [None if cell == "" else cell for cell in cells]
     kinds = {type(cell) for cell in cells} - {type(None)}
     if kinds <= {int, float}:
+        if rounded := sum(cell is not None and abs(cell) >= EXACT for cell in cells):
+            notes.append(rounding_note(name, rounded))
         return pa.array([None if cell is None else float(cell) for cell in cells], pa.float64())
     if kinds == {bool}:
         return pa.array(cells, pa.bool_())
@@ -163,6 +183,9 @@ def _plain(cell: object) -> str:
     """Return a cell of a workbook as text; workbooks store whole numbers as floats."""
     if cell is None:
         return ""
+    if isinstance(cell, dt.timedelta):  # of more than a day, too
+        minutes, seconds = divmod(round(cell.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 

@@ -130,7 +130,8 @@ def _are_names(row: list[str], typed: list[int], body: list[list[str]], above: l
     complete = any(all(cells) for cells in above)
     if known and 2 * words >= len(known):
         return not complete or (words == len(known) and words > 1 and words == len(typed))
-    groups = bool(above) and any(above[-1]) and not all(above[-1]) and not all(not cell for cell in above[-1][1:])
+    labels = above[-1] if above else []
+    groups = any(labels[1:]) and (not all(labels) or len(set(labels)) < len(labels))
     return groups and all(row) and _years([row[k] for k in typed], typed, body)
 
 

@@ -77,7 +77,7 @@ class Dialect:
     @property
     def separator(self) -> str:
         """The character between columns once the text is `plain`."""
-        return self.own if len(self.own) == 1 and self.own not in (" ", "\\") else UNIT
+        return self.own if len(self.own) == 1 and self.own.isascii() and self.own not in " \\" else UNIT
 
     def plain(self, text: str) -> str:
         """Return whole lines with one separator of one character between columns, outside of quotes."""

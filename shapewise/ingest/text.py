@@ -157,7 +157,7 @@ class Kept:
         self._below = 2**64
         self.all: list[pa.Table] | None = []
         self._bytes = self.rows = 0
-        self.filled: set[int] = set()  # which of the outer columns have a cell
+        self.filled: set[int] = set()  # which columns have a cell
 
     def add(self, batch: pa.Table) -> None:
         """Add the next rows."""
@@ -171,9 +171,7 @@ class Kept:
             self._choose(self._hashes <= np.uint64(self._below - 1))
         joined = pa.concat_tables([self.tail, batch.slice(max(batch.num_rows - TAIL_ROWS, 0))])
         self.tail = joined.slice(max(joined.num_rows - TAIL_ROWS, 0))
-        self.filled |= {
-            place for place in (0, batch.num_columns - 1) if batch.column(place).null_count < batch.num_rows
-        }
+        self.filled |= {k for k, cells in enumerate(batch.columns) if cells.null_count < batch.num_rows}
         self.rows += batch.num_rows
         self._bytes += batch.nbytes
         if self.all is not None:
@@ -263,15 +261,15 @@ class TextFile(Generic[Result]):
         return layout, kept
 
     def _settle(self) -> None:
-        """Leave out empty outer columns without a name and rows below the table."""
+        """Leave out empty columns without a name and rows below the table."""
         names, kept = self._layout.names, self._kept
-        for number, which, does in ((1, "first", "begins with"), (len(names), "last", "ends in")):
-            name = f"column {number}"
-            if len(names) > 1 and names[number - 1] == name and number - 1 not in kept.filled:
-                self._spare.append(name)
-                self._notes[:] = [note for note in self._notes if note != f"Column {number} had no name."]
-                self._notes.append(f"Dropped an empty {which} column: every row {does} a separator.")
-        self._spare = self._spare[: len(names) - 1]
+        spare = [k for k, name in enumerate(names, 1) if name == f"column {k}" and k - 1 not in kept.filled]
+        spare = spare[: len(names) - 1]
+        if spare:
+            self._spare = [names[k - 1] for k in spare]
+            without = {f"Column {k} had no name." for k in spare}
+            self._notes[:] = [note for note in self._notes if note not in without]
+            self._notes.append(f"Dropped {counted(len(spare), 'empty column')} without a name.")
         tail = kept.tail.drop_columns(self._spare)
         rows = [[str(cell or "").strip() for cell in row] for row in zip(*tail.to_pydict().values(), strict=True)]
         words = set(kept.sample.column(0).filter(pa.array(kept.numbers < kept.rows - len(rows))).to_pylist())

@@ -21,25 +21,38 @@ from shapewise.ingest.common import MAX_FIELD, ReaderError, counted
 
 COMPACT_DATE: Final = "%Y%m%d"
 MISSING: Final = frozenset({
-    "na", "n/a", "nan", "null", "none", "#n/a", "-", "?", ".", "k.a.", "missing",
-    "#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!",
+    "na", "n/a", "n.a.", "n. a.", "<na>", "nan", "null", "(null)", "none", "nil", "missing", "unknown", "no data",
+    "not available", "k.a.", "k. a.", "keine angabe", "fehlt", "unbekannt", "n.v.t.", "nvt", "s/d", "sin datos",
+    "sans objet", "non disponible", "н/д", "нет данных", "不明", "無",
+    "-", "--", "---", "–", "—", "−", "?", ".", "..", "...", "…",
+    "#n/a", "#nv", "#n/d", "#div/0!", "#ref!", "#value!", "#wert!", "#valeur!", "#¡valor!", "#name?", "#num!", "#null!",
 })  # fmt: skip
 MISSING_WORDS: Final = pa.array(sorted(MISSING))
 CODE: Final = r"^[+-]?(?:0\d+(?:[eE].*)?|\d{19,})$"
 LEADING_ZERO: Final = r"^-?0\d+(?:[eE]|$)"
 LONG_INTEGER: Final = r"^-?\d{16,}$"
+SHORTENED: Final = r"^[1-9][.,]\d{1,5}E\+1\d$"
 
 UNIT: Final = r"(?:\s?(?:\pL{1,5}|[^\pL\d\s.,:/-])\.?)"
 NUMBER: Final = r"^[^\pL\d]{0,3}(?:\pL{1,3}[.$]?)?[^\pL\d]{0,3}\d[\d.,]*"
+SIGNED: Final = rf"{NUMBER}\s?[%‰°\p{{Sc}}]$|^[-+\s]{{0,2}}[\p{{Sc}}]"
 YEAR: Final = r"(?:1[89]|20)\d\d"
+MONTH: Final = rf"(?:{'|'.join(dates.NAMES)})\.?"
 PERIOD: Final = (
-    rf"^(?i)(?:{YEAR}\D{{1,3}}(?:0?[1-9]|1[0-2])|(?:0?[1-9]|1[0-2])[/.-]{YEAR}|{YEAR}[-/ ]?[QWHTK]\d{{1,2}}"
+    rf"^(?i)(?:{YEAR}\D{{1,3}}(?:0?[1-9]|1[0-2])|(?:0?[1-9]|1[0-2])[/.-]{YEAR}|{YEAR}[-/ ]?[QWHTK]\d{{1,2}}(?:-\d)?"
     rf"|[QT][1-4][-/ ]?{YEAR}|{YEAR}(?:\D{{1,2}}\d{{1,2}}){{2}}\D.*|\d{{1,2}}[-/.]\d{{1,2}}[-/.]{YEAR}\D.*"
-    rf"|(?:\d{{1,2}}\D{{1,4}})?(?:{'|'.join(dates.NAMES)})\.?\D{{1,4}}(?:{YEAR}|\d\d))\D{{0,3}}$"
+    rf"|(?:\d{{1,2}}\D{{1,4}})?{MONTH}\D{{1,4}}(?:{YEAR}|\d\d)|\d{{1,2}}[-/. ]{{1,2}}{MONTH})\D{{0,3}}$"
+)
+CLOCK: Final = r"^(?i)\d{1,4}(?::\d\d){1,2}(?:[.,]\d+)?(?:\s?[ap]\.?m\.?)?$"
+SPAN: Final = (
+    r"^(?i)(?:P[\dYMWDTHS.,]+|(?:\d+(?:[.,]\d+)?\s?(?:ms|[wdhms]|(?:week|day|hour|hr|min|minute|sec|second)s?"
+    r"|std|stunden?|tage?|minuten?|sekunden?)\.?[\s,]*)+)$"
 )
 RESEMBLING: Final = (
-    ("numbers with units or signs", rf"{NUMBER}{UNIT}?$", rf"{NUMBER}(?:[.,]\d+|\s){UNIT}$"),
+    ("times or spans of time", rf"{CLOCK}|{SPAN}", rf"{CLOCK}|^(?i)P[T\d]|\d\s?\pL+\.?[\s,]*\d"),
+    ("numbers with units or signs", rf"{NUMBER}{UNIT}?$", rf"{NUMBER}(?:[.,]\d+|\s){UNIT}$|{SIGNED}"),
     ("dates or periods", PERIOD, PERIOD),
+    ("numbers in the digits of another script", r"^[-+]?[\p{Nd}.,\x{066b}\x{066c}]+$", r"[^\x00-\x7f]"),
 )
 """What text may be that is not read: in words, what nearly all cells fit, and what one has to fit."""
 
@@ -205,6 +218,9 @@ def _plan_without_marks(name: str, cells: pa.Array, rows: pa.Array, notes: list[
         return TypePlan("number")
     if _all(pc.is_in(pc.utf8_lower(distinct), pa.array(["true", "false"]))):
         return TypePlan("boolean")
+    if len(distinct) > 1 and _all(pc.match_substring_regex(distinct, SHORTENED)):
+        shown = repr(distinct[0].as_py())
+        notes.append(f"{name}: {shown} and the like may be identifiers of which a spreadsheet kept the first digits.")
     numbers = plain_numbers(cells)
     if numbers is not None:
         dotted = distinct.filter(pc.match_substring(distinct, "."))
@@ -286,7 +302,8 @@ def _plan_numbers(column: Candidate, by_file: str, semicolons: bool, notes: list
     if _number_of(enclosed) == most:  # (1), (2), (3) count things, and are no amounts below 0
         return TypePlan()
     words = [writing, amounts.SIGNS.get(sign, ""), amounts.AFTER * bool(pc.any(after).as_py()),
-             amounts.IN_PARENTHESES * bool(pc.any(enclosed).as_py())]  # fmt: skip
+             amounts.IN_PARENTHESES * bool(pc.any(enclosed).as_py()),
+             amounts.FOR_ZERO * bool(pc.any(amounts.is_dash(cells, sign)).as_py())]  # fmt: skip
     said = " and ".join(filter(None, words))
     said = f"numbers with {said}" if said else ""
     if column.either and not column.proves and not by_file:

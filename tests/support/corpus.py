@@ -109,16 +109,16 @@ READ = {
     "dates with a word for missing": (rows("a,b", "2024-01-31,x", "NULL,y"), {"a": pd.to_datetime(["2024-01-31", None])}, "missing"),
     "points between thousands": (rows("a;b", "950;x", "1.200;y", "2.350;z"), {"a": [950, 1200, 2350]}, "decimal commas"),
     "decimal commas with three digits": (rows("a\tb", "0,125\tx", "0,250\ty", "7\tz", "1,500\tw"), {"a": [0.125, 0.25, 7, 1.5]}, "decimal commas"),
-    "digits of other scripts are text": (rows("a,b", "\uff11\uff12,x", "\uff13,y"), {"a": ["\uff11\uff12", "\uff13"]}, None),
-    "percent signs on some cells": (rows("a,b", "5%,x", "0.05,y", "7%,z"), {"a": ["5%", "0.05", "7%"]}, None),
+    "digits of other scripts are text": (rows("a,b", "\uff11\uff12,x", "\uff13,y"), {"a": ["\uff11\uff12", "\uff13"]}, "another script"),
+    "percent signs on some cells": (rows("a,b", "5%,x", "0.05,y", "7%,z"), {"a": ["5%", "0.05", "7%"]}, "units or signs"),
     "a sign inside a number": (rows("a,b", "1%2,x", "3%4,y"), {"a": ["1%2", "3%4"]}, None),
     "a comma in a name": (rows("name;price, EUR", "x;1,5", "y;2,5"), {"price, EUR": [1.5, 2.5]}, "semicolons"),
     "one column with a blank": (rows("a", "1", "", "3"), {"a": [1, np.nan, 3]}, None),
     "ambiguous dates stay text": (rows("a,b", "01/02/2024,x", "03/04/2024,y"), {"a": ["01/02/2024", "03/04/2024"]}, "two ways"),
     "dates that do not exist": (rows("a,b", "2024-02-31,x", "2024-01-01,y"), {"a": ["2024-02-31", "2024-01-01"]}, "do not exist"),
     "preamble": (rows("Report of May", "", "a,b", "1,x", "2,y", "3,z"), {"a": [1, 2, 3]}, "Skipped"),
-    "trailing separators": (rows("a,b", "1,x,", "2,y,"), {"a": [1, 2], "b": ["x", "y"]}, "empty last column"),
-    "trailing separators in the header too": (rows("a,b,", "1,x,", "2,y,"), {"a": [1, 2], "b": ["x", "y"]}, "empty last"),
+    "trailing separators": (rows("a,b", "1,x,", "2,y,"), {"a": [1, 2], "b": ["x", "y"]}, "1 empty column"),
+    "trailing separators in the header too": (rows("a,b,", "1,x,", "2,y,"), {"a": [1, 2], "b": ["x", "y"]}, "1 empty column"),
     "a few ragged rows": (
         rows("a,b", *[f"{k},x" for k in range(300)], "1,2,3", "1"), {"a": [*range(300)]}, "Skipped 2 rows",
     ),
@@ -131,7 +131,7 @@ READ = {
     "a very long name": (rows("n" * 500 + ",b", "1,x", "2,y"), {"n" * 79 + "…": [1, 2]}, "named"),
     "formulas are text": (rows("a,b", "=1+1,x", "@cmd,y"), {"a": ["=1+1", "@cmd"]}, None),
     "markup is text": (rows("a,b", "<script>,x", "<img src=x>,y"), {"a": ["<script>", "<img src=x>"]}, None),
-    "one column of times": (rows("t", "10:00:05", "10:01:05", "10:02:05"), {"t": ["10:00:05", "10:01:05", "10:02:05"]}, None),
+    "one column of times": (rows("t", "10:00:05", "10:01:05", "10:02:05"), {"t": ["10:00:05", "10:01:05", "10:02:05"]}, "times"),
     "one column of ratios": (rows("r", "0:1", "1:2", "2:3"), {"r": ["0:1", "1:2", "2:3"]}, None),
     "one column of grouped numbers": (rows("n", "1 250", "2 250", "3 250"), {"n": [1250, 2250, 3250]}, "thousands"),
     "each line in quotes": (
@@ -152,7 +152,7 @@ READ = {
         {"miasto": ["Łódź", "Kraków", "Gdynia", "Świętajno"], "kwota": [1234.5, 950.75, -12, 3]}, "cp1250",
     ),
     "a table in Markdown": (
-        rows("| name | n |", "|:-----|--:|", "| a | 1 |", "| b | 2 |"), {"name": ["a", "b"], "n": [1, 2]}, "empty first column",
+        rows("| name | n |", "|:-----|--:|", "| a | 1 |", "| b | 2 |"), {"name": ["a", "b"], "n": [1, 2]}, "2 empty columns",
     ),
     "a rule below the names": (rows("name,n", "----,---", "a,1", "b,2"), {"name": ["a", "b"], "n": [1, 2]}, None),
     "names again in the middle": (
@@ -297,7 +297,7 @@ add(
     rows("a,b", "Total,1", "x,2", "Total,3"),
     {"a": ["Total", "x", "Total"], "b": [1, 2, 3]},
 )
-add("separators after each row and name", "t.csv", rows("a,b,", "1,x,", "2,y,", "3,z,"), AB, "empty last column")
+add("separators after each row and name", "t.csv", rows("a,b,", "1,x,", "2,y,", "3,z,"), AB, "1 empty column")
 add("shorter rows", "t.csv", rows("a,b,c", *["1,2,3"] * 9, *["1,2"] * 5), error=("5 rows", "10 (2 cells)"))
 add("line ends of both kinds", "t.csv", "a,b\r\n1,x\n2,y\r3,z", AB)
 add("line ends in quotes of both kinds", "t.csv", 'a,b\r\n1,"x\r\ny"\r\n2,z\r\n', {"a": [1, 2], "b": ["x\ny", "z"]})
@@ -720,8 +720,33 @@ in_sheet(
 in_sheet(
     "merged cells",
     lambda: sheet(["a", "b"], ["x", 1], [None, 2], change=lambda book: book.active.merge_cells("A2:A3")),
-    {"a": ["x", None], "b": [1, 2]},
+    {"a": ["x", "x"], "b": [1, 2]},
     "merges cells in 1 places",
+)
+in_sheet(
+    "names in merged cells",
+    lambda: sheet(
+        ["a", "sales", None],
+        [None, 2023, 2024],
+        ["x", 1, 2],
+        ["y", 3, 4],
+        ["z", 5, 6],
+        change=lambda book: [book.active.merge_cells(cells) for cells in ("A1:A2", "B1:C1")],
+    ),
+    {"a": ["x", "y", "z"], "sales 2023": [1, 3, 5], "sales 2024": [2, 4, 6]},
+    "in 2 rows",
+)
+in_sheet(
+    "spans of time",
+    lambda: sheet(["a"], [dt.timedelta(hours=26)], [dt.timedelta(0, 90)]),
+    {"a": ["26:00:00", "0:01:30"]},
+    "times",
+)
+in_sheet(
+    "whole numbers of 17 digits",
+    lambda: sheet(["a", "b"], [12345678901234568, 1], [2, 2]),
+    {"a": [12345678901234568, 2], "b": [1, 2]},
+    "rounded",
 )
 in_sheet(
     "several sheets",

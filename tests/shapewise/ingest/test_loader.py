@@ -297,7 +297,7 @@ def test_a_file_of_batches_is_laid_out_like_a_small_one(tmp_path):
     )
     assert frame["a"].tolist() == [*[1.5] * 500, 3.5, None][:501]
     assert frame.columns.tolist() == ["a", "b"]
-    for words in ("Skipped 1 line", "semicolons", "NUL", "Skipped 1 row", "empty last", "3 last rows", "decimal"):
+    for words in ("Skipped 1 line", "semicolons", "NUL", "Skipped 1 row", "1 empty column", "3 last rows", "decimal"):
         assert any(words in note for note in notes), notes
 
 

@@ -1,9 +1,11 @@
-"""Texts of Arrow files are texts, however Arrow keeps them."""
+"""Cells of Arrow files are what they are, however Arrow keeps them."""
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 import pytest
@@ -20,12 +22,23 @@ WRITINGS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("writing", WRITINGS)
-def test_a_text_is_loaded_however_arrow_keeps_it(writing):
-    table, out = pa.table({"plan": WRITINGS[writing], "n": range(5)}), io.BytesIO()
+def read(table):
+    out = io.BytesIO()
     with pa.ipc.new_file(out, table.schema) as file:
         file.write_table(table)
-    loaded = read_file("t.arrow", out.getvalue())
+    return read_file("t.arrow", out.getvalue())
+
+
+@pytest.mark.parametrize("writing", WRITINGS)
+def test_a_text_is_loaded_however_arrow_keeps_it(writing):
+    loaded = read(pa.table({"plan": WRITINGS[writing], "n": range(5)}))
     assert list(loaded.frame) == ["plan", "n"]
     assert [None if cell != cell else cell for cell in loaded.frame["plan"].astype(object)] == CELLS
     assert not loaded.notes
+
+
+@pytest.mark.parametrize("cells", [[1, 2, None], [1.5, np.inf, None], [True, False, None], [dt.date(2024, 1, 2), None]])
+def test_numbers_and_days_kept_as_categories_are_numbers_and_days(cells):
+    plain, coded = (read(pa.table({"c": column})) for column in (pa.array(cells), pa.array(cells).dictionary_encode()))
+    assert coded.frame.equals(plain.frame)
+    assert coded.notes == plain.notes

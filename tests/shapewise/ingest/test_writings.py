@@ -44,6 +44,7 @@ NUMBERS = {
     "blanks and commas": grouped(" ", ","),
     "narrow blanks and commas": grouped("\u202f", ","),
     "hard blanks and points": grouped("\u00a0", "."),
+    "blanks as wide as digits": grouped("\u2007", "."),
     "Swiss": grouped("'", "."),
     "Swiss, typeset": grouped("\u2019", "."),
     "lakhs": lakhs,
@@ -125,6 +126,7 @@ class Dialect:
 DIALECTS = {
     **{name: Dialect(separator) for name, separator in {
         "commas": ",", "semicolons": ";", "tabs": "\t", "bars": "|", "tildes": "~", "carets": "^", "ones": "\x01",
+        "broken bars": "¦",
     }.items()},
     "blanks": Dialect(" "),
     "all in quotes": Dialect(",", csv.QUOTE_ALL),
@@ -168,6 +170,33 @@ def test_a_dash_in_place_of_decimals_is_no_minus(behind, mark, decimal, currency
     frame, notes = read([["amount", "k"], *rows], DIALECTS["semicolons"])
     assert frame["amount"].tolist() == values, notes
     assert not any("minus" in note for note in notes)
+
+
+@pytest.mark.parametrize("zero", ["$ -", "$-", "- $", "$ \u2013", "$ --"])
+def test_a_dash_beside_a_currency_is_zero(zero):
+    frame, notes = read([["amount", "k"], ["$ 1,200.50", 1], [zero, 2], ["$ 3.25", 3]], DIALECTS["semicolons"])
+    assert frame["amount"].tolist() == [1200.5, 0, 3.25]
+    assert any("dashes for 0" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "word", ["\u2013", "\u2014", "--", "...", "n.a.", "k. A.", "n.v.t.", "нет данных", "#NV", "<NA>"]
+)
+def test_words_for_missing_leave_a_column_numbers(word):
+    frame, notes = read([["n", "k"], *[(word if k % 3 else str(k), "x") for k in range(12)]], DIALECTS["commas"])
+    assert frame["n"].dropna().tolist() == [0, 3, 6, 9]
+    assert f"n: 8 cells ({word!r}) say that they are missing." in notes
+
+
+@pytest.mark.parametrize("day", ["2024-01-31", "31.01.2024"])
+def test_a_day_ends_at_24_and_may_leap_a_second(day):
+    ends = [f"{day} 24:00:00", f"{day} 23:59:60", f"{day} 12:00:00"]
+    frame, notes = read([["when", "k"], *[(end, "x") for end in ends]], DIALECTS["commas"])
+    assert frame["when"].astype(str).tolist() == ["2024-02-01 00:00:00"] * 2 + ["2024-01-31 12:00:00"], notes
+    assert (
+        read([["when"], [f"{day} 24:01:00"], [f"{day} 12:00:00"]], DIALECTS["commas"])[0]["when"][0]
+        == f"{day} 24:01:00"
+    )
 
 
 @pytest.mark.parametrize("form", DATES)
@@ -234,6 +263,25 @@ def test_dates_of_two_readings_stay_text_and_a_note_says_so(cells):
 def test_what_only_resembles_a_number_or_a_date_stays_text(cells):
     frame, _ = read([["a", "b"], *[(cell, "x") for cell in cells * 3]], Dialect("\t"))
     assert frame["a"].tolist() == cells * 3
+
+
+@pytest.mark.parametrize(("cells", "what"), [
+    (["12:30", "13:45"], "times"), (["25:20:00", "1:05:00"], "times"), (["1h 20m", "45m"], "times"),
+    (["PT1H20M", "PT5M"], "times"), (["2024-W03-1", "2024-W04-7"], "dates"), (["24-Jan", "25-Feb"], "dates"),
+    (["12%", "13.5"], "units or signs"), (["$5", "€6"], "units or signs"), (["13‰", "2‰"], "units or signs"),
+    (["١٢٣", "٤٥"], "another script"), (["１２", "４５"], "another script"),
+    (["1.23457E+15", "1.2E+15"], "a spreadsheet kept the first digits"),
+], ids=str)  # fmt: skip
+def test_a_note_says_what_is_not_read_as_it_may_be_meant(cells, what):
+    _, notes = read([["a", "b"], *[(cell, "x") for cell in cells * 3]], Dialect("\t"))
+    assert any(note.startswith("a: ") and what in note for note in notes), notes
+
+
+@pytest.mark.parametrize("name", ["commas", "semicolons", "broken bars"])
+def test_empty_columns_without_a_name_are_left_out(name):
+    frame, notes = read([["", "a", "", "b", "", ""], *[["", k, "", k / 7, "", ""] for k in range(9)]], DIALECTS[name])
+    assert list(frame) == ["a", "b"]
+    assert "Dropped 4 empty columns without a name." in notes
 
 
 # --- where the table begins

@@ -24,7 +24,6 @@ from gamcore import PRESETS, GAMClassifier, GAMRegressor, warmup
 from tests.support.real_tables import BINARY, REGRESSION, RealTable, read
 
 SEEDS = range(5)
-SLOW_TABLES = ("compact", "magic")  # learning rate .01 as well
 MARKS = ("<!-- accuracy: begin -->", "<!-- accuracy: end -->")
 
 # 40 groups: eight of them are exactly the paper's 20% for validation.
@@ -52,9 +51,6 @@ def variants(table: str) -> Iterator[tuple[str, dict[str, Any]]]:
         for ensemble in ("grouped", "subagging", "bagging"):
             chosen = {**PAPER, "ensemble": ensemble, **({"boosting": boosting} if boosting else {})}
             yield f"{ensemble} {boosting} lr .1".replace("  ", " "), {**chosen, "learning_rate": 0.1}
-            if table in SLOW_TABLES:
-                slow = {**chosen, "learning_rate": 0.01, "early_stopping_rounds": 100}
-                yield f"{ensemble} {boosting} lr .01".replace("  ", " "), slow
 
 
 def measure(table: RealTable, parameters: dict[str, Any], seed: int, n_jobs: int) -> dict[str, Any]:

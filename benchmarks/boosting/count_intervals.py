@@ -75,12 +75,10 @@ def replicate(seed: int, objective: str) -> list[dict[str, Any]]:
         low, high = intervals.scores_of_ends(mean, coverage).T
         for k in range(10):
             of = tenth == k
-            above = of & (lower > 0)
             rows.append({
                 "kind": kind, "coverage": coverage, "tenth": k + 1,
                 "levels": np.mean((place >= low) & (place <= high), where=of),
                 "outcomes": np.mean((y >= lower) & (y <= upper), where=of),
-                "rows above 0": int(above.sum()), "reach it": int((above & (y >= lower)).sum()),
             })  # fmt: skip
     return rows
 
@@ -90,12 +88,9 @@ def lines(cells: pd.DataFrame, tables: int) -> list[str]:
     by = cells.pivot_table(index="coverage", columns="tenth", values=["levels", "outcomes"]) * 100
     rows = []
     for coverage in COVERAGES:
-        mine, asked = cells[cells["coverage"] == coverage], f"{100 * coverage:g}%"
-        above = mine["rows above 0"].sum()
-        reach = f"{100 * mine['reach it'].sum() / above:.1f} of {above:,} rows" if above else ""
         for what in ("levels", "outcomes"):
             shares = {str(k): f"{by.loc[coverage, (what, k)]:.1f}" for k in range(1, 11)}
-            rows.append({"asked": asked, "inside": what, **shares, "reach a lower end above 0": reach})
+            rows.append({"asked": f"{100 * coverage:g}%", "inside": what, **shares})
     head = (
         f"{tables} tables: {TRAIN:,} rows to fit, {CALIBRATE:,} for `fit_intervals`, {TEST:,} to test. Percent by "
         "tenth of the expected count."

@@ -136,7 +136,7 @@ def lines(folder: Path) -> list[str]:
         f"{TRAIN:,} rows to fit, {CALIBRATE:,} to calibrate, {TEST:,} to test; {machine['processor']}, {versions}. "
         f"A fit takes {seconds['fit']:.2f} s, its intervals {seconds['calibrate']:.2f} s (medians)."
     )
-    return [head, "", *markdown(table(cells))]
+    return [head, "", *markdown(table(cells).drop(columns=["tables", "within a point"]))]
 
 
 def main() -> None:

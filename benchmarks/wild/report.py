@@ -29,7 +29,7 @@ def kinds_of(cell: Cell) -> Counter[str]:
 
 
 def lines(cells: list[Cell], what: str) -> list[str]:
-    """Return the summary: shares of tables, faults and refusals by kind, seconds by stage. what : the command."""
+    """Return the summary: shares of tables, faults and doubts by kind. what : the command."""
     whole = [cell for cell in cells if not any(kind in KINDS for kind in kinds_of(cell))]
     refused = [cell for cell in cells if cell["refused"]]
     checked: Counter[str] = Counter()
@@ -40,7 +40,7 @@ def lines(cells: list[Cell], what: str) -> list[str]:
         f"`{what}`", "",
         f"{len(cells)} tables, **{len(whole)} without any fault** ({len(whole) / max(len(cells), 1):.1%}); "
         f"{len(refused)} where the app refused something in a sentence of its own. Checked: {said}.",
-        "", *markdown(_by_kind(cells), 4), "", *markdown(_by_stage(cells)),
+        "", *markdown(_by_kind(cells), 4),
     ]  # fmt: skip
 
 
@@ -53,19 +53,6 @@ def _by_kind(cells: list[Cell]) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(rows, columns=["kind", "what it is", "found", "tables"])
     return frame.set_index("kind")
-
-
-def _by_stage(cells: list[Cell]) -> pd.DataFrame:
-    """Return a row per stage: seconds, and how often it was refused."""
-    seconds: dict[str, list[float]] = defaultdict(list)
-    refused: Counter[str] = Counter()
-    for cell in cells:
-        for stage, took in cell["seconds"].items():
-            seconds[stage].append(took)
-        refused.update(cell["refused"].keys())
-    rows = [(stage, len(took), pd.Series(took).median(), max(took), refused[stage]) for stage, took in seconds.items()]
-    names = ["stage", "tables", "seconds (median)", "seconds (largest)", "refused"]
-    return pd.DataFrame(rows, columns=names).set_index("stage")
 
 
 def details(cells: list[Cell], most: int = EXAMPLES) -> list[str]:

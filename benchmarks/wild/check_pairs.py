@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.wild.faults import Fault
-from benchmarks.wild.read_back import EFFECT, EXPONENT, MOMENT, half_digit, places, value
+from benchmarks.wild.read_back import EFFECT, EXPONENT, RANGE, half_digit, places, value
 from benchmarks.wild.rows import cells_of, views
 from gamcore.data.binning import encode_table
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
@@ -81,7 +81,7 @@ def cell_rows(words: str, surface: Surface, cells: dict[str, Any]) -> Bools | No
 def _axis_rows(words: str, axis: SurfaceAxis, cells: Any) -> Bools | None:
     if axis.labels:
         return np.asarray(cells == words) if words in {name for names in axis.members for name in names} else None
-    match = re.fullmatch(rf"(at least )?({MOMENT})(?: to ({MOMENT}))?", words)
+    match = re.fullmatch(rf"(at least )?{RANGE}", words)
     if not match:
         return None
     place = places(match[2], match[3], axis.kind == "date")

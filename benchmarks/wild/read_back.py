@@ -20,12 +20,14 @@ from gamcore.explain.claims import LONGEST_LEVEL
 NUMBER: Final = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 MOMENT: Final = rf"(?:\d{{4}}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d+)?)?|{NUMBER})"
 SHARE: Final = rf"(?:over |under )?{NUMBER}"
+OPEN: Final = r"(?: or (?:more|less|later|earlier))?"
+RANGE: Final = rf"((?:{MOMENT}){OPEN})(?: to ((?:{MOMENT}){OPEN}))?"
 MOVE: Final = re.compile(
     rf"(rises|falls) (by a factor of (?:over )?|by |)({NUMBER})( points)? "
-    rf"(?:from|around|at) ({MOMENT})(?: to ({MOMENT}))?(?:, where ({SHARE})% of rows are)?"
+    rf"(?:from|around|at) {RANGE}(?:, where ({SHARE})% of rows are)?"
 )
 APART: Final = re.compile(
-    rf"(above|below) average \((over |under )?(×?)({NUMBER})\) (?:from|around) ({MOMENT})(?: to ({MOMENT}))?"
+    rf"(above|below) average \((over |under )?(×?)({NUMBER})\) (?:from|around|at) {RANGE}"
     rf"(?:, where ({SHARE})% of rows are)?"
 )
 EFFECT: Final = rf"(?:over |under )?×?{NUMBER}"
@@ -60,11 +62,13 @@ def half_digit(text: str) -> float:
 
 
 def places(low: str, high: str | None, is_date: bool, by: float = 1.0) -> Range:
-    """Return a printed range; a day ends with its last moment."""
-    if not is_date:
-        return Range(value(low) / by, value(high or low) / by)
-    end = high or low
-    return Range(days_of(low), days_of(end) + (1 - 1e-9 if len(end) == 10 else 0.0))
+    """Return a printed range; a day ends with its last moment, and an end that is said to be open nowhere."""
+    (first, _, less), (last, _, more) = (text.partition(" or ") for text in (low, high or low))
+    if is_date:
+        start, end = days_of(first), days_of(last) + (1 - 1e-9 if len(last) == 10 else 0.0)
+    else:
+        start, end = value(first) / by, value(last) / by
+    return Range(-math.inf if less in ("less", "earlier") else start, math.inf if more in ("more", "later") else end)
 
 
 def faults(said: str, name: str, rows: Effects, kind: str) -> Iterator[Fault]:
@@ -118,7 +122,8 @@ def _of_place(said: str, place: Range, share: str, rows: Effects) -> Iterator[Fa
     inside = rows.inside(place.low, place.high)
     low, high = (float(cells.min()), float(cells.max())) if cells.size else (0.0, 0.0)
     slack = 0.01 * (high - low) + 1e-9 * max(abs(low), abs(high))
-    if place.low > place.high or place.low < low - slack or place.high > high + slack:
+    ends = [end for end in (place.low, place.high) if math.isfinite(end)]
+    if place.low > place.high or min(ends) < low - slack or max(ends) > high + slack:
         yield Fault("range", said=said, right=f"data from {low:.6g} to {high:.6g}")
     if share and not is_share(share, int(inside.sum()), inside.size):
         yield Fault("share", said=said, right=f"{inside.sum()} of {inside.size} rows")

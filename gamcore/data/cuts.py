@@ -13,7 +13,7 @@ from gamcore.data.binning import Bins
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import Kind
 from gamcore.data.dates import as_date, stamp
-from gamcore.data.years import are_years, is_year_of
+from gamcore.data.years import are_years, is_axis_of_years, is_year_of
 from gamcore.numbers import exact, read, roundest
 from gamcore.types import Bools, Floats, Ints
 
@@ -67,7 +67,7 @@ def names_of_bins(edges: Floats, beside: Floats, display: Floats, kind: Kind, me
     edges : (K + 1,) the cuts between the lowest and the highest value. beside : (2, K - 1), as in `binning.Bins`; empty
     where it is not known. display : (K,) a typical value of each.
     """
-    cuts, measure = edges.tolist(), measure.of_years(kind == "number" and are_years(display))
+    cuts, measure = edges.tolist(), measure.of_years(kind == "number" and is_axis_of_years(edges, beside, display))
     if beside.shape != (2, edges.size - 2):
         return tuple(_unknown(low, high, kind, measure) for low, high in pairwise(cuts))
     slack = slack_of(display, cuts[0], cuts[-1])

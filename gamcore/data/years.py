@@ -24,6 +24,16 @@ def are_years(values: Floats) -> bool:
     return bool(values.size) and bool(((values >= YEARS[0]) & (values <= YEARS[1]) & (values % 1 == 0)).all())
 
 
+def is_axis_of_years(edges: Floats, beside: Floats, display: Floats) -> bool:
+    """Return whether a number's axis is one of years.
+
+    edges : (K + 1,) from the lowest to the highest value. beside : (2, K - 1) the values beside the cuts between; where
+    these are not known, the typical values of the bins, display (K,), tell.
+    """
+    known = beside.ravel() if beside.size else display
+    return edges.size > 1 and are_years(np.concatenate([edges[[0, -1]], known]))
+
+
 def speaks_of_years(column: str) -> bool:
     """Return whether the name of a column says that it holds years."""
     apart = re.sub(r"([a-z])([A-Z])", r"\1 \2", column).lower()

@@ -127,6 +127,8 @@ class Claim:
     def _from(self) -> str:
         assert self.where is not None
         words = self.where.words
+        if words.endswith((" or more", " or less", " or later", " or earlier")) and " to " not in words:
+            return f"at {words}"
         single = self.where.low == self.where.high or not math.isfinite(self.where.high - self.where.low)
         return f"{'around' if single or ' to ' not in words else 'from'} {words}"
 

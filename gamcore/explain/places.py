@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gamcore.data.cuts import FINEST, End, day_between, slack_of, window
-from gamcore.data.years import are_years
+from gamcore.data.years import is_axis_of_years
 from gamcore.numbers import exact, read, roundest
 from gamcore.types import Bools, Ints
 
@@ -51,7 +51,7 @@ MISSING: Final = Place("missing", levels=("",))
 
 
 def place_of(curve: Curve | SurfaceAxis, bins: Ints) -> Place:
-    """Return some neighbouring bins of a curve as they are printed; levels by their names."""
+    """Return some neighbouring bins of a curve as they are printed; levels by their names, and a long end as open."""
     first, last = int(bins.min()), int(bins.max())
     if curve.labels:
         members = curve.members or tuple((label,) for label in curve.labels)
@@ -59,9 +59,28 @@ def place_of(curve: Curve | SurfaceAxis, bins: Ints) -> Place:
         label = curve.labels[bins[0]]
         return Place(label if bins.size == 1 else f"{label}, … ({len(levels)} levels)", levels=levels)
     low, high = _end(curve, first, upper=False), _end(curve, last + 1, upper=True)
-    texts = (curve.values[first], curve.values[last]) if curve.values else (low.text, high.text)
-    words = " to ".join(dict.fromkeys(texts))
-    return Place(words if curve.values else curve.measure.dress(words), low.value, high.value)
+    if curve.values:
+        return Place(" to ".join(dict.fromkeys((curve.values[first], curve.values[last]))), low.value, high.value)
+    less, more = _open_ends(curve, first, last)
+    start = low if less is None else _end(curve, less, upper=True)
+    end = high if more is None else _end(curve, more, upper=False)
+    ends = curve.measure.dress(" to ".join(dict.fromkeys((start.text, end.text)))).split(" to ")
+    is_date = curve.kind == "date"
+    ends[0] += f" or {'earlier' if is_date else 'less'}" * (less is not None)
+    ends[-1] += f" or {'later' if is_date else 'more'}" * (more is not None)
+    return Place(" to ".join(ends), low.value, high.value)
+
+
+def _open_ends(curve: Curve | SurfaceAxis, first: int, last: int) -> tuple[int | None, int | None]:
+    """Return the borders by which the ends of some bins are named instead of their outer ones: where the few lowest or
+    highest rows that can be read are on a longer stretch than all others. One row far out would be the end else, and
+    say nothing of where the others are."""
+    low, high = curve.tails
+    edges = curve.edges
+    inner = float(edges[high] - edges[low])
+    is_less = first == 0 and last >= low - 1 and 0 < inner < float(edges[low] - edges[0])
+    is_more = last == edges.size - 2 and first <= high and 0 < inner < float(edges[-1] - edges[high])
+    return low if is_less else None, high if is_more else None
 
 
 def border_of(curve: Curve | SurfaceAxis, k: int) -> Place:
@@ -99,7 +118,7 @@ def _slack(curve: Curve | SurfaceAxis) -> float:
 
 def _written(curve: Curve | SurfaceAxis, text: str) -> str:
     """Return a number as people write it in its column: years have no mark between thousands."""
-    measure = curve.measure.of_years(are_years(curve.display))
+    measure = curve.measure.of_years(is_axis_of_years(curve.edges, curve.between, curve.display))
     return measure.number(read(text), text) if measure.form == "year" else text
 
 

@@ -30,7 +30,8 @@ from tests.support.gears import mostly_slow
 from tests.support.random_models import OBJECTIVES, fitted
 
 MOMENT = r"[-\d.,]+(?: \d\d:\d\d:\d\d(?:\.\d+)?)?"
-SHARE = re.compile(rf"(?:from|around) ({MOMENT})(?: to ({MOMENT}))?, where (\S+)% of rows are")
+OPEN = r"(?: or (more|less|later|earlier))?"
+SHARE = re.compile(rf"(?:from|around|at) ({MOMENT}){OPEN}(?: to ({MOMENT}){OPEN})?, where (\S+)% of rows are")
 FIT = {"outer_bags": 2, "max_rounds": 20, "random_state": 0}
 N_FITS = 8 * len(OBJECTIVES)
 
@@ -55,9 +56,14 @@ def check(curve: Curve, cells: Any, effects: Any, weight: Any, group: Any = None
         of = np.where(pd.isna(pd.Series(cells)), "", "a value") if missing else cells
         assert claim.holds(of, effects, weight), (said, claim)
     if (found := SHARE.search(said)) and not curve.labels:
-        low, high = end_of(found[1], curve.kind, False), end_of(found[2] or found[1], curve.kind, True)
+        first, is_less, last, is_more, share = found.groups()
+        is_less, is_more = (
+            (is_less, is_more) if last else ({is_less} & {"less", "earlier"}, {is_less} & {"more", "later"})
+        )
+        low = -np.inf if is_less else end_of(first, curve.kind, False)
+        high = np.inf if is_more else end_of(last or first, curve.kind, True)
         true = 100 * np.mean((cells >= low) & (cells <= high))
-        assert abs(true - float(found[3])) <= 0.5 + 1e-9, said
+        assert abs(true - float(share)) <= 0.5 + 1e-9, said
     if NO_CLEAR_EFFECT in said:
         assert (curve.whole[0, ~curve.thin] <= curve.zero).all()
         assert (curve.whole[1, ~curve.thin] >= curve.zero).all()
@@ -341,3 +347,21 @@ def test_a_file_of_several_classes_keeps_what_is_said(tmp_path):
     again = load_model(tmp_path / "a.gamx")
     for name in X:
         assert claims_of(again.of_class(2).explain_shape(name)) == claims_of(model.of_class(2).explain_shape(name))
+
+
+def test_an_end_far_out_is_said_to_be_open():
+    """A single row has a thousand times the values of all others; what is said is of these."""
+    rng = np.random.default_rng(0)
+    amount = rng.gamma(2, 20, 500).round(2)
+    day = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 500), "D"))
+    amount[0], day[1] = 1e9, pd.Timestamp("2200-12-31")
+    loss = np.where(np.arange(500) == 2, -1e7, -rng.gamma(2, 20, 500)).round(2)
+    y = np.minimum(amount, 150) + np.maximum(loss, -150) + (day - day.min()).dt.days.clip(upper=300)
+    X = pd.DataFrame({"amount": amount, "day": day, "loss": loss})
+    model = GAMRegressor(random_state=0, outer_bags=4, bands=12).fit(X, y)
+    codes = encode_table(X, model.model_.bins)
+    ends = {"amount": r" to [\d.]+ or more", "loss": r"from -[\d.]+ or less to ", "day": r" to 2024-\S+ or later"}
+    for place, bins in enumerate(model.model_.bins):
+        curve = model.explain_shape(place)
+        assert re.search(ends[curve.feature], read_curve(curve)), read_curve(curve)
+        check(curve, cells_of(X, bins), model.model_.terms[place].scores[codes[place]], None)

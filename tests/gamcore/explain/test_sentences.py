@@ -169,6 +169,14 @@ def test_the_steepest_step_is_named_where_it_is_clear_and_large():
     assert "steepest" not in read_curve(noisy)
 
 
+def test_a_run_of_all_rows_is_at_the_average():
+    """Its mean is 0, but for errors of rounding, which all refits may share."""
+    scores = np.array([-0.3, 0.1, 0.2])
+    assert np.average(scores) != 0
+    curve = line(scores, half=0.05, counts=np.full(3, 10.0))
+    assert "average" not in read_curve(replace(curve, refits=scores * np.linspace(1, 2, 30)[:, None]))
+
+
 def test_a_straight_line_is_nowhere_steepest():
     """Along a skewed column its largest step is the longest one."""
     edges = np.geomspace(1, 1000, 16)

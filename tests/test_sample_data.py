@@ -16,8 +16,8 @@ from sample_data.claims import SHAPE, claim_rate, claim_size
 from sample_data.dialogue import FAMILIES, RATES, SCENARIOS, chances, dialogue, flow_chances, scores
 from sample_data.spend import DISPERSION, POWER, delivery_quantile, delivery_scale, mean_spend
 from shapewise.columns.roles import roles_of
-from shapewise.ingest.doctor import examine
-from shapewise.ingest.leaks import leaks
+from shapewise.doctor.examine import examine
+from shapewise.doctor.leaks import leaks
 from shapewise.ingest.read import read_file
 from shapewise.ui.data.loading import CARDS
 

@@ -28,7 +28,7 @@ from gamcore.decide.segments import suggest
 from gamcore.decide.strategies import StrategySet
 from gamcore.model.additive import AdditiveModel
 from shapewise.decisions import boards
-from shapewise.ingest.doctor import examine
+from shapewise.doctor.examine import examine
 from shapewise.ingest.read import read_file
 from shapewise.store.workspace import ModelAbout, TableAbout, Workspace
 from shapewise.training.dataset import read_data

@@ -14,8 +14,8 @@ from gamcore.data.table import Table
 from gamcore.estimators.presets import PRESETS
 from gamcore.types import Bools
 from shapewise.columns.roles import Roles, roles_of
-from shapewise.ingest.doctor import ColumnReport
-from shapewise.ingest.leaks import leaks
+from shapewise.doctor.examine import ColumnReport
+from shapewise.doctor.leaks import leaks
 from shapewise.store.workspace import TableAbout, clean_name
 from shapewise.training import goals
 from shapewise.training.cost import estimate

@@ -21,7 +21,7 @@ from typing import Final
 from benchmarks.wild.tables import Stranger, read
 from gamcore.data.table import as_table
 from shapewise.columns.roles import Roles, roles_of
-from shapewise.ingest.doctor import examine
+from shapewise.doctor.examine import examine
 from shapewise.ingest.read import read_file
 
 LABELS: Final = Path(__file__).parent / "labels.csv"

@@ -33,8 +33,8 @@ from gamcore.io.formula import ScoringError
 from gamcore.viz.files.parts import Report
 from gamcore.viz.files.plot import ExportError
 from gamcore.viz.files.report import to_report
+from shapewise.doctor.examine import examine
 from shapewise.ingest.common import ReaderError
-from shapewise.ingest.doctor import examine
 from shapewise.ingest.supervisor import load
 from shapewise.reports.recipes import usual
 from shapewise.reports.review import review_of

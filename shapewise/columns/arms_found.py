@@ -13,8 +13,8 @@ from gamcore.data.columns import read_numbers, read_present_texts
 from gamcore.data.table import Table
 from gamcore.types import Floats, Ints
 from shapewise.columns.guesses import Guess
-from shapewise.ingest.doctor import ColumnReport
-from shapewise.ingest.name_words import ARMS, CONTROLS, GIVEN, MAYBE_ARMS, OUTCOMES, shares_word, words_in, words_of
+from shapewise.doctor.examine import ColumnReport
+from shapewise.doctor.name_words import ARMS, CONTROLS, GIVEN, MAYBE_ARMS, OUTCOMES, shares_word, words_in, words_of
 
 MOST_LEVELS: Final = 12
 MOST_ROWS: Final = 20_000

@@ -19,8 +19,8 @@ from gamcore.data.table import Table
 from gamcore.numbers import percent
 from shapewise.columns import arms_found, targets_found
 from shapewise.columns.guesses import Guess, Question
-from shapewise.ingest.doctor import ColumnReport
-from shapewise.ingest.name_words import BEFORE, EXPOSURES, MAYBE_EXPOSURES, OUTCOMES, shares_word, words_of
+from shapewise.doctor.examine import ColumnReport
+from shapewise.doctor.name_words import BEFORE, EXPOSURES, MAYBE_EXPOSURES, OUTCOMES, shares_word, words_of
 
 Role = Literal[
     "feature", "target", "outcome", "arm", "exposure", "id", "group", "time", "task", "weight", "leave out",

@@ -13,8 +13,8 @@ import pandas as pd
 from gamcore.data.columns import read_numbers, read_texts
 from gamcore.data.table import Table
 from gamcore.types import Floats, Ints
-from shapewise.ingest.doctor import ColumnReport
-from shapewise.ingest.name_words import words_in
+from shapewise.doctor.examine import ColumnReport
+from shapewise.doctor.name_words import words_in
 
 Cue = Literal["planned", "of a group", "one of several", "alike", "count", "many values", "only class"]
 

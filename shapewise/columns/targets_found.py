@@ -16,8 +16,8 @@ from gamcore.data.table import Table
 from shapewise.columns.guesses import Guess
 from shapewise.columns.row_design import Cue, cues, groups_among
 from shapewise.columns.ties import repeats_amounts, said_together, sample_of, ties_by_rank
-from shapewise.ingest.doctor import ColumnReport
-from shapewise.ingest.name_words import (
+from shapewise.doctor.examine import ColumnReport
+from shapewise.doctor.name_words import (
     AFTER,
     AMOUNTS,
     ARMS,

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from gamcore.data.columns import read_numbers, read_texts
 from gamcore.data.table import Table
 from gamcore.types import Floats, Ints
-from shapewise.ingest.doctor import ColumnReport
+from shapewise.doctor.examine import ColumnReport
 
 MOST_ROWS: Final = 2_000
 MOST_COLUMNS: Final = 120

@@ -10,8 +10,8 @@ import pandas as pd
 
 from gamcore.data.columns import TableError, kind_of, level_name, read_dates, read_numbers, read_texts
 from gamcore.data.dates import stamp
-from shapewise.ingest.findings import Finding
-from shapewise.ingest.leaks import Leak
+from shapewise.doctor.findings import Finding
+from shapewise.doctor.leaks import Leak
 
 
 def cells_of(series):

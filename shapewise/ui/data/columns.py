@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from shapewise.columns.roles import ONCE, ROLES, Role, Roles, as_role
-from shapewise.ingest.doctor import CANNOT_KNOW, ColumnReport
+from shapewise.doctor.examine import CANNOT_KNOW, ColumnReport
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.data import findings, questions
 from shapewise.ui.session import state

@@ -17,8 +17,8 @@ from shapewise.columns.formula import FormulaError
 from shapewise.columns.roles import Roles
 from shapewise.columns.steps import Retyped, StepError
 from shapewise.columns.stored import steps_of
-from shapewise.ingest.doctor import ColumnReport
-from shapewise.ingest.findings import Finding
+from shapewise.doctor.examine import ColumnReport
+from shapewise.doctor.findings import Finding
 from shapewise.ingest.types import COMPACT_DATE
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training import derived

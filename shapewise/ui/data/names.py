@@ -14,7 +14,7 @@ from gamcore.data.column_names import FORMS, MOST_LETTERS, ColumnNames, Names
 from gamcore.data.columns import Kind, TableError, read_texts
 from gamcore.data.table import Table
 from gamcore.viz import files as export
-from shapewise.ingest.dictionary import BETWEEN, codes_in, read_dictionary, write_dictionary
+from shapewise.columns.dictionary import BETWEEN, codes_in, read_dictionary, write_dictionary
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training.spec import Spec
 from shapewise.ui.session import news, state

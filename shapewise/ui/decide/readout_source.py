@@ -22,7 +22,7 @@ from shapewise.decisions.arm_tests import possible_arms
 from shapewise.decisions.boards import Board
 from shapewise.decisions.plan_and_outcome import RULES, made_of
 from shapewise.decisions.plans import shares_of
-from shapewise.ingest.name_words import CONTROLS
+from shapewise.doctor.name_words import CONTROLS
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.decide import made_outcomes, roles
 from shapewise.ui.decide.arms import planned_shares

@@ -36,7 +36,7 @@ from gamcore.viz.palette import Mode
 from shapewise import patience
 from shapewise.access.permissions import Action, Person
 from shapewise.columns.roles import Roles, roles_of
-from shapewise.ingest.doctor import ColumnReport, examine
+from shapewise.doctor.examine import ColumnReport, examine
 from shapewise.jobs.scheduler import keeper
 from shapewise.reports.card import card as full_card
 from shapewise.reports.card import described, line, measure_of_target, names_of_table, target, unit_of_effect

@@ -7,8 +7,8 @@ from typing import Final
 import streamlit as st
 
 from shapewise.columns.roles import Role
-from shapewise.ingest.doctor import CANNOT_KNOW, ColumnReport
-from shapewise.ingest.leaks import Leak, leaks
+from shapewise.doctor.examine import CANNOT_KNOW, ColumnReport
+from shapewise.doctor.leaks import Leak, leaks
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md

@@ -9,7 +9,7 @@ import pytest
 from gamcore.data.table import Table
 from shapewise.columns.arms_found import control_among
 from shapewise.columns.roles import Roles, as_role, roles_of
-from shapewise.ingest.doctor import examine
+from shapewise.doctor.examine import examine
 
 
 def read(frame, name="", computed=(), **chosen):

@@ -9,7 +9,7 @@ import pytest
 from gamcore.data.table import Table
 from shapewise.columns.roles import roles_of
 from shapewise.columns.row_design import cues, groups_among
-from shapewise.ingest.doctor import examine
+from shapewise.doctor.examine import examine
 
 
 def shown(frame):

@@ -9,7 +9,7 @@ import pytest
 from gamcore.data.table import Table
 from shapewise.columns.roles import roles_of
 from shapewise.columns.ties import repeats_amounts, said_together, sample_of, ties_by_rank
-from shapewise.ingest.doctor import examine
+from shapewise.doctor.examine import examine
 
 
 def births(seed, n=1_500):

@@ -9,7 +9,7 @@ from gamcore.data.table import Table
 from gamcore.decide.arms import ArmsTest
 from shapewise.columns.roles import roles_of
 from shapewise.decisions import arm_tests
-from shapewise.ingest.doctor import examine
+from shapewise.doctor.examine import examine
 from shapewise.store.workspace import Workspace
 
 

@@ -20,7 +20,7 @@ from gamcore.estimators.saved import from_saved
 from shapewise.access.quotas import Limits
 from shapewise.decisions import boards as stored
 from shapewise.decisions.plan_and_outcome import read_out
-from shapewise.ingest.doctor import examine
+from shapewise.doctor.examine import examine
 from shapewise.reports import card, recipes
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.review import review_of

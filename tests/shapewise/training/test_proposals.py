@@ -9,8 +9,8 @@ import pytest
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from shapewise.columns.roles import roles_of
-from shapewise.ingest.doctor import examine
-from shapewise.ingest.leaks import leaks
+from shapewise.doctor.examine import examine
+from shapewise.doctor.leaks import leaks
 from shapewise.training.dataset import check_rows, held_out_rows, read_data
 from shapewise.training.proposals import classes_first, first_kind, first_target, positive_first
 from shapewise.training.spec import Spec, target_levels

@@ -19,9 +19,9 @@ from gamcore.decide.rules import Missing, Range
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.estimators.saved import from_saved
 from gamcore.io import to_python, to_sql
+from shapewise.columns.dictionary import read_dictionary, write_dictionary
 from shapewise.decisions import boards as stored
 from shapewise.decisions.proof import prove
-from shapewise.ingest.dictionary import read_dictionary, write_dictionary
 from shapewise.reports.recipes import ReportItem, usual
 from shapewise.reports.review import review_of
 from shapewise.scoring import all_rows

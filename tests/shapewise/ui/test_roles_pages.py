@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shapewise.ingest.findings import LATER_WORDS
+from shapewise.doctor.findings import LATER_WORDS
 from shapewise.store.workspace import Workspace
 from shapewise.training import derived
 from shapewise.training.spec import Spec

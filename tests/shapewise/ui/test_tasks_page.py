@@ -12,7 +12,7 @@ import pytest
 from gamcore import MultiTaskTreesRegressor
 from gamcore.data.columns import TableError
 from gamcore.io.gamx import to_bytes
-from shapewise.ingest.doctor import examine, find_task
+from shapewise.doctor.examine import examine, find_task
 from shapewise.training import runs
 from shapewise.training.dataset import read_data
 from shapewise.training.spec import Outcome, Spec

@@ -19,7 +19,7 @@ from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, rea
 from gamcore.data.table import Table, as_table
 from gamcore.numbers import count, exact, fixed
 from gamcore.types import Bools, Floats, Ints
-from shapewise.ingest.copies import MOST_CLASSES, rows_on_borders
+from shapewise.doctor.copies import MOST_CLASSES, rows_on_borders
 
 SAMPLE_ROWS: Final = 20_000
 LEAK_AUC: Final = 0.999

@@ -14,8 +14,8 @@ from gamcore.data.columns import level_name, read_dates, read_numbers, read_pres
 from gamcore.data.dates import day_number, stamp
 from gamcore.data.sentinels import sentinels
 from gamcore.types import Floats, Ints
-from shapewise.ingest.findings import Finding
-from shapewise.ingest.name_words import AGES, NEVER_ZERO, words_of
+from shapewise.doctor.findings import Finding
+from shapewise.doctor.name_words import AGES, NEVER_ZERO, words_of
 
 TEXTS: Final = frozenset({
     "?", "??", "???", ".", "..", "-", "--", "---", "*", "#", "na", "n/a", "n.a.", "n.a", "nan", "nil", "null", "nul",

@@ -9,9 +9,9 @@ from sklearn.metrics import roc_auc_score
 
 from gamcore.data.table import as_table
 from shapewise.columns.roles import roles_of
-from shapewise.ingest.copies import copies
-from shapewise.ingest.doctor import examine
-from shapewise.ingest.leaks import auc_of, leaks
+from shapewise.doctor.copies import copies
+from shapewise.doctor.examine import examine
+from shapewise.doctor.leaks import auc_of, leaks
 from tests.support.places import DATA
 from tests.support.refuting import holds, leak_holds
 

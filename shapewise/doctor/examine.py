@@ -14,10 +14,10 @@ from pandas.api import types
 from gamcore.data.columns import Kind, TableError, level_name, read_dates, read_numbers, read_texts
 from gamcore.data.table import Table, as_table
 from gamcore.types import Floats
-from shapewise.ingest.codes_found import codes_in_numbers, codes_in_texts, open_ends
-from shapewise.ingest.copies import copies
-from shapewise.ingest.findings import DAYS_FORM, LARGEST_WHOLE, LATER_WORDS, Cure, Finding, FindingKind
-from shapewise.ingest.name_words import is_code, is_id, is_id_of_several, numbers_rows, numbers_things
+from shapewise.doctor.codes_found import codes_in_numbers, codes_in_texts, open_ends
+from shapewise.doctor.copies import copies
+from shapewise.doctor.findings import DAYS_FORM, LARGEST_WHOLE, LATER_WORDS, Cure, Finding, FindingKind
+from shapewise.doctor.name_words import is_code, is_id, is_id_of_several, numbers_rows, numbers_things
 
 HISTOGRAM_BARS = 16
 MANY_LEVELS = 1000

@@ -6,9 +6,9 @@ import pytest
 
 from gamcore.data.table import Table
 from shapewise.columns.roles import roles_of
-from shapewise.ingest import doctor
-from shapewise.ingest.doctor import HISTOGRAM_BARS, examine
-from shapewise.ingest.leaks import leaks
+from shapewise.doctor import examine as doctor
+from shapewise.doctor.examine import HISTOGRAM_BARS, examine
+from shapewise.doctor.leaks import leaks
 
 
 def frame(n=400):

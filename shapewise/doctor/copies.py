@@ -13,8 +13,8 @@ import pandas as pd
 from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts
 from gamcore.data.table import Table
 from gamcore.types import Bools, Floats, Ints
-from shapewise.ingest.findings import Finding
-from shapewise.ingest.name_words import is_id_of_several
+from shapewise.doctor.findings import Finding
+from shapewise.doctor.name_words import is_id_of_several
 
 FEWEST_REPEATS: Final = 50
 """Fewest rows whose value has been seen before: two columns of distinct values agree on which rows are equal anyway."""

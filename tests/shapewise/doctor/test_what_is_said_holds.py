@@ -10,8 +10,8 @@ import pytest
 
 from gamcore.data.table import Table
 from shapewise.columns.roles import ONCE, roles_of
-from shapewise.ingest.doctor import examine
-from shapewise.ingest.leaks import leaks
+from shapewise.doctor.examine import examine
+from shapewise.doctor.leaks import leaks
 from tests.support.refuting import holds, leak_holds
 
 N = 400

@@ -1,0 +1,1 @@
+"""What stands out in a table: IDs, codes for missing, copies, and what is known only later."""

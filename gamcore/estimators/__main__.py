@@ -8,9 +8,9 @@ from gamcore.estimators.parameters import table
 
 BEGINNING = """# Settings beside the papers'
 
-What each setting means and may be stands with its class: [additive models](additive.md), [several tasks](tasks.md). Here are those that
-[the papers](../method/papers.md) have a name or value for, or expressly lack (*none*). `python -m gamcore.estimators > docs/api/parameters.md`
-writes the page."""
+What each setting means and may be stands with its class: [additive models](additive.md), [several tasks](tasks.md).
+Here are those that [the papers](../method/papers.md) have a name or value for, or expressly lack (*none*). The page is
+written by `python -m gamcore.estimators > docs/api/parameters.md`."""
 
 
 def page() -> str:

@@ -27,6 +27,7 @@ from gamcore.estimators.parameters import (
     whole,
 )
 from gamcore.kernels import MOST_CODES
+from gamcore.model.losses import objectives
 
 GREEDY: Final = "greedy"
 """The order in which features enter one at a time, if they beat chance."""
@@ -253,8 +254,8 @@ class AdditiveParameters(TableEstimator):
 class RegressorParameters(AdditiveParameters):
     """Settings of the regressor."""
 
-    objective: Literal["squared", "poisson", "gamma", "tweedie", "quantile"] = parameter(
-        "squared", one_of("squared", "poisson", "gamma", "tweedie", "quantile"),
+    objective: str = parameter(
+        "squared", one_of(*objectives("regressor")),
         "What is predicted: the mean of a real number; of counts; of amounts above 0; of amounts with many zeros; or a "
         "quantile of a real number. Counts and amounts multiply: the log of the mean is additive, and predictions of "
         "the training rows have the same sum as the target.",

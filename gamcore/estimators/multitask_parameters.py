@@ -22,6 +22,7 @@ from gamcore.estimators.parameters import (
 from gamcore.kernels import tree_splits as criteria
 from gamcore.kernels.tree_growth import Growth
 from gamcore.kernels.tree_splits import Splitting
+from gamcore.model.losses import objectives
 from gamcore.multitask.boosting import TaskParameters
 
 CRITERIA: Final = {
@@ -158,8 +159,8 @@ class MultiTaskParameters(TableEstimator):
 class MultiTaskRegressorParameters(MultiTaskParameters):
     """Settings of the multi-task regressor."""
 
-    objective: Literal["squared", "poisson", "gamma", "tweedie"] = parameter(
-        "squared", one_of("squared", "poisson", "gamma", "tweedie"),
+    objective: str = parameter(
+        "squared", one_of(*objectives("regressor", of_trees=True)),
         "What the target is: a real number; counts; amounts above 0; amounts with many zeros. All but the first "
         "multiply: trees add to the log of the mean, and predictions of the training rows have the same sum as the "
         "target, over all tasks.",

@@ -140,6 +140,8 @@ def type_of(one: Field[Any]) -> str:
              "triples": 'int, "auto" or list of triples',
              "categorical_features": '"infer" or list of columns',
              "common_features": '"all", "shared" or list of columns'}  # fmt: skip
+    if text == "str":  # one of names that are not known to the type
+        text = ", ".join(f'"{name}"' for option in one.metadata["about"].allowed for name in sorted(option.options))
     return named.get(one.name, text.replace(" | None", " or None").replace(", ", " | "))
 
 

@@ -22,7 +22,7 @@ from gamcore.model.losses import LOSSES, default_loss
 def rank_pairs(
     X: Any,
     y: Any,
-    objective: Literal["auto", "squared", "logistic", "softmax", "poisson", "gamma", "tweedie", "quantile"] = "auto",
+    objective: str = "auto",
     strength: Literal["purified", "rss"] = "purified",
     sample_weight: Any = None,
     n_jobs: int | None = None,
@@ -36,8 +36,8 @@ def rank_pairs(
     counts how much a cross reduces the loss beyond main effects; "rss" is the paper's drop of the residual sum of
     squares, under which two features whose main effects are not fitted to the end make a strong pair as well.
 
-    objective : "auto" is logistic for a target of two values, softmax for one of names, else squared. quantile : of
-    objective "quantile".
+    objective : of `GAMRegressor`, or "logistic" or "softmax"; "auto" is logistic for a target of two values, softmax
+    for one of names, else squared. quantile : of objective "quantile".
 
     progress : called with the number of grids done and their total.
 

@@ -22,6 +22,7 @@ from gamcore.explain.scorecard import Points, Scorecard
 from gamcore.model import output_names
 from gamcore.model.additive import AdditiveModel, Given
 from gamcore.model.classes import ClassesModel
+from gamcore.model.loss import LinkName
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.multitask.tables import UNKNOWN, TaskRows, encode_rows, places, read_labels
@@ -46,10 +47,10 @@ SQUASHED: Final = Prediction(  # never EXP of a large number, which some databas
     return 1 / (1 + math.exp(-given)) if given >= 0 else math.exp(given) / (1 + math.exp(given))""",
 )
 
-PREDICTIONS: Final[dict[str, Prediction]] = {
-    **dict.fromkeys(("squared", "quantile"), Prediction(sql="{score}", python="return {score}")),
-    **dict.fromkeys(("poisson", "gamma", "tweedie"), Prediction(sql="EXP({score})", python="return math.exp({score})")),
-    "logistic": SQUASHED,
+PREDICTIONS: Final[dict[LinkName, Prediction]] = {
+    "identity": Prediction(sql="{score}", python="return {score}"),
+    "log": Prediction(sql="EXP({score})", python="return math.exp({score})"),
+    "logit": SQUASHED,
 }
 
 

@@ -308,7 +308,7 @@ def _parts(formula: AnyFormula) -> _Parts:
     """Return what differs between kinds of models."""
     if isinstance(formula, ClassFormula):
         return _Parts(SEVERAL, "*score(row).values(), *chances(row).values(), str(predict(row))")
-    answer = PREDICTIONS[formula.loss].python
+    answer = PREDICTIONS[LOSSES[formula.loss].link_name].python
     if isinstance(formula, TaskFormula):
         body = Template(TASKS).substitute(unit=_of_unit(score_unit(LOSSES[formula.loss], formula.unit)))
         predict = PREDICT.substitute(name="predict", more=", task=None", what=_what(formula),

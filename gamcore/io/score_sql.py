@@ -11,6 +11,7 @@ from gamcore.decide.rules_code import ROWS, column_of, comment, name_of, number_
 from gamcore.io.formula import PREDICTIONS, ClassFormula, Formula, ScoringError, TaskFormula, formula_of
 from gamcore.io.reasons_sql import with_reasons
 from gamcore.io.sql_expressions import added, branch, looked_up
+from gamcore.model.losses import LOSSES
 from gamcore.model.output_names import free_names
 
 Output = Literal["link", "response"]
@@ -55,7 +56,7 @@ def to_sql(
     linked = _select([(_score(formula, kinds or {}, given), named)], table)
     if output == "link":
         return f"{head}{linked};\n"
-    prediction = PREDICTIONS[formula.loss].sql.replace("{score}", formula.linked(named))
+    prediction = PREDICTIONS[LOSSES[formula.loss].link_name].sql.replace("{score}", formula.linked(named))
     answers = f"{prediction} AS {answered}"
     if exposure:
         if not totalled:

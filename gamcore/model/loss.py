@@ -22,6 +22,8 @@ from gamcore.kernels.losses import Form
 from gamcore.model.scales import Scale, ratio
 from gamcore.types import Floats
 
+LinkName = Literal["identity", "log", "logit"]
+
 
 @dataclass(frozen=True)
 class Boosted(ABC):
@@ -117,6 +119,11 @@ class Loss(Boosted):
     def is_binary(self) -> bool:
         """Whether the target is 0 or 1, and a prediction the probability of 1."""
         return self.kind == "classifier"
+
+    @property
+    def link_name(self) -> LinkName:
+        """The link by name, for models that predict elsewhere."""
+        return "logit" if self.is_binary else "log" if self.has_log_link else "identity"
 
     @property
     def variance_power(self) -> float:

@@ -18,7 +18,7 @@ from gamcore.model.quantile_loss import QuantileLoss
 from gamcore.model.scales import Scale
 from gamcore.types import Floats
 
-__all__ = ["LOSSES", "Loss", "default_loss"]
+__all__ = ["LOSSES", "Loss", "default_loss", "objectives"]
 
 LARGEST_LOGIT: Final = 30.0
 
@@ -186,3 +186,8 @@ LOSSES: Final[dict[str, Loss]] = {
 def default_loss(is_binary: bool) -> Loss:
     """Return the default loss of a target."""
     return LOSSES["logistic" if is_binary else "squared"]
+
+
+def objectives(kind: str, *, of_trees: bool = False) -> tuple[str, ...]:
+    """Return the names of the losses that an estimator of a kind can minimise; of_trees : in trees of several tasks."""
+    return tuple(loss.name for loss in LOSSES.values() if loss.kind == kind and (loss.has_trees or not of_trees))

@@ -12,9 +12,8 @@ from gamcore.data.table import Feature, Table, read_feature
 from gamcore.model.loss import Loss
 from gamcore.types import Floats, Ints
 
-LOSSES: Final = {"squared": "squared_error", "poisson": "poisson", "gamma": "gamma", "tweedie": "poisson",
-                 "quantile": "quantile"}  # fmt: skip
-"""Of each loss of ours the one of scikit-learn that has the same best prediction."""
+NAMESAKES: Final = ("gamma", "quantile")
+"""Losses that scikit-learn has under our name; the others are of the mean, as is its usual one with their link."""
 
 MOST_LEVELS: Final = 254
 """Levels of a category that are told apart: of more, the most frequent ones, and the others are one."""
@@ -65,9 +64,11 @@ def black_box_scores(
                   sample_weight_val=weight[valid[known]])  # fmt: skip
         scores = model.decision_function(X[held])
         return np.asarray(scores, np.float64).reshape(held.size, -1)
-    if loss.name not in LOSSES:
+    if not loss.is_of_mean and loss.name not in NAMESAKES:
         raise TableError(f"No black box of scikit-learn learns {loss.error}: choose another objective.")
-    model = HistGradientBoostingRegressor(loss=LOSSES[loss.name], quantile=getattr(loss, "quantile", None), **options)
+    usual = "poisson" if loss.has_log_link else "squared_error"
+    name = loss.name if loss.name in NAMESAKES else usual
+    model = HistGradientBoostingRegressor(loss=name, quantile=getattr(loss, "quantile", None), **options)
     rate, heavy = y / exposure, weight * exposure ** (2.0 - loss.variance_power) if offset.any() else weight
     model.fit(X[inner], rate[inner], heavy[inner], X_val=X[valid], y_val=rate[valid], sample_weight_val=heavy[valid])
     predicted = np.asarray(model.predict(X[held]), np.float64)

@@ -10,17 +10,15 @@ import numpy as np
 from gamcore.additions.onnx.codes import codes
 from gamcore.additions.onnx.graph import Graph
 from gamcore.io.formula import ClassFormula, Formula, ScoringError, TaskFormula, formula_of
+from gamcore.model.loss import LinkName
+from gamcore.model.losses import LOSSES
 from gamcore.model.output_names import free_names
 
 if TYPE_CHECKING:
     import onnx
 
-LINKS: Final = {
-    **dict.fromkeys(("squared", "quantile"), "Identity"),
-    **dict.fromkeys(("poisson", "gamma", "tweedie"), "Exp"),
-    "logistic": "Sigmoid",
-}
-"""The operator that turns a score into a prediction, by loss."""
+INVERSES: Final[dict[LinkName, str]] = {"identity": "Identity", "log": "Exp", "logit": "Sigmoid"}
+"""The operator that turns a score into a prediction, by link."""
 
 NUMBER: Final = np.dtype(np.float64)
 
@@ -87,7 +85,7 @@ def _additive(graph: Graph, formula: Formula, score: str, names: list[str], expo
     if formula.points is not None:
         beyond = graph.apply("Sub", score, graph.constant(float(formula.points.offset)))
         linked = graph.apply("Div", beyond, graph.constant(float(formula.points.factor)))
-    answer = graph.apply(LINKS[formula.loss], linked)
+    answer = graph.apply(INVERSES[LOSSES[formula.loss].link_name], linked)
     graph.output(score, names[0], NUMBER)
     graph.output(answer, names[1], NUMBER)
     if exposure:

@@ -46,9 +46,9 @@ row.metric("On disk", size(table.bytes), border=True)
 queries.show(table)
 if table.dataset:
     st.caption(
-        f":material/hub: The rows stay in {md(table.dataset)}, where the workers of the cluster read them. Of all "
-        "rows: training, a model's rows per bin and base rate, what strategies reach, and experiments. Of a sample of "
-        f"{count(table.sampled)} rows: this page, held-out metrics, and all else."
+        f":material/hub: The rows stay in {md(table.dataset)}, where the workers of the cluster read them. Training, "
+        "a model's rows per bin and base rate, what strategies reach, and experiments use all rows; this page, "
+        f"held-out metrics and all else use a sample of {count(table.sampled)} rows."
     )
 elif table.sampled:
     st.caption(

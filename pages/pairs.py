@@ -97,7 +97,7 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
     error = LOSSES[loss].error
     place.drawing.caption(
         f"{count(beyond)} of {count(len(ranking))} pairs interact more than chance would produce (dotted line), "
-        f"measured on {count(rows)} training rows{of}: how much a cut of both features lowers the {error}."
+        f"by how much a split on both features lowers the {error} of {count(rows)} training rows{of}."
         + (" The dots say what pairs in the model gain on held-out rows." if len(worth) else "")
         + _for_accuracy(ranking, worth)
         + _useless(worth)

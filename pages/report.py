@@ -201,7 +201,7 @@ def save(recipe: Recipe) -> None:
     """Save a recipe and open it."""
     saved = recipes.save(state.workspace(), recipe, st.session_state.get(f"opened-{recipe.id}"))
     beside = saved.id != recipe.id and mine(recipe)
-    beside_words = ", beside what somebody else made of it meanwhile" if beside else ""
+    beside_words = ", next to the version that somebody else saved meanwhile" if beside else ""
     st.session_state["recipe-saved"] = f"{md(saved.name)} is kept{beside_words}."
     st.session_state["recipe-next"] = saved.id  # a widget's own value cannot be set after it is drawn
     st.session_state.pop(f"opened-{recipe.id}", None)

@@ -203,7 +203,7 @@ def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     if between:
         head = ["Arm", "Against", "Metric", "Customers", "Against", "Arm", ends[0], "p after Holm"]
         rows = [[one.strategy, other, one.what, *_sides_and_difference(one)] for other, one in between]
-        text = ["A question of its own: Holm's adjustment is over these comparisons."]
+        text = ["A separate question: Holm's adjustment is over these comparisons alone."]
         yield ReportPart("How the treated arms differ from each other", text, table=[head, *rows])
 
 

@@ -153,7 +153,7 @@ def _train_effect(
     assert spec.treatment is not None
     treatment = replace(spec.treatment, known_by="")
     if workspace.tables.about(spec.table).sampled:
-        raise TableError("This table is larger than memory: who is moved is learnt from tables that fit into it.")
+        raise TableError("This table is larger than memory: who is moved is learned from tables that fit into it.")
     spec = replace(spec, treatment=treatment)
     outcomes, started = read_all(workspace, spec), time.monotonic()
     moved = apart(outcomes, treatment, spec.seed, n_jobs)
@@ -308,7 +308,7 @@ def train_parts(
         about_part = replace(about_part, bands=spec.bands or BANDS, part_of=identifier, part=label)
         made.append((about_part, model, part.expected))
     if len(made) < 2:
-        raise TableError(f"Fewer than two parts of {column!r} can be learnt from. {' '.join(problems)}")
+        raise TableError(f"Fewer than two parts of {column!r} can be learned from. {' '.join(problems)}")
     stored = [store(workspace, *each) for each in made]
     for part_before in old:
         with contextlib.suppress(StoreError):  # another run may have replaced them already

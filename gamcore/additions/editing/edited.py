@@ -45,7 +45,7 @@ class Edits(Attachment):
     @property
     def refusal(self) -> str:  # type: ignore[override]
         """Why a model cannot be learnt anew, where all else was learnt around edits."""
-        stay = "All else was learnt around edits by hand, which half-sample refits and updates cannot do: no bands."
+        stay = "All else was refit around edits by hand, which half-sample refits and updates cannot do: no bands."
         return stay if self.around else ""
 
     def fitted_part(self, model: AdditiveModel) -> AdditiveModel:

@@ -130,7 +130,7 @@ def show(table: TableAbout) -> None:
             return
         with st.container(horizontal=True):
             again = st.button(
-                "Refresh", icon=":material/sync:", help="Ask the database anew: its rows now are the next version.",
+                "Refresh", icon=":material/sync:", help="Run the query again: its rows become the next version.",
             )  # fmt: skip
             if st.button("Change the query", icon=":material/edit:"):
                 dialog(saved, latest)

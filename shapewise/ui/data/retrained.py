@@ -22,8 +22,8 @@ from shapewise.ui.widgets import run_line
 from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
 
 ADDS: Final = (
-    "For a newer version that holds new rows alone: a model that has learned from the rows of both, from the counts of "
-    "the older ones. Its bins stay those of the older version."
+    "For a newer version that holds only new rows: the model learns from them and from the counts that were kept of "
+    "the older rows. Its bins stay as they were."
 )
 
 ModelPair = tuple[ModelAbout, ModelAbout]

@@ -53,7 +53,7 @@ def show(table: TableAbout) -> None:
     if source is not None and replayed.left_out:
         for sentence in replayed.said():
             st.warning(md(sentence), icon=":material/warning:")
-        st.caption("Remove these steps, or what they are in the way of.")
+        st.caption("These steps cannot be repeated on this version: remove them.")
     else:
         _kept(table, draft)
         with st.expander("Add a column or change a type", key=f"add-step-{table.id}"):

@@ -59,9 +59,9 @@ def _scale(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, E
     scale: Scale = st.segmented_control(
         "Lifts as", list(SCALES), default="difference", required=True, key=f"arms-scale-{table.id}",
         format_func=SCALES.__getitem__,
-        help="Of everything on this page. Whether an arm differs from the control is one question on both scales, "
-        "with one p. Whether segments differ is not: where their rates are unlike, lifts may differ in points and "
-        "be alike relative to the rate, so that is tested on the scale chosen here.",
+        help="The scale of every lift on this page. An arm's p against the control is the same on both scales. Whether "
+        "segments differ is tested on the scale chosen here: where their rates are unlike, lifts may differ in points "
+        "and yet be alike relative to the rate.",
     )  # fmt: skip
     downloads.button(
         "CSV", lambda: export.safe_csv(made.frame(between=compared)), export.file_name(table.name, "read-out", "csv"),
@@ -104,9 +104,9 @@ def _said(made: ArmsReadOut, scale: Scale, compared: bool) -> None:
             less = cut if effect.reduced > 0 else ""
             st.caption(f"{ICONS[own]} **{md(effect.strategy)}** on {md(effect.metric)}: {md(text)}{less}")
     pooled = f" {md(made.test.pool)}: their customers as one arm, one more comparison each." if made.test.pool else ""
-    beside = " Arms against each other are a question of its own, with Holm's over its comparisons." if compared else ""
+    beside = " Arms against each other are a separate question, with a Holm adjustment of its own." if compared else ""
     looks = f" {looking_words(made.test.customers)}" if made.test.customers else ""
-    how = f"p is after {_adjustments(made.as_read_out())}; blue intervals are of p below 5%."
+    how = f"p is after {_adjustments(made.as_read_out())}; intervals are blue where p is below 5%."
     st.caption(f"{how}{pooled}{beside}{looks}")
 
 

@@ -25,7 +25,7 @@ def show(table: TableAbout, test: ArmsTest, arms: list[str]) -> None:
     st.subheader("Who is moved", anchor=False)
     st.caption("A model of the effect itself: by how much more, or less, an arm moves people of each kind.")
     if table.sampled:
-        st.caption("Effects are learnt from tables that fit into memory; this one is larger.")
+        st.caption("Effects are learned from tables that fit into memory; this one is larger.")
         return
     names, rows = state.names(table.id), state.table(table.id)
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -103,7 +103,7 @@ def _result(board: Board, made: StrategySet, outcome: ReadOut, place: chart.Plac
     left = [e for e in outcome.effects if not np.isfinite([e.lift, *e.lift_interval]).all()]
     if left:
         named = ", ".join(f"{md(e.strategy)} {md(e.what)}" for e in left)
-        st.caption(f"Not drawn, because the ratio is undefined: {named}. The numbers have their differences.")
+        st.caption(f"Not drawn, because the ratio is undefined: {named}. The numbers under *Options* have them.")
     st.caption(
         "Treated against control among those who would get the same strategy. Each interval is for its comparison "
         "alone; “significant” is after Holm over all strategies, arms and metrics except expected nulls."

@@ -134,13 +134,13 @@ def _store(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> 
     with st.popover("Save as a model", icon=":material/save:"):
         name = st.text_input("Name", f"{model.name} · edited"[:MAX_NAME], max_chars=MAX_NAME, key=f"name-{model.id}")
         around = st.checkbox(
-            "Learn all others anew around the edits", key=f"around-{model.id}",
+            "Refit all others around the edits", key=f"around-{model.id}",
             help="Curves and pairs that you did not edit adapt to those that you did. The model then has only a "
             "quick band, and these edits stay.",
         )  # fmt: skip
         if st.button("Save", type="primary", disabled=not name.strip(), key=f"save-{model.id}"):
             try:
-                with st.spinner("Learning the others anew" if around else "Measuring the edited model"):
+                with st.spinner("Refitting the others" if around else "Measuring the edited model"):
                     made = with_edits(estimator, draft.edits)
                     made = learnt_around(made, data, state.n_jobs()) if around else made
                     kept = store_edited(state.workspace(), model, made, data, name, around=around)

@@ -37,7 +37,7 @@ def show(model: ModelAbout) -> None:
 
     def confusion() -> None:
         cards.of_model(plots.class_confusion(class_confusion(held.codes, held.chances, names, held.weight)), model)
-        st.caption("Recall: of the rows of a class, those for which it is said. Precision: of those said, the right.")
+        st.caption("Recall: how many rows of a class are predicted as it. Precision: how many predicted as it are.")
 
     def ranking() -> None:
         cards.of_model(plots.class_rankings(class_rankings(held.codes, held.chances, held.weight), names), model)

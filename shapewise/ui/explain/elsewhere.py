@@ -58,7 +58,7 @@ def code(model: ModelAbout) -> None:
                 placeholder="no cap",
                 key=f"cap-{model.id}",
                 width=160,
-                help="The workbook of relativities then has each factor kept between 1 / cap and the cap, too.",
+                help="In the workbook of relativities, each factor then stays between 1 / cap and the cap, too.",
             )
             made_of = partial(bytes, _relativities(model.id, model.bands, cap))
             name = export.file_name(model.name, "relativities", "xlsx")

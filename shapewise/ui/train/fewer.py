@@ -26,7 +26,7 @@ from shapewise.ui.widgets.columns import WHOLE_PERCENT, hundredfold
 
 LEFT, STEADY = "Left of its effect", "Stays in half samples"
 HELP = {
-    LEFT: "What the curve is multiplied by. A model of these features learns their curves anew.",
+    LEFT: "What the curve is multiplied by. A model of these features alone refits the curves.",
     STEADY: "In how many halves of the rows the same choice keeps the curve.",
 }
 FEWEST = 3

@@ -64,10 +64,10 @@ def few(table: TableAbout, goal: str, changes: dict[str, Any]) -> dict[str, Any]
     together = bool(changes.get("joint"))
     wanted = st.toggle(
         "Only features that beat chance", key=f"few-{table.id}", disabled=together,
-        help="A feature gets a curve only if it stands out more than features without any effect do: in one training "
-        "of twenty, chance lets one in. Curves are fewer and nearer the truth where most columns say nothing. Weak "
+        help="A feature gets a curve only if it stands out more than features without any effect do: by chance, one "
+        "gets in in one training of twenty. Curves are fewer and nearer the truth where most columns say nothing. Weak "
         "effects may be missed. Takes five to ten times as long."
-        + together * " Not together with boosting features and pairs together.",
+        + together * " Cannot be combined with *Also boost features and pairs together*.",
     )  # fmt: skip
     return {"order": GREEDY} if wanted and not together else {}
 

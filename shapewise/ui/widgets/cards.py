@@ -224,7 +224,7 @@ def _of_which_rows(model: ModelAbout) -> str:
             "All rows of the table but those held out; rows per bin and the base rate are of all of them, too. The "
             f"metrics are of {held} held-out rows in a sample of {count(model.rows['sample'])} rows."
         )
-    words += f" The model learnt {part}." if part else ""
+    words += f" The model learned {part}." if part else ""
     return words + " The cluster trained it." * model.on_cluster
 
 

@@ -66,9 +66,9 @@ def _clear(better: int, worse: int) -> str:
     if not better and not worse:
         return "did just as well as"
     if not worse:
-        return f"beat, for {_tasks(better)} and hurting none,"
+        return f"was better for {_tasks(better)} and worse for none than"
     if not better:
-        return f"lost, for {_tasks(worse)} and helping none, to"
+        return f"was worse for {_tasks(worse)} and better for none than"
     return f"was better for {_tasks(better)} and worse for {_tasks(worse)} than"
 
 

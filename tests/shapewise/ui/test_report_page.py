@@ -138,7 +138,7 @@ def test_two_who_edit_one_recipe_both_keep_what_they_did(acted):
     theirs = recipes.save(space, replace(first, subtitle="theirs"), first)
     named(app.text_input, "Subtitle").set_value("mine").run()
     button(app, "Save as a recipe").click().run()
-    assert any("beside what somebody else made" in one.value for one in app.caption)
+    assert any("next to the version that somebody else saved" in one.value for one in app.caption)
     mine, other = recipes.recipes(space)
     assert (mine.subtitle, other) == ("mine", theirs)
     assert named(app.selectbox, "Recipe").value == mine.id

@@ -300,7 +300,7 @@ def test_what_was_learnt_around_edits_keeps_them(tmp_path):
     assert edit_price(around, X, y, before=plain).loss_before == edit_price(plain, X, y).loss_after
     with pytest.raises(TableError, match="no bands"):
         add_bands(around, X, y, n_refits=10)
-    with pytest.raises(TableError, match="learnt around edits"):
+    with pytest.raises(TableError, match="refit around edits"):
         update(around, X, y)
     more.save(tmp_path / "more.gamx")
     read = gamcore.load_model(tmp_path / "more.gamx")

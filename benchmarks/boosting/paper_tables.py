@@ -62,10 +62,12 @@ KINDS = {
     "the paper's order": "mst", "complements": "complement", "membership": "mask", "grouped bags": "grouped",
 }  # fmt: skip
 """Figure 4: the printed factors, and the ways of adding up that are held against MART with bagging."""
+ORDER = "finding the order, in rounds"
 
 
 def speedups(folder: Path) -> pd.DataFrame:
-    """Return how many times as fast as MART with bagging each way is, least and most over alphas, by table."""
+    """Return how many times as fast as MART with bagging each way is, least and most over alphas, by table; and how
+    many rounds by the paper's order take as long as finding that order, where this was measured."""
     rows = [{"table": "printed, ten tables"} | {f"{kind}, the paper's order": text for kind, text in PRINTED.items()}]
     cells = load_all(folder, "figure4-*.json")
     for name, part in cells.groupby("table", sort=False) if len(cells) else ():
@@ -75,10 +77,14 @@ def speedups(folder: Path) -> pd.DataFrame:
             for variant in (column for column in times if column.endswith(end)):
                 kind = "Logit" if variant.startswith("Logit") else "MART"
                 row[f"{kind}, {way}"] = _from_to(times[variant])
+        if order := load(folder / f"order-{name}.json"):
+            rounds = part[part["alpha"] == order["alpha"]].iloc[0]
+            by_order = next(seconds for way, seconds in rounds["seconds"].items() if way.endswith("mst"))
+            row[ORDER] = f"{order['CPU seconds'] * rounds['rounds'] / by_order:.1f}"
         rows.append(row)
     frame = pd.DataFrame(rows).set_index("table")
     order = [f"{kind}, {way}" for kind in PRINTED for way in KINDS if f"{kind}, {way}" in frame]
-    return frame[[*(["alphas"] if "alphas" in frame else []), *order]].fillna("")
+    return frame[[name for name in ("alphas", *order, ORDER) if name in frame]].fillna("")
 
 
 def _from_to(times: pd.Series) -> str:

@@ -47,7 +47,9 @@ def trained(loss):
     X, rng = table(3000, 0), np.random.default_rng(1)
     score = score_of(X)
     if loss == "squared":
-        return GAMRegressor(**SETTINGS, triples=[(NAME, "whole", "level")]).fit(X, score + 0.1 * rng.normal(size=len(X)))
+        return GAMRegressor(**SETTINGS, triples=[(NAME, "whole", "level")]).fit(
+            X, score + 0.1 * rng.normal(size=len(X))
+        )
     if loss == "quantile":
         return GAMRegressor(objective="quantile", quantile=0.8, **SETTINGS).fit(X, score + rng.normal(size=len(X)))
     if loss == "poisson":

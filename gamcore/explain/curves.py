@@ -212,19 +212,13 @@ class Curve(Explanation):
     @property
     def few(self) -> str:
         """What thin bins lack, in words."""
-        return f"under {FEW_ROWS} rows" + (f" or {count(support.FEW_EVENTS)} events" if self._knows_events else "")
-
-    @property
-    def _knows_events(self) -> bool:
-        """Whether rows have expected events: not known of a score given beside the model's, or of an exposure."""
-        loss = LOSSES[self.loss]
-        return not (self.given or loss.is_partial) and (loss.is_binary or loss.outcome_kind == "count")
+        return f"under {FEW_ROWS} rows" + (f" or {count(support.FEW_EVENTS)} events" if _knows_events(self) else "")
 
     @property
     def _evidence(self) -> Floats:
         """How much of what a reading needs each bin has (K,). Events are expected by the mean or by the curve,
         whichever are more."""
-        if not self._knows_events:
+        if not _knows_events(self):
             return support.evidence(self.counts)
         loss = LOSSES[self.loss]
         base = float(loss.inverse_link(np.array(self.base)))
@@ -345,6 +339,12 @@ class Curve(Explanation):
         if self.by_hand.size:
             numbers["by hand"] = [*self.by_hand.tolist(), None, None]
         return pd.DataFrame({**names, **numbers})
+
+
+def _knows_events(curve: Curve) -> bool:
+    """Return whether rows have expected events: not known of a score given beside the model's, or of an exposure."""
+    loss = LOSSES[curve.loss]
+    return not (curve.given or loss.is_partial) and (loss.is_binary or loss.outcome_kind == "count")
 
 
 @dataclass(frozen=True)

@@ -171,9 +171,10 @@ def test_the_steepest_step_is_named_where_it_is_clear_and_large():
 
 def test_a_run_of_all_rows_is_at_the_average():
     """Its mean is 0, but for errors of rounding, which all refits may share."""
-    scores = np.array([-0.3, 0.1, 0.2])
-    assert np.average(scores) != 0
-    curve = line(scores, half=0.05, counts=np.full(3, 10.0))
+    counts = np.array([12.0, 10.0, 13.0])
+    scores = np.array([-0.3, 0.1, 0.2]) - np.average([-0.3, 0.1, 0.2], weights=counts)
+    assert np.average(scores, weights=counts) != 0
+    curve = line(scores, half=0.05, counts=counts)
     assert "average" not in read_curve(replace(curve, refits=scores * np.linspace(1, 2, 30)[:, None]))
 
 

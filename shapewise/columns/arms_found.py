@@ -4,6 +4,7 @@ and that it is independent of what was known before, as what is drawn by lot is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -40,6 +41,9 @@ SURE: Final = 3.5
 ASKED: Final = 1.5
 """Least scores for a guess, and for a question."""
 
+AHEAD: Final = 1.0
+"""How far a guess is before the next: what several columns look like is asked."""
+
 
 def likely(table: Table, reports: Sequence[ColumnReport]) -> list[Guess]:
     """Return the columns that may tell the arms of a test apart, the likeliest first; [] where none looks like it.
@@ -51,7 +55,10 @@ def likely(table: Table, reports: Sequence[ColumnReport]) -> list[Guess]:
     others = {r.name: cells for r in reports
               if not words_of(r.name) & OUTCOMES and (cells := _cells(table, r)) is not None}  # fmt: skip
     guesses = [guess for r in possible if (guess := _guess(table, r, others)) is not None]
-    return sorted(guesses, key=lambda guess: -guess.score)
+    guesses.sort(key=lambda guess: -guess.score)
+    if len(guesses) > 1 and guesses[0].score < guesses[1].score + AHEAD:
+        guesses[0] = replace(guesses[0], sure=False)
+    return guesses
 
 
 def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Ints]) -> Guess | None:
@@ -69,7 +76,7 @@ def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Int
         score -= GIVEN_FIRST  # who or where a row is was seldom drawn by lot
     if words_in(report.name) == (word,) and score > 0:
         score += 0.5
-    if report.kind == "category" and (control := control_among(levels)) and _says_control(control):
+    if report.kind == "category" and (control := control_among(levels)) and _says_control(control, levels):
         score += 1.5
         reasons.append(f"one level is called {control}")
     balance = float(sizes.min() / sizes.max())
@@ -79,9 +86,8 @@ def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Int
     elif balance < UNEQUAL:
         score -= 1.0
     says_it = shares_word(report.name, ARMS) or shares_word(report.name, MAYBE_ARMS) in words_in(report.name)[-1:]
-    if report.has("cut") or report.has(
-        "copy"
-    ):  # who has crossed a line got something; classes of an amount are no arms
+    if report.has("cut") or report.has("copy"):
+        # Who has crossed a line got something; classes of an amount are no arms.
         is_line = says_it and (len(levels) == 2 or shares_word(report.name, ARMS))
         return Guess("arm", report.name, ASKED, " and ".join(reasons[:3])) if is_line else None
     if score + ALONE >= 1.0:
@@ -95,14 +101,20 @@ def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Int
 
 
 def control_among(levels: Sequence[str]) -> str | None:
-    """Return the level that is called like a control; None where none or several are."""
+    """Return the level that is called like a control, or that has the fewest words of those that are: regular, beside
+    regular with aide. None where none is, or several are alike."""
     called = [level for level in levels if words_of(level) & CONTROLS]
-    return called[0] if len(called) == 1 else None
+    bare = min(called, key=lambda level: len(words_in(level)), default=None)
+    alike = [level for level in called if level != bare and not set(words_in(bare or "")) < set(words_in(level))]
+    return None if alike else bare
 
 
-def _says_control(level: str) -> bool:
-    """Return whether the name of a control says so: `no` beside `yes`, and `a` and `0` in any column, say nothing."""
-    return bool(words_of(level) & (CONTROLS - BARE)) or "no" in words_in(level)[:-1]
+def _says_control(level: str, levels: Sequence[str]) -> bool:
+    """Return whether the name of a control says so: `no` beside `yes`, and `a` and `0` in any column, say nothing; `no`
+    beside low and high does."""
+    if words_of(level) & (CONTROLS - BARE) or "no" in words_in(level)[:-1]:
+        return True
+    return words_in(level) == ("no",) and len(levels) > 2
 
 
 def _is_drawn(others: Mapping[str, Floats | Ints], report: ColumnReport, codes: Ints) -> bool | None:

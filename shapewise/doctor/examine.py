@@ -32,10 +32,10 @@ NEARLY_ALL: Final = 0.98
 """Rows that a column needs to be seen as an ID, and the least share of them that have a value of their own."""
 
 FEWEST_NAMES: Final = 20
-"""Rows from which texts that are all different are names of them."""
+"""Rows from which texts that are nearly all different are names of them."""
 
 MOSTLY_OWN: Final = 0.9
-"""Least share of rows with a name of their own among names that software gave: 1.1 and 1.10 are one number."""
+"""Least share of rows with a name of their own among their names: some are unnamed, and 1.1 and 1.10 are one number."""
 
 TOGETHER: Final = 1.1
 """Most runs of rows with one number, per number, for these to be given to things: years at a school come in any order.
@@ -266,7 +266,7 @@ def _named(
         return "id"  # also where they are no whole numbers, as 1978.1, and where there are few
     if kind not in ("category", "number") or (known is not None and (known % 1).any()):
         return None
-    if known is None and n >= FEWEST_NAMES and distinct >= NEARLY_ALL * n:
+    if known is None and n >= FEWEST_NAMES and distinct >= MOSTLY_OWN * n:
         return "id"
     if n >= FEWEST_OF_ID and known is None and n < FEW_OF_ONE * distinct:
         return "group" if is_id_of_several(column) else "id"

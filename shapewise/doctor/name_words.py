@@ -171,7 +171,7 @@ MAYBE_ARMS: Final = _words(
 CONTROLS: Final = frozenset({
     "control", "ctrl", "holdout", "hold", "base", "baseline", "old", "none", "no", "off", "before", "a", "0", "false",
     "placebo", "untreated", "kontrolle", "témoin", "untr", "usual",
-    "normal", "standard",
+    "normal", "standard", "regular",
 })  # fmt: skip
 """Words in what the level of those is called who got nothing new."""
 

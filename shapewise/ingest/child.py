@@ -20,7 +20,7 @@ import pyarrow.parquet
 
 from shapewise.errors import StoreError, room
 from shapewise.ingest.arrow import memory_of, open_parquet, refusing
-from shapewise.ingest.common import ReaderError
+from shapewise.ingest.common import ReaderError, is_text
 from shapewise.ingest.parquet_large import read_parquet
 from shapewise.ingest.read import read_file
 from shapewise.ingest.text import TextFile, Typed
@@ -36,13 +36,11 @@ def load(job: dict[str, Any], into: Path, tell: Reporter) -> dict[str, Any]:
     """Read `source`, a file or folder, into a folder; return the size of its table, and notes."""
     source, notes = Path(job["source"]), list[str]()
     kind, limit = job["kind"], job["table"]
-    gz = kind.endswith(".gz")
     if kind == "folder" or (kind == ".parquet" and _is_large(source, job["memory"])):
         written = read_parquet(source, into, limit, notes, tell)
-    elif kind in (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"):
-        written = TextFile[Written](source, gz, notes, tell).read(
-            partial(write_text, into=into, limit=limit, tell=tell)
-        )
+    elif is_text(kind):
+        text = TextFile[Written](source, kind.endswith(".gz"), notes, tell)
+        written = text.read(partial(write_text, into=into, limit=limit, tell=tell))
     else:
         loaded = read_file(f"table{kind}", source.read_bytes(), tell)
         notes.extend(loaded.notes)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Final
 
 from gamcore.numbers import count
 
 TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
 SUFFIXES: Final = (*TEXT_SUFFIXES, ".parquet", ".feather", ".arrow", ".xlsx")
+NO_ROWS: Final = "The file has column names but no rows: choose another."
 MAX_UNPACKED: Final = 2**30
 MAX_COLUMNS: Final = 10_000
 MAX_FIELD: Final = 100_000
@@ -16,6 +18,24 @@ MAX_FIELD: Final = 100_000
 
 class ReaderError(ValueError):
     """A file that cannot be read; the message says where the problem is and how to solve it."""
+
+
+def kind_of_name(name: str) -> str:
+    """Return the suffix that says how to read a file, such as .csv.gz; ReaderError where it cannot be read."""
+    path = PurePath(name.lower())
+    if path.suffix == ".gz":
+        if (kind := PurePath(path.stem).suffix) not in TEXT_SUFFIXES:
+            raise ReaderError("Only .csv.gz, .tsv.gz and .txt.gz can be read compressed: unpack the file first.")
+        return f"{kind}.gz"
+    if path.suffix not in SUFFIXES:
+        shown = "".join(c for c in path.suffix[:20] if c.isprintable())
+        raise ReaderError(f"Files ending in {shown or 'nothing'} are not supported: use {', '.join(SUFFIXES)}.")
+    return path.suffix
+
+
+def is_text(kind: str) -> bool:
+    """Return whether files of a kind are delimited text, packed or not."""
+    return kind.removesuffix(".gz") in TEXT_SUFFIXES
 
 
 def counted(n: int, noun: str, one: str = "", more: str = "") -> str:

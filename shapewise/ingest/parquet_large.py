@@ -13,7 +13,7 @@ import pyarrow.dataset
 from gamcore.numbers import count
 from shapewise.ingest.arrow import LOOK_ROWS, check_ratio, memory_of, open_parquet, refusing
 from shapewise.ingest.arrow_types import Changed, not_text, plain_columns, plain_table
-from shapewise.ingest.common import MAX_COLUMNS, ReaderError, in_words
+from shapewise.ingest.common import MAX_COLUMNS, NO_ROWS, ReaderError, in_words
 from shapewise.ingest.writer import Tell, Written, sample_size, write
 
 BATCH_BYTES: Final = 2**22
@@ -40,7 +40,7 @@ def read_parquet(source: Path, into: Path, limit: int, notes: list[str], tell: T
         schema = _common(parts, keys, notes)
         rows, memory = sum(part.rows for part in parts), sum(part.memory for part in parts)
         if rows == 0:
-            raise ReaderError("The file has column names but no rows: choose another.")
+            raise ReaderError(NO_ROWS)
         pictures = set().union(*(part.pictures for part in parts))
         columns, changed = plain_columns(schema, notes, pictures, decode=True), Changed()
         if len(columns) > MAX_COLUMNS:

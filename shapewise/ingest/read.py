@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import PurePath
 
 import pandas as pd
 import pyarrow as pa
 
 from shapewise.ingest.arrow import read_arrow
-from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
+from shapewise.ingest.common import NO_ROWS, ReaderError, is_text, kind_of_name
 from shapewise.ingest.excel import read_sheet
 from shapewise.ingest.header import check_columns
 from shapewise.ingest.text import TextFile, Typed, as_frame
@@ -32,23 +31,16 @@ def read_file(name: str, data: bytes, tell: Tell = _silent) -> Loaded:
     """Read a file by its suffix; text formats may also be compressed (`.gz`). tell : is told the progress."""
     if not data:
         raise ReaderError("The file is empty (0 bytes): choose another.")
-    path = PurePath(name.lower())
+    kind = kind_of_name(name)
     notes: list[str] = []
-    packed = path.suffix == ".gz"
-    if packed:
-        path = PurePath(path.stem)
-        if path.suffix not in TEXT_SUFFIXES:
-            raise ReaderError("Only .csv.gz, .tsv.gz and .txt.gz can be read compressed: unpack the file first.")
-    if path.suffix in TEXT_SUFFIXES:
-        frame = TextFile[pd.DataFrame](data, packed, notes, tell).read(_frame)
-    elif path.suffix == ".xlsx":
+    if is_text(kind):
+        frame = TextFile[pd.DataFrame](data, kind.endswith(".gz"), notes, tell).read(_frame)
+    elif kind == ".xlsx":
         frame = read_sheet(data, notes, tell)
-    elif path.suffix in (".parquet", ".feather", ".arrow"):
-        frame = read_arrow(data, path.suffix, notes, tell)
     else:
-        raise ReaderError(f"Files ending in {path.suffix or 'nothing'} are not supported: use {', '.join(SUFFIXES)}.")
+        frame = read_arrow(data, kind, notes, tell)
     if frame.shape[0] == 0:
-        raise ReaderError("The file has column names but no rows: choose another.")
+        raise ReaderError(NO_ROWS)
     check_columns(frame.shape[1])
     return Loaded(frame, notes)
 

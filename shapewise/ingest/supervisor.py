@@ -12,12 +12,12 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from gamcore.numbers import count, size
 from shapewise import processes
-from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
+from shapewise.ingest.common import ReaderError, kind_of_name
 from shapewise.store.atomic_files import keep_spare, size_of, write_json
 
 log = logging.getLogger(__name__)
@@ -72,16 +72,7 @@ def kind_of_file(source: Path, name: str) -> str:
         return "folder"
     if source.exists() and not source.is_file():  # a pipe or a device would block its reader
         raise ReaderError(f"{name[:60]!r} is not a regular file: choose another.")
-    path = PurePath(name.lower())
-    kind = path.suffix
-    if kind == ".gz":
-        kind = PurePath(path.stem).suffix + kind
-        if kind.removesuffix(".gz") not in TEXT_SUFFIXES:
-            raise ReaderError("Only .csv.gz, .tsv.gz and .txt.gz can be read compressed: unpack the file first.")
-    elif kind not in SUFFIXES:
-        shown = "".join(c for c in kind[:20] if c.isprintable())
-        raise ReaderError(f"Files ending in {shown or 'nothing'} are not supported: use {', '.join(SUFFIXES)}.")
-    return kind
+    return kind_of_name(name)
 
 
 def load(

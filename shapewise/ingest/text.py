@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from gamcore.numbers import count
-from shapewise.ingest.common import ReaderError, counted, in_words
+from shapewise.ingest.common import NO_ROWS, ReaderError, counted, in_words
 from shapewise.ingest.layout import Dialect, Layout, encoding_of, layout_of
 from shapewise.ingest.streams import HEAD, INNER, Feed, Quotes, Texts, check_closed, place, unpacked
 from shapewise.ingest.types import (
@@ -255,7 +255,7 @@ class TextFile(Generic[Result]):
             ends = "is a line end" if texts.inner == 1 else "are line ends"
             notes.append(f"{counted(texts.inner, 'carriage return')} within cells {ends} here.")
         if kept.rows == 0 and not self._ragged.count:
-            raise ReaderError("The file has column names but no rows: choose another.")
+            raise ReaderError(NO_ROWS)
         self._ragged.tell(kept.rows, len(layout.names), notes)
         self._notes.extend(notes)
         return layout, kept
@@ -295,7 +295,7 @@ class TextFile(Generic[Result]):
         reading = pa.csv.ReadOptions(column_names=names, use_threads=False, block_size=block)
         feed = Feed(map(dialect.plain, parts))
         if not feed.any():
-            raise ReaderError("The file has column names but no rows: choose another.")
+            raise ReaderError(NO_ROWS)
         try:
             with pa.csv.open_csv(pa.PythonFile(feed, mode="r"), reading, parsing, converting) as stream:
                 for batch in stream:
@@ -429,7 +429,7 @@ def _check_swallowed(table: pa.Table, separator: str) -> None:
 def _unreadable(error: Exception, block: int) -> ReaderError:
     """Return the error for a text that the parser could not read. block : bytes that a row has to fit."""
     if "Empty CSV" in str(error):
-        return ReaderError("The file has column names but no rows: choose another.")
+        return ReaderError(NO_ROWS)
     if "straddl" in str(error):  # the parser's message for a row longer than its block
         return ReaderError(
             f"A row of the file is longer than {block >> 20} MiB: look for a quotation mark that is never closed."

@@ -15,7 +15,7 @@ from gamcore.decide.strategies import Matches, StrategySet
 from gamcore.distributed import gather, over_pieces
 from gamcore.numbers import size
 from shapewise.access import cluster
-from shapewise.ingest.dataset import like_of, shown_pieces
+from shapewise.datasets.dataset import like_of, shown_pieces
 from shapewise.memory import plain_pool
 from shapewise.store.batches import batches, typed
 from shapewise.store.workspace import StoreError, Workspace

@@ -18,9 +18,9 @@ from gamcore.boosting.running.progress import Callback, Progress
 from gamcore.distributed.pieces import PIECE_ROWS, naming, read, starts_of
 from gamcore.estimators.gam import Estimator
 from gamcore.types import Bools
+from shapewise.datasets.dataset import shown_pieces
+from shapewise.datasets.pieces import ShownPiece
 from shapewise.errors import StoreError
-from shapewise.ingest.dataset import shown_pieces
-from shapewise.ingest.dataset_pieces import ShownPiece
 from shapewise.store.batches import count_rows
 from shapewise.store.workspace import Workspace
 from shapewise.training.dataset import Data

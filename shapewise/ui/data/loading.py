@@ -13,11 +13,11 @@ import streamlit as st
 
 from shapewise.access import cluster
 from shapewise.access.deployment import data_folder
+from shapewise.datasets.dataset import load_dataset
 from shapewise.decisions import guided_example
 from shapewise.errors import room
 from shapewise.ingest import supervisor as loader
 from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES
-from shapewise.ingest.dataset import load_dataset
 from shapewise.store.atomic_files import scratch_file, scratch_folder
 from shapewise.store.workspace import TableAbout
 from shapewise.training import carry_over as versions

@@ -19,9 +19,9 @@ import pytest
 from gamcore.distributed import client as connection
 from gamcore.distributed.pieces import pieces_of
 from shapewise.access import cluster
+from shapewise.datasets.dataset import load_dataset
 from shapewise.errors import StoreError
 from shapewise.ingest.common import ReaderError
-from shapewise.ingest.dataset import load_dataset
 from tests.support.certificates import answer_of, certificates_of
 from tests.support.pieces import bare_cluster, files_of, mixed_table
 

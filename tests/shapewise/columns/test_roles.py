@@ -123,6 +123,7 @@ def test_former_names_of_roles_are_read():
     [
         (["No E-Mail", "Mens E-Mail"], "No E-Mail"), (["control", "b", "c"], "control"), (["gate_30", "gate_40"], None),
         (["none", "no"], None), (["0", "1"], "0"), (["Baseline", "New"], "Baseline"),
+        (["small", "regular", "regular+aide"], "regular"), (["standard A", "standard B"], None),
     ],
 )  # fmt: skip
 def test_the_control_is_told_by_its_name(levels, control):
@@ -148,8 +149,18 @@ def test_columns_that_depend_on_others_are_no_arms_without_a_name(seed):
 @pytest.mark.parametrize(("name", "levels", "is_arm"), [
     ("owner", ["no", "yes"], False), ("size", ["A", "D"], False), ("tobacco", ["0-9g", "10-19g"], False),
     ("offer", ["control", "voucher"], True), ("sent", ["No E-Mail", "E-Mail"], True),
+    ("tobacco", ["no", "low", "high", "low"], False), ("dose", ["no", "low", "high", "low"], True),
 ])  # fmt: skip
 def test_a_no_beside_a_yes_is_no_control(name, levels, is_arm):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(1_000, 4)), columns=list("klmn")).assign(**{name: levels * 500})
+    frame = pd.DataFrame(rng.normal(size=(1_000, 4)), columns=list("klmn")).assign(**{name: (levels * 500)[:1_000]})
     assert (read(frame).column("arm") == name) == is_arm
+
+
+def test_of_several_columns_that_look_like_arms_one_is_asked_for():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(1_000, 4)), columns=list("klmn"))
+    frame = frame.assign(bed_group=["a", "b"] * 500, acre_group=["c", "c", "d", "d"] * 250)
+    roles = read(frame)
+    assert roles.column("arm") is None
+    assert {guess.column for guess in roles.question("arm").answers} == {"bed_group", "acre_group"}

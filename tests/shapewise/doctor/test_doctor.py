@@ -108,7 +108,8 @@ def test_numbers_of_things_are_groups_where_the_rows_of_each_stand_together(name
 
 @pytest.mark.parametrize(("rows", "role"), [(30, "id"), (12, "feature")])
 def test_texts_that_are_all_different_are_names_of_rows(rows, role):
-    frame = pd.DataFrame({"state": [f"state of {chr(65 + k)}" for k in range(rows)], "y": np.arange(rows) % 2})
+    states = [f"state of {chr(65 + k)}" for k in range(rows - 2)] + ["unnamed"] * 2
+    frame = pd.DataFrame({"state": states, "y": np.arange(rows) % 2})
     assert examine(frame)[0].role == role
 
 

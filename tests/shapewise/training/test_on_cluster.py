@@ -9,8 +9,8 @@ from gamcore.data.column_names import ColumnNames, Names
 from gamcore.estimators.saved import from_saved
 from shapewise.access import cluster as access
 from shapewise.access.quotas import Limits
+from shapewise.datasets.dataset import load_dataset
 from shapewise.errors import StoreError
-from shapewise.ingest.dataset import load_dataset
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
 from shapewise.training import runs

@@ -8,7 +8,7 @@ from gamcore.decide.rules import EVERYBODY, Levels, Range
 from gamcore.decide.strategies import Strategy, StrategySet
 from shapewise.access import cluster
 from shapewise.access.quotas import Limits
-from shapewise.ingest.dataset import load_dataset
+from shapewise.datasets.dataset import load_dataset
 from shapewise.reports import card
 from shapewise.scoring import all_rows, score_file
 from shapewise.store.workspace import StoreError

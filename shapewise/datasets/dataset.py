@@ -21,10 +21,10 @@ from gamcore.data.columns import TableError
 from gamcore.distributed.pieces import ParquetPiece, starts_of
 from gamcore.numbers import count
 from shapewise.access import cluster
+from shapewise.datasets.pieces import PlainPiece, ShownPiece, bytes_of, sample_of
 from shapewise.errors import StoreError
 from shapewise.ingest.arrow_types import Changed, holds_bytes, plain_columns
 from shapewise.ingest.common import MAX_COLUMNS, ReaderError
-from shapewise.ingest.dataset_pieces import PlainPiece, ShownPiece, bytes_of, sample_of
 from shapewise.ingest.writer import Groups, Tell, Written, sample_size, sampled_rows, threshold
 from shapewise.store.atomic_files import scratch_folder
 from shapewise.store.batches import beginning

@@ -15,6 +15,7 @@ import pandas as pd
 
 from gamcore import GAMRegressor, price_of_readability
 from gamcore.boosting.triples.ranking import Axes, Descent, ranked
+from gamcore.estimators.additive import single_model
 from gamcore.model.losses import LOSSES
 
 FEATURES = 12
@@ -39,7 +40,7 @@ def run(truth: str, n: int, seed: int) -> dict[str, float]:
     model = GAMRegressor(interactions=2, outer_bags=4, random_state=seed, n_jobs=1).fit(X[~held], y[~held])
     price = price_of_readability(model, X, y, held_out=held, random_state=seed)
     own = GAMRegressor(interactions="auto", triples="auto", outer_bags=4, random_state=seed, n_jobs=1)
-    kept = {term.features for term in own.fit(X[~held], y[~held]).single.triples}
+    kept = {term.features for term in single_model(own.fit(X[~held], y[~held])).triples}
     triples = [k for k in price.ranked.order if len(price.ranked.terms[k]) == 3]
     return {
         "better": price.gap.lower > 0,

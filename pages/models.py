@@ -15,6 +15,7 @@ import streamlit as st
 from gamcore import ModelFileError
 from gamcore.additions.editing.edits import edit_of
 from gamcore.data.column_names import Names
+from gamcore.estimators.base import loss_of
 from gamcore.viz import files as export
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
@@ -121,7 +122,7 @@ def edits_of(model: ModelAbout) -> None:
     of = f", from **{md(model.edited_from_name)}**" if model.edited_from_name else ""
     st.markdown(f":material/edit: Edited by hand{of}{around}:")
     edits = [edit_of(plain) for plain in model.edits]
-    words, unit = in_words(edits, state.estimator(model.id).loss, state.names_of(model))
+    words, unit = in_words(edits, loss_of(state.estimator(model.id)), state.names_of(model))
     st.dataframe(
         pd.DataFrame({f"Edit ({unit})" if unit else "Edit": words, "Why": [edit.reason for edit in edits]}),
         hide_index=True, alt="The edits of the model, the first one first.",

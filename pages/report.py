@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from gamcore.estimators.base import loss_of
 from gamcore.viz import files as export
 from shapewise.decisions import arm_tests
 from shapewise.decisions import boards as stored
@@ -137,7 +138,7 @@ def head(recipe: Recipe, key: str) -> Recipe:
             subtitle = st.text_input("Subtitle", recipe.subtitle, max_chars=200, key=f"subtitle-{key}",
                                      persist_state="session", help="On the cover, before the date.")  # fmt: skip
         scale = recipe.scale
-        loss = state.estimator(model.id).loss if model is not None else None
+        loss = loss_of(state.estimator(model.id)) if model is not None else None
         if loss is not None and len(loss.scales) > 1:
             words = cards.words_of_scales(loss.name)
             usual = scale if scale in words else loss.usual_scale

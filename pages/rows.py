@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from gamcore.estimators.base import loss_of
 from gamcore.model.output_names import EXPECTED
 from gamcore.numbers import number
 from shapewise.ui.explain import expected_range, flip, reasons, row_choice, what_if
@@ -55,7 +56,7 @@ cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), at=fi
 with first.drawing:
     st.caption(of.how_it_adds_up(breakdown))
     expected_range.show(of, made, place, first.options)
-if not of.estimator.loss.is_partial:  # a change moves the scores of the other classes, too
+if not loss_of(of.estimator).is_partial:  # a change moves the scores of the other classes, too
     with st.container(border=True):
         how = reasons.show(of, made)
     with st.container(border=True):

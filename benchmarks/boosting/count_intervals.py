@@ -21,6 +21,7 @@ import pandas as pd
 from benchmarks.harness.page import markdown, put_between
 from gamcore import GAMRegressor, fit_intervals, predict_interval
 from gamcore.data.binning import encode_table
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import read_table
 from gamcore.model.outcomes import Rows
 from gamcore.types import Floats
@@ -64,9 +65,9 @@ def replicate(seed: int, objective: str) -> list[dict[str, Any]]:
     given = [{} if years else {"exposure": exposure} for _, exposure, _ in tables]
     fit_intervals(model.fit(*tables[0][::2], **given[0]), *tables[1][::2], **given[1])
     X, _, y = tables[2]
-    mean, intervals = model.predict(X, **given[2]), model.single.intervals
+    mean, intervals = model.predict(X, **given[2]), single_model(model).intervals
     assert intervals is not None
-    codes = encode_table(read_table(model, X, reset=False), model.single.bins)
+    codes = encode_table(read_table(model, X, reset=False), single_model(model).bins)
     place = intervals.outcomes.scores(y, Rows(mean, codes), rng)
     tenth = np.searchsorted(np.quantile(mean, np.arange(1, 10) / 10), mean)
     rows = []

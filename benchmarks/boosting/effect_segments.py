@@ -24,6 +24,7 @@ from gamcore.decide.rules import Rule
 from gamcore.decide.segments import Evidence, HeldOutRows, suggest_by
 from gamcore.decide.unseen import Unseen, UnseenRows, curves_of
 from gamcore.decide.uplift import signals
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import train_share
 from gamcore.types import Bools, Floats
 
@@ -71,12 +72,12 @@ def test_of(name: str, n: int, seed: int) -> list[dict[str, Any]]:
     for number in range(PARTS + 1):
         rows, other = part == number, fit((part > 0) & (part != number)) if number else model
         said[rows] = other.predict(X[rows])
-        for column, added in curves_of(other.single, as_table(X[rows])).items():
+        for column, added in curves_of(single_model(other), as_table(X[rows])).items():
             curves.setdefault(column, np.zeros(n))[rows] = added
-    every = UnseenRows(model.single, X, signal, unseen=Unseen(part, said, curves), effect="")
-    alone = AloneRows(model.single, X, signal, unseen=every.unseen, effect="")
-    ways = {"unseen": every, "unseen, alone": alone, "seen": HeldOutRows(model.single, X, signal, effect=""),
-            "held out": HeldOutRows(model.single, X[part == 0], signal[part == 0], effect="")}  # fmt: skip
+    every = UnseenRows(single_model(model), X, signal, unseen=Unseen(part, said, curves), effect="")
+    alone = AloneRows(single_model(model), X, signal, unseen=every.unseen, effect="")
+    ways = {"unseen": every, "unseen, alone": alone, "seen": HeldOutRows(single_model(model), X, signal, effect=""),
+            "held out": HeldOutRows(single_model(model), X[part == 0], signal[part == 0], effect="")}  # fmt: skip
     population = customers(POPULATION, np.random.default_rng(1))
     known = effect(population)
     return [

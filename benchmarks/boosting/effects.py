@@ -26,6 +26,7 @@ from benchmarks.harness.page import markdown, put_between
 from gamcore import EffectGAM, GAMClassifier, GAMRegressor, warmup
 from gamcore.decide.segments import HeldOutRows, suggest_by
 from gamcore.decide.uplift import read_uplift, signals
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import train_share
 from gamcore.types import Floats
 
@@ -109,7 +110,7 @@ def experiment(scenario: Scenario, n: int, seed: int) -> dict[str, Any]:
     treated, y = scenario.run(X, moved=False, rng=rng)
     still = EffectGAM(random_state=seed, order="greedy", bands=30, n_jobs=1).fit(X, y, treated, propensity=share)
     row["constant without an effect"] = bool((still.entries_["entered"] == 0).all())
-    rows = HeldOutRows(still.single, X, signals(y, treated, share, np.full(n, y.mean())), effect="")
+    rows = HeldOutRows(single_model(still), X, signals(y, treated, share, np.full(n, y.mean())), effect="")
     row["segments without an effect"] = bool(suggest_by(rows, train_share=train_share(still)))
     return row
 

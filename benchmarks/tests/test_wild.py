@@ -20,6 +20,7 @@ from gamcore import GAMClassifier, GAMRegressor
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import Range
 from gamcore.decide.segments import HeldOutRows, suggest_by
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import train_share
 from gamcore.explain.sentences import read_curve
 from gamcore.viz.files.parts import Report, ReportPart
@@ -119,7 +120,7 @@ def test_a_pair_that_says_another_number(model, monkeypatch):
 def test_segments_that_count_otherwise(model):
     fitted, frame, y = model
     rows = y.to_numpy(float)
-    made = suggest_by(HeldOutRows(fitted.single, frame, rows), train_share=train_share(fitted))
+    made = suggest_by(HeldOutRows(single_model(fitted), frame, rows), train_share=train_share(fitted))
     assert made
     for segment in made:
         assert not list(check_segments.of_segment(segment, frame, rows, None))
@@ -131,7 +132,7 @@ def test_segments_that_count_otherwise(model):
 def test_a_segment_that_is_printed_as_another(model, monkeypatch):
     fitted, frame, y = model
     rows = y.to_numpy(float)
-    made = suggest_by(HeldOutRows(fitted.single, frame, rows), train_share=train_share(fitted))
+    made = suggest_by(HeldOutRows(single_model(fitted), frame, rows), train_share=train_share(fitted))
     segment = next(one for one in made if isinstance(one.rule, Range))
     assert not list(check_segments.of_segment(segment, frame, rows, None))
     monkeypatch.setattr("gamcore.decide.rules.cut_in_words", lambda end, *_: f"{end + 0.2:.1f}")

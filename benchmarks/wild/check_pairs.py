@@ -13,6 +13,7 @@ from benchmarks.wild.faults import Fault
 from benchmarks.wild.read_back import EFFECT, EXPONENT, RANGE, half_digit, places, value
 from benchmarks.wild.rows import cells_of, views
 from gamcore.data.binning import encode_table
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.sentences import read_surface
 from gamcore.explain.support import FEW_ROWS
@@ -28,7 +29,7 @@ def check(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> tuple[lis
     wrong, n = list[Fault](), 0
     codes = encode_table(X, estimator.model_.bins, in_training=True)
     for label, view in views(estimator):
-        model = view.single
+        model = single_model(view)
         cells = {bins.feature.name: cells_of(X, bins) for bins in model.bins}
         for pair in model.pairs:
             i, j = pair.features

@@ -18,6 +18,7 @@ from pptx import Presentation
 from benchmarks.wild.faults import Fault
 from benchmarks.wild.rows import views
 from gamcore.decide.rules_code import kinds_of
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import n_scores
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.io.score_sql import to_sql
@@ -64,7 +65,7 @@ def parts(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator[
 
 def _predictions_among(columns: Iterable[str], estimator: GAMRegressor | GAMClassifier) -> list[str]:
     """Return the columns that hold predictions, or chances of several classes; a table may have such names, too."""
-    start = chance_of("") if n_scores(estimator) > 1 else prediction_name(estimator.single.given)
+    start = chance_of("") if n_scores(estimator) > 1 else prediction_name(single_model(estimator).given)
     return [name for name in columns if name.startswith(start)]
 
 

@@ -16,6 +16,7 @@ from benchmarks.wild.read_back import EXPONENT, is_share
 from benchmarks.wild.rows import views
 from gamcore.decide.rules import Rule, rounded
 from gamcore.decide.segments import HeldOutRows, Segment, suggest_by
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import train_share
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.numbers import percent
@@ -36,7 +37,7 @@ def check(estimator: GAMRegressor | GAMClassifier, data: Data, frame: pd.DataFra
         exposure = None if of.exposure is None else of.exposure[held]
         offset = view.against_others(of.X[held]) if isinstance(view, ClassView) else 0.0
         y = of.y[held].to_numpy(float)
-        judged = HeldOutRows(view.single, rows, y, None, offset=offset, exposure=exposure)
+        judged = HeldOutRows(single_model(view), rows, y, None, offset=offset, exposure=exposure)
         for segment in suggest_by(judged, train_share=train_share(view)):
             n += 1
             wrong += of_segment(segment, rows, y, exposure)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, encode_table
 from gamcore.data.table import Table, read_feature
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import n_scores
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Curve
@@ -93,7 +94,7 @@ def curves(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator
     """Yield every curve on every scale, of every class, beside the training rows `X`."""
     codes = encode_table(X, estimator.model_.bins, in_training=True)
     for label, view in views(estimator):
-        model = view.single
+        model = single_model(view)
         names = [bins.feature.name for bins in model.bins]
         for j, bins in enumerate(model.bins):
             link, cells = view.explain_shape(bins.feature.name), cells_of(X, bins)

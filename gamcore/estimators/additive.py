@@ -76,7 +76,7 @@ OF_A_FIT: Final = (
 class AdditiveEstimator(AdditiveParameters):
     """Base class of the regressor and the classifier."""
 
-    read_target: Callable[[Any], NDArray[Any]]
+    _read_target: Callable[[Any], NDArray[Any]]
     model_: AdditiveModel | ClassesModel
 
     def _fit_rows(self, rows: TrainingRows, strata: Ints | None = None) -> None:
@@ -123,7 +123,7 @@ class AdditiveEstimator(AdditiveParameters):
             binned,
             rows.y.astype(np.float64),
             weight=rows.weight,
-            loss=self.loss,
+            loss=self._loss,
             clusters=rows.clusters,
             strata=strata,
             log_exposure=rows.log_exposure,
@@ -163,7 +163,7 @@ class AdditiveEstimator(AdditiveParameters):
         """Return the plan of a fit to the rows of a source, with features of these names."""
         parameters = self._main_parameters(source)
         return FitPlan(
-            loss=self.loss,
+            loss=self._loss,
             parameters=parameters,
             n_refits=self.outer_bags,
             n_groups=self._groups_of(source, halves),
@@ -187,7 +187,7 @@ class AdditiveEstimator(AdditiveParameters):
         )
 
     def _add_halves(self, data: Encoded, n_refits: int, seeds: Seeds, watcher: Watcher) -> None:
-        data, recipe = data.with_loss(self.loss), self._recipe(data)  # whose parameters a fit may choose
+        data, recipe = data.with_loss(self._loss), self._recipe(data)  # whose parameters a fit may choose
         if hasattr(self, "entries_"):
             data = with_features(data, entered(self.entries_, [bins.feature.name for bins in data.bins]))
         model = self.model_
@@ -223,21 +223,13 @@ class AdditiveEstimator(AdditiveParameters):
         given = added(log_exposure, read_init_score(init_score, score.shape[0], self._n_scores))
         return score if given is None else score + given
 
-    @property
-    def single(self) -> AdditiveModel:
-        """The model where rows have one score; TableError where they have one per class."""
-        check_is_fitted(self, "model_")
-        if isinstance(self.model_, ClassesModel):
-            raise TableError(f"The model has {self.model_.n_classes} classes: choose one with of_class(label) first.")
-        return self.model_
-
     def explain_shape(self, feature: str | int) -> explain.Curve:
         """Return the shape function of one feature, by name or place."""
-        return explain.explain_shape(self.single, self._feature_index(feature), train_share(self))
+        return explain.explain_shape(single_model(self), self._feature_index(feature), train_share(self))
 
     def importance(self, scale: Scale = "link") -> Importance:
         """Return the importance of every term."""
-        return importance(self.single, scale)
+        return importance(single_model(self), scale)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -258,25 +250,25 @@ class AdditiveEstimator(AdditiveParameters):
     def explain_pair(self, first: str | int, second: str | int) -> Surface:
         """Return the interaction of two features that the model has as a pair, by names or places."""
         wanted = sorted((self._feature_index(first), self._feature_index(second)))
-        places = [pair.features for pair in self.single.pairs]
+        places = [pair.features for pair in single_model(self).pairs]
         if tuple(wanted) not in places:
-            n_curves, n_pairs = len(self.single.terms), len(self.single.pairs)
-            names = ", ".join(term_names(self.single)[n_curves : n_curves + n_pairs]) or "none"
+            n_curves, n_pairs = len(single_model(self).terms), len(single_model(self).pairs)
+            names = ", ".join(term_names(single_model(self))[n_curves : n_curves + n_pairs]) or "none"
             raise KeyError(f"The model has no pair of {first!r} and {second!r}; its pairs: {names}.")
-        return explain_pair(self.single, places.index((wanted[0], wanted[1])), train_share(self))
+        return explain_pair(single_model(self), places.index((wanted[0], wanted[1])), train_share(self))
 
     def explain_rows(self, X: Any) -> explain.Breakdown:
         """Return the contributions that add up to each row's score."""
-        return explain.explain_rows(self.single, self._encode(X))
+        return explain.explain_rows(single_model(self), self._encode(X))
 
     def _read_known(self, X: Any, y: Any, given: dict[str, Any], in_training: bool = False) -> Encoded:
         """Return the rows encoded for a fitted model; `in_training`: as in training. given : as `read_rows` takes."""
         check_is_fitted(self, "model_")
         check_parameters(self)
         table = read_table(self, X, reset=False)
-        rows = read_rows(self, table, self.read_target(y), **{"sample_weight": None, "groups": None, **given})
+        rows = read_rows(self, table, self._read_target(y), **{"sample_weight": None, "groups": None, **given})
         codes = encode_table(rows.table, self.model_.bins, in_training)
-        strata = rows.y.astype(np.int64) if self.loss.is_binary else None
+        strata = rows.y.astype(np.int64) if self._loss.is_binary else None
         return self._encoded(rows, Binned(codes, self.model_.bins), strata)
 
     def _warn_of_nothing(self) -> None:
@@ -291,13 +283,17 @@ class AdditiveEstimator(AdditiveParameters):
             """What was a method in 0.1 and is a function now, for scripts of that time."""
             if name in WERE_METHODS:
                 return partial(getattr(gamcore, WERE_METHODS[name]), self)
-            return super().__getattribute__(name)  # which raises as it did: a model that is not fitted says so
+            if name == "single":
+                return single_model(self)
+            if name == "read_target":
+                return partial(read_target, self)
+            return super().__getattr__(name)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, atomically."""
-        gamx.save(self.to_saved(), path)
+        gamx.save(self._to_saved(), path)
 
-    def to_saved(self, **about: Any) -> Saved:
+    def _to_saved(self, **about: Any) -> Saved:
         """Return the fitted model with its parameters and versions; `about` adds plain JSON values."""
         check_is_fitted(self, "model_")
         known = {
@@ -311,7 +307,20 @@ class AdditiveEstimator(AdditiveParameters):
         if hasattr(self, "entries_"):
             known["entries"] = self.entries_.to_numpy().tolist()
         classes = tuple(getattr(self, "classes_", np.empty(0)).tolist())
-        return Saved(self.loss.kind, self.model_, classes, known | about)
+        return Saved(self._loss.kind, self.model_, classes, known | about)
+
+
+def single_model(model: AdditiveEstimator) -> AdditiveModel:
+    """Return the model of an estimator whose rows have one score; TableError where they have one per class."""
+    check_is_fitted(model, "model_")
+    if isinstance(model.model_, ClassesModel):
+        raise TableError(f"The model has {model.model_.n_classes} classes: choose one with of_class(label) first.")
+    return model.model_
+
+
+def read_target(model: AdditiveEstimator, y: Any) -> NDArray[Any]:
+    """Return targets (n,) as boosting takes them: numbers, or the places of classes."""
+    return model._read_target(y)
 
 
 Fittable = TypeVar("Fittable", bound=AdditiveEstimator)

@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, ClassVar, Final, Literal, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeVar
 
 import joblib
 import numpy as np
@@ -112,9 +113,19 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         cls.__doc__ = (cls.__doc__ or "").replace("{parameters}", document(cls))
 
     @property
-    def loss(self) -> Loss:
-        """The loss that it minimises."""
+    def _loss(self) -> Loss:
         raise NotImplementedError
+
+    def _to_saved(self, **about: Any) -> Saved:
+        raise NotImplementedError
+
+    if not TYPE_CHECKING:  # else any attribute would be taken to be there
+
+        def __getattr__(self, name: str) -> Any:
+            """What was an attribute in 0.1 and is a function now, for scripts of that time."""
+            if name in WERE_ATTRIBUTES:
+                return WERE_ATTRIBUTES[name](self)
+            return super().__getattribute__(name)  # which raises as it did: a model that is not fitted says so
 
     @property
     def _n_scores(self) -> int:
@@ -125,7 +136,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the logs (n,) of exposures above 0, None if none are given."""
         if exposure is None:
             return None
-        if not self.loss.has_log_link:
+        if not self._loss.has_log_link:
             logs = ", ".join(repr(loss.name) for loss in LOSSES.values() if loss.has_log_link)
             raise TableError(f"exposure multiplies a mean: choose an objective of {logs}, or leave exposure out.")
         return read_log_exposure(exposure, n)
@@ -231,6 +242,23 @@ def train_share(model: TableEstimator) -> float:
 def n_scores(model: TableEstimator) -> int:
     """Return how many scores a row has: 1, or one per class of several."""
     return model._n_scores
+
+
+def loss_of(model: TableEstimator) -> Loss:
+    """Return the loss that an estimator minimises."""
+    return model._loss
+
+
+def to_saved(model: TableEstimator, **about: Any) -> Saved:
+    """Return a fitted model with its parameters and versions; `about` adds plain JSON values."""
+    return model._to_saved(**about)
+
+
+WERE_ATTRIBUTES: Final[dict[str, Callable[[TableEstimator], Any]]] = {
+    "loss": loss_of,
+    "to_saved": lambda model: partial(to_saved, model),
+}
+"""Attributes of 0.1 that the engine asks for, and how they answer still."""
 
 
 def check_parameters(estimator: TableEstimator) -> None:

@@ -80,10 +80,10 @@ class EffectGAM(GAMRegressor):
         sample_weight, groups : as for `GAMRegressor.fit`; rows of a group also stay together in cross-fitting.
         """
         check_parameters(self)
-        if not self.loss.is_additive or isinstance(self.interactions, str):
+        if not self._loss.is_additive or isinstance(self.interactions, str):
             raise TableError('EffectGAM needs objective="squared" and a number of interactions: leave both out.')
         table = read_table(self, X, reset=True)
-        outcome, treated = self.read_target(y), _treated(treatment, len(table))
+        outcome, treated = self._read_target(y), _treated(treatment, len(table))
         weight = np.ones(len(table)) if sample_weight is None else read_weight(sample_weight, outcome)
         seed = check_random_state(self.random_state)
         self.expected_ = _expected(table, outcome, weight, groups, (seed, self.n_jobs))
@@ -111,7 +111,7 @@ class EffectGAM(GAMRegressor):
         """
         if treatment is None:
             raise TableError("Effects are rated by the arms, not by outcomes alone: pass treatment= to score.")
-        table, outcome = read_table(self, X, reset=False), self.read_target(y)
+        table, outcome = read_table(self, X, reset=False), self._read_target(y)
         treated = _treated(treatment, len(table))
         weight = np.ones(len(table)) if sample_weight is None else read_weight(sample_weight, outcome)
         expected = _expected(table, outcome, weight, groups, (check_random_state(self.random_state), self.n_jobs))

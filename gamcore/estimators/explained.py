@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
-from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.estimators.additive import AdditiveEstimator, single_model
 from gamcore.estimators.base import read_table, train_share
 from gamcore.explain import counterfactuals
 from gamcore.explain.counterfactuals import USUAL, Change, Possible, ways
@@ -34,13 +34,13 @@ def smallest_changes(model: AdditiveEstimator, row: Any, line: float, possible: 
         raise TableError(f"The table has {codes.shape[1]} rows: pass a single row.")
     if not np.isfinite(line):
         raise TableError(f"The line is {line}: pass a finite score.")
-    return counterfactuals.smallest_changes(codes[:, 0], line, ways(model.single, possible, train_share(model)))
+    return counterfactuals.smallest_changes(codes[:, 0], line, ways(single_model(model), possible, train_share(model)))
 
 
 def explain_triple(model: AdditiveEstimator, first: str | int, second: str | int, third: str | int) -> ThreeWay:
     """Return the interaction of three features that the model has as a triple, by names or places in any order."""
     wanted = tuple(sorted(map(model._feature_index, (first, second, third))))
-    fitted = model.single
+    fitted = single_model(model)
     places = [triple.features for triple in fitted.triples]
     if wanted not in places:
         names = ", ".join(term_names(fitted)[len(fitted.terms) + len(fitted.pairs) :]) or "none"

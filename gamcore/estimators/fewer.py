@@ -14,6 +14,7 @@ from gamcore.boosting.fit.model import Seeds
 from gamcore.boosting.refit.problem import Share
 from gamcore.boosting.rows.source import Dealing, Encoded
 from gamcore.data.columns import TableError
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.updating import path_of_kept
 from gamcore.model.additive import AdditiveModel
@@ -56,7 +57,7 @@ def fewer_curves(
     parts = list(_parts(model, model.model_, data))
     if len({part.group for part in parts}) < FOLDS:
         raise TableError(NO_VALIDATION)
-    return path_frame(garrote(parts, model.loss), names)
+    return path_frame(garrote(parts, loss_of(model)), names)
 
 
 def path_frame(path: Path, names: list[str]) -> pd.DataFrame:

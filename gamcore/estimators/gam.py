@@ -21,7 +21,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.distributed.pieces import is_in_pieces
-from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.estimators.additive import AdditiveEstimator, read_target, single_model
 from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters, RegressorParameters, for_one_score
 from gamcore.estimators.base import TrainingRows, check_parameters, column, n_scores, read_rows, read_table, train_share
 from gamcore.estimators.kept_counts import fit_counts
@@ -80,7 +80,7 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
     __metadata_request__score = GIVEN
 
     @property
-    def loss(self) -> Loss:
+    def _loss(self) -> Loss:
         """The loss that boosting minimises."""
         loss = LOSSES[self.objective]
         asked = {name: getattr(self, name) for name in asdict(loss)}
@@ -132,19 +132,19 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
     def _fit_source(self, source: Source, seeds: boost.Seeds, watcher: Watcher, halves: bool = False) -> boost.Fitted:
         """Fit, after the power is chosen if that is asked for."""
         self.__dict__.pop("power_", None)
-        source = source.with_loss(self.loss)
-        if "power" in asdict(self.loss):
+        source = source.with_loss(self._loss)
+        if "power" in asdict(self._loss):
             names = [bins.feature.name for bins in source.bins]
             plan = self._plan(source, names)
             self.power_ = choose_power(source, plan, seeds, watcher) if self.power == AUTO else float(self.power)
-        return super()._fit_source(source.with_loss(self.loss), seeds, watcher, halves)
+        return super()._fit_source(source.with_loss(self._loss), seeds, watcher, halves)
 
     def _check_target(self, y: Floats) -> None:
         """Raise TableError where the objective cannot have these targets."""
-        if refusal := self.loss.refusal(y):
+        if refusal := self._loss.refusal(y):
             raise TableError(refusal)
 
-    def read_target(self, y: Any) -> Floats:
+    def _read_target(self, y: Any) -> Floats:
         target = read_numeric_target(column(y))
         self._check_target(target)
         return target
@@ -154,7 +154,7 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
 
         exposure, init_score : as for `fit`. Without an exposure, predictions are rates: means per unit of exposure.
         """
-        return self.loss.inverse_link(self._score(X, exposure, init_score))
+        return self._loss.inverse_link(self._score(X, exposure, init_score))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None, init_score: Any = None) -> float:
         """Return the share of the objective's loss that `predict` explains beyond the best constant on these rows.
@@ -164,12 +164,12 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
         """
         predicted = self.predict(X, exposure, init_score)
         warn_of_missing(self.model_.given, {"exposure": exposure, "init_score": init_score})
-        return share_explained(self.loss, column(y), predicted, sample_weight)
+        return share_explained(self._loss, column(y), predicted, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.loss.has_log_link
-        tags.regressor_tags.poor_score = not self.loss.is_of_mean  # the share of a pinball loss is far below an R^2
+        tags.target_tags.positive_only = self._loss.has_log_link
+        tags.regressor_tags.poor_score = not self._loss.is_of_mean  # the share of a pinball loss is far below an R^2
         return tags
 
 
@@ -200,7 +200,7 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
     __metadata_request__score = OFFSET
 
     @property
-    def loss(self) -> Loss:
+    def _loss(self) -> Loss:
         """The loss that boosting minimises."""
         return LOSSES["softmax" if self._n_scores > 1 else "logistic"]
 
@@ -240,7 +240,7 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
     def _learn_classes(self, y: Any) -> None:
         self.classes_ = read_class_target(column(y))[1]
 
-    def read_target(self, y: Any) -> Floats:
+    def _read_target(self, y: Any) -> Floats:
         """Return the place of each row's class in `classes_`."""
         return codes_of(column(y), self.classes_).astype(np.float64)
 
@@ -272,7 +272,7 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
         score = self._score(X, init_score=init_score)
         if self._n_scores > 1:
             return np.asarray(softmax(score, axis=1), np.float64)
-        chance = self.loss.inverse_link(score)
+        chance = self._loss.inverse_link(score)
         return np.stack([1.0 - chance, chance], axis=1)
 
     def predict(self, X: Any, init_score: Any = None) -> NDArray[Any]:
@@ -324,11 +324,11 @@ class ClassView(GAMClassifier):
         return 1
 
     @property
-    def loss(self) -> Loss:
+    def _loss(self) -> Loss:
         """The loss of one of several classes."""
         return LOSSES["softmax"]
 
-    def read_target(self, y: Any) -> Floats:
+    def _read_target(self, y: Any) -> Floats:
         """Return 1.0 for the class, 0.0 for any other."""
         codes = codes_of(column(y), self.classes_)
         return np.asarray(codes == self.place_, np.float64)
@@ -384,9 +384,9 @@ def suggest_segments(
     """
     check_is_fitted(model, "model_")
     table = read_table(model, X_holdout, reset=False)
-    rows = read_rows(model, table, model.read_target(y_holdout), sample_weight, None)
+    rows = read_rows(model, table, read_target(model, y_holdout), sample_weight, None)
     return suggest(
-        model.single,
+        single_model(model),
         rows.table,
         y=rows.y.astype(np.float64),
         weight=rows.weight,

@@ -16,7 +16,8 @@ from gamcore.boosting.rows.source import Encoded
 from gamcore.boosting.running.progress import Watcher
 from gamcore.data.binning import Binned, encode_table
 from gamcore.data.columns import TableError
-from gamcore.estimators.base import check_parameters, read_rows, read_table
+from gamcore.estimators.additive import read_target, single_model
+from gamcore.estimators.base import check_parameters, loss_of, read_rows, read_table
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.intervals import (
@@ -69,9 +70,9 @@ def fit_intervals(
         raise TableError("Prediction intervals are of models of a number: pass a GAMRegressor.")
     check_is_fitted(model, "model_")
     check_parameters(model)
-    table, target = read_table(model, X, reset=False), model.read_target(y)
+    table, target = read_table(model, X, reset=False), read_target(model, y)
     rows = read_rows(model, table, np.arange(target.size), sample_weight, groups)
-    fitted, kept = model.single, rows.y
+    fitted, kept = single_model(model), rows.y
     given = _given(exposure, init_score)
     moved = _moved(model, table, given)
     asked = Rows(model.predict(table, **given)[kept], encode_table(rows.table, fitted.bins),
@@ -153,7 +154,7 @@ def _calibrated(model: GAMRegressor, sample: Sample) -> Intervals:
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     inside = _half(sample.y.size, sample.clusters, seed)
     trains, calibrates = (sample.take(np.flatnonzero(rows)) for rows in (inside, ~inside))
-    loss, support = model.single.loss, Support.of(sample.y)
+    loss, support = single_model(model).loss, Support.of(sample.y)
     outcomes: Outcomes
     if 1.0 <= loss.variance_power < 2.0:
         weight = np.ones(trains.y.size) if trains.weight is None else trains.weight
@@ -171,16 +172,16 @@ def _calibrated(model: GAMRegressor, sample: Sample) -> Intervals:
 
 def _fit_scale(model: GAMRegressor, sample: Sample, inside: NDArray[np.bool_], seed: int) -> AdditiveModel:
     """Return the additive model of the mean |error| of the rows `inside`; what no bin is for counts as missing."""
-    estimator, rows, bins = _scale_estimator(model), sample.rows, model.single.bins
+    estimator, rows, bins = _scale_estimator(model), sample.rows, single_model(model).bins
     errors = np.abs(sample.y - rows.predicted)
     errors = np.maximum(errors, _least(errors, sample.weight))
     unseen = np.array([of_feature.unseen for of_feature in bins])
     codes = np.where(rows.codes == unseen[:, None], 0, rows.codes).astype(rows.codes.dtype)
     moved = None if isinstance(rows.moved, float) else rows.moved
-    known = Encoded(Binned(codes, bins), errors, weight=sample.weight, loss=estimator.loss,
+    known = Encoded(Binned(codes, bins), errors, weight=sample.weight, loss=loss_of(estimator),
                     clusters=sample.clusters, init_score=moved).take(np.flatnonzero(inside))  # fmt: skip
     estimator._fit_source(known, Seeds.of(seed), Watcher(None))
-    return unseen_as_missing(estimator.single)
+    return unseen_as_missing(single_model(estimator))
 
 
 def _scale_estimator(model: GAMRegressor) -> GAMRegressor:
@@ -192,7 +193,7 @@ def _scale_estimator(model: GAMRegressor) -> GAMRegressor:
 
 def _intervals(model: GAMRegressor) -> Intervals:
     check_is_fitted(model, "model_")
-    intervals = model.single.intervals
+    intervals = single_model(model).intervals
     if intervals is None:
         raise NotFittedError("The model has no intervals: call fit_intervals with rows that it has not seen.")
     return intervals

@@ -16,7 +16,7 @@ from gamcore.boosting.updating.tables import KeptTables
 from gamcore.data.columns import TableError, hash_texts
 from gamcore.estimators.additive import AdditiveEstimator, bin_rows
 from gamcore.estimators.additive_parameters import AUTO
-from gamcore.estimators.base import TrainingRows, n_threads
+from gamcore.estimators.base import TrainingRows, loss_of, n_threads
 from gamcore.estimators.progress_bar import listening
 from gamcore.kernels import CODE, N_CODES
 from gamcore.model.additive import AdditiveModel
@@ -63,7 +63,7 @@ def keys_of(rows: TrainingRows) -> NDArray[np.uint64] | None:
 def _check_settings(model: AdditiveEstimator) -> None:
     """Raise TableError where a model cannot be boosted from counts."""
     wrong = {
-        'objective="squared"': not model.loss.is_additive,
+        'objective="squared"': not loss_of(model).is_additive,
         'ensemble="grouped"': model.ensemble != "grouped",
         "interactions=0": not (isinstance(model.interactions, int | np.integer) and model.interactions == 0),
         "triples=0": not (isinstance(model.triples, int | np.integer) and model.triples == 0),

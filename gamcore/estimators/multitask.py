@@ -145,7 +145,7 @@ class MultiTaskTrees(MultiTaskParameters):
     def _plan(self) -> TaskPlan:
         """Return the plan of a fit."""
         return TaskPlan(
-            loss=self.loss,
+            loss=self._loss,
             parameters=self.boosting_parameters(),
             n_refits=self.outer_bags,
             n_groups=self.n_groups,
@@ -260,14 +260,14 @@ class MultiTaskTrees(MultiTaskParameters):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, atomically."""
-        gamx.save(self.to_saved(), path)
+        gamx.save(self._to_saved(), path)
 
-    def to_saved(self, **about: Any) -> Saved:
+    def _to_saved(self, **about: Any) -> Saved:
         """Return the fitted model with its parameters and versions; `about` adds plain JSON values."""
         model = self._fitted()
         classes = tuple(getattr(self, "classes_", np.empty(0)).tolist())
         losses = {"validation_losses": [plain(loss) for loss in self.validation_losses_.tolist()]}
-        return Saved(f"multitask_{self.loss.kind}", model, classes, self._about() | losses | about)
+        return Saved(f"multitask_{self._loss.kind}", model, classes, self._about() | losses | about)
 
 
 def _read_part(model: MultiTaskTrees, X: Any) -> Table:
@@ -311,7 +311,7 @@ class MultiTaskTreesRegressor(RegressorMixin, MultiTaskRegressorParameters, Mult
     """
 
     @property
-    def loss(self) -> Loss:
+    def _loss(self) -> Loss:
         """The loss that boosting minimises."""
         loss = LOSSES[self.objective]
         return replace(loss, power=self.power) if isinstance(loss, TweedieLoss) else loss
@@ -320,7 +320,7 @@ class MultiTaskTreesRegressor(RegressorMixin, MultiTaskRegressorParameters, Mult
         return read_numeric_target(column(y))
 
     def _check_target(self, target: NDArray[Any]) -> None:
-        if refusal := self.loss.refusal(target):
+        if refusal := self._loss.refusal(target):
             raise TableError(refusal)
 
     def predict(self, X: Any, task: Any = None) -> Any:
@@ -337,11 +337,11 @@ class MultiTaskTreesRegressor(RegressorMixin, MultiTaskRegressorParameters, Mult
         it, rows are rated by the common trees. X may also be {task: (X, y)}, as for `fit`.
         """
         observed, predicted = _observed(self, X, y, task)
-        return share_explained(self.loss, observed, predicted, sample_weight)
+        return share_explained(self._loss, observed, predicted, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.loss.has_log_link
+        tags.target_tags.positive_only = self._loss.has_log_link
         return tags
 
 
@@ -363,7 +363,7 @@ class MultiTaskTreesClassifier(ClassifierMixin, MultiTaskTrees):  # type: ignore
     """
 
     @property
-    def loss(self) -> Loss:
+    def _loss(self) -> Loss:
         """The loss that boosting minimises."""
         return LOSSES["logistic"]
 

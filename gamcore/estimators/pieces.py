@@ -25,7 +25,7 @@ from gamcore.distributed.pieces import Piece, starts_of
 from gamcore.distributed.sketch import Roles, Sketch, bins_of, features_of, of_all, rows_of, sketch_piece
 from gamcore.estimators.additive import AdditiveEstimator, fit_source
 from gamcore.estimators.additive_parameters import AUTO
-from gamcore.estimators.base import check_parameters, n_threads
+from gamcore.estimators.base import check_parameters, loss_of, n_threads
 from gamcore.estimators.progress_bar import listening
 from gamcore.kernels import N_CODES
 
@@ -37,7 +37,7 @@ def roles_of(model: AdditiveEstimator, y: Any, columns: dict[str, Any], init_sco
     if init_score is not None:
         raise TableError("init_score is for a table in memory: leave it out where the table comes in pieces.")
     check_named({"y": y, **columns}, ("y",))
-    if model.bands and not (model.loss.is_additive and model.interactions == 0):
+    if model.bands and not (loss_of(model).is_additive and model.interactions == 0):
         raise TableError(
             "Bands of a table in pieces come from counts of all rows, which need objective='squared' and "
             "interactions=0: choose these, or bands=0."
@@ -46,7 +46,7 @@ def roles_of(model: AdditiveEstimator, y: Any, columns: dict[str, Any], init_sco
         raise TableError("Counts of rows are kept of tables in memory: leave keep_tables out.")
     return Roles(
         y,
-        None if model.loss.is_binary else model.loss,
+        None if loss_of(model).is_binary else loss_of(model),
         weight=columns.get("sample_weight"),
         groups=columns.get("groups"),
         exposure=columns.get("exposure"),
@@ -100,7 +100,7 @@ def _coded(
     pieces, starts, sketch = sketched(crew, X, roles, callback)
     classes = read_class_target(np.array(sorted(sketch.classes)))[1] if roles.loss is None else None
     model._learn_classes(classes)
-    loss = model.loss
+    loss = loss_of(model)
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     coding = Coding(
         roles, _bins(model, sketch, roles), loss, classes=classes, mean_weight=sketch.weights.mean, seed=seed

@@ -11,7 +11,7 @@ from pandas.api.types import is_numeric_dtype
 
 from gamcore.boosting.pairs.ranking import rank_without_pairs
 from gamcore.data.table import Table
-from gamcore.estimators.additive import AdditiveEstimator, ranking_frame
+from gamcore.estimators.additive import AdditiveEstimator, ranking_frame, single_model
 from gamcore.estimators.additive_parameters import pair_options
 from gamcore.estimators.base import column, n_threads
 from gamcore.estimators.gam import ESTIMATORS, GAMRegressor
@@ -94,7 +94,7 @@ def triple_worth(
 ) -> pd.DataFrame:
     """Return the worth of each of the model's triples on these rows; see `surfaces.triple_worth`."""
     data = model._read_known(X, y, {"sample_weight": sample_weight, "exposure": exposure, "init_score": init_score})
-    return surfaces.triple_worth(model.single, data)
+    return surfaces.triple_worth(single_model(model), data)
 
 
 def _usual_objective(y: pd.Series) -> str:

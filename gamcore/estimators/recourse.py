@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
-from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.estimators.additive import AdditiveEstimator, single_model
 from gamcore.estimators.base import read_table, train_share
 from gamcore.explain.counterfactuals import USUAL, Possible
 from gamcore.explain.recourse import Recourse, recourse_of
@@ -29,5 +29,5 @@ def recourse(
     check_is_fitted(model, "model_")
     if not np.isfinite(line):
         raise TableError(f"The line is {line}: pass a finite score.")
-    codes = encode_table(read_table(model, X, reset=False), model.single.bins)
-    return recourse_of(model.single, codes, line, possible, up=up, train_share=train_share(model), step=step)
+    codes = encode_table(read_table(model, X, reset=False), single_model(model).bins)
+    return recourse_of(single_model(model), codes, line, possible, up=up, train_share=train_share(model), step=step)

@@ -14,6 +14,7 @@ import pandas as pd
 
 from gamcore.data.binning import encode_table
 from gamcore.data.column_names import free_name
+from gamcore.estimators.additive import read_target, single_model
 from gamcore.estimators.base import read_rows, read_table, train_share
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.explain.curves import explain_shape
@@ -49,7 +50,7 @@ def relativities(
 
     Raises ScoringError where the model's effects do not multiply.
     """
-    inner = model.single
+    inner = single_model(model)
     if not inner.loss.has_log_link:
         raise ScoringError("Only models of counts and amounts have relativities: their effects multiply.")
     if cap is not None and not cap >= 1:
@@ -102,12 +103,12 @@ class _Sums:
     def of(cls, model: GAMRegressor, compared: Compared) -> _Sums:
         """Return what a population has."""
         table = read_table(model, compared.X, reset=False)
-        target, weights = model.read_target(compared.y), compared.sample_weight
+        target, weights = read_target(model, compared.y), compared.sample_weight
         rows = read_rows(model, table, target, weights, None, exposure=compared.exposure)
         size = np.ones(rows.y.size) if rows.log_exposure is None else np.exp(rows.log_exposure)
         weight = np.ones(rows.y.size) if rows.given_weight is None else rows.given_weight
-        codes = encode_table(rows.table, model.single.bins)
-        predicted = np.asarray(model.single.predict(codes), np.float64)
+        codes = encode_table(rows.table, single_model(model).bins)
+        predicted = np.asarray(single_model(model).predict(codes), np.float64)
         return cls(codes.astype(np.int64), weight, weight * size, weight * rows.y, weight * size * predicted)
 
     def by_bin(self, place: int, size: int) -> dict[str, Floats]:

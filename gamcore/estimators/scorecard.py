@@ -15,6 +15,7 @@ from gamcore.data.binning import columns_of, encode_table
 from gamcore.data.column_names import AS_THEY_ARE, Names, free_name
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
+from gamcore.estimators.additive import read_target
 from gamcore.estimators.base import column, read_table, train_share
 from gamcore.estimators.gam import GAMClassifier
 from gamcore.explain.scorecard import Points, Scorecard, make_card
@@ -61,7 +62,7 @@ def scorecard(
     if X is None:
         return card
     codes = encode_table(read_table(model, X, reset=False), inner.bins)
-    outcome = np.asarray(model.read_target(y), np.float64)
+    outcome = np.asarray(read_target(model, y), np.float64)
     weight = np.ones(outcome.size) if sample_weight is None else np.asarray(column(sample_weight), np.float64)
     return replace(
         card, steps=_steps(inner, card, merged, (codes, outcome, weight)), seen=_seen(card, codes, outcome, weight)

@@ -12,7 +12,8 @@ from gamcore.data.columns import TableError
 from gamcore.data.rows import read_clusters, read_log_exposure, read_weight
 from gamcore.data.table import Table, frame_of
 from gamcore.data.targets import codes_of
-from gamcore.estimators.base import n_scores, read_table
+from gamcore.estimators.additive import read_target
+from gamcore.estimators.base import loss_of, n_scores, read_table
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.explain.seen import Seen
 from gamcore.types import Bools, Floats, Ints
@@ -42,7 +43,7 @@ def read_seen(
     model: Estimator, X: Any, y: Any, given: dict[str, Any], held_out: Any, code: int
 ) -> tuple[Table, Seen, Bools]:
     """Return the rows of positive weight: all their columns, what is seen and predicted, and which are held out."""
-    framed, target = frame_of(X), model.read_target(y)
+    framed, target = frame_of(X), read_target(model, y)
     own = read_table(model, _columns(model, framed), reset=False)
     table = Table.of(framed) if isinstance(framed, pd.DataFrame) else own
     held = np.ones(target.size, bool) if held_out is None else read_mask(held_out, target.size)
@@ -56,7 +57,7 @@ def read_seen(
     if given["exposure"] is not None:
         exposure = np.exp(read_log_exposure(given["exposure"], target.size))
     clusters = None if given["groups"] is None else read_clusters(given["groups"], target.size)
-    seen = Seen.of(model.loss, _outcome(model, target, code), _predicted(model, own, given, code), weight, exposure,
+    seen = Seen.of(loss_of(model), _outcome(model, target, code), _predicted(model, own, given, code), weight, exposure,
                    clusters)  # fmt: skip
     kept = weight > 0
     if not (held & kept).any():
@@ -89,7 +90,7 @@ def _columns(model: Estimator, framed: Any) -> Any:
 
 
 def _outcome(model: Estimator, target: Floats, code: int) -> Floats:
-    return (target == code).astype(np.float64) if model.loss.is_binary else target.astype(np.float64)
+    return (target == code).astype(np.float64) if loss_of(model).is_binary else target.astype(np.float64)
 
 
 def _predicted(model: Estimator, own: Table, given: dict[str, Any], code: int) -> Floats:

@@ -17,7 +17,7 @@ from gamcore.distributed.coding import bucket_sizes
 from gamcore.distributed.crew import Crew
 from gamcore.distributed.mapping import crew_of
 from gamcore.distributed.sketch import Roles, Sketch, bins_of, features_of
-from gamcore.estimators.base import check_parameters, n_threads, read_table
+from gamcore.estimators.base import check_parameters, loss_of, n_threads, read_table
 from gamcore.estimators.pieces import categories_of, check_named, sketched, teller
 from gamcore.estimators.progress_bar import listening
 from gamcore.multitask.coding import TaskCoding
@@ -38,7 +38,7 @@ def fit_task_pieces(model: Model, X: Any, columns: dict[str, Any], client: Any) 
     check_named(columns, ("y", "task"))
     roles = Roles(
         columns["y"],
-        None if model.loss.is_binary else model.loss,
+        None if loss_of(model).is_binary else loss_of(model),
         weight=columns["sample_weight"],
         groups=columns["groups"],
         task=columns["task"],
@@ -78,7 +78,7 @@ def _coded(
     max_bins = model.max_bins - 1  # one code is left for columns that a task lacks
     own = own_bins({}, features)
     coding = TaskCoding(
-        roles, bins_of(sketch, features, roles, max_bins, own, max_levels=most_levels(max_bins)), model.loss,
+        roles, bins_of(sketch, features, roles, max_bins, own, max_levels=most_levels(max_bins)), loss_of(model),
         classes=classes, mean_weight=sketch.weights.mean, seed=seed, names=names,
         owned=_owned(sketch, names, features),
         of_task=task_codes(np.array([sketch.tasks[name].n_rows for name in names], np.int64)),

@@ -18,6 +18,7 @@ from gamcore.boosting.updating.tables import KeptTables
 from gamcore.data.binning import Binned, encode_table, merge_bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import Split, splits
+from gamcore.estimators.additive import read_target
 from gamcore.estimators.base import check_parameters, n_threads, read_rows, read_table
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.estimators.kept_counts import boost_counts, keys_of
@@ -51,7 +52,7 @@ def count_rows(
     tables = _tables(model)
     check_parameters(model)
     table, bins = read_table(model, X, reset=False), _additive(model).bins
-    rows = read_rows(model, table, model.read_target(y), sample_weight, groups, init_score=init_score)
+    rows = read_rows(model, table, read_target(model, y), sample_weight, groups, init_score=init_score)
     data = model._encoded(rows, Binned(encode_table(rows.table, bins, True), bins), None)
     return tables.count(replace(data, weight=rows.given_weight), keys=keys_of(rows), n_threads=n_threads(model.n_jobs))
 

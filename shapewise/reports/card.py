@@ -18,6 +18,7 @@ from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import AS_THEY_ARE, Measure, Names
 from gamcore.decide.rules import All
 from gamcore.estimators.additive_parameters import GREEDY
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.curves import Curve
 from gamcore.numbers import alike, count, fixed, number, percent
@@ -131,7 +132,7 @@ def _edits(space: Workspace, model: ModelAbout, names: Names) -> list[tuple[str,
     """Return what was edited by hand, and why."""
     around = "; what was not edited was refit around the edits" if model.learnt_around else ""
     edits = [edit_of(plain) for plain in model.edits]
-    words, unit = in_words(edits, from_saved(space.models.load(model.id)).loss, names)
+    words, unit = in_words(edits, loss_of(from_saved(space.models.load(model.id))), names)
     said = [f"{made}{f' ({edit.reason})' if edit.reason else ''}" for made, edit in zip(words, edits, strict=True)]
     of = f" of the model {model.edited_from_name}" if model.edited_from_name else ""
     values = f"; unit of the values: {unit}" if unit else ""

@@ -17,6 +17,7 @@ from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.shown import shown_arms, shown_between, shown_read_out
 from gamcore.decide.strategies import Ledger, Strategy, StrategySet
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor, in_class
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.curves import Curve
@@ -79,7 +80,7 @@ class ModelSource:
     @property
     def scale(self) -> Scale:
         """The report's scale of effects, or the one that people read best where the model does not have that."""
-        loss = self.estimator.loss
+        loss = loss_of(self.estimator)
         return next((scale for scale in loss.scales if scale == self._scale), loss.usual_scale)
 
     @cached_property

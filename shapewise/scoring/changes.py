@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.column_names import Names
+from gamcore.estimators.additive import single_model
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.recourse import recourse
 from gamcore.explain.shown import shown
@@ -30,7 +32,7 @@ class RowChanges:
 
     def __call__(self, X: pd.DataFrame) -> dict[str, Any]:
         """Return the columns for rows; empty where a row has the answer, or no allowed change surely gives it."""
-        loss, bins = self._estimator.loss, self._estimator.single.bins
+        loss, bins = loss_of(self._estimator), single_model(self._estimator).bins
         border = float(loss.link(np.array([self._how.line]))[0])
         possible = self._how.possible([of.feature.column for of in bins], self._names)
         made = recourse(self._estimator, X, border, possible, up=self._how.helps == "yes",

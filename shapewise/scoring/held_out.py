@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import ClassView, in_class
 from gamcore.estimators.saved import from_saved
 from gamcore.model.losses import Loss
@@ -87,10 +88,10 @@ def held_out(space: Workspace, identifier: str, of_class: str = "") -> HeldOutPr
     said = space.models.unseen(identifier) if data.expected is not None else None
     if said is not None and said.part.size == len(data.y):  # no row is spared: others predict those it has learnt from
         y = data.y.to_numpy(np.float64)
-        return HeldOutPredictions(y, said.predicted, None, float(y.mean()), loss=fitted.loss, groups=data.groups)
+        return HeldOutPredictions(y, said.predicted, None, float(y.mean()), loss=loss_of(fitted), groups=data.groups)
     if isinstance(fitted, ClassView):
         data = data.of_class(fitted.label)
-    return of(data, predicted(fitted, data.X[data.held_out]), fitted.loss)
+    return of(data, predicted(fitted, data.X[data.held_out]), loss_of(fitted))
 
 
 def held_out_classes(space: Workspace, identifier: str) -> HeldOutClasses | None:

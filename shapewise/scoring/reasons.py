@@ -16,7 +16,7 @@ from gamcore.data.column_names import Names
 from gamcore.data.past import of_the_past
 from gamcore.data.years import is_year_of
 from gamcore.decide.fairness import sensitive
-from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.estimators.additive import AdditiveEstimator, single_model
 from gamcore.explain.counterfactuals import Possible
 from gamcore.explain.reasons import BASES, MOST, Base
 from gamcore.io.formula import Formula
@@ -111,7 +111,7 @@ def usual_line(model: ModelAbout, estimator: AdditiveEstimator) -> float:
     """Return the line where none has been chosen: the base rate or mean, and no effect for a model of an effect."""
     if model.spec.get("treatment"):
         return 0.0
-    inner = estimator.single
+    inner = single_model(estimator)
     base = float(inner.loss.inverse_link(np.array(inner.base_score)))
     return min(max(round(base, 2), 0.01), 0.99) if inner.loss.is_binary else base
 

@@ -15,7 +15,8 @@ from gamcore.data.column_names import AS_THEY_ARE, PLAIN, Measure, Names
 from gamcore.data.columns import Kind as ColumnKind
 from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts, without_codes
 from gamcore.data.table import Table
-from gamcore.estimators.base import n_scores
+from gamcore.estimators.additive import single_model
+from gamcore.estimators.base import loss_of, n_scores
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.intervals import predict_interval
 from gamcore.explain.curves import Breakdown
@@ -127,7 +128,7 @@ class Scorer:
     @property
     def _score_unit(self) -> str:
         """The unit of scores, effects and pushes."""
-        return output_names.score_unit(self._estimator.loss, self._unit.as_stored)
+        return output_names.score_unit(loss_of(self._estimator), self._unit.as_stored)
 
     @property
     def _predicted(self) -> str:
@@ -161,14 +162,14 @@ class Scorer:
     def _ends(self) -> list[str]:
         """Names of the ends of the prediction interval, if the model has any."""
         fitted = self._estimator
-        intervals = fitted.single.intervals if isinstance(fitted, GAMRegressor) else None
+        intervals = single_model(fitted).intervals if isinstance(fitted, GAMRegressor) else None
         there = intervals is not None and intervals.most_coverage >= COVERAGE
         return [f"{end} {percent(COVERAGE, 0)}" for end in ("low", "high")] if there else []
 
     @property
     def _whole_ends(self) -> bool:
         """Whether these are whole numbers."""
-        intervals = self._estimator.single.intervals if isinstance(self._estimator, GAMRegressor) else None
+        intervals = single_model(self._estimator).intervals if isinstance(self._estimator, GAMRegressor) else None
         return intervals is not None and intervals.are_whole
 
     @property
@@ -270,7 +271,7 @@ class Scorer:
         """Return prediction and score of rows, and the parts of the score."""
         parts, fitted = self._estimator.explain_rows(X), self._estimator
         binary = isinstance(fitted, GAMClassifier)
-        predicted = fitted.predict_proba(X)[:, 1] if binary else fitted.loss.inverse_link(parts.scores)
+        predicted = fitted.predict_proba(X)[:, 1] if binary else loss_of(fitted).inverse_link(parts.scores)
         return {self._predicted: predicted, output_names.score(self._score_unit): parts.scores}, parts
 
     def _of_classes(self, X: pd.DataFrame) -> tuple[dict[str, Any], Breakdown]:

@@ -11,6 +11,7 @@ from gamcore.additions.editing import edits_of, refit_others, replay, with_edits
 from gamcore.additions.editing.edits import WITH_VALUE, Edit, as_typed, edit_of
 from gamcore.boosting.running.progress import Progress
 from gamcore.data.column_names import AS_THEY_ARE, Names
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.saved import from_saved
 from gamcore.model.loss import Loss
@@ -85,7 +86,7 @@ def store_edited(
         created=now(),
         seconds=0.0,  # it was not trained
         metrics=metrics,
-        bands=model.single.n_halves,
+        bands=single_model(model).n_halves,
         headlines={},
         notes={},
         counted=False,

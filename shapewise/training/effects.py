@@ -19,6 +19,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import as_table
 from gamcore.decide.unseen import Unseen, curves_of
 from gamcore.decide.uplift import Uplift, read_uplift, signals
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.effect import arms_apart, expected_outcomes
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.types import Floats
@@ -66,17 +67,17 @@ def unseen(data: Data, model: GAMRegressor, seed: int, fit: Callable[[Data], GAM
     part = np.zeros(len(data.y), np.int64)
     part[known] = 1 + np.random.default_rng(seed).permutation(int(names.max()) + 1)[names] % PARTS
     curves: dict[str, Floats] = {}
-    said = np.full(len(data.y), model.single.intercept)
-    if not curves_of(model.single, as_table(data.X[:1])):  # it tells nobody apart, so there is nothing to measure
+    said = np.full(len(data.y), single_model(model).intercept)
+    if not curves_of(single_model(model), as_table(data.X[:1])):  # it tells nobody apart: nothing to measure
         return Unseen(part, said, curves)
     for number in range(PARTS + 1):
         rows = part == number
         if not rows.any():
             continue
-        other = (fit(replace(data, held_out=data.held_out | rows)) if number else model).single
+        other = single_model(fit(replace(data, held_out=data.held_out | rows)) if number else model)
         table = as_table(data.X[rows])
         # A model without a part that was moved much has a low intercept, which would put that part last.
-        said[rows] = model.single.intercept + (other.score(encode_table(table, other.bins)) - other.intercept)
+        said[rows] = single_model(model).intercept + (other.score(encode_table(table, other.bins)) - other.intercept)
         for column, added in curves_of(other, table).items():
             curves.setdefault(column, np.zeros(len(data.y)))[rows] = added
     return Unseen(part, said, curves)

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from sklearn import metrics
 
 from gamcore.data.binning import columns_of, encode_table
-from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.estimators.additive import AdditiveEstimator, read_target
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
 from gamcore.model.classes import class_losses
 from gamcore.model.losses import Loss
@@ -26,8 +27,8 @@ def evaluate(data: Data, model: Estimator) -> dict[str, float]:
         return effects.metrics(data, predicted(model, data.X[data.held_out]))
     if data.classes:
         return _of_classes(data, np.asarray(model.predict_proba(data.X[data.held_out])))
-    if isinstance(model, GAMRegressor) and model.loss.name != "squared":
-        return _by_loss(data, model, model.loss)
+    if isinstance(model, GAMRegressor) and loss_of(model).name != "squared":
+        return _by_loss(data, model, loss_of(model))
     y = data.y[data.held_out].to_numpy()
     weight = None if data.weight is None else data.weight[data.held_out]
     train_weight = None if data.weight is None else data.weight[~data.held_out]
@@ -53,15 +54,15 @@ def row_losses(model: Estimator, X: pd.DataFrame, y: pd.Series, exposure: Floats
     """Return the loss of each row (n,) by the loss that the model minimises."""
     if isinstance(model, GAMClassifier):
         return _losses(model, model.decision_function(X), y)
-    return _losses(model, model.loss.link(predicted(model, X)), y, exposure)
+    return _losses(model, loss_of(model).link(predicted(model, X)), y, exposure)
 
 
 def _losses(model: Estimator, score: Floats, y: pd.Series, exposure: Floats | None = None) -> Floats:
     """Return the loss of each row (n,), given its score, or those of all classes (n, K)."""
     if isinstance(model, GAMClassifier):
-        codes = model.read_target(y)
-        return class_losses(codes.astype(np.int64), score) if score.ndim > 1 else model.loss.loss(codes, score)
-    return model.loss.loss(y.to_numpy(np.float64), score if exposure is None else score + np.log(exposure))
+        codes = read_target(model, y)
+        return class_losses(codes.astype(np.int64), score) if score.ndim > 1 else loss_of(model).loss(codes, score)
+    return loss_of(model).loss(y.to_numpy(np.float64), score if exposure is None else score + np.log(exposure))
 
 
 def shuffled(

@@ -23,6 +23,7 @@ from gamcore.boosting.running.progress import Callback, Progress
 from gamcore.data.binning import type_of_all
 from gamcore.data.codes import clear_codes
 from gamcore.data.columns import TableError
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import Estimator
 from gamcore.numbers import size
 from shapewise.jobs.process import StoppedError
@@ -79,7 +80,8 @@ def fit_on_disk(
                 files.write(**{name: column for name, column in part._asdict().items() if column is not None})
         give_back_early()
         parameters = made.model.get_params(deep=False)
-        most = most_rows(files.n_rows, files.n_features, parameters, place.memory, n_jobs, loss=made.model.loss.name)
+        loss = loss_of(made.model).name
+        most = most_rows(files.n_rows, files.n_features, parameters, place.memory, n_jobs, loss=loss)
         counts = made.fit(made.source(parts, noted, most, place.memory), noted)
     finally:
         files.close()

@@ -22,6 +22,7 @@ from gamcore.data.table import Table, as_frame, learn_features
 from gamcore.distributed.coding import bucket_sizes
 from gamcore.estimators.additive import fit_source
 from gamcore.estimators.additive_parameters import AUTO
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.kernels import N_CODES
 from gamcore.model.additive import AdditiveModel
@@ -70,7 +71,7 @@ class Prepared:
             noted.grown(self.coder.bins),
             parts.sum(bucket_sizes),
             most,
-            LOSSES["softmax"] if spec.loss == "softmax" else model.loss,
+            LOSSES["softmax"] if spec.loss == "softmax" else loss_of(model),
             weighted=spec.weight is not None,
             clustered=spec.group is not None,
             exposed=spec.exposure is not None,

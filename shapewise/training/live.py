@@ -13,6 +13,7 @@ from typing import Any
 
 from gamcore.boosting.running.progress import Progress
 from gamcore.estimators.additive_parameters import AUTO
+from gamcore.estimators.base import to_saved
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
@@ -41,7 +42,7 @@ class Draft:
 
     def packed(self) -> Packed:
         """Return the draft in compressed form."""
-        return Packed(zlib.compress(to_bytes(self.estimator.to_saved()), 1), self.metrics, self.seconds, self.complete)
+        return Packed(zlib.compress(to_bytes(to_saved(self.estimator)), 1), self.metrics, self.seconds, self.complete)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from gamcore.boosting.running.progress import Progress
 from gamcore.data.codes import with_codes
 from gamcore.data.columns import TableError
 from gamcore.decide.unseen import Unseen
+from gamcore.estimators.base import to_saved
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.estimators.saved import from_saved
@@ -245,7 +246,7 @@ def store(
         treatment = about.spec["treatment"] | {"known_by": about.id}
         about = replace(about, spec=about.spec | {"treatment": treatment})
     origin = {"target": about.target, "table": about.table, "held_out": about.metrics, "created": about.created}
-    return workspace.models.add(model.to_saved(**origin), about, getattr(model, "tables_", None), expected, said)
+    return workspace.models.add(to_saved(model, **origin), about, getattr(model, "tables_", None), expected, said)
 
 
 def add_bands(

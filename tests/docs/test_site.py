@@ -23,7 +23,7 @@ FROM_STYLES = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 ESTIMATORS = ("GAMClassifier", "GAMRegressor", "MultiTaskTreesClassifier", "MultiTaskTreesRegressor")
 FOR_US = {
-    "additive_model", "boosting_parameters", "read_target", "to_saved",
+    "additive_model", "boosting_parameters",
 }  # fmt: skip
 """Methods that the application and the estimators themselves call."""
 

@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from gamcore.estimators.base import to_saved
 from gamcore.io.gamx import to_bytes
 from tests.support.places import ROOT
 
@@ -64,7 +65,7 @@ def do(job: tuple[str, int], data: tuple[pd.DataFrame, np.ndarray, np.ndarray]) 
     model.fit(X, target, **asked)
     ask = model.predict_proba if "classifier" in name else model.predict
     digest = hashlib.sha256(np.ascontiguousarray(ask(X, **asked)).tobytes())
-    digest.update(to_bytes(model.to_saved()))
+    digest.update(to_bytes(to_saved(model)))
     return digest.hexdigest()
 
 

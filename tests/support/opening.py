@@ -40,6 +40,7 @@ from gamcore import (
     uncertainty,
 )
 from gamcore import io as scoring
+from gamcore.estimators.base import to_saved
 from gamcore.estimators.saved import from_saved
 from gamcore.io.attached import FilePart
 from gamcore.io.gamx import from_bytes, to_bytes
@@ -156,9 +157,9 @@ def use(estimator: Any) -> None:
     """Ask a model everything before and after it is written and read; AssertionError if answers differ."""
     first = answers(estimator)
     assert all(np.isfinite(one).all() for one in first[1:] if one.dtype.kind == "f"), "an answer is not finite"
-    written = to_bytes(estimator.to_saved())
+    written = to_bytes(to_saved(estimator))
     again = from_saved(from_bytes(written))
-    assert body(to_bytes(again.to_saved())) == body(written), "written twice, it differs"
+    assert body(to_bytes(to_saved(again))) == body(written), "written twice, it differs"
     assert same(first, answers(again)), "read again, it answers otherwise"
 
 

@@ -23,7 +23,8 @@ from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_weight
 from gamcore.data.table import Table, frame_of
-from gamcore.estimators.base import n_scores, n_threads, read_rows, read_table
+from gamcore.estimators.additive import read_target
+from gamcore.estimators.base import loss_of, n_scores, n_threads, read_rows, read_table
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.explain.gap import Difference, HeldOut, Measured, difference, mean_of, measured
 from gamcore.model.additive import AdditiveModel, check_relearnt, count_bins
@@ -145,7 +146,7 @@ class _Gap:
     """The metric of both models over parts of rows."""
 
     def __init__(self, model: Any, rows: Known, parts: Sequence[Part]) -> None:
-        self.loss, self.parts = model.loss, parts
+        self.loss, self.parts = loss_of(model), parts
         self.held = [rows.held_out(part.held) for part in parts]
         self.readable = self.measured([part.of_held for part in parts])
         self.black_box = self.measured([part.black_box for part in parts])
@@ -170,14 +171,14 @@ def _check_model(model: Any) -> None:
 def _metric(model: GAMRegressor | GAMClassifier) -> str:
     if n_scores(model) > 1:
         return "mean AUC"
-    return "AUC" if model.loss.is_binary else "share explained"
+    return "AUC" if loss_of(model).is_binary else "share explained"
 
 
 def _read(
     model: GAMRegressor | GAMClassifier, X: Any, y: Any, given: dict[str, Any], held_out: Any
 ) -> tuple[Known, NDArray[np.bool_] | None]:
     """Return the rows of positive weight, and which are held out."""
-    table, target = read_table(model, frame_of(X), reset=False), model.read_target(y)
+    table, target = read_table(model, frame_of(X), reset=False), read_target(model, y)
     known = read_rows(model, table, target, **given)
     if "exposure" in model.model_.given and known.log_exposure is None:
         raise TableError("The model was fitted with exposure: pass exposure, too.")
@@ -220,7 +221,7 @@ class _BlackBox:
     """Black boxes on the features of a model."""
 
     def __init__(self, model: GAMRegressor | GAMClassifier, rows: Known, seed: int) -> None:
-        self.loss, self.rows, self.seed, self.threads = model.loss, rows, seed, n_threads(model.n_jobs)
+        self.loss, self.rows, self.seed, self.threads = loss_of(model), rows, seed, n_threads(model.n_jobs)
         self.table = features_of(rows.table, tuple(bins.feature for bins in model.model_.bins))
 
     def scores(self, train: Ints, held: Ints) -> Floats:
@@ -251,7 +252,7 @@ def _folds(model: GAMRegressor | GAMClassifier, rows: Known, folds: int, seed: i
     parts, box = [], _BlackBox(model, rows, seed)
     for train, held in _splits(model, rows, folds, seed):
         copy = clone(model).set_params(**{name: value for name, value in PLAIN.items() if hasattr(model, name)})
-        labels = model.classes_[rows.y[train].astype(np.int64)] if model.loss.is_binary else rows.y[train]
+        labels = model.classes_[rows.y[train].astype(np.int64)] if loss_of(model).is_binary else rows.y[train]
         given: dict[str, Any] = {"sample_weight": rows.weight[train]}
         given |= {"groups": rows.clusters[train]} if rows.grouped else {}
         given |= {"exposure": np.exp(rows.offset[train])} if rows.offset.any() else {}
@@ -273,7 +274,7 @@ def _splits(model: GAMRegressor | GAMClassifier, rows: Known, folds: int, seed: 
     n_clusters = np.unique(rows.clusters).size
     if n_clusters < folds:
         raise TableError(f"There are {n_clusters} groups for {folds} folds: ask for fewer folds.")
-    kinds = (StratifiedGroupKFold if rows.grouped else StratifiedKFold) if model.loss.is_binary else (
+    kinds = (StratifiedGroupKFold if rows.grouped else StratifiedKFold) if loss_of(model).is_binary else (
         GroupKFold if rows.grouped else KFold)  # fmt: skip
     splitter = kinds(folds, shuffle=True, random_state=seed)
     return list(splitter.split(np.zeros(rows.y.size), rows.y, rows.clusters if rows.grouped else None))
@@ -290,7 +291,7 @@ def _places(
     nominal = np.array([of.feature.is_category for of in bins])
 
     def descent(places: Ints, scores: Floats) -> Descent:
-        return Descent.of(model.loss, rows.y[places], scores, rows.weight[places])
+        return Descent.of(loss_of(model), rows.y[places], scores, rows.weight[places])
 
     scores, parts, now = _scores(model, rows, learned), list(gap.parts), gap.readable
     curves = strongest_lines([curves_of(one) for one in models])

@@ -10,6 +10,7 @@ import numpy as np
 from gamcore.additions.by_group.calibration import CalibrationByGroup, Column
 from gamcore.additions.by_group.judged import Moments, judged
 from gamcore.additions.by_group.quality import Metric
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.seen_rows import Estimator, one_outcome, read_seen
 from gamcore.explain.row_groups import columns_of_interest, groups_of
 
@@ -54,7 +55,7 @@ def calibration_by_group(
     cuts = [groups_of(table, name, rows.size, held) for name in columns_of_interest(table, asked)]
     if asked is None:
         cuts = [cut for cut in cuts if len(cut.names) > 1]
-    moments, main = Moments.of(seen), Metric(model.loss, seen)
+    moments, main = Moments.of(seen), Metric(loss_of(model), seen)
     known = {bins.feature.column for bins in model.model_.bins}
     made = []
     for cut in cuts:
@@ -65,5 +66,5 @@ def calibration_by_group(
     return CalibrationByGroup(
         judged(seen, moments, everything, learned), tuple(made), metric=main.name, quality=main.of(everything),
         is_share=seen.kind == "share", per="row" if exposure is None else "exposure",
-        outcome="the outcome" if model.loss.is_of_mean else "rows below the prediction",
+        outcome="the outcome" if loss_of(model).is_of_mean else "rows below the prediction",
     )  # fmt: skip

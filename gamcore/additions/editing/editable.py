@@ -16,8 +16,9 @@ from gamcore.boosting.rows.source import Encoded, with_features
 from gamcore.boosting.rows.sums import added
 from gamcore.boosting.running.progress import Watcher
 from gamcore.data.columns import TableError
-from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.estimators.additive import AdditiveEstimator, single_model
 from gamcore.estimators.additive_parameters import GREEDY
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.progress_bar import Listener, listening
 from gamcore.explain.room import room_of
 from gamcore.model.additive import AdditiveModel, AnyTerm
@@ -162,7 +163,7 @@ def refit_others(
     quick : by a single refit.
     """
     given = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure, "init_score": init_score}
-    data = model._read_known(X, y, given, in_training=True).with_loss(model.loss)
+    data = model._read_known(X, y, given, in_training=True).with_loss(loss_of(model))
     made = copy.copy(model)
     with listening(callback) as heard:
         made.model_ = _around(model, _editable(model), data, 1 if quick else model.outer_bags, Watcher(heard))
@@ -197,7 +198,7 @@ def _around(estimator: Additive, model: AdditiveModel, data: Encoded, n_refits: 
 
 def _editable(model: AdditiveEstimator) -> AdditiveModel:
     """Return the model of an estimator; EditError where it has no single score per row."""
-    single = model.single
+    single = single_model(model)
     if single.loss.is_partial:
         raise EditError("The model has several classes, and edits need one score per row: train two of them.")
     return single

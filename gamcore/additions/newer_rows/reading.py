@@ -14,6 +14,7 @@ from gamcore.additions.newer_rows.fall import Change, edges, fall_of
 from gamcore.additions.newer_rows.held import PREDICTION, Group, OnNewerRows, Side
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.seen_rows import Estimator, clusters_of_both, one_outcome, read_seen
 from gamcore.explain.row_groups import columns_of_interest, groups_of
 from gamcore.explain.seen import Seen, observed_interval
@@ -90,8 +91,9 @@ def on_newer_rows(
                 _group(label, own, newer, (parts[0] == k, parts[1] == k)) for k, label in enumerate(cut.names)
             )
     return OnNewerRows(
-        names=(str(names[0]), str(names[1])), metric="AUC" if fitted.loss.is_binary else "explained",
-        came=_came(own, newer), fall=fall_of(fitted.loss, own, newer), whole=_group("all rows", own, newer, everything),
+        names=(str(names[0]), str(names[1])), metric="AUC" if loss_of(fitted).is_binary else "explained",
+        came=_came(own, newer), fall=fall_of(loss_of(fitted), own, newer),
+        whole=_group("all rows", own, newer, everything),
         columns=made, is_share=own.kind == "share", per="row" if exposure_a is None else "exposure",
     )  # fmt: skip
 

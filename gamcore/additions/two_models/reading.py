@@ -12,6 +12,7 @@ from gamcore.additions.two_models.compared import Column, TwoModels, spread_of
 from gamcore.additions.two_models.parts import Both
 from gamcore.data.columns import TableError
 from gamcore.data.table import frame_of
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import GAMClassifier
 from gamcore.estimators.seen_rows import Estimator, one_outcome, read_seen
 from gamcore.explain.gap import difference
@@ -65,10 +66,10 @@ def compare_models(
     table, seen, held = read_seen(one, X, y, given=given, held_out=held_out, code=code)
     _, beside, _ = read_seen(other, X, y, given=given, held_out=held_out, code=other_code)
     both = Both(seen.take(held), beside.take(held))
-    if not np.isfinite(one.loss.link(both.second.said)).all():
+    if not np.isfinite(loss_of(one).link(both.second.said)).all():
         raise TableError(f"{names[1]} predicts values that the loss of {names[0]} does not allow: name it first.")
     everything = np.ones(both.first.y.size, bool)
-    metrics = [rows.measured(one.loss, everything) for rows in (both.first, both.second)]
+    metrics = [rows.measured(loss_of(one), everything) for rows in (both.first, both.second)]
     whole, tenths = both.part(everything), both.tenths()
     asked = [columns] if isinstance(columns, str) else columns
     made = []
@@ -78,23 +79,23 @@ def compare_models(
         if len(parts) > 1 or asked is not None:
             made.append(Column(cut, parts, spread_of(parts, whole)))
     return TwoModels(
-        names=(str(names[0]), str(names[1])), metric="AUC" if one.loss.is_binary else "explained",
+        names=(str(names[0]), str(names[1])), metric="AUC" if loss_of(one).is_binary else "explained",
         values=(metrics[0].value, metrics[1].value),
         gap=difference(metrics[:1], metrics[1:], [both.first.clusters]),
         tenths=tuple(both.part(tenths == k) for k in range(int(tenths.max()) + 1)), by_ratio=both.by_ratio,
         whole=whole, columns=tuple(sorted(made, key=lambda column: -column.spread)),
-        is_share=one.loss.is_binary, per="row" if exposure is None else "exposure", worth=worth,
-        level=None if one.loss.is_of_mean else float(both.first.predicted[0]),
+        is_share=loss_of(one).is_binary, per="row" if exposure is None else "exposure", worth=worth,
+        level=None if loss_of(one).is_of_mean else float(both.first.predicted[0]),
     )  # fmt: skip
 
 
 def _check_alike(one: Estimator, other: Estimator) -> None:
     """Raise TableError where two models do not predict the same thing."""
-    if one.loss.is_of_mean != other.loss.is_of_mean:
+    if loss_of(one).is_of_mean != loss_of(other).is_of_mean:
         raise TableError("One model predicts a mean, and the other a quantile: pass two of a kind.")
-    if not one.loss.is_of_mean and one.loss != other.loss:
+    if not loss_of(one).is_of_mean and loss_of(one) != loss_of(other):
         raise TableError("The models predict different quantiles: pass two of the same.")
-    if one.loss.is_binary != other.loss.is_binary:
+    if loss_of(one).is_binary != loss_of(other).is_binary:
         raise TableError("One model predicts a chance, and the other a number: pass two of a kind.")
     if isinstance(one, GAMClassifier) and isinstance(other, GAMClassifier) and \
             [str(label) for label in one.classes_] != [str(label) for label in other.classes_]:  # fmt: skip

@@ -19,7 +19,8 @@ from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, frame_of
 from gamcore.data.targets import codes_of
-from gamcore.estimators.base import read_rows, read_table
+from gamcore.estimators.additive import read_target, single_model
+from gamcore.estimators.base import loss_of, read_rows, read_table
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.estimators.seen_rows import clusters_of_both
 from gamcore.model.classes import ClassesModel
@@ -117,14 +118,14 @@ def _learned(model: Any, of_class: Any) -> Learned:
     if isinstance(model, GAMRegressor):
         if of_class is not None:
             raise TableError(f"of_class is {of_class!r} and the model predicts a number: leave of_class out.")
-        return Learned(model, (model.single,), Link(model.loss))
+        return Learned(model, (single_model(model),), Link(loss_of(model)))
     if isinstance(model.model_, ClassesModel):
         if of_class is None:
             raise TableError(f"The model has {len(model.classes_)} classes: choose one of them with of_class.")
         place = int(codes_of([of_class], model.classes_)[0])
-        return Learned(model, model.model_.models, Link(model.loss, place))
+        return Learned(model, model.model_.models, Link(loss_of(model), place))
     place = 1 if of_class is None else int(codes_of([of_class], model.classes_)[0])
-    return Learned(model, (model.single,), Link(model.loss, place), 1.0 if place else -1.0)
+    return Learned(model, (single_model(model),), Link(loss_of(model), place), 1.0 if place else -1.0)
 
 
 def _check_alike(first: Learned, second: Learned) -> None:
@@ -193,7 +194,7 @@ def _rows(models: tuple[Learned, Learned], place: int, name: str, side: dict[str
     """Return the rows of a group, with the labels of their clusters, None where they have none."""
     own = models[place]
     with _in_group(name):
-        target = own.estimator.read_target(side["y"])
+        target = read_target(own.estimator, side["y"])
         asked = {key: side[key] for key in ("sample_weight", "groups", "exposure", "init_score")}
         known = read_rows(own.estimator, _table(own, side["X"]), target, **asked)
         codes = [encode_table(known.table, own.models[0].bins)] * 2

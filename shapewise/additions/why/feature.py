@@ -6,6 +6,8 @@ import streamlit as st
 
 from gamcore import TableError, WhyMoved, explain_triple
 from gamcore.data.labels import cut
+from gamcore.estimators.additive import single_model
+from gamcore.estimators.base import loss_of
 from gamcore.explain import plots
 from gamcore.explain.shown import shown
 from gamcore.stats.histograms import overlay
@@ -36,7 +38,7 @@ def show(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
 
 def _curves(model: ModelAbout, asked: Question, features: tuple[str, ...]) -> None:
     """Show the curve of a feature, or the joint effect of two or three, in each model."""
-    scale, goal, names = state.scale(state.whole(model.id).loss.name), state.goal(model), state.names_of(model)
+    scale, goal, names = state.scale(loss_of(state.whole(model.id)).name), state.goal(model), state.names_of(model)
     called = " × ".join(map(names.column, features))
     fitted = {group.name: group.model for group in asked.groups} if asked.of_each else {model.name: model.id}
     has = {name: one for name, one in fitted.items() if frozenset(features) in _terms(one)}
@@ -57,7 +59,7 @@ def _curves(model: ModelAbout, asked: Question, features: tuple[str, ...]) -> No
 
 def _terms(model: str) -> set[frozenset[str]]:
     """Return the terms of a model, each as the names of its features."""
-    fitted = state.additive(model).single
+    fitted = single_model(state.additive(model))
     return {frozenset(fitted.bins[j].feature.name for j in term.features) for term in fitted.all_terms}
 
 

@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from gamcore.data.column_names import Names
+from gamcore.estimators.base import loss_of
 from gamcore.explain.curve_drift import CurveMoves, curve_moves
 from gamcore.model.scales import Scale, say
 from shapewise.places import PAGES
@@ -141,7 +142,7 @@ def _curves(pairs: list[ModelPair]) -> None:
     if len(known) > 1:
         chosen = st.selectbox("Model", list(known), format_func=names.__getitem__, key=f"renewed-pair-{chosen}")
     old, new = known[chosen]
-    loss = state.additive(new.id).loss
+    loss = loss_of(state.additive(new.id))
     scale = state.scale(loss.name)
     moves = _moves(old.id, new.id, (old.bands, new.bands), scale)
     named = state.names_of(new)

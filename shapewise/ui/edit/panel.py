@@ -12,6 +12,7 @@ from gamcore.additions.editing import edit as edit_model
 from gamcore.additions.editing import edits_of, edits_that_stay, replay, with_edits
 from gamcore.additions.editing.edits import EditError
 from gamcore.data.columns import TableError
+from gamcore.estimators.base import loss_of
 from gamcore.explain.curves import Curve
 from gamcore.types import Floats
 from shapewise.places import PAGES
@@ -100,7 +101,7 @@ def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data, ta
     if not draft.edits:
         st.caption("Mark a part of the plot, by dragging over it or in the fields, and choose what to do with it.")
         return
-    words, unit = in_words(draft.edits, estimator.loss, state.names_of(model), target.scale, target.base)
+    words, unit = in_words(draft.edits, loss_of(estimator), state.names_of(model), target.scale, target.base)
     st.dataframe(
         [{"Edit": said, "Why": edit.reason} for said, edit in zip(words, draft.edits, strict=True)],
         hide_index=True, alt="The edits so far, the first one first.",

@@ -12,6 +12,7 @@ import streamlit as st
 
 from gamcore.additions.editing import edit_price, edits_of
 from gamcore.additions.editing.editable import EditPrice
+from gamcore.estimators.base import loss_of
 from gamcore.numbers import count, number, percent
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import live
@@ -51,13 +52,13 @@ def show(model: ModelAbout, estimator: Additive, before: Additive, data: Data) -
     with st.container(horizontal=True, key=f"price-{model.id}"):
         if main is not None and main.key in model.metrics:
             _metric(f"Held-out {main.label}", main, metrics[main.key], model.metrics[main.key])
-        _metric(f"Held-out {before.loss.error}", _loss(), one.loss_after, one.loss_before)
+        _metric(f"Held-out {loss_of(before).error}", _loss(), one.loss_after, one.loss_before)
         _mean(one, data)
-        side = percent(one.line, 0) if before.loss.is_binary else number(one.line)
+        side = percent(one.line, 0) if loss_of(before).is_binary else number(one.line)
         st.metric(
             "Changing sides", percent(one.crossed), width=WIDTH,
             help=f"Held-out rows whose prediction crosses {side}"
-            f"{'' if before.loss.is_binary else ', the mean prediction'}: about {count(one.crossed * one.rows)} of "
+            f"{'' if loss_of(before).is_binary else ', the mean prediction'}: about {count(one.crossed * one.rows)} of "
             f"{count(one.rows)}.",
         )  # fmt: skip
         if edits_of(estimator) != edits_of(before):

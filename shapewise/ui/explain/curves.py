@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from gamcore.data.binning import encode_table
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.gam import GAMClassifier
 from gamcore.explain.classes import ClassCurves
 from gamcore.explain.concurvity import Tradeoff, tradeoffs
@@ -54,4 +55,4 @@ def trade_offs(identifier: str, bands: int) -> list[Tradeoff]:
         return []
     places = np.flatnonzero(~data.held_out)
     places = np.sort(np.random.default_rng(0).permutation(places)[:MOST_ROWS])
-    return tradeoffs(estimator.single, encode_table(data.X.iloc[places], estimator.model_.bins))
+    return tradeoffs(single_model(estimator), encode_table(data.X.iloc[places], estimator.model_.bins))

@@ -13,6 +13,7 @@ from gamcore import io as scoring
 from gamcore.data.binning import Bins
 from gamcore.data.columns import Kind
 from gamcore.decide.rules_code import kinds_of
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.estimators.relativities import Compared, relativities
 from gamcore.io import ScoringError
@@ -50,7 +51,7 @@ def code(model: ModelAbout) -> None:
         for form, label in writers.items():
             name = export.file_name(model.name, "model", form)
             downloads.button(label, partial(_encoded, made[form]), name, f"{form}-{model.id}", ":material/download:")
-        if not model.of_tasks and state.estimator(model.id).loss.has_log_link:
+        if not model.of_tasks and loss_of(state.estimator(model.id)).has_log_link:
             cap = st.number_input(
                 "Cap factors at",
                 min_value=1.0,

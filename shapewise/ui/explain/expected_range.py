@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.estimators.intervals import predict_interval, uncertainty
 from gamcore.numbers import count, number, percent
@@ -35,7 +36,7 @@ BY_SCALE: Final = " The width follows the row: it is wider where outcomes of suc
 
 def offered(of: RowModel) -> list[float]:
     """Return the coverages that the model's intervals allow; none if it has none."""
-    intervals = of.estimator.single.intervals if isinstance(of.estimator, GAMRegressor) else None
+    intervals = single_model(of.estimator).intervals if isinstance(of.estimator, GAMRegressor) else None
     return [] if intervals is None else [one for one in COVERAGES if one <= intervals.most_coverage]
 
 
@@ -55,7 +56,7 @@ def show(of: RowModel, row: pd.DataFrame, place: int, options: DeltaGenerator) -
         given = {"exposure": exposure[[place]]}
         during = f" over this row's {md(of.names.column(column))} of {number(float(exposure[place]))}"
     low, high = predict_interval(fitted, row, coverage, **given)[0]
-    intervals = fitted.single.intervals
+    intervals = single_model(fitted).intervals
     assert intervals is not None
     whole = intervals.are_whole
     st.markdown(
@@ -84,7 +85,7 @@ def causes(of: RowModel) -> None:
     fitted = of.estimator
     if not offered(of) or not isinstance(fitted, GAMRegressor):
         return
-    intervals = fitted.single.intervals
+    intervals = single_model(fitted).intervals
     if intervals is None or intervals.scale is None:
         return
     box = st.expander("What makes the outcome uncertain", icon=":material/expand:", on_change="rerun",

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from gamcore import smallest_changes
+from gamcore.estimators.base import loss_of
 from gamcore.explain.counterfactuals import Change
 from gamcore.explain.shown import shown
 from gamcore.numbers import percent
@@ -27,7 +28,7 @@ def show(of: RowModel, row: pd.DataFrame, how: Telling) -> None:
     """Show the smallest changes that take the prediction across the line from which the answer is yes."""
     st.subheader("What would flip it", anchor=False)
     now, line = float(of.predict(row)[0]), how.line
-    border = float(of.estimator.loss.link(np.array([line]))[0])
+    border = float(loss_of(of.estimator).link(np.array([line]))[0])
     how = _may_change(of, row, how)
     possible = how.possible(list(of.bins()), of.names)
     many = partial(helped.show, of, how)
@@ -111,5 +112,5 @@ def _may_change(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
 
 def _then(of: RowModel, change: Change) -> str:
     """Return the prediction after a change, with its band."""
-    value, low, high = of.estimator.loss.inverse_link(np.array([change.score, change.low, change.high])).tolist()
+    value, low, high = loss_of(of.estimator).inverse_link(np.array([change.score, change.low, change.high])).tolist()
     return of.say(value) if np.isnan(low) else f"{of.say(value)} ({of.say(low)} to {of.say(high)})"

@@ -9,6 +9,8 @@ import numpy as np
 import streamlit as st
 
 from gamcore.data.column_names import Names
+from gamcore.estimators.additive import single_model
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.recourse import recourse
 from gamcore.explain.recourse import Recourse
 from gamcore.numbers import percent
@@ -32,12 +34,12 @@ def _recourse(identifier: str, bands: int, how: str, names: str) -> Recourse:
     assert data is not None
     telling = Telling(**kept)
     held = np.flatnonzero(data.held_out)
-    terms = len(fitted.single.bins) * len(fitted.single.all_terms)
+    terms = len(single_model(fitted).bins) * len(single_model(fitted).all_terms)
     most = min(MOST_ROWS, max(FEWEST_ROWS, MOST_TERMS // max(terms, 1)))
     if held.size > most:
         held = np.sort(np.random.default_rng(0).choice(held, most, replace=False))
-    border = float(fitted.loss.link(np.array([telling.line]))[0])
-    columns = [bins.feature.column for bins in fitted.single.bins]
+    border = float(loss_of(fitted).link(np.array([telling.line]))[0])
+    columns = [bins.feature.column for bins in single_model(fitted).bins]
     return recourse(
         fitted,
         data.X.iloc[held],

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from gamcore.estimators.base import loss_of
 from shapewise.scoring.reasons import ANSWERS, Telling, telling, usual_line
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session import state
@@ -26,7 +27,7 @@ def choose(of: RowModel) -> Telling:
             help="Starts at the base rate: yes if a row is more likely than average.",
         )  # fmt: skip
         return keep(of, how, line=how.line if percent == _percent(how) else percent / 100)
-    least = LEAST if of.estimator.loss.has_log_link else None
+    least = LEAST if loss_of(of.estimator).has_log_link else None
     line = st.number_input("Decide yes from a prediction of", least, key=settled.begin(key, how.line))
     return keep(of, how, line=how.line if line is None else line)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
@@ -21,7 +22,7 @@ def features(estimator: GAMRegressor | GAMClassifier) -> pd.DataFrame:
     """
     if not hasattr(estimator, "entries_"):
         return pd.DataFrame({"feature": [], "entered": [], "chance": []})
-    entries, model = estimator.entries_, estimator.single
+    entries, model = estimator.entries_, single_model(estimator)
     flat = {model.bins[term.feature].feature.name for term in model.terms if not term.refits.any()}
     return entries[(entries["entered"] == 0) & entries["feature"].isin(flat)]
 

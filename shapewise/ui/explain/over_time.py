@@ -8,6 +8,7 @@ import streamlit as st
 from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype
 
+from gamcore.estimators.base import loss_of
 from gamcore.stats import metrics as quality
 from gamcore.stats import plots
 from gamcore.stats.feature_drift import drift
@@ -47,7 +48,7 @@ def moved(model: str, column: str) -> Moved | None:
     said = predicted(estimator, data.X)[known]
     by_period = quality.over_time(
         codes[known], data.y.to_numpy(np.float64)[known], said if exposure is None else said * exposure,
-        estimator.loss.outcome_kind, exposure=exposure, weight=weight,
+        loss_of(estimator).outcome_kind, exposure=exposure, weight=weight,
     )  # fmt: skip
     by_time = (state.workspace().tables.about(about.table).held_out_by or {}).get("time") == column
     held, fitted = data.held_out & known, ~data.held_out & known

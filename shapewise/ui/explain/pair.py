@@ -15,6 +15,7 @@ from gamcore.additions.editing import edits_of
 from gamcore.data.column_names import PAIR
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import HeldOutRows, rectangle_rule
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain import plots
 from gamcore.explain.sentences import read_surface
@@ -238,8 +239,10 @@ def _of_draft(about: ModelAbout, estimator: GAMRegressor | GAMClassifier, data: 
     st.markdown(f"**Rows where** {md(rule.words(state.names_of(about)))}")
     held = data.held_out
     weight, exposure = (None if of is None else of[held] for of in (data.weight, data.exposure))
-    rows = HeldOutRows(estimator.single, data.X[held], data.y[held].to_numpy(float), weight=weight, exposure=exposure,
-                       effect=state.effect_unit(about))  # fmt: skip
+    rows = HeldOutRows(
+        single_model(estimator), data.X[held], data.y[held].to_numpy(float), weight=weight, exposure=exposure,
+        effect=state.effect_unit(about),
+    )  # fmt: skip
     evidence.metrics(rows.evidence(rule), state.measure(about))
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.estimators.base import loss_of
 from gamcore.numbers import exact, fixed, percent
 from gamcore.stats import metrics as quality
 from gamcore.stats import plots
@@ -34,7 +35,7 @@ def held_out(model: str) -> HeldOutPredictions:
     data = state.data(about)
     assert data is not None
     fitted = state.estimator(model)
-    return held.of(data, predicted(fitted, data.X[data.held_out]), fitted.loss)
+    return held.of(data, predicted(fitted, data.X[data.held_out]), loss_of(fitted))
 
 
 def show(model: ModelAbout) -> None:

@@ -9,6 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.data.column_names import Names
+from gamcore.estimators.additive import single_model
+from gamcore.estimators.base import loss_of
 from gamcore.explain.reasons import BASE_WORDS, BASES
 from gamcore.io.formula import Formula, ScoringError
 from gamcore.io.reasons import for_review, tell
@@ -62,7 +64,7 @@ def show(of: RowModel, row: pd.DataFrame) -> Telling:
     unit, each = md(formula_unit(of)), enumerate(zip(reasons, pushes, strict=True), 1)
     listing = [f"{k}. {md(text)} :gray[({number(push)} {unit})]" for k, (text, push) in each]
     st.markdown("\n".join(listing) or "No feature pushed it either way.")
-    fitted = of.estimator.single
+    fitted = single_model(of.estimator)
     shares = " A pair counts half to each of its features." * bool(fitted.pairs)
     shares += " A triple counts a third to each." * bool(fitted.triples)
     st.caption(f"Each part of the score compared with {BASE_WORDS[how.base]}.{shares}")
@@ -77,7 +79,7 @@ def show(of: RowModel, row: pd.DataFrame) -> Telling:
 
 def formula_unit(of: RowModel) -> str:
     """Return the unit of a push: that of the score."""
-    return state.effect_unit(of.about) or of.estimator.loss.unit("link", "units")
+    return state.effect_unit(of.about) or loss_of(of.estimator).unit("link", "units")
 
 
 def _settings(of: RowModel, how: Telling) -> Telling:

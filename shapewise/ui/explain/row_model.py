@@ -11,7 +11,8 @@ from scipy.special import expit
 from gamcore import GAMClassifier
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import PLAIN, Measure, Names
-from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.estimators.additive import AdditiveEstimator, single_model
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import ClassView
 from gamcore.explain.curves import Breakdown
 from gamcore.model import output_names
@@ -81,16 +82,16 @@ class RowModel:
         """Return the base rate of the training rows, or the mean of their target: the one that curves start from."""
         if isinstance(self.estimator, ClassView):
             return self.estimator.base_chance
-        model = self.estimator.single
+        model = single_model(self.estimator)
         return float(model.loss.inverse_link(np.array(model.base_score)))
 
     def how_it_adds_up(self, breakdown: Breakdown) -> str:
         """Return how the parts add up, and why they begin elsewhere than at the base rate."""
-        if self.estimator.loss.is_partial:
+        if loss_of(self.estimator).is_partial:
             return (
                 "The parts add up exactly to the score of this class; its chance depends on the scores of all classes."
             )
-        if self.estimator.loss.has_log_link:
+        if loss_of(self.estimator).has_log_link:
             return f"The parts multiply to the {self.predicted}: on the log scale they add up exactly."
         if not self.is_binary:
             return "The parts add up exactly to the prediction."

@@ -9,6 +9,8 @@ import streamlit as st
 
 from gamcore import explain_triple, triple_worth
 from gamcore.data.column_names import PAIR
+from gamcore.estimators.additive import single_model
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.sentences import read_surface
 from gamcore.explain.support import FEW_ROWS
@@ -25,7 +27,7 @@ Triple = tuple[str, str, str]
 
 def names(estimator: GAMRegressor | GAMClassifier) -> list[Triple]:
     """Return the model's triples by the names of their features, most important first."""
-    fitted = estimator.single
+    fitted = single_model(estimator)
     order = np.argsort([-term.importance for term in fitted.triples], kind="stable")
     places = [fitted.triples[k].features for k in order]
     first, second, third = ([fitted.bins[place[k]].feature.name for place in places] for k in range(3))
@@ -78,7 +80,7 @@ def _gain(about: ModelAbout, triple: Triple) -> str:
     if row is None:
         return ""
     worth, low, high = row
-    error = state.estimator(about.id).loss.error
+    error = loss_of(state.estimator(about.id)).error
     if not np.isfinite(low):
         return ""
     does = f"lowers the {error} of held-out rows by {number(worth, 2)}" if worth > 0 else \

@@ -11,6 +11,7 @@ import streamlit as st
 from gamcore import fewer_curves
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
+from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain import plots
 from shapewise.store.workspace import TableAbout
@@ -68,7 +69,7 @@ def choose(
         "How many curves", numbers, enough if enough in numbers else numbers[0], key=f"n-curves-{key}",
         help="The marked number is the smallest whose loss is within one standard error of the best.",
     )  # fmt: skip
-    cards.figure(plots.fewer(path, estimator.loss.error, n_curves), f"fewer-{key}", "fewer curves", about)
+    cards.figure(plots.fewer(path, loss_of(estimator).error, n_curves), f"fewer-{key}", "fewer curves", about)
     all_bins, step = estimator.model_.bins, wanted.loc[n_curves]
     kept = sorted((one for one in all_bins if step[one.feature.name] > 0), key=lambda one: -step[one.feature.name])
     _table(path, [one.feature.name for one in kept], int(step["step"]), named)

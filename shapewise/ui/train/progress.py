@@ -7,6 +7,7 @@ import json
 import numpy as np
 import streamlit as st
 
+from gamcore.estimators.additive import single_model
 from gamcore.explain.sentences import read_curve
 from gamcore.numbers import count
 from gamcore.stats import plots
@@ -159,7 +160,7 @@ def result(model: ModelAbout) -> None:
         key=f"result-{model.id}", theme=None, config=chart.CONFIG, alt=read_curve(curve),
     )  # fmt: skip
     sureness.line(model, curve.band)
-    fitted = estimator.single
+    fitted = single_model(estimator)
     kinds = {"pair": len(fitted.pairs), "triple": len(fitted.triples)}
     joint = " and ".join(f"{n} {kind}{'s' * (n != 1)}" for kind, n in kinds.items() if n)
     there = f"; {joint} {'is' if sum(kinds.values()) == 1 else 'are'} on the page Pairs" if joint else ""

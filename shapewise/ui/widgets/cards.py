@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gamcore.decide.results import effect_of
+from gamcore.estimators.base import loss_of
 from gamcore.explain.curves import Curve
 from gamcore.explain.surfaces import Surface
 from gamcore.model.losses import LOSSES
@@ -186,7 +187,7 @@ def effects_of(model: ModelAbout) -> tuple[Scale, Place]:
     with place.options:
         if not model.of_tasks:
             pick_class(model)
-        return pick_scale(state.estimator(model.id).loss.name), place
+        return pick_scale(loss_of(state.estimator(model.id)).name), place
 
 
 def effects_in_view(of_tasks: bool = False) -> tuple[ModelAbout, Scale, Place]:

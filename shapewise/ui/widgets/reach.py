@@ -14,6 +14,7 @@ from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence, HeldOutRows, Segment, suggest_by
 from gamcore.decide.strategies import Ledger, Matches, Strategy, StrategySet
 from gamcore.decide.unseen import UnseenRows
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import train_share
 from gamcore.estimators.gam import ClassView
 from gamcore.types import Bools
@@ -59,10 +60,12 @@ def _held_out(model: str, bands: int) -> HeldOutRows | None:
     said = state.workspace().models.unseen(model)
     if said is not None and said.part.size == len(rows.y):
         frame = state.as_read(about).frame.loc[rows.X.index]
-        return UnseenRows(fitted.single, frame, rows.y.to_numpy(float), unseen=said, effect="", clusters=rows.groups)
+        return UnseenRows(
+            single_model(fitted), frame, rows.y.to_numpy(float), unseen=said, effect="", clusters=rows.groups
+        )
     weight = None if rows.weight is None else rows.weight[held]
     return HeldOutRows(
-        fitted.single,
+        single_model(fitted),
         state.as_read(about).frame.loc[rows.X.index[held]],
         rows.y[held].to_numpy(float),
         weight,

@@ -15,6 +15,7 @@ from gamcore.data.codes import clear_codes, code_of, with_codes
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, on_codes
 from gamcore.decide.rules_code import sql_of
+from gamcore.estimators.base import to_saved
 from gamcore.estimators.saved import from_saved
 from gamcore.io import ScoringError, from_json, to_dict, to_json, to_python, to_sql
 from gamcore.io.checks import ModelFileError
@@ -79,7 +80,7 @@ def test_a_model_reads_codes_itself(models):
 
 def test_the_file_keeps_them_and_older_readers_refuse_it(models):
     _, model = models
-    data = to_bytes(model.to_saved())
+    data = to_bytes(to_saved(model))
     again = from_saved(from_bytes(data))
     frame = coded(seed=6)
     assert np.array_equal(again.predict_proba(frame), model.predict_proba(frame))

@@ -18,6 +18,7 @@ from gamcore.data.binning import encode_table
 from gamcore.data.cuts import cut_of
 from gamcore.decide.rules import All, Levels, Missing, Not, Range, rounded
 from gamcore.decide.segments import HeldOutRows, axis_rule, largest_rectangle, range_of, rectangle_rule, suggest_by
+from gamcore.estimators.additive import single_model
 from gamcore.explain.piecewise import knee, partitions, simplify
 from gamcore.explain.surfaces import Rectangle
 from gamcore.numbers import percent
@@ -252,9 +253,9 @@ def test_suggestions_on_noise_are_honest():
 def test_a_segment_as_it_is_printed_has_the_rows_and_the_share_that_are_said(seed):
     """Of curves, of pairs, and rounded."""
     model, X, _ = fitted(seed, interactions=[("first", "second"), ("level", "day")])
-    rows = HeldOutRows(model.single, X, np.random.default_rng(seed).normal(size=len(X)))
+    rows = HeldOutRows(single_model(model), X, np.random.default_rng(seed).normal(size=len(X)))
     suggested = [one.rule for one in suggest_by(rows, threshold=-0.05)]
-    some = [range_of(bins, 0, 1) for bins in model.single.bins if bins.feature.kind in ("number", "date")]
+    some = [range_of(bins, 0, 1) for bins in single_model(model).bins if bins.feature.kind in ("number", "date")]
     for rule in [*suggested, *some]:
         for said in (rule, rounded(rule, X)):
             printed = rows_as_printed(said, X)

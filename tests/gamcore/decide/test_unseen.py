@@ -14,6 +14,7 @@ from gamcore.decide.rules import EVERYBODY, Levels, Range, either
 from gamcore.decide.segments import HeldOutRows, suggest_by
 from gamcore.decide.unseen import Unseen, UnseenRows, curves_of
 from gamcore.decide.uplift import signals
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import train_share
 from gamcore.estimators.gam import GAMRegressor
 
@@ -42,11 +43,11 @@ def measured(seed: int, moved: float, n: int = 1500) -> tuple[pd.DataFrame, Unse
     for number in range(PARTS + 1):
         rows, other = part == number, fit((part > 0) & (part != number)) if number else model
         said[rows] = other.predict(X[rows])
-        for column, added in curves_of(other.single, as_table(X[rows])).items():
+        for column, added in curves_of(single_model(other), as_table(X[rows])).items():
             curves.setdefault(column, np.zeros(n))[rows] = added
     return (
         X,
-        UnseenRows(model.single, X, signal, unseen=Unseen(part, said, curves), effect="points"),
+        UnseenRows(single_model(model), X, signal, unseen=Unseen(part, said, curves), effect="points"),
         train_share(model),
     )
 

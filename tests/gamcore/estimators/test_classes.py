@@ -20,7 +20,9 @@ from gamcore.boosting.rows.source import Dealing, Encoded
 from gamcore.data.binning import bin_table
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, learn_features
+from gamcore.estimators.additive import read_target
 from gamcore.estimators.additive_parameters import boosting_parameters
+from gamcore.estimators.base import to_saved
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
 from gamcore.model.additive import assemble
 from gamcore.model.classes import against_rest, base_scores, class_losses
@@ -197,7 +199,7 @@ def test_explanations_name_a_class(fitted):
     np.testing.assert_allclose(air.predict_proba(X)[:, 1], model.predict_proba(X)[:, 0])
     with pytest.raises(TableError, match="the model knows"):
         model.of_class("train")
-    assert (air.read_target(y) == (y == "air")).all()
+    assert (read_target(air, y) == (y == "air")).all()
 
 
 def test_chances_along_a_feature(fitted):
@@ -229,7 +231,7 @@ def test_a_file_brings_the_model_back(fitted, tmp_path):
 
 def test_damaged_files_are_refused(fitted):
     model, _, _ = fitted
-    whole = to_bytes(model.to_saved())
+    whole = to_bytes(to_saved(model))
     for name, value in (("bases", [0.0]), ("bases", [0.0, 0.0, 0.0, "x"]), ("classes", ["a", "b"]), ("bases", None)):
         with pytest.raises(ModelFileError):
             from_bytes(rewrite(whole, put([name], value)))

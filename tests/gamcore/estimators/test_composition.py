@@ -7,10 +7,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 import gamcore
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.estimators.additive import WERE_METHODS
+from gamcore.estimators.base import loss_of, to_saved
+from gamcore.io.gamx import to_bytes
 
 KNOWN = {*dir(BaseEstimator), *dir(RegressorMixin), *dir(ClassifierMixin), "fit", "predict", "predict_proba",
-         "decision_function"}  # fmt: skip
-MOST_BASES, MOST_NAMES = 4, 45
+         "decision_function", "feature_importances_"}  # fmt: skip
+MOST_BASES, MOST_NAMES = 4, 40
 
 
 def names_beyond_sklearn(estimator):
@@ -33,4 +35,8 @@ def test_methods_of_before_still_answer():
     model.add_bands(X, X[:, 0], n_refits=10)
     assert model.model_.n_halves == 10
     assert {*WERE_METHODS.values()} <= set(gamcore.__all__)
+    assert model.loss == loss_of(model)
+    assert model.single is model.model_
+    assert model.read_target([1, 2]).tolist() == [1.0, 2.0]
+    assert to_bytes(model.to_saved(a=1)) == to_bytes(to_saved(model, a=1))
     assert not hasattr(model, "nothing_such")

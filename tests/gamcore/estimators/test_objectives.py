@@ -11,6 +11,7 @@ from sklearn.metrics import d2_tweedie_score
 
 from gamcore import GAMRegressor, load_model, pair_ranking, pair_worth, rank_pairs
 from gamcore.data.columns import TableError
+from gamcore.estimators.base import to_saved
 from gamcore.estimators.reading import reading
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
 from gamcore.model.losses import LOSSES
@@ -90,7 +91,7 @@ def test_a_planted_pair_comes_first():
 def test_the_power_is_kept_and_checked(tmp_path):
     X, y, _ = table("tweedie", 400)
     model = GAMRegressor(objective="tweedie", power=1.3, **QUICK).fit(X, y)
-    written = to_bytes(model.to_saved())
+    written = to_bytes(to_saved(model))
     assert from_bytes(written).model.loss.power == 1.3
     for bad in ({"power": 2.5}, {"power": "1.5"}, {}, {"power": 1.5, "more": 1.0}):
         with pytest.raises(ModelFileError, match="its loss"):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, ModelFileError, fit_intervals
+from gamcore.estimators.base import to_saved
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.io.manifest_intervals import INTERVAL_MEMBERS
 from gamcore.model.outcomes import Rows
@@ -19,7 +20,7 @@ from tests.support.model_files import array_of, put, rewrite
 def data():
     X, y = friendly(700, binary=False)
     model = GAMRegressor(outer_bags=2, max_rounds=15, interactions=[("a", "b")], bands=10, random_state=0)
-    return to_bytes(fit_intervals(model.fit(X[:400], y[:400]), X[400:], y[400:]).to_saved())
+    return to_bytes(to_saved(fit_intervals(model.fit(X[:400], y[:400]), X[400:], y[400:])))
 
 
 def test_the_same_model_gives_the_same_bytes(data):
@@ -41,7 +42,7 @@ def test_intervals_from_before_there_were_parts_are_read(data):
 def test_a_model_without_intervals_is_written_as_before():
     X, y = friendly(300, binary=False)
     manifest = {}
-    written = to_bytes(GAMRegressor(outer_bags=1, max_rounds=5, random_state=0).fit(X, y).to_saved())
+    written = to_bytes(to_saved(GAMRegressor(outer_bags=1, max_rounds=5, random_state=0).fit(X, y)))
     rewrite(written, manifest.update)
     assert "intervals" not in manifest
     assert manifest["optional"] == ["arrays/beside.npy"]
@@ -122,7 +123,7 @@ def test_the_support_of_counts_comes_back():
     X, y = friendly(900, binary=False)
     model = GAMRegressor(outer_bags=2, max_rounds=15, random_state=0)
     fit_intervals(model.fit(X[:400], np.floor(np.exp(y[:400]))), X[400:], np.floor(np.exp(y[400:])))
-    written = to_bytes(model.to_saved())
+    written = to_bytes(to_saved(model))
     again = from_bytes(written).model.intervals
     assert to_bytes(from_bytes(written)) == written
     assert again.outcomes.support == model.model_.intervals.outcomes.support
@@ -131,7 +132,7 @@ def test_the_support_of_counts_comes_back():
 
 def test_a_classifier_has_none(data):
     X, y = friendly(400)
-    other = to_bytes(GAMClassifier(outer_bags=2, max_rounds=5, random_state=0).fit(X, y).to_saved())
+    other = to_bytes(to_saved(GAMClassifier(outer_bags=2, max_rounds=5, random_state=0).fit(X, y)))
     arrays = {name: array_of(data, name) for name in INTERVAL_MEMBERS}
     with pytest.raises(ModelFileError, match="only a model of a number has intervals"):
         from_bytes(rewrite(other, put(["intervals"], {"loss": "gamma", "base": 0.0}), arrays=arrays))
@@ -159,7 +160,7 @@ def by_law(request):
     X, y = friendly(900, binary=False)
     y = np.floor(np.exp(y / 2)) if request.param == "poisson" else np.maximum(y, 0.0)
     model = GAMRegressor(objective=request.param, outer_bags=2, max_rounds=15, random_state=0)
-    return to_bytes(fit_intervals(model.fit(X[:400], y[:400]), X[400:], y[400:]).to_saved())
+    return to_bytes(to_saved(fit_intervals(model.fit(X[:400], y[:400]), X[400:], y[400:])))
 
 
 def test_a_law_has_the_same_bytes_again(by_law):

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamcore import ModelFileError
+from gamcore.estimators.base import to_saved
 from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import _check_extent, from_bytes, to_bytes
 from tests.support import golden, openers, stuck
@@ -82,7 +83,7 @@ def test_classes_of_several_types_are_refused(name, classes):
 def test_classes_of_one_type_are_read_and_written(classes):
     model = from_saved(from_bytes(changed(CLASSIFIER, ("classes",), classes)))
     assert model.classes_.tolist() == classes
-    assert from_bytes(to_bytes(model.to_saved())).classes == tuple(classes)
+    assert from_bytes(to_bytes(to_saved(model))).classes == tuple(classes)
 
 
 def date_of(name):

@@ -9,6 +9,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from gamcore import GAMClassifier, GAMRegressor, load_model, refit_by_counts, update
 from gamcore.data.columns import TableError
+from gamcore.estimators.base import to_saved
 from gamcore.io import gamx, to_python
 from gamcore.io.checks import ModelFileError
 from gamcore.kernels.layout import Settings, make_fit, make_work
@@ -137,7 +138,7 @@ def test_a_file_keeps_the_promise_and_a_false_one_is_refused(tmp_path):
     free = GAMRegressor(**QUICK, interactions=[("a", "d")]).fit(X, -score)
     object.__setattr__(free.model_, "signs", (1, 0, 0, 0))
     with pytest.raises(ModelFileError, match="not monotone"):
-        gamx.from_bytes(gamx.to_bytes(free.to_saved()))
+        gamx.from_bytes(gamx.to_bytes(to_saved(free)))
     assert again.monotone == {"a": 1}
 
 

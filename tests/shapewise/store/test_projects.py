@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gamcore import GAMRegressor
+from gamcore.estimators.base import to_saved
 from shapewise.access.permissions import Person
 from shapewise.store import records
 from shapewise.store.departed import Departed, departed
@@ -81,7 +82,7 @@ def test_a_circle_of_versions_ends(space):
 
 def test_what_was_deleted_is_told(space):
     X, y = friendly(200, binary=False)
-    saved = GAMRegressor(max_rounds=3).fit(X, y).to_saved()
+    saved = to_saved(GAMRegressor(max_rounds=3).fit(X, y))
     about = ModelAbout("0" * 15 + "1", "churn", "", "", "y", "regressor", "2026-01-01", 1.0)
     space.models.add(saved, about)
     space.models.rename(about.id, "churn, final")

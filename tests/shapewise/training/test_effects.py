@@ -13,6 +13,7 @@ from gamcore.additions.editing import edit
 from gamcore.decide.arms import ArmsTest, read_arms
 from gamcore.decide.rules import Levels, Range
 from gamcore.decide.segments import Evidence, HeldOutRows
+from gamcore.estimators.additive import single_model
 from gamcore.estimators.saved import from_saved
 from sample_data.winback import effect
 from shapewise.decisions.effect_models import strategy, worth
@@ -82,7 +83,7 @@ def test_held_out_rows_measure_the_effect_inside(trained, customers):
     held = customers.loc[data.X.index[data.held_out]]
     assert about.metrics["qini_low"] > 0
     fitted = from_saved(space.models.load(about.id))
-    rows = HeldOutRows(fitted.single, held, data.y[data.held_out].to_numpy(), effect="points")
+    rows = HeldOutRows(single_model(fitted), held, data.y[data.held_out].to_numpy(), effect="points")
     facts = rows.evidence(Levels("app", ("True",)))
     inside = 100 * held[held["app"]].groupby("arm")["returned"].mean()
     assert facts.mean == pytest.approx(inside["email"] - inside["none"], abs=1.5)
@@ -179,8 +180,8 @@ def test_a_test_of_stores_is_read_by_stores(space):
     data = read_all(space, Spec.from_dict(about.spec))
     held, fitted = data.held_out, from_saved(space.models.load(about.id))
     y, groups = data.y[held].to_numpy(), data.groups[held]
-    by_rows = HeldOutRows(fitted.single, frame.loc[data.X.index[held]], y, effect="")
-    by_stores = HeldOutRows(fitted.single, frame.loc[data.X.index[held]], y, effect="", clusters=groups)
+    by_rows = HeldOutRows(single_model(fitted), frame.loc[data.X.index[held]], y, effect="")
+    by_stores = HeldOutRows(single_model(fitted), frame.loc[data.X.index[held]], y, effect="", clusters=groups)
     wide, narrow = (rows.evidence(Range("x", 0.0)) for rows in (by_stores, by_rows))
     assert wide.mean == narrow.mean
     assert np.ptp(wide.interval) > 2 * np.ptp(narrow.interval)

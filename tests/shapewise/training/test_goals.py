@@ -140,7 +140,7 @@ def test_ends_that_are_no_number_are_missing():
 
 def test_what_has_no_mean_or_too_few_rows_has_no_intervals(space):
     quantile = spec_of(space, "spend", "delivery_days", "quantile")
-    assert from_saved(space.models.load(train(space, quantile).id)).single.intervals is None
+    assert from_saved(space.models.load(train(space, quantile).id)).model_.intervals is None
     table = space.tables.add(pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40.0) % 7}), "few")
     few = from_saved(space.models.load(train(space, Spec(table.id, "y", "few", ["x"], goal="number")).id))
     assert "low 90%" not in Scorer(few, 1, ()).schema.names

@@ -11,6 +11,7 @@ import pytest
 from gamcore import load_model
 from gamcore.additions.editing import edit, edits_of
 from gamcore.additions.editing.edits import edit_of
+from gamcore.estimators.base import to_saved
 from gamcore.io.gamx import to_bytes
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
@@ -141,7 +142,7 @@ def test_the_stored_model_is_that_of_the_library(space, claims):
     library = edit(library, "age", "rising", reason="risk rises with age")
     library = edit(library, "area", "equal", {"is": ["b", "c"]}, reason="same tariff")
     stored = space.models.load(child.id)
-    own = library.to_saved(**{name: stored.about[name] for name in ("target", "table", "held_out", "created")})
+    own = to_saved(library, **{name: stored.about[name] for name in ("target", "table", "held_out", "created")})
     own = type(own)(own.kind, stored.model.__class__(**{**vars_of(own.model), "intervals": stored.model.intervals}),
                     own.classes, own.about)  # fmt: skip
     assert to_bytes(own) == to_bytes(stored)

@@ -11,6 +11,7 @@ import pytest
 
 from gamcore import MultiTaskTreesRegressor
 from gamcore.data.columns import TableError
+from gamcore.estimators.base import to_saved
 from gamcore.io.gamx import to_bytes
 from shapewise.doctor.examine import examine, find_task
 from shapewise.training import runs
@@ -147,7 +148,7 @@ def test_a_model_from_elsewhere_is_read_without_its_table(space):
     X = pd.DataFrame({"x": rng.normal(size=300), EVIL: rng.choice(["a", "b"], 300)})
     task = rng.integers(0, 3, 300)  # numbers as labels
     model = MultiTaskTreesRegressor(outer_bags=2, max_rounds=10, random_state=0).fit(X, X["x"] * (task + 1), task=task)
-    about = space.models.bring_in(to_bytes(model.to_saved(target="y")), "from a notebook")
+    about = space.models.bring_in(to_bytes(to_saved(model, target="y")), "from a notebook")
     app = open_page("tasks", model=about.id)
     assert not app.error
     assert any("no longer here" in found.value for found in app.caption)

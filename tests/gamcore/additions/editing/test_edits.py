@@ -27,6 +27,7 @@ from gamcore.additions.editing import (
 from gamcore.additions.editing.edited import edited
 from gamcore.additions.editing.edits import IN_ORDER, OF_CURVES, OPERATIONS, WITH_VALUE, Edit, EditError, Where, edit_of
 from gamcore.additions.editing.file import read_earlier, read_edits
+from gamcore.estimators.base import to_saved
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.importance import term_names
 from gamcore.explain.sentences import read_curve, read_surface
@@ -179,7 +180,7 @@ def test_edits_are_undone_to_the_bit_and_files_hold_them(model, seed, tmp_path):
     np.testing.assert_array_equal(read.predict(X), made.predict(X))
     assert edits_of(read) == tuple(edits)
     np.testing.assert_array_equal(with_edits(read, []).predict(X), model.predict(X))
-    again = gamx.to_bytes(read.to_saved())
+    again = gamx.to_bytes(to_saved(read))
     assert gamx.to_bytes(gamx.from_bytes(again)) == again
     assert [edit_of(json.loads(json.dumps(edit.to_dict()))) for edit in edits] == edits
 
@@ -469,7 +470,7 @@ def test_a_file_from_before_additions_opens_with_its_edits():
         "age from 40: only rising", "use from 0 × area p: set to 0.7", "use from 1: set to -0.5",
     ]  # fmt: skip
     assert edits_of(read)[0].reason == "it does"
-    again = from_saved(gamx.from_bytes(gamx.to_bytes(read.to_saved())))
+    again = from_saved(gamx.from_bytes(gamx.to_bytes(to_saved(read))))
     np.testing.assert_array_equal(again.predict(X), probe["edited"])
     np.testing.assert_array_equal(with_edits(again, []).predict(X), probe["fitted"])
     assert edits_of(again) == edits_of(read)
@@ -479,7 +480,7 @@ def test_a_file_from_before_additions_opens_with_its_edits():
 def test_a_reader_without_the_addition_predicts_the_same_and_says_what_it_left_out(model, monkeypatch, tmp_path):
     X, _ = rows(300, 1)
     made = edit(edit(model, "age", "rising"), ("use", "area"), "add", None, 0.1)
-    data = gamx.to_bytes(made.to_saved())
+    data = gamx.to_bytes(to_saved(made))
     monkeypatch.setattr(attached, "ADDITIONS", Additions(tmp_path, "none"))
     with pytest.warns(ModelFileWarning, match="'editing'.* predicts the same") as warned:
         read = from_saved(gamx.from_bytes(data))
@@ -502,7 +503,7 @@ def test_a_reader_without_the_addition_predicts_the_same_and_says_what_it_left_o
     ],
 )
 def test_parts_of_additions_are_checked(model, part, value, message):
-    manifest, arrays = take_apart(gamx.to_bytes(edit(model, "age", "rising").to_saved()))
+    manifest, arrays = take_apart(gamx.to_bytes(to_saved(edit(model, "age", "rising"))))
     manifest["additions"]["editing"][part] = value
     with pytest.raises(ModelFileError, match=message):
         gamx.from_bytes(put_together(manifest, arrays))

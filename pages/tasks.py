@@ -143,11 +143,8 @@ def _say(agreement: Agreement) -> None:
     parts += [f"{counts['flat']} show little effect"] if counts["flat"] else []
     parts += [f"{counts['absent']} lack the column"] if counts["absent"] else []
     exact = "" if model.spec.get("changes", {}).get("additive") else " Curves are means over the other features."
-    st.caption(f"Of {len(agreement.tasks)} tasks, {', '.join(parts)}. Bands: {_band(agreement)}.{exact}")
-
-
-def _band(agreement: Agreement) -> str:
-    return task_curves.task_curve(model.id, agreement.feature, None, "common").band
+    band = task_curves.task_curve(model.id, agreement.feature, None, "common").band
+    st.caption(f"Of {len(agreement.tasks)} tasks, {', '.join(parts)}. Bands: {band}.{exact}")
 
 
 def _shared(names: list[str]) -> list[str]:

@@ -196,13 +196,9 @@ def _numbers(start: ColumnMove, then: Floats, now: Floats) -> ColumnMove:
     with np.errstate(divide="ignore", invalid="ignore"):  # a handful of rows gives no p value
         test = ks_2samp(old, new, method="asymp")
     least = _least(old.size, new.size)
-    middle = [_number(float(np.quantile(values, 0.5, method="nearest"))) for values in (old, new)]
+    middle = [number(float(np.quantile(values, 0.5, method="nearest")), 4) for values in (old, new)]
     return replace(start, distance=float(test.statistic), p=float(test.pvalue) if least < 1 else 1.0, detectable=least,
                    words=f"median {middle[0]} then, {middle[1]} now")  # fmt: skip
-
-
-def _number(value: float) -> str:
-    return number(value, 4)
 
 
 def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:

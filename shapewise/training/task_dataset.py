@@ -255,7 +255,7 @@ def _compare(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tell |
     names = tuple(model.tasks_)
     place = places(data.task, names)
     for t in range(len(names) + 1):
-        if callback is not None and callback(_step(t, len(names) + 1)):
+        if callback is not None and callback(Progress.of_step("comparison", t, len(names) + 1, 0.0, part=1)):
             return {}
         if t == len(names):
             break
@@ -263,11 +263,6 @@ def _compare(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tell |
         alone[test] = _simple(data, spec, model=model, rows=fitted & (place == t), test=test, y=y, n_jobs=n_jobs)
     together = _simple(data, spec, model=model, rows=fitted, test=np.ones(alone.size, bool), y=y, n_jobs=n_jobs)
     return {"alone": alone, "one_for_all": together}
-
-
-def _step(number: int, of: int) -> Progress:
-    """Return the progress after `number` of `of` comparison models."""
-    return Progress.of_step("comparison", number, of, 0.0, part=1)
 
 
 def _simple(data: Data, spec: Spec, model: Model, rows: Bools, test: Bools, y: Floats, n_jobs: int) -> Floats:

@@ -94,12 +94,13 @@ def tune(data: Data, spec: Spec, budget: Budget, n_jobs: int = 1, callback: Tell
         for trial in [own, *best]:  # the current settings stay, for comparison
             if time.monotonic() - started > budget.seconds and len(alive) > 1:
                 break
-            shown = [(_some(train, n_rows), valid) for train, valid in folds[: FOLDS if last else 1]]
+            # rows are shuffled, so those of a smaller stage are a subset of those of a larger one
+            shown = [(np.sort(train[:n_rows]), valid) for train, valid in folds[: FOLDS if last else 1]]
             losses = [_loss(data, spec, trial, split, n_jobs) for split in shown]
             trial.take(np.concatenate(losses), own, n_rows, stage, _clusters(data, [valid for _, valid in shown]))
             alive.append(trial)
             done += len(losses)
-            if callback is not None and callback(_step(done, total, time.monotonic() - started)):
+            if callback is not None and callback(Progress.of_step("tuning", done, total, time.monotonic() - started)):
                 return _ranked(trials)
         alive.sort(key=lambda trial: trial.loss)
     return _ranked(trials)
@@ -167,11 +168,6 @@ def _clusters(data: Data, parts: list[Ints]) -> Ints | None:
     return np.unique(data.groups[np.concatenate(parts)], return_inverse=True)[1]
 
 
-def _some(train: Ints, n_rows: int) -> Ints:
-    """Return the first `n_rows` shuffled rows, sorted; a smaller stage's rows are a subset of a larger one's."""
-    return np.sort(train[:n_rows])
-
-
 def _loss(data: Data, spec: Spec, trial: Trial, split: tuple[Ints, Ints], n_jobs: int) -> Floats:
     """Return the loss of each validation row, times its weight over the mean weight."""
     rows = np.concatenate(split)
@@ -198,7 +194,3 @@ def _loss(data: Data, spec: Spec, trial: Trial, split: tuple[Ints, Ints], n_jobs
 def _ranked(trials: list[Trial]) -> list[Trial]:
     tried = [trial for trial in trials if math.isfinite(trial.loss)]
     return sorted(tried, key=lambda trial: (-trial.stage, trial.loss))
-
-
-def _step(done: int, of: int, seconds: float) -> Progress:
-    return Progress.of_step("tuning", done, of, seconds)

@@ -65,7 +65,7 @@ class Flow(Explanation):
 
     def describe(self, **words: Any) -> Plot:
         """Return a bar per edge: its share of those who reach its source, and the interval."""
-        from gamcore.additions.flow.plots.bars import flow_bars
+        from gamcore.additions.flow.plots import flow_bars
 
         return flow_bars(self, **words)
 

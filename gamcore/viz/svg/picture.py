@@ -46,7 +46,7 @@ STEPS: Final = 24
 
 def picture(plot: Plot, color: Palette = PALETTES["light"], width: int = WIDTH) -> str:
     """Return a plot as the text of an SVG, without its title and detail. color : its colours, maybe of a theme."""
-    left, right, width = _left(plot), _right(plot), min(plot.width or width, width)
+    left, right, width = _left(plot), ENDS if _has_texts(plot) else GAP, min(plot.width or width, width)
     columns = _spans([one * (width - left - right) for one in plot.widths], left)
     head = [*_keys(plot, left, width, color)]
     top = LINE * len(head) + 8
@@ -74,10 +74,6 @@ def _left(plot: Plot) -> float:
     longest = max((len(name) for axis in axes for _, name in axis.ticks or ()), default=0)
     ends = 2 * GAP if _has_texts(plot) else 0  # what is written at the left ends of bars
     return float(np.clip(LETTER * longest + 10, LEAST_LEFT + GAP, MOST_LEFT)) + ends
-
-
-def _right(plot: Plot) -> float:
-    return ENDS if _has_texts(plot) else GAP
 
 
 def _has_texts(plot: Plot) -> bool:

@@ -172,19 +172,14 @@ def _result(key: str, name: str, make: Callable[[], ExperimentPlan], who: Sequen
     _notes(made)
     with st.container(horizontal=True):
         downloads.button(
-            "CSV", lambda: export.safe_csv(_numbers(made)), export.file_name(name, "plan", "csv"),
-            f"plan-csv-{key}", ":material/download:",
+            "CSV", lambda: export.safe_csv(pd.concat([made.frame(), made.found_in(LOOKS)], ignore_index=True)),
+            export.file_name(name, "plan", "csv"), f"plan-csv-{key}", ":material/download:",
         )  # fmt: skip
         downloads.button(
             "One page", lambda: page(name, made, who).encode(), name=export.file_name(name, "plan", "md"),
             key=f"plan-md-{key}", icon=":material/download:", tip="The plan as text, to agree on before the test.",
         )  # fmt: skip
     return True
-
-
-def _numbers(made: ExperimentPlan) -> pd.DataFrame:
-    """Return all numbers of a plan."""
-    return pd.concat([made.frame(), made.found_in(LOOKS)], ignore_index=True)
 
 
 def _tiles(made: ExperimentPlan) -> None:

@@ -50,7 +50,7 @@ def code(model: ModelAbout) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for form, label in writers.items():
             name = export.file_name(model.name, "model", form)
-            downloads.button(label, partial(_encoded, made[form]), name, f"{form}-{model.id}", ":material/download:")
+            downloads.button(label, made[form].encode, name, f"{form}-{model.id}", ":material/download:")
         if not model.of_tasks and loss_of(state.estimator(model.id)).has_log_link:
             cap = st.number_input(
                 "Cap factors at",
@@ -104,10 +104,6 @@ def _telling(model: ModelAbout, key: str | None) -> tuple[str, str]:
     if key is None:
         return "", ""
     return json.dumps([model.reasons, state.names_of(model).to_dict()]), key
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode()
 
 
 @state.kept(copies=True, show_spinner="Writing the model", max_entries=12)

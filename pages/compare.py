@@ -32,11 +32,11 @@ WAYS = {"models": "Models", "parts": "Parts of the rows"}
 AGAINST: dict[Scale, str] = {"ratio": "relative to"}
 """How two effects differ on a scale, where one is not minus the other."""
 
-begin(
+bar = begin(
     "Compare",
     "The same feature in several models, periods or segments: where the curves differ, and how certain that is.",
+    choices=True,
 )
-bar = st.container(horizontal=True, vertical_alignment="center")
 model, scale, first = cards.effects_in_view()
 estimator = state.additive(model.id)
 

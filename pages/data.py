@@ -24,6 +24,8 @@ if now.table is None and now.missing is None:
 table = cards.table_in_view()
 versions.choose(now)
 with st.container(horizontal=True):
+    if st.button("Train on this table", type="primary", icon=":material/model_training:"):
+        st.switch_page("pages/train.py", query_params={"table": table.id})
     if st.button("Load another", icon=":material/add:"):
         loading.dialog()
     if st.button("Newer version", icon=":material/update:", help="Load a newer version of this table."):
@@ -31,8 +33,6 @@ with st.container(horizontal=True):
     sharing.button("tables", table.id, table.name)
     if state.mine("tables", table.id, "delete") and st.button("Delete", icon=":material/delete:"):
         loading.confirm_delete(table)
-    if st.button("Train on this table", type="primary", icon=":material/model_training:"):
-        st.switch_page("pages/train.py", query_params={"table": table.id})
 
 sharing.of_whom("tables", table.id)
 row = st.container(horizontal=True)  # wraps where the window is narrow

@@ -19,10 +19,12 @@ from shapewise.ui.widgets import boards, cards, guide, meanwhile, panels, reach
 VIEWS = {"plan": "Plan", "read": "Read-out"}
 SOURCES = {"plan": "A test to plan", "test": "A test that has run", "board": "A board of strategies"}
 
-begin("Experiment", "How long to test, and what the test measured. This is the only place where a lift is measured.")
+bar = begin(
+    "Experiment", "How long to test, and what the test measured. This is the only place where a lift is measured.",
+    choices=True,
+)  # fmt: skip
 now, known = boards.boards_in_view()
 source = "test"
-bar = st.container(horizontal=True, vertical_alignment="center")
 if now.table is not None:
     source = bar.segmented_control(
         "Begin with", list(SOURCES), label_visibility="collapsed", default="board" if known else "test", required=True,

@@ -17,7 +17,7 @@ from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import cards
 
-PARTS = 8
+PARTS = 6
 """Drawn, the others as one: as many as leave the chart in the upper half of a screen."""
 
 begin("Rows", "One prediction at a time: what it is made of, and what would change it.")

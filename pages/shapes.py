@@ -32,7 +32,6 @@ from shapewise.ui.widgets import cards, chart, headlines
 ACTS = {"segment": "Mark a segment", "edit": "Edit by hand", "left": "What if it were left out",
         "settings": "Try other settings"}  # fmt: skip
 ACT_ICONS = {"segment": "select_all", "edit": "edit", "left": "do_not_disturb_on", "settings": "tune"}
-HEIGHT = 400
 
 begin("Shapes")
 model = cards.model_in_view()
@@ -140,7 +139,7 @@ place = next(k for k, of in enumerate(estimator.model_.bins) if of.feature.name 
 bins, element = estimator.model_.bins[place], f"shape-{model.id}-{place}"
 own = estimator.explain_shape(feature)
 with reading:
-    first = chart.place("first")
+    first = chart.first()
     act = st.pills(
         "What next", list(ACTS), format_func=lambda name: f":material/{ACT_ICONS[name]}: {ACTS[name]}",
         key=brush.ACT, persist_state="session", label_visibility="collapsed",
@@ -189,7 +188,7 @@ if tried is None and own.has_whole:
     title = title or read
 means = curves.observed_means(model.id, place, scale) if seen else []
 plot = shown(drawn_curve, named).describe(
-    state.goal(model), state.detail(model, curve, draft=tried is not None), title=title, height=HEIGHT,
+    state.goal(model), state.detail(model, curve, draft=tried is not None), title=title,
     before=shown(before.on(scale), named) if before else None,
     observed=means if page is None else [one.of_levels(page) for one in means],
 )  # fmt: skip
@@ -199,7 +198,7 @@ if rule is not None:
     plot = decide_plots.marked(plot, drawn_curve, rule, brush.label(model, rule))
 if waiting:
     with first.drawing.container(
-        height=HEIGHT, border=True, vertical_alignment="center", horizontal_alignment="center"
+        height=chart.FIRST_HEIGHT, border=True, vertical_alignment="center", horizontal_alignment="center"
     ):
         st.caption(":material/progress_activity: The curve is being redrawn with these settings.")
 else:

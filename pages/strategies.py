@@ -29,7 +29,7 @@ VIEWS = {
     "files": "Export",
 }  # fmt: skip
 
-begin("Strategies", "Who gets which message, in what order, and how many customers that reaches.")
+bar = begin("Strategies", "Who gets which message, in what order, and how many customers that reaches.", choices=True)
 now, known = boards.boards_in_view()
 if now.table is None:
     guide.show(True)
@@ -88,7 +88,6 @@ def confirm_delete(board: Board) -> None:
         st.rerun()
 
 
-bar = st.container(horizontal=True, vertical_alignment="center")
 with bar:
     board = boards.pick(known) if known else None
     if board is None:

@@ -131,16 +131,19 @@ OPENING = r"""
     return box.width > 2 && box.height > 2 && box.bottom > 0 && box.top < innerHeight && box.right > 0
       && box.left < innerWidth && style.visibility !== "hidden";
   };
+  const whole = element => inSight(element) && element.getBoundingClientRect().bottom <= innerHeight;
   const kinds = "button, input, select, textarea, a[href], summary, [role=tab], [role=slider], canvas[role=grid], " +
     'canvas[data-testid="data-grid-canvas"]';
-  const whole = ["stSelectbox", "stMultiSelect", "stNumberInput", "stDateInput", "stTextInput", "stSlider",
+  const fields = ["stSelectbox", "stMultiSelect", "stNumberInput", "stDateInput", "stTextInput", "stSlider",
     "stDataFrame", "stFileUploader"].map(name => `[data-testid="${name}"]`).join(", ");
   const hint = e => /^(Help\b|Link to heading)/.test(e.getAttribute("aria-label") ?? "");
   const aside = '[data-testid="stElementToolbar"], details:not([open]) > :not(summary)';
   const controls = new Set();
   for (const element of main.querySelectorAll(kinds))
-    if (inSight(element) && !hint(element) && !element.closest(aside))
-      controls.add(element.closest(whole) ?? element.closest("label") ?? element);
+    if (!hint(element) && !element.closest(aside)) {
+      const control = element.closest(fields) ?? element.closest("label") ?? element;
+      if (inSight(element) && whole(control)) controls.add(control);
+    }
   const drawn = [".js-plotly-plot", '[data-testid="stDataFrame"]'].map(kind => main.querySelector(kind));
   const chart = drawn.find(one => one)?.getBoundingClientRect();
   const sentence = main.querySelector('[class*=st-key-headline]')?.getBoundingClientRect();
@@ -164,7 +167,8 @@ OPENING = r"""
 }
 """
 """What one sees of a page at first. A control is what can be pressed, typed into or dragged: each way of a choice, each
-button and fold. A field, a slider and a table count once with all their parts; marks that explain on hover do not."""
+button and fold, unless the end of the screen cuts it. A field, a slider and a table count once with all their parts;
+marks that explain on hover do not."""
 
 
 def too_many_controls(page: Any) -> list[str]:
@@ -184,20 +188,20 @@ def tile_faults(page: Any) -> list[str]:
     return faults + ["tiles leave a gap in a row, or one stands alone"] * bool(seen["gaps"])
 
 
-def late_faults(page: Any, width: int) -> list[str]:
-    """Return what hides the answer of a page: too many controls, a chart that is too low, plotly's bar on it."""
+def late_faults(page: Any, width: int, end: int) -> list[str]:
+    """Return what hides the answer of a page: too many controls, a chart that is too low, plotly's bar on it. end :
+    where its first chart ends on a laptop, in pixels, at the latest."""
     seen = page.evaluate(OPENING)
     faults = ["plotly's bar lies on a chart"] * bool(seen["over"])
     if seen["chart"] is None:
         return [*faults, "no chart"]
     top, bottom = seen["chart"]
     if width >= 1440:
-        middle = page.viewport_size["height"] / 2
         faults += _too_many(seen["controls"])
         if seen["sentence"] is None or seen["sentence"] > top:
             faults.append("no sentence above the chart")
-        if (top + bottom) / 2 > middle:
-            faults.append(f"most of the chart is below the middle: {top:.0f} to {bottom:.0f}")
+        if bottom > end:
+            faults.append(f"the chart ends at {bottom:.0f}, not by {end}")
     if bottom > (PHONE_HEIGHT if width < 700 else page.viewport_size["height"]):
         faults.append(f"the chart ends at {bottom:.0f}, below the first screen")
     return faults

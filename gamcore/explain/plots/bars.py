@@ -184,7 +184,7 @@ def waterfall(
         "row", f"From {ticks[0]} to {end}: {names[0] if names else 'nothing'} moves this row most",
         detail=detail or "the parts of one prediction, the largest first", panels=single(Panel(x, y, (bars,))),
         words=f"From the average row ({ticks[0]}) to this row ({end}), part by part.", numbers=numbers,
-        height=80 + 30 * len(ticks),
+        height=60 + ROW * len(ticks),
     )  # fmt: skip
 
 

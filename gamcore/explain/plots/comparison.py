@@ -52,7 +52,7 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
     top = Panel(x, effect_axis(units, first.scale, _limits(list(curves.values()))), (*marks, Line(first.zero)))
     rows = single(top)
     if minus is not None:
-        axis = effect_axis("difference", minus.scale, _limits([minus]))
+        axis = effect_axis("", minus.scale, _limits([minus]))  # the legend names it: two titles would touch
         rows = ((Panel(Axis("", x.kind, x.limits, x.ticks, named=False), top.y, top.marks),),
                 (Panel(x, axis, (*_difference(minus, levels), Line(minus.zero))),))  # fmt: skip
     spoken = f"Curves of {first.feature} in {', '.join(curves)}. {title}"

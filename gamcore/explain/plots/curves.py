@@ -206,7 +206,7 @@ def _told(curve: Curve) -> list[str]:
 def _line(curve: Curve) -> list[Mark]:
     drawn, edges, hover = as_line(curve, visible_edges(curve), _told(curve))
     line = Steps(edges, drawn.scores, name="effect", hover=hover)
-    return [*ribbons(curve), line, *_pale(drawn, curve.thin, edges, 2.4, curve.few), *_by_hand(drawn, edges, 2.6)]
+    return [*ribbons(curve), line, *_pale(drawn, curve.thin, edges, 2.4, "few rows"), *_by_hand(drawn, edges, 2.6)]
 
 
 def ribbons(curve: Curve, role: ColorRole = "primary") -> list[Mark]:
@@ -326,10 +326,13 @@ def widened(low: float, high: float, scale: Scale) -> tuple[float, float]:
 def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[float, float]:
     """Return the lowest and highest effect that a plot shows: all scores, and bands up to `MOST_ROOM` beyond them.
 
-    The band of a bin with few rows can be many times as high as the curve, which would then look flat.
+    The band of a bin with few rows can be many times as high as the curve, which would then look flat; so can the
+    effect of a few missing cells.
     thin : whether single bins with few rows count; else their runs do, as far as these have enough.
     """
     special = np.array(curve.missing[:3]) if curve.missing[3] else np.empty(0)
+    few = special if thin and curve.missing_is_thin else np.empty(0)
+    special = np.empty(0) if curve.missing_is_thin else special
     scores, *ends = (_read(line, curve) for line in (curve.scores, curve.lower, curve.upper))
     if curve.has_whole and thin:
         read = reading(curve)
@@ -338,7 +341,7 @@ def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[fl
     parts = [scores, special, np.array([curve.zero]), before.scores if before is not None else np.empty(0)]
     centre = np.concatenate(parts)
     own = [curve.lower, curve.upper, *curve.room] if thin else []
-    shown = np.concatenate([centre, *ends, *own])
+    shown = np.concatenate([centre, few, *ends, *own])
     low, high = centre.min(), centre.max()
     room: Any = MOST_ROOM * (high - low)
     if curve.scale == "ratio":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import accumulate
+from textwrap import wrap
 
 import numpy as np
 import plotly.graph_objects as go
@@ -37,12 +38,17 @@ NARROW, FEWEST = 0.3, 2
 """A panel with less than this share of the width has that many ticks."""
 COLOR_BAR = 64
 """Pixels of a colour bar, which lies below its plot: beside it, a phone has no room for the plot."""
+STANDING = 60
+"""Pixels for labels of an axis that stand."""
 UNDER, UNDER_TALL = -0.16, -0.34
 """Where the colour bar begins, in heights of the plot: below labels that lie, and below those that stand."""
 MOST_LYING = 60
 """Letters on an axis beyond which its labels stand."""
 STANDOFF = 5
 """Pixels between an axis and its labels, so that those of x and y do not meet in the corner."""
+AROUND, LINE, LETTER, SHORTEST = 80, 16, 6.5, 12
+"""Pixels of a plot above and below its panels, of a line and of a letter; letters of a line of an upright title, at
+least."""
 BETWEEN_ROWS, BETWEEN_COLUMNS = 0.03, 0.02
 """Gaps between panels, as shares of the plot."""
 
@@ -66,6 +72,7 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
         most = SMALL_X if plot.small else FEWEST if narrow else None
         layout[f"xaxis{number}"] |= _axis(panel.x, color, most) | {"ticklabelstandoff": STANDOFF}
         layout[f"yaxis{number}"] |= _axis(panel.y, color, SMALL_Y if plot.small and panel.y.kind != "log" else None)
+        layout[f"yaxis{number}"]["title"] = {"text": _upright(panel.y.title, plot, row)}
         layout[f"xaxis{number}"] |= _round_ratios(panel.x, panel.marks, along=True)
         layout[f"yaxis{number}"] |= _round_ratios(panel.y, panel.marks, along=False)
     return go.Figure({"data": data, "layout": layout | _around(plot, titled, color)})
@@ -82,7 +89,10 @@ def _grid(plot: Plot) -> Options:
     rows, columns = len(plot.panels), len(plot.panels[0])
     if rows * columns == 1:
         return {"xaxis": {}, "yaxis": {}}
-    across, down = _domains(plot.widths, BETWEEN_COLUMNS), _domains(plot.heights, BETWEEN_ROWS)
+    apart = max(
+        BETWEEN_ROWS, LINE / max(plot.height - AROUND, 4 * LINE)
+    )  # numbers at the ends of both axes do not touch
+    across, down = _domains(plot.widths, BETWEEN_COLUMNS), _domains(plot.heights, apart)
     axes: Options = {}
     for row in range(rows):
         for column in range(columns):
@@ -138,7 +148,8 @@ def _around(plot: Plot, titled: bool, color: Palette) -> Options:
         return layout | {"title": title, "showlegend": False, "margin": margin, "height": plot.height}
     top += more_pixels(plot.title) if titled else 0
     scaled = any(isinstance(mark, Cells) and mark.scale.shown for mark in plot.main.marks)
-    layout["height"] = plot.height + top - BARE + COLOR_BAR * scaled
+    standing = not scaled and _is_tall(plot.panels[-1][0].x)
+    layout["height"] = plot.height + top - BARE + COLOR_BAR * scaled + STANDING * standing
     if titled:
         return layout | {"title": heading(plot.title, plot.detail, color), "margin": {"t": top}}
     return layout | {"margin": {"t": top, "r": 60 if any(_texts(plot)) else 16, "b": 44}}
@@ -146,6 +157,12 @@ def _around(plot: Plot, titled: bool, color: Palette) -> Options:
 
 def _texts(plot: Plot) -> list[str]:
     return [text for mark in plot.main.marks if isinstance(mark, Bars) and mark.lying for text in mark.texts]
+
+
+def _upright(title: str, plot: Plot, row: int) -> str:
+    """Return the title of an upright axis in lines that are no longer than its row of panels is high."""
+    pixels = (plot.height - AROUND) * plot.heights[row] / sum(plot.heights)
+    return "<br>".join(escape(line, 60) for line in wrap(title, max(int(pixels / LETTER), SHORTEST)))
 
 
 def _axis(axis: Axis, color: Palette, most: int | None) -> Options:

@@ -38,7 +38,7 @@ def show(table: TableAbout) -> None:
     """Show the form of a test on a table, and its read-out."""
     kept = next(iter(stored.tests(state.workspace(), {table.id})), None)
     begun = meanwhile.form(stored.KIND, asdict(kept) if kept else {}, SET_UP, seen.only_of(stored.KIND, table.id))
-    place = chart.place("first")
+    place = chart.first()
     known = kept is not None or state.roles(table.id).column("arm") is not None
     asked = not st.session_state.setdefault(f"arms-set-up-{table.id}", known)  # what is to be asked stays in sight
     with place.drawing.container(border=True) if asked else place.options:

@@ -41,7 +41,7 @@ FEW = 6
 def show(board: Board, made: StrategySet, ledger: Ledger, is_new: bool) -> None:
     """Show the form of a board's plan, and its result. is_new : whether the strategies were never shown before, as
     somebody else has just changed them."""
-    names, place = state.names(board.table), chart.place("first")
+    names, place = state.names(board.table), chart.first()
     rows = state.table(board.table)
     form = plans.form_of(board.plan, plans.proposed(made, rows))
     key = board.id + meanwhile.form("boards", asdict(board), PLAN)
@@ -82,7 +82,7 @@ def show_table(table: TableAbout, rows: Table) -> None:
 
     only = seen.only_of(plans.KIND, table.id)
     begun = meanwhile.form(plans.KIND, asdict(kept) if kept else {}, FORM, only)
-    key, names, place = f"plan-{table.id}{begun}", state.names(table.id), chart.place("first")
+    key, names, place = f"plan-{table.id}{begun}", state.names(table.id), chart.first()
     with place.options:
         changed = plan_form.edited(key, form, names, rows, of_board=False)
     plan_form.keep(key, form, changed, save)

@@ -43,7 +43,7 @@ def show(board: Board, made: StrategySet) -> None:
         st.caption("The board has no strategy yet: add one on the page Strategies.")
         return
     form = board.id + meanwhile.form("boards", asdict(board), ("outcome",))
-    place, was = chart.place("first"), board.outcome
+    place, was = chart.first(), board.outcome
     asks = st.session_state.setdefault(f"readout-asks-{board.id}", not was)  # what is to be asked stays in sight
     with place.drawing.container(border=True) if asks else place.options:
         way = st.segmented_control(

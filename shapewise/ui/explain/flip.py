@@ -14,7 +14,7 @@ from gamcore.estimators.base import loss_of
 from gamcore.explain.counterfactuals import Change
 from gamcore.explain.shown import shown
 from gamcore.numbers import percent
-from shapewise.scoring.reasons import Telling
+from shapewise.scoring.reasons import Telling, cell_text
 from shapewise.ui.explain import helped
 from shapewise.ui.explain import line as lines
 from shapewise.ui.explain.row_model import RowModel
@@ -27,9 +27,18 @@ MOST_CHANGES: Final = 5
 def show(of: RowModel, row: pd.DataFrame, how: Telling) -> None:
     """Show the smallest changes that take the prediction across the line from which the answer is yes."""
     st.subheader("What would flip it", anchor=False)
-    now, line = float(of.predict(row)[0]), how.line
+    now = float(of.predict(row)[0])
+    answer, below = st.container(), st.container()  # the answer stands above what it depends on
+    with below:
+        how = _may_change(of, row, how)
+    with answer:
+        _answer(of, row, how, now)
+
+
+def _answer(of: RowModel, row: pd.DataFrame, how: Telling, now: float) -> None:
+    """Say which changes take the prediction, which is `now`, across the line."""
+    line = how.line
     border = float(loss_of(of.estimator).link(np.array([line]))[0])
-    how = _may_change(of, row, how)
     possible = how.possible(list(of.bins()), of.names)
     many = partial(helped.show, of, how)
     changes = [shown(change, of.names) for change in smallest_changes(of.estimator, row, border, possible)]
@@ -44,10 +53,10 @@ def show(of: RowModel, row: pd.DataFrame, how: Telling) -> None:
         return
     first = changes[0]
     n = len(first.steps)
+    together = "of one feature" if n == 1 else f"of {n} features together"
     st.markdown(
-        f"The answer is **{verdict}** ({of.say(now)}). To {way} {of.say(line)}, the closest change is "
-        f"{'of one feature' if n == 1 else f'of {n} features together'}: **{md(first.words)}**, which gives "
-        f"{_then(of, first)}."
+        f"The answer is **{verdict}** ({of.say(now)}). To {way} {of.say(line)}, the closest change is {together}: "
+        f"**{md(_instead(of, row, first))}**, which gives {_then(of, first)}."
     )
     listed = changes[:MOST_CHANGES]
     st.dataframe(
@@ -108,6 +117,15 @@ def _may_change(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
     }
     chosen = how.fixed if list(fixed) == usual else tuple(fixed)
     return lines.keep(of, how, fixed=chosen, limits=limits, any_way=any_way)
+
+
+def _instead(of: RowModel, row: pd.DataFrame, change: Change) -> str:
+    """Return a change in words, beside what the row has today."""
+    columns = [step.bins.feature.column for step in change.steps]
+    today = [cell_text(of.names, column, row.iloc[0][column]) for column in columns]
+    return " and ".join(
+        f"{step.feature} {step.words} instead of {cell}" for step, cell in zip(change.steps, today, strict=True)
+    )
 
 
 def _then(of: RowModel, change: Change) -> str:

@@ -48,8 +48,7 @@ def _lift(model: ModelAbout, of: Totals) -> None:
     named = state.names_of(model)
     per = "" if of.exposure is None else f" per {named.column(model.spec['exposure'])}"
     table = lift_by_tenth(of.y, of.predicted, of.kind, exposure=of.exposure, weight=of.weight)
-    cards.of_model(plots.lift_by_tenth(table, of.kind, f"{named.column(model.target)}{per}"), model)
-    st.caption("Rows in ten parts from the lowest to the highest prediction, each with its 95% interval.")
+    cards.of_model(plots.lift_by_tenth(table, of.kind, f"{named.column(model.target)}{per}"), model, titled=True)
 
 
 def _calibration(model: ModelAbout, of: Totals) -> None:
@@ -62,7 +61,7 @@ def _calibration(model: ModelAbout, of: Totals) -> None:
 def _concentration(model: ModelAbout, of: Totals) -> None:
     line = concentration(of.y, of.predicted, of.exposure, of.weight)
     unit = "rows" if of.exposure is None else "exposure"
-    cards.of_model(plots.concentration(line, state.names_of(model).column(model.target), unit), model)
+    cards.of_model(plots.concentration(line, state.names_of(model).column(model.target), unit), model, titled=True)
     st.caption(
         "The further the curve bends from the diagonal, the better predictions separate rows with much from rows with "
         "little. Gini: twice the area between them."

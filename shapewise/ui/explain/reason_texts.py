@@ -24,19 +24,18 @@ RAISES, LOWERS = "Where it raises", "Where it lowers"
 def edit(of: RowModel) -> None:
     """Show what is told of each feature, and which are sensitive; both are kept with the names of the table."""
     columns = list(of.bins())
-    with st.expander("What is told, and what is sensitive"):
-        may = state.mine("tables", of.about.table)
-        st.caption("Written once for the table, for all of its models. A sensitive column is never told as a reason.")
-        usual, hidden = texts(of.names, columns), is_sensitive(of.names, columns)
-        start = pd.DataFrame({
-            "Column": [of.names.column(name) for name in columns], RAISES: [usual[name][0] for name in columns],
-            LOWERS: [usual[name][1] for name in columns], "Sensitive": [hidden[name] for name in columns],
-        })  # fmt: skip
-        edited = grid.edit(
-            start, f"reasons-texts-{of.about.id}", hide_index=True, disabled=["Column"] if may else list(start.columns),
-            alt="What is told of each column, and whether it is sensitive.",
-            column_config={name: st.column_config.TextColumn(max_chars=MOST_TEXT) for name in (RAISES, LOWERS)},
-        )  # fmt: skip
+    may = state.mine("tables", of.about.table)
+    st.caption("Written once for the table, for all of its models. A sensitive column is never told as a reason.")
+    usual, hidden = texts(of.names, columns), is_sensitive(of.names, columns)
+    start = pd.DataFrame({
+        "Column": [of.names.column(name) for name in columns], RAISES: [usual[name][0] for name in columns],
+        LOWERS: [usual[name][1] for name in columns], "Sensitive": [hidden[name] for name in columns],
+    })  # fmt: skip
+    edited = grid.edit(
+        start, f"reasons-texts-{of.about.id}", hide_index=True, disabled=["Column"] if may else list(start.columns),
+        alt="What is told of each column, and whether it is sensitive.",
+        column_config={name: st.column_config.TextColumn(max_chars=MOST_TEXT) for name in (RAISES, LOWERS)},
+    )  # fmt: skip
     made: dict[str, ColumnNames] = {}
     for name, (_, line), (_, first) in zip(columns, edited.iterrows(), start.iterrows(), strict=True):
         own = of.names.of(name)

@@ -73,8 +73,10 @@ def show(of: RowModel, row: pd.DataFrame) -> Telling:
         words = "weigh as much as a reason, and are sensitive. They are" if len(names) > 1 else \
             "weighs as much as a reason, and is sensitive. It is"  # fmt: skip
         st.warning(f"For review: **{said}** {words} not told.", icon=":material/visibility:")
-    reason_texts.edit(of)
-    return _letter(of, row, how, answer, {"decision": answer, "reasons": listed(reasons), of.predicted: written})
+    with st.expander("Letter, and what is told in it"):
+        how = _letter(of, row, how, answer, {"decision": answer, "reasons": listed(reasons), of.predicted: written})
+        reason_texts.edit(of)
+    return how
 
 
 def formula_unit(of: RowModel) -> str:
@@ -95,23 +97,22 @@ def _letter(of: RowModel, row: pd.DataFrame, how: Telling, answer: Answer, facts
     kept with the model. Return how reasons are told.
 
     row : (1, p) features, which may be changed; the other columns are those of the table. facts : of the decision."""
-    with st.expander("Letter"):
-        how = lines.choose_good(of, how, "letter")
-        template = st.text_area(
-            "Template", height=220, max_chars=4000, key=settled.begin(f"letter-{of.about.id}", how.letter),
-            help=f"{{opening}}, {{decision}}, {{reasons}}, {{{of.predicted}}} and names of columns stand for those of "
-            "the row.",
-        )  # fmt: skip
-        how = lines.keep(of, how, letter=template)
-        cells = state.as_read(of.about).frame.loc[row.index[0]].to_dict() | row.iloc[0].to_dict()
-        if wrong := wrong_in(template, of.names, list(map(str, cells)), of.predicted):
-            st.error(md(wrong), icon=":material/error:")
-            return how
-        if how.helps is None:
-            st.caption("The first sentence of the letter depends on it: say above which answer is good for the person.")
-            return how
-        made = letter(template, fields_of(of.names, cells, facts | {"opening": how.opening(answer)}))
-        st.code(made, language=None, wrap_lines=True)
-        name = export.file_name(of.about.name, "letter", "txt")
-        downloads.button("Download", made.encode, name, f"letter-file-{of.about.id}", ":material/download:")
+    how = lines.choose_good(of, how, "letter")
+    template = st.text_area(
+        "Template", height=220, max_chars=4000, key=settled.begin(f"letter-{of.about.id}", how.letter),
+        help=f"{{opening}}, {{decision}}, {{reasons}}, {{{of.predicted}}} and names of columns stand for those of "
+        "the row.",
+    )  # fmt: skip
+    how = lines.keep(of, how, letter=template)
+    cells = state.as_read(of.about).frame.loc[row.index[0]].to_dict() | row.iloc[0].to_dict()
+    if wrong := wrong_in(template, of.names, list(map(str, cells)), of.predicted):
+        st.error(md(wrong), icon=":material/error:")
+        return how
+    if how.helps is None:
+        st.caption("The first sentence of the letter depends on it: say above which answer is good for the person.")
+        return how
+    made = letter(template, fields_of(of.names, cells, facts | {"opening": how.opening(answer)}))
+    st.code(made, language=None, wrap_lines=True)
+    name = export.file_name(of.about.name, "letter", "txt")
+    downloads.button("Download", made.encode, name, f"letter-file-{of.about.id}", ":material/download:")
     return how

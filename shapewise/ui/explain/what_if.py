@@ -18,7 +18,7 @@ from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets.columns import COUNT, EXACT
 
-MOST_SLIDERS: Final = 3
+MOST_SLIDERS: Final = 2
 MISSING: Final = "(missing)"
 FINEST_LOCALIZED: Final = 1e-3
 """What numbers with separators are rounded to."""

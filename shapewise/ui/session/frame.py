@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from shapewise.access.quotas import is_shared
 from shapewise.places import PAGES
@@ -23,6 +24,7 @@ RUNS_UNDER_APP = "_menu_is_set"
 STYLE = """
 :has(> .st-key-style) { display: none; }
 .stMainBlockContainer { padding-top: 3rem; padding-bottom: 2rem; }
+@media (min-width: 701px) { .stMainBlockContainer { padding-top: 1.5rem; } }
 .stHorizontalBlock.st-key-title { gap: 0 1rem; margin-bottom: -1rem; align-items: baseline; }
 .stMainBlockContainer h1 { padding: 0.25rem 0 0.5rem; }
 [data-testid="stPopoverButton"]:is(:hover, [aria-expanded="true"]) { color: inherit !important; }
@@ -133,8 +135,13 @@ def _menu() -> dict[str, list[Any]]:
     }
 
 
-def begin(title: str = "", caption: str = "") -> None:
-    """Draw a page's heading, if it does not draw its own; on a cold deep link, first do the set-up of `app.py`."""
+def begin(title: str = "", caption: str = "", choices: bool = False) -> DeltaGenerator:
+    """Draw a page's heading, if it does not draw its own, and return its line; on a cold deep link, first do the set-up
+    of `app.py`.
+
+    caption : what the page is for. choices : whether the page puts what it shows by choice on that line, where one
+    needs no line of one's own for it; then the caption is behind a mark.
+    """
     if RUNS_UNDER_APP not in st.session_state:
         configure()
         navigation()
@@ -143,9 +150,10 @@ def begin(title: str = "", caption: str = "") -> None:
         st.html(f"<span></span><style>{STYLE}{tiles.STYLE}</style>")
     news.show()
     guide.on_tour()
+    line = st.container(horizontal=True, vertical_alignment="bottom", key="title")  # one where there is room
     if title:
-        with st.container(horizontal=True, vertical_alignment="bottom", key="title"):  # one line where there is room
-            st.title(title, anchor=False, width="content")
-            if caption:
-                st.caption(caption, width="content")
+        line.title(title, anchor=False, width="content", help=caption if choices else None)
+        if caption and not choices:
+            line.caption(caption, width="content")
     undo.offer()
+    return line

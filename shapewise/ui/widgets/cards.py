@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Literal, NoReturn, TypedDict
 
@@ -183,7 +184,7 @@ def pick_class(model: ModelAbout) -> None:
 def effects_of(model: ModelAbout) -> tuple[Scale, Place]:
     """Return the scale that a model's effects are read on, and the place of the page's first chart, whose options hold
     that scale."""
-    place = chart.place("first")
+    place = chart.first()
     with place.options:
         if not model.of_tasks:
             pick_class(model)
@@ -365,7 +366,8 @@ def figure(
             for form, label in FORMATS.items():
                 downloads.button(label, partial(_made, plot, form, about),
                                  export.file_name(source, plot.name, form), f"{key}-{form}")  # fmt: skip
-    shown = drawn.figure(plot, titled=False, on=over).dragged(drag)
+    height = min(plot.height, at.most or plot.height)
+    shown = drawn.figure(replace(plot, height=height), titled=False, on=over).dragged(drag)
     with at.drawing:
         if on_point is not None:
             st.plotly_chart(shown, key=key, theme=None, config=CONFIG, alt=plot.words, on_select=on_point,
@@ -377,9 +379,9 @@ def figure(
                             selection_mode="box")  # fmt: skip
 
 
-def of_model(plot: Plot, model: ModelAbout) -> None:
-    """Show a plot about a model, below a title of the page."""
-    figure(plot, f"{plot.name}-{model.id}", model.name, state.card(model), titled=False)
+def of_model(plot: Plot, model: ModelAbout, titled: bool = False) -> None:
+    """Show a plot about a model. titled : False where the page says itself what it shows."""
+    figure(plot, f"{plot.name}-{model.id}", model.name, state.card(model), titled=titled)
 
 
 def _made(plot: Plot, form: export.PlotFormat, about: Callable[[], str]) -> bytes:

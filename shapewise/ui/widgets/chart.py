@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import streamlit as st
@@ -10,6 +10,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 CONFIG: Final = {"displayModeBar": False}
 """Nothing of plotly's lies on data or legend: what its bar could do is in the options."""
+
+FIRST_HEIGHT: Final = 280
+"""Pixels of the first chart of a page, without its legend, at most."""
 
 MOST_BARS: Final = 10
 """Of the first chart of a page, which is then seen whole; its numbers have all."""
@@ -23,12 +26,18 @@ class Place:
     """Where the parts of a chart are drawn, in any order.
 
     said : for the sentence above it. options : behind the button; what the page chooses comes before what every chart
-    has. drawing : for the chart, and what belongs below it.
+    has. drawing : for the chart, and what belongs below it. most : pixels of the chart's height, if there is a limit.
     """
 
     said: DeltaGenerator
     options: DeltaGenerator
     drawing: DeltaGenerator
+    most: int | None = None
+
+
+def first() -> Place:
+    """Make room for the chart that a page opens with, which is seen whole in the upper half of a laptop's screen."""
+    return replace(place("first"), most=FIRST_HEIGHT)
 
 
 def place(key: str) -> Place:

@@ -180,7 +180,7 @@ def test_panels_fill_the_plot_and_share_their_axes(model):
     assert [axis.matches for axis in y] == [None, "y", None, "y3"]
     assert (x[0].domain[0], x[1].domain[1], y[2].domain[0], y[0].domain[1]) == (0, 1, 0, 1)
     assert x[1].domain[0] - x[0].domain[1] == pytest.approx(0.02)
-    assert y[0].domain[0] - y[2].domain[1] == pytest.approx(0.03)
+    assert y[0].domain[0] - y[2].domain[1] > 0.04  # numbers at the ends of both do not touch
     wide, narrow = np.ptp(x[0].domain), np.ptp(x[1].domain)
     assert wide / narrow == pytest.approx(0.92 / 0.08)
 
@@ -195,7 +195,7 @@ def test_progress_of_several_refits():
 def test_thin_bins_are_grey():
     X = pd.DataFrame({"a": [*np.repeat(np.arange(10.0), 60), 50.0]})
     curve = GAMRegressor(max_rounds=5, outer_bags=2, random_state=0).fit(X, X["a"]).explain_shape("a")
-    pale = next(trace for trace in shape(curve, "y", "d").data if trace.name == "under 30 rows")
+    pale = next(trace for trace in shape(curve, "y", "d").data if trace.name == "few rows")
     assert np.isfinite(np.array(pale.y, float)).sum() == 2
 
 

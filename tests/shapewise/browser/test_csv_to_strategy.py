@@ -82,5 +82,7 @@ def test_from_a_csv_to_a_curve_to_a_strategy(page, space, tmp_path):
     (strategy,) = board.read().strategies
     assert strategy.action == "Call them"
     inside = strategy.rule.holds(customers())
-    assert (customers()["renewed"][inside] == "yes").mean() > (customers()["renewed"] == "yes").mean() + 0.1
+    rate = (customers()["renewed"][inside] == "yes").mean()
+    assert rate > (customers()["renewed"] == "yes").mean() + 0.1
+    assert (strategy.metric, strategy.base) == ("renewed", pytest.approx(rate, abs=0.1))  # proposed, of held-out rows
     assert page.get_by_text(f"{inside.sum():,}").count()  # what the page says it reaches

@@ -121,7 +121,7 @@ def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):
     page.goto(f"/rows?model={about.id}")
     page.get_by_text("Why it is decided so").wait_for()
     settle(page)
-    page.get_by_text("Letter", exact=True).click()
+    page.get_by_text("Letter, and what is told in it").click()
     template = page.get_by_role("textbox", name="Template")
     template.wait_for()
     template.fill("The answer is {decision}.\n{reasons}\nYou were away for {days_away} days.")

@@ -13,6 +13,7 @@ import pytest
 from shapewise.decisions import boards
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
+from tests.support.measuring import faults_at_rest
 from tests.support.serving import CALM, settle, window
 from tests.support.steps import in_sight, options, press, row
 
@@ -207,6 +208,18 @@ def test_button_progress_and_result_are_in_sight(reader, renewal):
     assert in_sight(reader, button)
     assert in_sight(reader, reader.get_by_role("combobox", name="Predict").first)
     assert in_sight(reader, reader.locator(".js-plotly-plot").first)
+    press(reader, "Tune")
+    reader.get_by_role("spinbutton", name="Settings to try").fill("5")
+    reader.keyboard.press("Enter")
+    settle(reader)
+    press(reader, "Search")
+    reader.get_by_text("5 settings were tried").wait_for()
+    settle(reader)
+    assert not reader.get_by_role("button", name="Search", exact=True).is_visible()  # the form has closed
+    assert in_sight(reader, reader.get_by_role("button", name="Use the best"))
+    assert faults_at_rest(reader) == []
+    press(reader, "Close")
+    settle(reader)
     reader.get_by_text("Accurate", exact=True).click()  # long enough for a run of its own
     settle(reader)
     button.click()

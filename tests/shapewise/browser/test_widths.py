@@ -22,7 +22,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WIDTHS = (1440, 1024, 390)
 OF_MODEL = ("data", "train", "models", "compare", "overview", "shapes", "pairs", "rows", "strategies", "experiment",
             "report")  # fmt: skip
-ANSWERS = {"overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies", "experiment", "read-out"}
+UPPER_HALF = 450
+TWO_LINES = UPPER_HALF + 20
+ANSWERS = {"overview": UPPER_HALF, "shapes": TWO_LINES, "pairs": UPPER_HALF, "rows": UPPER_HALF, "compare": UPPER_HALF,
+           "tasks": UPPER_HALF, "strategies": UPPER_HALF, "experiment": TWO_LINES, "read-out": UPPER_HALF}  # fmt: skip
+"""Where the first chart of a page ends at the latest, at 1440 x 900; those whose answer here takes two lines may end a
+little lower."""
 FEATURES = ["age", "income", "debt_ratio", "months_employed", "card_use", "late_payments"]
 
 
@@ -67,7 +72,7 @@ def test_every_text_keeps_to_its_place(chromium, server, addresses):
             page.set_viewport_size({"width": width, "height": 900})
             faults += [f"{name} {width}: {fault}" for fault in [*faults_at_rest(page), *tile_faults(page)]]
             if name in ANSWERS:
-                faults += [f"{name} {width}: {fault}" for fault in late_faults(page, width)]
+                faults += [f"{name} {width}: {fault}" for fault in late_faults(page, width, ANSWERS[name])]
         page.set_viewport_size({"width": WIDTHS[0], "height": 900})
         if name == "models":
             faults += [f"{name}: {fault}" for fault in too_many_controls(page)]

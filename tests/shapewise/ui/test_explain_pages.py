@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from gamcore.estimators.saved import from_saved
 from shapewise.training import runs
 from shapewise.training.runs import Run, Standing
 from shapewise.training.spec import Spec
-from shapewise.training.train import add_bands, train, train_parts
+from shapewise.training.train import add_bands, read_all, train, train_parts
 from tests.support.pages import button, captions, charts, choose, headlines, open_page, open_tab
 
 
@@ -157,9 +158,15 @@ def test_rows_are_found_and_ordered(sure):
 
 def test_the_smallest_change_flips_the_answer(sure):
     app = open_page("rows", model=sure[2].id)
-    said = " ".join(m.value for m in app.markdown)
-    assert "the closest change is" in said or "No usual change" in captions(app)
+    now = float(next(m for m in app.metric if m.label == "Prediction").value.rstrip("%"))
     line = next(s for s in app.slider if s.label == "Decide yes from a chance of")
+    line.set_value(round(now) + 2 if now < 50 else round(now) - 2).run()
+    (said,) = (m.value.replace("\\", "") for m in app.markdown if "the closest change is" in m.value)
+    data = read_all(sure[0], Spec.from_dict(sure[2].spec))
+    row, changes = data.X[data.held_out].iloc[0], re.findall(r"(\w+) (?:is|from|\d)[^*]*? instead of (\w+)", said)
+    assert changes
+    for feature, today in changes:  # a row's own value, as it is in the table
+        assert today == str(row[feature]).removesuffix(".0")
     line.set_value(99).run()
     assert not app.exception
 

@@ -10,7 +10,7 @@ import pytest
 from shapewise.decisions import boards, money
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
-from tests.support.pages import button, captions, headlines, open_page
+from tests.support.pages import button, captions, charts, headlines, open_page
 from tests.support.prepared import effect_spec, winback
 
 
@@ -45,6 +45,9 @@ def test_those_who_are_moved_become_a_strategy(moved, customers):
     assert "What moves the effect:** days_away, app" in said(app)
     assert any(line.startswith("Measured effect: +") and "predicted to move most" in line for line in headlines(app))
     assert {m.label: m.value for m in app.metric}["Qini"].endswith(" points")
+    (parts,) = (one for one in charts(app) if "predicted effect" in one["layout"]["xaxis"]["title"]["text"])
+    n_parts = len(parts["layout"]["xaxis"]["ticktext"])
+    assert parts["layout"]["xaxis"]["title"]["text"].startswith("tenths" if n_parts == 10 else "parts")
     chosen = field(app, "multiselect", "Segments")
     assert len(chosen.value) == len(chosen.options) == 2
     field(app, "number_input", "Worth of one more outcome").set_value(20.0).run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 
 import numpy as np
@@ -15,6 +16,7 @@ from shapewise.store.workspace import Workspace
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from shapewise.ui.explain import pair as joint
+from shapewise.ui.explain import pair_ranking
 from tests.support.hostile import EVIL
 from tests.support.pages import button, captions, choose, headlines, open_page
 
@@ -48,6 +50,26 @@ def test_the_ranking_and_the_heat_map_of_a_model(paired):
     assert slices["data"]
     assert any("more than chance would produce" in caption.value for caption in app.caption)
     assert any("a missing" in caption.value for caption in app.caption)
+
+
+def test_a_pair_that_is_kept_for_accuracy_and_one_that_is_of_no_use_are_named(paired, monkeypatch):
+    """A model may keep more pairs than chance explains: what each is good for is said, and no headline denies it."""
+    rank = pair_ranking.ranked_pairs
+
+    def weak(model):
+        ranking, worth, rows = (copy.deepcopy(part) for part in rank(model))
+        ranking.attrs["chance"] = 2 * ranking["strength"].max()
+        return ranking, worth.assign(worth=[0.1, -0.1], low=[0.05, -0.2]), rows
+
+    monkeypatch.setattr(pair_ranking, "ranked_pairs", weak)
+    app = open_page("pairs", model=paired[2].id)
+    helps, does_not = (one.replace("\\", "") for one in app.selectbox(key="pair").options)
+    caption = captions(app).replace("\\", "")
+    assert "0 of 6 pairs interact more than chance" in caption
+    assert f"Of the model's 2 pairs, 1 is not beyond chance and kept for accuracy: {helps}" in caption
+    assert does_not.startswith("b × ")  # of a hostile name, which is escaped
+    assert "** does not help there: leave it out" in caption
+    assert not any("no clear effect" in line for line in headlines(app))
 
 
 def test_names_from_data_are_not_markup(paired):

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from gamcore.numbers import exact, number
+from shapewise.decisions import boards
 from shapewise.reports import recipes
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.review import review_of
@@ -22,7 +23,7 @@ from shapewise.training.train import add_bands, read_all, train
 from shapewise.ui.explain import elsewhere, expected_range
 from shapewise.ui.session import state
 from tests.support.gears import mostly_slow
-from tests.support.pages import charts, headlines, open_page
+from tests.support.pages import button, charts, choose, headlines, open_page, open_tab
 from tests.support.places import ROOT
 
 PAGES = ["overview", "shapes", "pairs", "rows", "compare", "strategies", "models", "report"]
@@ -60,6 +61,9 @@ def test_counts_are_read_as_factors_and_rates(trained):
     app = open_page("overview", model=model)
     assert [tab.label for tab in app.tabs] == ["Lift by tenth", "Calibration", "Concentration"]
     assert "Mean rate" in [one.label for one in app.metric]
+    app = open_tab(app, f"quality-{model}", "Concentration")
+    (gini,) = (float(re.match(r"Gini (0\.\d{3})", line)[1]) for line in headlines(app) if line.startswith("Gini"))
+    assert 0.05 < gini < 0.6
     app = open_page("shapes", model=model)
     assert any("factor of the mean" in one.value for one in app.caption)
     assert any("per unit of exposure" in one.value for one in app.caption)
@@ -101,13 +105,19 @@ def test_rows_have_the_rate_and_the_total_of_scored_files(trained):
 
 def test_a_class_is_chosen_once_for_all_pages(trained):
     model = trained[1]["choice"].id
-    app = open_page("shapes", model=model)
-    names = next(box for box in app.selectbox if box.label == "Class").options
-    assert len(names) == 4
+    app = open_page("shapes", model=model, feature="age")
+    picked = next(box for box in app.selectbox if box.label == "Class")
+    names = picked.options
+    assert (len(names), picked.value) == (4, "flex")  # the most frequent one, which comes third in order
     before = headlines(app)
-    next(box for box in app.selectbox if box.label == "Class").select(names[2]).run()
+    next(box for box in app.selectbox if box.label == "Class").select(names[0]).run()
     assert not app.exception
     assert headlines(app) != before
+    choose(app, "What next", "segment")
+    next(field for field in app.number_input if field.label == "At least").set_value(30.0).run()
+    button(app, "Save as segment").click().run()
+    (kept,) = boards.segments(trained[0], trained[1]["choice"].table)
+    assert kept.metric == f"plan = {names[0]}"
     next(toggle for toggle in app.toggle if toggle.label == "All classes").set_value(True).run()
     assert not app.exception
     drawn = {trace.get("name") for trace in charts(app)[-1]["data"]}

@@ -351,14 +351,20 @@ Fitted = TypeVar("Fitted")
 
 
 def in_class(fitted: Fitted, label: str) -> Fitted:
-    """Return a fitted estimator, of several classes that of one, named as text: the first where none has this name.
+    """Return a fitted estimator, of several classes that of one, named as text: the usual where none has this name.
 
     Any other estimator is returned as it is.
     """
     if not isinstance(fitted, GAMClassifier) or n_scores(fitted) == 1:
         return fitted
     names = {str(name): name for name in fitted.classes_}
-    return cast(Fitted, fitted.of_class(names.get(label, fitted.classes_[0])))
+    return cast(Fitted, fitted.of_class(names.get(label, usual_class(fitted))))
+
+
+def usual_class(fitted: GAMClassifier) -> Any:
+    """Return the likeliest of several classes, before anything is known of a row."""
+    assert isinstance(fitted.model_, ClassesModel)
+    return fitted.classes_[int(np.argmax(fitted.model_.base_chances))]
 
 
 ESTIMATORS: Final[dict[str, type[GAMRegressor | GAMClassifier]]] = {

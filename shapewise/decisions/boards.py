@@ -8,21 +8,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from gamcore.decide.rules import Rule, RuleError
 from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence
 from gamcore.decide.strategies import Strategy, StrategySet
+from gamcore.numbers import decimals_of
 from shapewise.decisions.earlier import recent as recent_of
 from shapewise.decisions.earlier import undone, with_change
 from shapewise.store.names import known
 from shapewise.store.workspace import Workspace, clean_name, new_id, now
 
+DIGITS: Final = 4
+"""Of the level of today that a new strategy begins with."""
+
 
 @dataclass(frozen=True)
 class SavedSegment:
-    """A stored rule, the model that it was read off, and its evidence at the time."""
+    """A stored rule, the model that it was read off, and its evidence at the time. metric : what the evidence is of; ""
+    in older versions."""
 
     id: str
     name: str
@@ -32,6 +37,7 @@ class SavedSegment:
     rule: dict[str, Any]
     created: str
     evidence: dict[str, Any] = field(default_factory=dict)
+    metric: str = ""
 
     def read(self) -> Rule:
         """Return the rule."""
@@ -84,9 +90,10 @@ def _plain(value: Any) -> Any:
 
 
 def add_segment(
-    workspace: Workspace, name: str, rule: Rule, table: str, scenario: tuple[str, str], evidence: Evidence | None
-) -> SavedSegment:
-    """Store a segment; scenario: id and name of its model."""
+    workspace: Workspace, name: str, rule: Rule, table: str, scenario: tuple[str, str], evidence: Evidence | None,
+    metric: str = "",
+) -> SavedSegment:  # fmt: skip
+    """Store a segment. scenario : id and name of its model. metric : what its evidence is of."""
     numbers = asdict(evidence) if evidence else {}
     made = SavedSegment(
         id=new_id(),
@@ -97,6 +104,7 @@ def add_segment(
         rule=rule.to_dict(),
         created=now(),
         evidence=_plain(numbers),
+        metric=metric,
     )
     workspace.add("segments", made.id, _plain(asdict(made)))
     return made
@@ -125,7 +133,12 @@ def strategy_for(name: str, rule: Rule, metric: str, scenario: tuple[str, str], 
     usual = Strategy(name, rule, scenario=scenario[1], model=scenario[0])
     if evidence is None or evidence.effect is not None or not evidence.mean >= 0:
         return replace(usual, metric=metric or usual.metric)
-    return replace(usual, metric=metric or usual.metric, base=evidence.mean, is_rate=evidence.binary)
+    return replace(
+        usual,
+        metric=metric or usual.metric,
+        base=round(evidence.mean, decimals_of([evidence.mean], DIGITS)),
+        is_rate=evidence.binary,
+    )
 
 
 def add_board(workspace: Workspace, made: StrategySet, table: str) -> Board:

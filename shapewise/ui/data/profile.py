@@ -21,7 +21,7 @@ from gamcore.types import Floats
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import TableAbout
 from shapewise.training.goals import suggest
-from shapewise.training.spec import target_levels
+from shapewise.training.spec import labels_of, target_levels
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
 from shapewise.ui.train import target as goals
@@ -127,7 +127,10 @@ def _levels(table: TableAbout, by: str) -> list[str] | None:
         return None
     if not levels:
         return None
-    usual = goals.usual_sides(table, rows.frame[by], levels)[0][0]
+    if len(levels) > 2:  # models of several classes are read by the most frequent one, too
+        usual = str(labels_of(rows.frame[by].dropna()).mode()[0])
+    else:
+        usual = goals.usual_sides(table, rows.frame[by], levels)[0][0]
     return [st.selectbox("Share of", levels, levels.index(usual), key=f"profile-of-{table.id}-{by}", width=200,
                          format_func=partial(state.names(table.id).level, by))]  # fmt: skip
 

@@ -311,7 +311,7 @@ def _inside(strategy: Strategy) -> Result | None:
     """Return what was observed of a strategy's metric in the held-out rows of its segment; None where its model is not
     of that metric, or not here."""
     model = model_of(strategy)
-    if model is None or model.target != strategy.metric:
+    if model is None or state.outcome(model) != strategy.metric:
         return None
     try:
         facts = reach.evidence(model, strategy.rule)
@@ -434,9 +434,9 @@ def _beginnings(board: Board, made: StrategySet) -> dict[str, Strategy]:
     models = {model.id: model for model in state.workspace().models.listed()
               if model.table == board.table and not model.of_tasks}  # fmt: skip
     for kept in reversed(stored.segments(state.workspace(), board.table)):
-        target = models[kept.model].target if kept.model in models else ""
+        metric = kept.metric or (models[kept.model].target if kept.model in models else "")
         about = stored.strategy_for(
-            next_name(made), kept.read(), target, scenario=(kept.model, kept.scenario), evidence=kept.told()
+            next_name(made), kept.read(), metric, scenario=(kept.model, kept.scenario), evidence=kept.told()
         )
         known.setdefault(f"{kept.name} (saved from {kept.scenario})", about)
     for model in models.values():
@@ -445,7 +445,7 @@ def _beginnings(board: Board, made: StrategySet) -> dict[str, Strategy]:
             rule = reach.rounded(board.table, one.rule)
             label = f"{rule.words(state.names(board.table))} ({word} average in {model.name})"
             about = stored.strategy_for(
-                next_name(made), rule, model.target, scenario=(model.id, model.name),
+                next_name(made), rule, state.outcome(model), scenario=(model.id, model.name),
                 evidence=reach.evidence(model, rule) if rule != one.rule else one.evidence,
             )  # fmt: skip
             known.setdefault(label, about)

@@ -11,7 +11,7 @@ from gamcore.stats.classes import class_confusion, class_losses, class_rankings
 from shapewise.scoring.held_out import HeldOutClasses, of_classes
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md, number
+from shapewise.ui.session.words import count, less, md, number
 from shapewise.ui.widgets import cards, tabs
 
 
@@ -31,8 +31,8 @@ def show(model: ModelAbout) -> None:
     table = class_losses(held.codes, held.chances, held.shares, held.weight)
     st.caption(
         f"On {count(held.codes.size)} held-out rows, never used for fitting or early stopping: log-loss "
-        f"{number(table.loc['log-loss', 'model'], 4)} per row, {percent(table.loc['log-loss', 'explained'])} less than "
-        f"with the classes' shares; the likeliest class is right in {percent(table.loc['accuracy', 'model'])}."
+        f"{number(table.loc['log-loss', 'model'], 4)} per row, {less(table.loc['log-loss', 'explained'])} with the "
+        f"classes' shares; the likeliest class is right in {percent(table.loc['accuracy', 'model'])}."
     )
 
     def confusion() -> None:

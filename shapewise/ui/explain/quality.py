@@ -21,7 +21,7 @@ from shapewise.training.evaluation import shuffled
 from shapewise.training.task_dataset import predicted
 from shapewise.ui.explain import class_quality, rate_quality, uplift
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md, number
+from shapewise.ui.session.words import count, less, md, number
 from shapewise.ui.widgets import cards, tabs
 from shapewise.ui.widgets.columns import EXACT
 
@@ -65,7 +65,7 @@ def show(model: ModelAbout) -> None:
     name = "deviance per row" if held.binary else "squared error per row"
     st.caption(
         f"On {count(held.y.size)} held-out rows, never used for fitting or early stopping: {name} {number(losses)}, "
-        f"{percent(share)} less than with {mean} of the training rows."
+        f"{less(share)} with {mean} of the training rows."
     )
     if held.binary:
         parts = {"Ranking": _ranking, "Calibration": _calibration, "Where to draw the line": _line}

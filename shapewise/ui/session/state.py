@@ -23,7 +23,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import Table, as_table
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.base import n_scores
-from gamcore.estimators.gam import Estimator, GAMClassifier, in_class
+from gamcore.estimators.gam import Estimator, GAMClassifier, in_class, usual_class
 from gamcore.estimators.multitask import MultiTaskTrees
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.curves import Curve
@@ -310,8 +310,11 @@ def class_names(model: str) -> list[str]:
 
 def class_in_view(model: str) -> str:
     """Return the class that a model of several classes is read by; empty for any other model."""
-    names = class_names(model)
-    return _wanted_class() if _wanted_class() in names else next(iter(names), "")
+    names, fitted = class_names(model), whole(model)
+    if not names or _wanted_class() in names:
+        return _wanted_class() if names else ""
+    assert isinstance(fitted, GAMClassifier)
+    return str(usual_class(fitted))
 
 
 def estimator(model: str) -> Estimator:
@@ -391,6 +394,12 @@ def effect_unit(model: ModelAbout) -> str | None:
 def measure(model: ModelAbout) -> Measure:
     """Return unit and form of what a model predicts."""
     return measure_of_target(model, names_of(model))
+
+
+def outcome(model: ModelAbout) -> str:
+    """Return what the rates of a model's segments are of: its target; of several classes, the one in view."""
+    label = class_in_view(model.id)
+    return f"{model.target} = {label}" if label else model.target
 
 
 def goal(model: ModelAbout) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 from gamcore.numbers import count as count
 from gamcore.numbers import duration as duration
 from gamcore.numbers import number as number
+from gamcore.numbers import percent
 from gamcore.numbers import size as size
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.main_metric import said
@@ -38,3 +39,8 @@ def told_apart(labels: dict[str, str]) -> dict[str, str]:
     """Return labels by id, made unique with the start of the id: the browser identifies an option only by its label."""
     counts = Counter(labels.values())
     return {key: f"{label} · {key[:4]}" if counts[label] > 1 else label for key, label in labels.items()}
+
+
+def less(share: float) -> str:
+    """Return by how much something is less than something else, as a share of that, in words."""
+    return f"{percent(abs(share))} {'less' if share >= 0 else 'more'} than"

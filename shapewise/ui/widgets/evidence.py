@@ -122,6 +122,7 @@ def keep(model: ModelAbout, rule: Rule, evidence: Evidence | None, key: str) -> 
                 table=model.table,
                 scenario=(model.id, model.name),
                 evidence=evidence,
+                metric=state.outcome(model),
             )
             st.toast(f"Saved: {md(named)}. It is on the page Strategies.", icon=":material/bookmark_added:")
 

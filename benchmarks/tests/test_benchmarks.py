@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.boosting import pairs, peers, standing
-from benchmarks.harness import cells, contenders
+from benchmarks.harness import cells, contenders, machine
 from benchmarks.harness.all import MODULES, commands
 from benchmarks.multitask import methods as multitask
 from benchmarks.multitask import report as tasks_report
@@ -102,6 +102,17 @@ def test_cells_of_other_code_or_parameters_are_measured_again():
     assert not peers.up_to_date(fresh | {"code": "older"}, ours)
     assert not peers.up_to_date(fresh | {"parameters": {"n_jobs": 1}}, ours)
     assert not peers.up_to_date({}, contenders.contenders("pole")["ebm"])
+
+
+def test_the_code_is_that_of_all_rooms(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "CORE", tmp_path)
+    source = tmp_path / "boosting" / "refit" / "loop.py"
+    source.parent.mkdir(parents=True)
+    known = set()
+    for text in ("a = 1", "a = 2"):
+        source.write_text(text)
+        known.add(machine.code.__wrapped__())
+    assert len(known) == 2
 
 
 def test_errors_and_noise_are_told(invented):
@@ -202,6 +213,7 @@ def test_multitask_differences_are_paired_by_run():
     told = tasks_report.parts_table({"outlier": table}, [("outlier", "small")], ["default", "global"])
     assert told["outlier, small"].tolist() == ["2.000", "+0.300 (5.2)"]
     asked = tasks_report.claims({"imbalanced 0.5": table, "imbalanced 0": table})
+    assert tasks_report.standing(table[table["seed"] == 0], ["small"], "default")["sd"].eq("").all()
     assert asked["holds"].tolist() == [False, True, False, False, False]  # independent trees are better by .1
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gamcore.explain.curves import NO_BAND
+from shapewise.store.database import reading_once
 from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.training import runs
 from shapewise.training.dataset import band_rows
@@ -52,12 +53,11 @@ def measure(
     if none := next((why for model in models if (why := _why_none(model))), ""):
         st.caption(f"{lacking} {none}", help=meaning)
         return
-    working = [model for model in models if runs.working_on(space, model.id)]
+    with reading_once():  # anew: some may have been measured since this run of the page has read them
+        working = [one for one in models if runs.working_on(space, one.id) or space.models.about(one.id).bands]
     for model in working:
         _watch(model.id)
     left = [model for model in models if model not in working]
-    if any(space.models.about(model.id).bands for model in left):  # measured while this page was drawn
-        st.rerun()
     if not left:
         return
     way = "" if options is None else " *Options* measures the full ones."

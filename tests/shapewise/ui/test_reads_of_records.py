@@ -11,6 +11,8 @@ import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from shapewise.store.database import reading_once
+from shapewise.training import runs
+from tests.support.pages import captions
 from tests.support.places import ROOT
 
 PAGES = ("home", "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies",
@@ -33,13 +35,38 @@ def statements():
     sa.event.remove(sa.Engine, "before_cursor_execute", note)
 
 
+def begun(place, **query):
+    """The app, whose runs read once what they read; `open_page` runs pages alone."""
+    shutil.copy(ROOT / "app.py", place)  # beside a folder of pages, AppTest would run those alone
+    app = AppTest.from_file(str(place / "app.py"), default_timeout=60)
+    for key, value in query.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def test_bands_that_are_measured_while_a_page_is_drawn_come_into_view(full, monkeypatch, tmp_path):
+    """By a worker, after the page has read the model and before it asks who works on it."""
+    space, _, model, _ = full
+    app = begun(tmp_path, model=model.id)
+
+    def ends(*asked):
+        change = lambda about: about | {"bands": 30}  # noqa: E731
+        worker = threading.Thread(target=space.edit, args=("models", model.id, change))
+        worker.start()
+        worker.join()
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(runs, "working_on", ends)
+        app.switch_page(str(ROOT / "pages" / "shapes.py")).run()
+    assert "There is no band yet" not in captions(app)
+    assert "Measure bands" not in [button.label for button in app.button]
+    assert "Bands from 30 refits" in captions(app.run())  # as the timer of what waits has the page drawn again
+
+
 @pytest.mark.slow
 def test_no_page_sends_more_than_a_few_statements(acted, statements, tmp_path):
     _, table, board = acted
-    shutil.copy(ROOT / "app.py", tmp_path)  # beside a folder of pages, AppTest would run those alone
-    app = AppTest.from_file(str(tmp_path / "app.py"), default_timeout=60)
-    app.query_params["table"], app.query_params["board"] = table.id, board.id
-    app.run()
+    app = begun(tmp_path, table=table.id, board=board.id)
     counts, twice = {}, {}
     for name in PAGES:
         app.switch_page(str(ROOT / "pages" / f"{name}.py")).run()

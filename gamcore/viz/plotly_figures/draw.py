@@ -148,7 +148,7 @@ def _around(plot: Plot, titled: bool, color: Palette) -> Options:
         return layout | {"title": title, "showlegend": False, "margin": margin, "height": plot.height}
     top += more_pixels(plot.title) if titled else 0
     scaled = any(isinstance(mark, Cells) and mark.scale.shown for mark in plot.main.marks)
-    standing = not scaled and _is_tall(plot.panels[-1][0].x)
+    standing = not scaled and any(panel is not None and _is_tall(panel.x) for panel in plot.panels[-1])
     layout["height"] = plot.height + top - BARE + COLOR_BAR * scaled + STANDING * standing
     if titled:
         return layout | {"title": heading(plot.title, plot.detail, color), "margin": {"t": top}}

@@ -12,7 +12,7 @@ import pytest
 from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes
 from tests.support.places import ROOT
-from tests.support.serving import settle
+from tests.support.serving import settle, turn
 from tests.support.steps import press, upload
 
 pytest.importorskip("playwright.sync_api")
@@ -52,8 +52,7 @@ def test_from_a_csv_of_claims_to_sql(page):
     page.get_by_text("Mark a segment").click()
     page.get_by_text("Bands from").first.wait_for()  # segments are suggested by curves whose bands are measured
     model = page.url.split("model=")[1].split("&")[0]
-    page.goto(f"/strategies?model={model}")
-    settle(page)
+    turn(page, f"/strategies?model={model}")
     assert page.get_by_test_id("stAlertContentError").count() == 0
     page.get_by_text("Rates are per unit of exposure_years").wait_for()
     segments = pd.read_csv(io.BytesIO(saved(page, lambda: press(page, "CSV"))))
@@ -61,8 +60,7 @@ def test_from_a_csv_of_claims_to_sql(page):
     assert inside["value"].between(0.02, 1.0).all()  # claims per year: the truth has .12 in all
     assert (gap["lower"] <= gap["value"]).all()
 
-    page.goto(f"/models?model={model}")
-    settle(page)
+    turn(page, f"/models?model={model}")
     press(page, "Model")
     file = saved(page, lambda: press(page, "Download"))
     page.keyboard.press("Escape")
@@ -85,8 +83,7 @@ def test_from_a_csv_of_claims_to_sql(page):
     total = fitted.predict(features, exposure=rows["exposure_years"])
     np.testing.assert_allclose(said["expected"], total, rtol=0, atol=1e-9)
 
-    page.goto(f"/report?model={model}")
-    settle(page)
+    turn(page, f"/report?model={model}")
     page.get_by_text("Web page", exact=True).click()
     settle(page)
     press(page, "Make the report")

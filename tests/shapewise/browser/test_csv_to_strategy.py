@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from shapewise.decisions import boards
-from tests.support.serving import settle
+from tests.support.serving import settle, turn
 from tests.support.steps import drag_along, options, press, upload
 
 pytest.importorskip("playwright.sync_api")
@@ -68,8 +68,7 @@ def test_from_a_csv_to_a_curve_to_a_strategy(page, space, tmp_path):
     press(page, "Save as segment")
     page.get_by_text("It is on the page Strategies").wait_for()
 
-    page.goto(f"/strategies?table={model.table}")
-    settle(page)
+    turn(page, f"/strategies?table={model.table}")
     press(page, "New board")
     press(page, "Add a strategy")
     dialog = page.get_by_role("dialog")

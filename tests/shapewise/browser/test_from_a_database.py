@@ -9,7 +9,7 @@ import pytest
 from shapewise.store.workspace import Workspace
 from shapewise.training import runs
 from tests.support.postgres import postgres
-from tests.support.serving import Server, opened, settle, sound, visiting
+from tests.support.serving import Server, opened, settle, sound, turn, visiting
 from tests.support.spaces import until
 from tests.support.steps import press
 
@@ -76,8 +76,7 @@ def test_from_a_query_to_what_its_newer_rows_change(chromium, tmp_path):
             page.get_by_role("button", name="Read the curves").wait_for()
 
             database.run(MORE)
-            page.goto(f"/data?table={space.tables.listed()[0].id}")
-            settle(page)
+            turn(page, f"/data?table={space.tables.listed()[0].id}")
             press(page, "Refresh")
             page.get_by_text("2,000 rows then, 4,000 now").wait_for()
             settle(page)
@@ -88,8 +87,7 @@ def test_from_a_query_to_what_its_newer_rows_change(chromium, tmp_path):
 
             some = space.tables.read(space.tables.listed()[0].id).head(70)
             some.drop(columns="balance").to_csv(tmp_path / "new ones.csv", index=False)
-            page.goto(f"/models?model={space.models.listed()[0].id}")
-            settle(page)
+            turn(page, f"/models?model={space.models.listed()[0].id}")
             page.get_by_text("Score a table or a file").click()
             settle(page)
             page.locator('input[type="file"]').first.set_input_files(str(tmp_path / "new ones.csv"))

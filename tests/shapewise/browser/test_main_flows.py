@@ -21,7 +21,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
 from tests.support import kinds
 from tests.support.measuring import faults_at_rest
-from tests.support.serving import LOG, Server, opened, settle, sound, visiting, window
+from tests.support.serving import LOG, Server, opened, settle, sound, turn, visiting, walk, window
 from tests.support.steps import drag_along, options, press, row, small_model, upload
 
 pytest.importorskip("playwright.sync_api")
@@ -191,8 +191,7 @@ def test_a_setting_redraws_the_curve_and_a_feature_is_left_out(page, space):
     assert newest.spec["changes"]["max_leaves"] == 3
     assert newest.name == model.name
 
-    page.goto(f"/shapes?model={model.id}")
-    settle(page)
+    turn(page, f"/shapes?model={model.id}")
     segment(page, "What if it were left out")
     page.get_by_text("the held-out RMSE").wait_for()
     press(page, "Train the model without it")
@@ -231,8 +230,7 @@ def test_rank_choose_refit_read_select_and_download(page, space):
     page.get_by_role("button", name="Read the curves").wait_for()
     (newest, _) = space.models.listed()
     assert newest.n_pairs == 1
-    page.goto(f"/pairs?model={newest.id}")
-    settle(page)
+    turn(page, f"/pairs?model={newest.id}")
     page.get_by_text("Bands from 30 refits").wait_for()  # the page is drawn anew when they come
     settle(page)
     heat = page.locator(".js-plotly-plot").nth(1)
@@ -296,8 +294,7 @@ def test_a_model_file_comes_back_and_what_is_ticked_is_deleted(page, space, tmp_
         shown.wait_for()
         settle(page)
         assert {model.name for model in space.models.listed()} == left
-    page.goto(f"/data?table={first.table}")
-    settle(page)
+    turn(page, f"/data?table={first.table}")
     press(page, "Delete")
     page.get_by_role("button", name="Delete table").click()
     page.get_by_text("Or try a sample").wait_for()
@@ -313,9 +310,7 @@ def test_hostile_names_make_no_element(page, space):
     spec = Spec(table.id, "y", evil, [evil, "b"], preset="fast", changes={"max_rounds": 5})
     train(space, spec)
     train(space, replace(spec, features=[evil], kind="tasks", task="b"))
-    for path in PAGES:
-        page.goto(f"/{path}")
-        settle(page)
+    for _ in walk(page, [f"/{path}" for path in PAGES]):
         assert page.locator('img[src="x"]').count() == 0
         assert page.locator('a[href*="evil.test"]').count() == 0
     assert page.evaluate("window.hacked") is None
@@ -410,8 +405,7 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
 
     # a fourth strategy: a range that is dragged over a curve, kept, and taken onto the board
     model = made.read().strategies[0].model
-    page.goto(f"/shapes?model={model}&feature=age")
-    settle(page)
+    turn(page, f"/shapes?model={model}&feature=age")
     plot = page.locator(".js-plotly-plot").first
     for _ in range(3):  # a first drag may meet a figure that is still being drawn
         drag_along(page, plot, 0.7, 0.95)
@@ -426,8 +420,7 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     press(page, "Save as segment")
     page.get_by_text("It is on the page Strategies").wait_for()
     assert board.segments(space, table.id)[-1].name == "Older customers"
-    page.goto(f"/strategies?table={table.id}&board={made.id}")
-    settle(page)
+    turn(page, f"/strategies?table={table.id}&board={made.id}")
     press(page, "Add a strategy")
     dialog = page.get_by_role("dialog")
     assert "Older customers" in dialog.get_by_label("From").input_value()

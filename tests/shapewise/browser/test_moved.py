@@ -15,7 +15,7 @@ from shapewise.decisions import boards
 from tests.support.places import ROOT
 from tests.support.prepared import winback
 from tests.support.report_texts import texts_in
-from tests.support.serving import settle
+from tests.support.serving import settle, turn
 from tests.support.steps import options, press, upload
 
 pytest.importorskip("playwright.sync_api")
@@ -35,9 +35,7 @@ def _cells(book):
 
 def _report(page, address):
     """Make the director's report, and return the archive with all its files."""
-    page.goto(address)
-    page.get_by_role("button", name="Make the report").wait_for()
-    settle(page)
+    turn(page, address)
     page.get_by_text("All (ZIP)", exact=True).click()
     settle(page)
     press(page, "Make the report")
@@ -52,7 +50,7 @@ def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):
     upload(page, ROOT / "sample_data" / "winback.csv")
     page.wait_for_url("**/data?table=*")
     settle(page)
-    page.goto(f"/experiment?table={page.url.split('table=')[1].split('&')[0]}")
+    turn(page, f"/experiment?table={page.url.split('table=')[1].split('&')[0]}")
     page.get_by_text("email and letter work").wait_for()
     settle(page)
     options(page)
@@ -76,7 +74,7 @@ def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):
     settle(page)
     [about] = [model for model in space.models.listed() if model.spec.get("treatment")]
 
-    page.goto(f"/experiment?model={about.id}")
+    turn(page, f"/experiment?model={about.id}")
     page.get_by_text("Those whose effect is clearly above the mean").wait_for()
     settle(page)
     for label, typed in (
@@ -118,7 +116,7 @@ def test_from_a_test_to_those_who_are_moved_and_their_letters(page, space):
         assert all(lifts[arm] in station for arm in ("email", "letter"))
     assert "No lift" not in deck
 
-    page.goto(f"/rows?model={about.id}")
+    turn(page, f"/rows?model={about.id}")
     page.get_by_text("Why it is decided so").wait_for()
     settle(page)
     page.get_by_text("Letter, and what is told in it").click()

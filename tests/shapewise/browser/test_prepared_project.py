@@ -14,7 +14,7 @@ from shapewise.decisions import boards
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from tests.support.measuring import faults_at_rest
-from tests.support.serving import CALM, settle, window
+from tests.support.serving import CALM, settle, turn, walk, window
 from tests.support.steps import in_sight, options, press, row
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -65,7 +65,7 @@ def test_headlines_are_whole_and_say_where_the_curve_moves(reader, renewal):
     assert max(ends) < 100_000  # the thin tail above is no part of the finding
     assert "% of rows" in said
     assert reader.evaluate(CUT) == []
-    reader.goto(f"/compare?model={renewal.model}")
+    turn(reader, f"/compare?model={renewal.model}")
     headline(reader, "minus").wait_for()
     settle(reader)
     finding = headline(reader, "minus").inner_text().split("\n")[0]
@@ -82,8 +82,8 @@ EXPLAINED = """() => {
 
 def test_one_base_rate_and_one_auc_on_every_page(reader, renewal):
     rates, aucs = set(), set()
-    for path in ("shapes", "pairs", "overview", "rows", "models"):
-        reader.goto(f"/{path}?model={renewal.model}")
+    pages = ("shapes", "pairs", "overview", "rows", "models")
+    for _ in walk(reader, [f"/{path}?model={renewal.model}" for path in pages]):
         reader.locator(".st-key-in-view", has_text="AUC").wait_for()
         settle(reader)
         reader.wait_for_function(EXPLAINED)
@@ -251,10 +251,9 @@ def test_tab_goes_round_every_page(reader, renewal):
     """From the title through all controls, and back to the link at the top: no list or table keeps the focus, and each
     control has a name and is in sight while it has the focus."""
     kept, faults = {}, set()
-    for name in ("home", "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "strategies",
-                 "experiment", "report"):  # fmt: skip
-        reader.goto(f"/{name}?model={renewal.model}")
-        settle(reader)
+    pages = ("home", "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "strategies",
+             "experiment", "report")  # fmt: skip
+    for name in walk(reader, [f"/{path}?model={renewal.model}" for path in pages]):
         reader.get_by_role("heading").first.click()
         for _ in range(MOST_TABS):
             reader.keyboard.press("Tab")
@@ -275,8 +274,7 @@ def test_what_differs_between_models_is_said_before_there_are_bands(reader, rene
     said = headline(reader, "differs most from")
     said.wait_for()
     assert re.search(r"differs most from .* at .*, by [+-]?[\d.]+", said.inner_text().replace("−", "-"))
-    reader.goto(f"/rows?model={renewal.model}")
-    settle(reader)
+    turn(reader, f"/rows?model={renewal.model}")
     for slider in reader.get_by_test_id("stSlider").all():
         assert not re.search(r"\d{4}", slider.get_by_test_id("stSliderThumbValue").first.inner_text())
     renewal.space.delete("models", quick.id)

@@ -10,7 +10,7 @@ import pytest
 from shapewise.decisions import boards
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
-from tests.support.serving import settle
+from tests.support.serving import settle, turn, walk
 from tests.support.spaces import frame, spec_of
 from tests.support.steps import press, row, small_model
 
@@ -67,8 +67,7 @@ def test_a_trained_model_comes_into_view_whatever_page_is_open(page, two, space)
     many = space.tables.add(frame(60_000), "many customers")
     page.goto(f"/overview?model={prices.id}")
     settle(page)
-    page.goto(f"/train?table={many.id}")
-    settle(page)
+    turn(page, f"/train?table={many.id}")
     page.get_by_role("radio", name="Accurate").or_(page.get_by_role("button", name="Accurate")).first.click()
     settle(page)
     press(page, "Train")
@@ -115,8 +114,8 @@ def test_what_one_tab_deletes_the_other_says(page, two, space):
 def test_links_and_tabs_open_their_own_and_nothing_else(page, two, space):
     """What never was; a board, which opens its project; two tabs; and two models of one target."""
     prices, churn = two
-    for path in ("shapes?model=" + "e" * 16, "data?table=" + "e" * 16, "strategies?board=" + "e" * 16):
-        page.goto(f"/{path}")
+    gone = "e" * 16
+    for _ in walk(page, [f"/shapes?model={gone}", f"/data?table={gone}", f"/strategies?board={gone}"]):
         page.get_by_text("There is no such").wait_for()
         assert page.locator(".js-plotly-plot").count() == 0
 

@@ -14,7 +14,7 @@ from shapewise.training.train import add_bands, train
 from tests.support.measuring import faults_at_rest, late_faults, tile_faults, too_many_controls
 from tests.support.places import ROOT
 from tests.support.prepared import winback
-from tests.support.serving import CALM, settle, window
+from tests.support.serving import CALM, walk, window
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -65,9 +65,7 @@ def test_every_text_keeps_to_its_place(chromium, server, addresses):
     faults = []
     context = window(chromium, base_url=server.ready(), **CALM)
     page = context.new_page()
-    for name, address in addresses.items():
-        page.goto(address)
-        settle(page)
+    for name, _ in zip(addresses, walk(page, addresses.values()), strict=True):
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             faults += [f"{name} {width}: {fault}" for fault in [*faults_at_rest(page), *tile_faults(page)]]
@@ -78,9 +76,7 @@ def test_every_text_keeps_to_its_place(chromium, server, addresses):
             faults += [f"{name}: {fault}" for fault in too_many_controls(page)]
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 1440, "height": 900})
-    for name, address in addresses.items():
-        page.goto(address)
-        settle(page)
+    for name, _ in zip(addresses, walk(page, addresses.values()), strict=True):
         faults += [f"{name} dark: {fault}" for fault in faults_at_rest(page)]
     context.close()
     assert not faults, "\n".join(faults)

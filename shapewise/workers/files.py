@@ -1,8 +1,7 @@
-"""The child process that makes a pack: `python -m shapewise.workers.files PACK_FOLDER`."""
+"""The child process that makes the pack of a folder."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -73,7 +72,3 @@ def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell
     if about.get("changes"):
         wanted = replace(wanted, changes=row_changes(space, model.id))
     write(wanted, estimator, making, card(space, model.id).text(), step)
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))

@@ -1,4 +1,4 @@
-"""The child process that trains: `python -m shapewise.workers.train RUN_FOLDER`.
+"""The child process that trains what the folder of a run says.
 
 It reads the run's specification, writes its progress, and stops when asked to or when its parent is gone. A model is
 stored as soon as it is trained; the bands of its curves follow, and stopping then loses only the bands.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -146,7 +145,3 @@ def _search(data: Data, spec: Spec, budget: Budget, n_jobs: int, folder: Path, r
     write_json(folder / TUNED, [trial.told() for trial in trials])
     if stopped:
         raise stopped[0]
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))

@@ -1,8 +1,6 @@
-"""A job that only waits until it is cancelled: `python -m tests.support.waiting RUN_FOLDER`."""
+"""A job that only waits until it is cancelled."""
 
-import sys
 import time
-from pathlib import Path
 
 from shapewise.jobs import process as child
 
@@ -13,6 +11,5 @@ def wait(folder):
         time.sleep(0.05)
 
 
-if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    sys.exit(child.work_on(folder, lambda: wait(folder), (), "Waiting"))
+def main(folder):
+    return child.work_on(folder, lambda: wait(folder), (), "Waiting")

@@ -107,7 +107,7 @@ def values_in_words(bins: Bins, k: int, measure: Measure) -> str:
         return f"{measure.dress(end)} {less}"
     if k + 1 == bins.n_values:
         return f"{measure.dress(start)} {more}"
-    return f"is {measure.dress(start)}" if start == end else f"from {measure.dress(start)} to {measure.dress(end)}"
+    return f"is {measure.dress(start)}" if start == end else f"between {measure.dress(start)} and {measure.dress(end)}"
 
 
 def ranges_in_words(values: Floats, parts: Ints, kind: Kind) -> list[str]:

@@ -7,11 +7,13 @@ from typing import Final
 
 PAST: Final = frozenset({
     "accident", "accidents", "ago", "already", "arrears", "arrest", "arrests", "bankruptcies", "bankruptcy",
-    "chargeoff", "chargeoffs", "claim", "claims", "complaint", "complaints", "conviction", "convictions", "defaulted",
-    "defaults", "delay", "delays", "delinq", "delinquencies", "delinquency", "delinquent", "delq", "derog", "dlq",
-    "dpd", "earlier", "ever", "failures", "former", "formerly", "had", "historic", "historical", "history",
-    "inquiries", "last", "late", "lately", "missed", "offences", "offenses", "overdue", "past", "pastdue", "pdays",
-    "poutcome", "previous", "previously", "prior", "priors", "recent", "recently", "refusals", "since", "violations",
+    "birth", "birthdate", "birthday", "born", "built", "chargeoff", "chargeoffs", "claim", "claims", "complaint",
+    "complaints", "conviction", "convictions", "defaulted", "defaults", "delay", "delays", "delinq",
+    "delinquencies", "delinquency", "delinquent", "delq", "derog", "dlq", "dob", "dpd", "earlier", "enrolled",
+    "established", "ever", "failures", "former", "formerly", "founded", "had", "hired", "historic", "historical",
+    "history", "inquiries", "issued", "joined", "last", "late", "lately", "missed", "offences", "offenses",
+    "opened", "overdue", "past", "pastdue", "pdays", "poutcome", "previous", "previously", "prior", "priors",
+    "recent", "recently", "refusals", "since", "violations", "yob",
 })  # fmt: skip
 """Words in names of columns that count or date what has happened."""
 

@@ -1,9 +1,9 @@
 """Counterfactuals: the most usual changes of up to three features that take a row's score across a line.
 
-A change goes only to bins with enough training rows, also of the pairs that it touches, and only counts where the band
-of the new score lies wholly beyond the line. It is as unusual as the share of training rows that it passes. Unless it
-is asked for (`Possible`), no step leads from or to a sentinel, undoes the past, is no clear gain by itself, or goes
-against the direction in which the feature's whole curve clearly leads.
+A change goes only to bins with enough training rows, those of their neighbours included, also of the pairs that it
+touches, and only counts where the band of the new score lies wholly beyond the line. It is as unusual as the share of
+training rows that it passes. Unless it is asked for (`Possible`), no step leads from or to a sentinel, undoes the past,
+is no clear gain by itself, or goes against the direction in which the feature's whole curve clearly leads.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from gamcore.data.binning import Bins
 from gamcore.data.column_names import NO_NAMES, ColumnNames
 from gamcore.data.cuts import values_in_words
 from gamcore.data.past import of_the_past
+from gamcore.explain import support
 from gamcore.explain.cell_support import supported
 from gamcore.explain.curves import Curve, explain_shape
-from gamcore.explain.support import FEW_ROWS
 from gamcore.model.additive import AdditiveModel
 from gamcore.pauses import pause
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
@@ -208,11 +208,21 @@ def direction(curve: Curve, usable: Bools) -> int:
     return int(rises) - int(falls)
 
 
+def among_rows(bins: Bins, counts: Floats) -> Bools:
+    """Return the codes (size,) of a feature whose bins have training rows, and enough of them: by themselves, or with
+    their neighbours. Levels have none. counts : (size,) training rows by code."""
+    if bins.feature.is_category:
+        return np.asarray(counts >= support.FEW_ROWS)
+    near = np.zeros(counts.size, bool)
+    near[1:-1] = ~support.thin(support.evidence(counts[1:-1]))
+    return np.asarray(near & (counts > 0))
+
+
 def _directions(model: AdditiveModel, train_share: float) -> tuple[int, ...]:
     """Return the direction of the score along each feature: that which the model promises, or its curve shows."""
     signs = list(model.signs or [0] * len(model.bins))
     for place, (bins, term) in enumerate(zip(model.bins, model.terms, strict=True)):
-        usable = ((term.counts >= FEW_ROWS) & ~bins.of_sentinels)[1:-1]
+        usable = (among_rows(bins, term.counts) & ~bins.of_sentinels)[1:-1]
         signs[place] = signs[place] or direction(explain_shape(model, place, train_share), usable)
     return tuple(signs)
 
@@ -234,7 +244,7 @@ class Ways:
         gain : (size,) of the score by each code, towards the side of the line: 1 above it, -1 below it.
         """
         bins, counts, own = self.model.bins[place], self.model.terms[place].counts, int(codes[place])
-        allowed = self.possible.codes(bins) & (counts >= FEW_ROWS) & (gain > 0)
+        allowed = self.possible.codes(bins) & among_rows(bins, counts) & (gain > 0)
         allowed[own] = False
         way = int(side) * self.directions[place]
         if way and 0 < own < bins.size - 1:

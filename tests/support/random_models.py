@@ -65,7 +65,7 @@ def target(rng: np.random.Generator, objective: str, score: Floats) -> Any:
             return y.astype(int)
         case "classes":
             y = np.digitize(score + rng.normal(0, 0.5, score.size), [-0.5, 0.5])
-            y[:9] = np.repeat([0, 1, 2], 3)
+            y[:12] = np.repeat([0, 1, 2], 4)  # fewer have no bands
             return y
     return score * 10 ** rng.uniform(-3, 4) + rng.normal(0, rng.uniform(0.05, 2), score.size)
 

@@ -72,9 +72,9 @@ def _answer(of: RowModel, row: pd.DataFrame, how: Telling, now: float) -> None:
     )
     st.caption(
         "How unusual: the share of training rows between today's value and the new one, summed over features. Only "
-        "values with 30 training rows or more are proposed, only where the 95% band of the new prediction is beyond "
-        "the line, and only steps that are a clear gain by themselves. A changed answer does not promise that acting "
-        "on the feature changes the outcome."
+        "values with 30 training rows or more at and around them are proposed, only where the 95% band of the new "
+        "prediction is beyond the line, and only steps that are a clear gain by themselves. A changed answer does not "
+        "promise that acting on the feature changes the outcome."
     )
     many()
 

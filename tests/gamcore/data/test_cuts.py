@@ -193,8 +193,8 @@ def test_values_that_are_advised_are_in_their_bin_though_no_training_row_has_the
             continue
         measure, is_date = Measure(form=str(rng.choice(FORMS))), bins.feature.kind == "date"
         k = int(rng.integers(bins.n_values))
-        text = values_in_words(bins, k, measure).replace("%", "").removeprefix("from ").removeprefix("is ")
-        ends = re.sub(r" or (more|less|later|earlier)$", "", text).split(" to ")
+        text = values_in_words(bins, k, measure).replace("%", "").removeprefix("between ").removeprefix("is ")
+        ends = re.sub(r" or (more|less|later|earlier)$", "", text).split(" and ")
         if is_date:
             first, last = days_of(ends[0]), days_of(ends[-1])
             whole_day = last + (1 - 1e-9) * (len(ends[-1]) == 10)  # or its first moment, in a column of days

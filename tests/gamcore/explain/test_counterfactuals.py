@@ -13,9 +13,8 @@ from gamcore import GAMClassifier, TableError, smallest_changes
 from gamcore.estimators.base import train_share
 from gamcore.estimators.recourse import recourse
 from gamcore.explain import counterfactuals
-from gamcore.explain.counterfactuals import Possible, direction, score_band, scores_by_code, ways
+from gamcore.explain.counterfactuals import Possible, among_rows, direction, score_band, scores_by_code, ways
 from gamcore.explain.curves import explain_shape
-from gamcore.explain.support import FEW_ROWS
 
 
 def rows(n=1500, seed=0):
@@ -112,7 +111,7 @@ def test_the_most_usual_changes_are_found(sure, row, line, any_way):
     up = model_.score(codes[:, None])[0] < line
 
     def usable(j):
-        seen = [k for k in range(1, model_.bins[j].size - 1) if model_.terms[j].counts[k] >= FEW_ROWS]
+        seen = np.flatnonzero(among_rows(model_.bins[j], model_.terms[j].counts))
         return seen if any_way else [k for k in seen if k == codes[j] or (gains(j, k) and is_clear(model_, codes, j, k)
                                      and goes_with(model_, j, codes[j], k, up))]  # fmt: skip
 
@@ -143,7 +142,8 @@ def test_every_change_crosses_the_line_into_rows_that_were_seen(paired, row):
             j = names.index(step.feature)
             made[j] = step.code
             assert 0 < step.code < model_.bins[j].size - 1
-            assert model_.terms[j].counts[step.code] >= FEW_ROWS
+            assert among_rows(model_.bins[j], model_.terms[j].counts)[step.code]
+            assert model_.terms[j].counts[step.code] > 0
             assert step.passed == pytest.approx(passed(model_, codes, j, step.code))
         assert model_.score(made[:, None])[0] == pytest.approx(change.score)
         assert (change.score > 0) != (now > 0)
@@ -196,8 +196,8 @@ def value_of(step):
     def read(part):
         return pd.Timestamp(part) if step.feature == "d" else float(part)
 
-    if text.startswith("from "):
-        low, high = (read(part) for part in text.removeprefix("from ").split(" to "))
+    if text.startswith("between "):
+        low, high = (read(part) for part in text.removeprefix("between ").split(" and "))
         return low + (high - low) / 2
     shift = pd.Timedelta(days=1) if step.feature == "d" else 1e-4
     return (
@@ -323,7 +323,8 @@ def test_the_past_stays_unless_asked_for(coded):
 def test_nobody_is_told_to_earn_less_where_more_is_better(coded):
     model, X = coded
     income = model.explain_shape("income")
-    seen = income.counts >= FEW_ROWS
+    place = [bins.feature.name for bins in model.model_.bins].index("income")
+    seen = among_rows(model.model_.bins[place], model.model_.terms[place].counts)[1:-1]
     shown = [
         direction(income, seen),
         direction(replace(income, scores=-income.scores, whole=-income.whole[::-1]), seen),
@@ -366,3 +367,18 @@ def test_no_change_leads_to_a_corner_of_a_pair_without_rows():
             assert not (now["a"] > 0.65 and now["b"] > 0.65), (row, change.words)
             seen += 1
     assert seen
+
+
+def test_a_number_of_few_rows_per_bin_may_change():
+    """Each of its values is rare, and among enough others."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"income": rng.lognormal(3.5, 0.5, 1000).round(2), "z": rng.normal(size=1000)})
+    y = rng.random(1000) < 1 / (1 + np.exp(-(X["income"] - 35) / 8))
+    model = GAMClassifier(random_state=0, outer_bags=4, bands=12).fit(X, y.astype(int))
+    assert (model.explain_shape("income").counts < 30).all()
+    low = X[X["income"].between(20, 30)].head(5)
+    made = recourse(model, low, 0.0)
+    assert made.helped == 1
+    for change in made.changes:
+        assert change.words.startswith("income ")
+        assert change.steps[0].bins.display[change.steps[0].code - 1] > 30

@@ -96,6 +96,7 @@ class Loss(Boosted):
     is_additive : whether the channel of a row is what is left of its target: sums of it follow from counts of rows.
     newton_drop : how much a Newton leaf reduces it, in units of G^2 / H. Gradient and hessian are derivatives of the
         loss divided by twice that.
+    degree : the power of the deviation with which it grows, where that is small.
     outcome_kind : what the target is where observed means are shown: "share" of ones, "count" of events, "amount" of 0
         or more; "number" where it may be below 0.
     units : the unit of an effect on each available scale; empty where that is the target's own.
@@ -112,6 +113,7 @@ class Loss(Boosted):
     has_trees: ClassVar[bool] = False
     is_additive: ClassVar[bool] = False
     newton_drop: ClassVar[float] = 0.5
+    degree: ClassVar[float] = 2.0
     outcome_kind: ClassVar[Literal["share", "count", "amount", "number"]] = "number"
     units: ClassVar[Mapping[Scale, str]] = MappingProxyType({})
 

@@ -67,6 +67,7 @@ class QuantileLoss(Loss):
     is_scaled: ClassVar[bool] = True
     is_balanced: ClassVar[bool] = True
     is_of_mean: ClassVar[bool] = False
+    degree: ClassVar[float] = 1.0
     quantile: float = 0.5
 
     @property

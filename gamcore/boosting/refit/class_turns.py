@@ -16,7 +16,7 @@ from scipy.stats import entropy
 from gamcore.boosting.refit.loop import boost
 from gamcore.boosting.refit.problem import LazyShare, Parameters, Problem, rows_of
 from gamcore.boosting.refit.rounds import Rounds
-from gamcore.boosting.refit.state import ENOUGH, Refit, RefitState, RoundStage
+from gamcore.boosting.refit.state import Refit, RefitState, RoundStage
 from gamcore.boosting.running.executor import Executor
 from gamcore.boosting.running.progress import Loop
 from gamcore.data.sampling import Split
@@ -77,8 +77,7 @@ class ClassesState:
 
     def stages(self) -> list[RoundStage]:
         """Return the stages of a refit in order; see `RefitState.stages`."""
-        enough = ENOUGH * self._flat_loss() if self.split.valid.size else -np.inf
-        return [stage._replace(rule=stage.rule._replace(enough=enough)) for stage in self.states[0].stages()]
+        return self.states[0].stages_beside(self._flat_loss() if self.split.valid.size else -np.inf)
 
     def _flat_loss(self) -> float:
         """Return the mean loss of the validation rows with the shares of their own classes."""

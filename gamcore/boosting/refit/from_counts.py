@@ -103,8 +103,8 @@ class TableState(RefitState):
         known = kernels.explained(self.problem.table, self.tables, groups, self.base, self.fit.curves, left)
         return float((squares(self.tables, groups, self.base) - known) / weight)
 
-    def _flat_loss(self, groups: NDArray[np.int64]) -> float:
-        weight, target, square = self.tables.group[groups].sum(axis=0)
+    def _flat_loss(self) -> float:
+        weight, target, square = self.tables.group[self.split.valid].sum(axis=0)
         return float(square / weight - (target / weight) ** 2)
 
     def train_loss(self) -> float:

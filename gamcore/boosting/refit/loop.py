@@ -97,6 +97,8 @@ def boost(state: Boostable, executor: Executor | None = None, watch: bool = Fals
     converged = _Convergence(state)
     stages = state.stages()
     for stage in stages:
+        if float(state.course.losses[BEST]) > stage.below:
+            continue
         if state.done:
             state.rewind()
         end, further = min(last_round, state.done + stage.most), Extrapolation(state)

@@ -26,6 +26,9 @@ COARSE_ROWS: Final = 25_000
 
 COARSE_LEAVES: Final = 3
 
+LATE_LEAVES: Final = 6
+"""Leaves of the trees that go on where a target is nearly free of noise."""
+
 SMALL_ROUNDS: Final = 5
 """Rounds of small steps; twice as many were no better."""
 
@@ -56,6 +59,7 @@ class Parameters:
     smoothing_rounds: int = 0  # rounds with one random cut per bag, before all others
     small_rounds: int = 0  # rounds of small steps, before the coarse ones
     coarse_leaves: int = 0  # leaves of the coarse rounds' trees; no such rounds unless more than max_leaves
+    late_leaves: int = 0  # leaves once little loss is left; no such rounds unless more than max_leaves
     tolerance: float = 1e-5
     min_node_weight: float = 5.0  # row weight that a node needs to be cut
     min_node_hessian: float = 1.0  # the same for LogitBoost, whose hessians p (1 - p) are small for rare classes
@@ -67,7 +71,7 @@ class Parameters:
 
     def __post_init__(self) -> None:
         # Kernels index by these without bounds checks. Estimators check them with clearer messages.
-        leaves = max(self.max_leaves, self.coarse_leaves)
+        leaves = max(self.max_leaves, self.coarse_leaves, self.late_leaves)
         if not (self.max_leaves >= 1 and leaves <= MAX_LEAVES and 1 <= self.n_bags <= MAX_BAGS):
             raise ValueError(
                 f"max_leaves must be 1 to {MAX_LEAVES} and n_bags 1 to {count(MAX_BAGS)}; "

@@ -34,8 +34,11 @@ it in few rounds, and the next one goes on where the validation loss asks for mo
 BEND_TOLERANCE: Final = 1e-3
 """By how much a round has to lower the validation loss, relatively, for its stage of smoothers to go on."""
 
-ENOUGH: Final = 1e-6
-"""Share of the loss of a constant below which what is left is not learnt: a thousandth of a target's deviation."""
+ENOUGH: Final = 1e-3
+"""Share of a target's deviation from a constant below which what is left is not learnt."""
+
+NEARLY: Final = 0.1
+"""Share of a target's deviation below which trees of more leaves pay: little of what they fit is noise."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,13 @@ class Refit:
 
 
 class RoundStage(NamedTuple):
-    """Rounds of one kind."""
+    """Rounds of one kind. below : the largest validation loss with which they begin."""
 
     settings: Settings
     rule: StopRule
     n_greedy: int
     most: int
+    below: float = np.inf
 
 
 class RefitState:
@@ -213,12 +217,18 @@ class RefitState:
         Rounds of small steps suit steep shapes better.
         Coarse rounds find most of each shape in a fraction of the steps; they end at the first round that fails to
         lower the validation loss. Fine rounds end when `early_stopping_rounds` of them have not lowered it by a
-        relative `tolerance` (sooner early in a refit, see `early_stopping.StopRule`). Nearly nothing left to learn ends
-        all of them (`ENOUGH`): the loss of a target without noise, which is 0 in the end, would fall for ever.
+        relative `tolerance` (sooner early in a refit, see `early_stopping.StopRule`). Once little loss is left
+        (`NEARLY`), coarse rounds of more leaves come first: fine ones would add to each curve for hundreds of rounds.
+        Nearly nothing left to learn ends all of them (`ENOUGH`): the loss of a target without noise, which is 0 in the
+        end, would fall for ever.
         """
+        return self.stages_beside(self._flat_loss() if self.split.valid.size and not self.by_aic else -np.inf)
+
+    def stages_beside(self, flat_loss: float) -> list[RoundStage]:
+        """Return the stages, given the validation loss of a constant; -inf where nothing ends with little loss."""
         parameters, fine, no_end = self.parameters, self.settings(), self.parameters.max_rounds
         n_greedy = ceil(parameters.greedy_ratio * self.problem.table.active.size)
-        enough = self._enough()
+        enough, nearly = (share**self.problem.loss.degree * flat_loss for share in (ENOUGH, NEARLY))
         rule = StopRule(parameters.early_stopping_rounds, parameters.tolerance, enough)
         stages = [RoundStage(fine, rule, n_greedy, no_end)]
         if self.by_aic:  # others are for trees, and their best rounds would not be those of the hat matrix
@@ -226,6 +236,11 @@ class RefitState:
         if self.split.valid.size and parameters.coarse_leaves > parameters.max_leaves:
             coarse = fine._replace(max_leaves=parameters.coarse_leaves)
             stages.insert(0, RoundStage(coarse, StopRule(1, parameters.tolerance, enough), n_greedy, no_end))
+        if self.split.valid.size and parameters.late_leaves > parameters.max_leaves:
+            stages = [one._replace(rule=one.rule._replace(enough=nearly)) for one in stages]
+            late = fine._replace(max_leaves=parameters.late_leaves)
+            stages.append(RoundStage(late, StopRule(1, parameters.tolerance, enough), n_greedy, no_end, nearly))
+            stages.append(RoundStage(fine, rule, n_greedy, no_end, nearly))
         if any(parameters.learners) and self.split.valid.size:
             quick = StopRule(1, BEND_TOLERANCE, enough)
             stages = [one._replace(settings=one.settings._replace(bend=BENDS[-1])) for one in stages]
@@ -239,16 +254,11 @@ class RefitState:
             stages.insert(0, RoundStage(fine._replace(random=True), rule, n_greedy, smooth))
         return stages
 
-    def _enough(self) -> float:
-        """Return the validation loss at which nothing is left to learn."""
-        groups = self.split.valid
-        return ENOUGH * self._flat_loss(groups) if groups.size and not self.by_aic else -np.inf
-
-    def _flat_loss(self, groups: NDArray[np.int64]) -> float:
-        """Return the mean loss of the rows of some groups with the best constant of their own: not that of others,
-        which one value may set."""
+    def _flat_loss(self) -> float:
+        """Return the mean loss of the validation rows with the best constant of their own: not that of others, which
+        one value may set."""
         problem, loss = self.problem, self.problem.loss
-        rows = rows_of(problem.table, groups)
+        rows = rows_of(problem.table, self.split.valid)
         weight = problem.row_weight[rows]
         if loss.is_scaled:
             y, given, unit = self._response[rows], np.zeros(1), 1.0

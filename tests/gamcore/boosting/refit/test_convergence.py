@@ -15,6 +15,7 @@ from gamcore.boosting.refit import state as refit
 from gamcore.boosting.refit.problem import Parameters, rows_of
 from gamcore.boosting.refit.state import RefitState
 from gamcore.data.sampling import splits
+from gamcore.estimators import additive_parameters as parameters
 from tests.support.fits import problem
 from tests.support.gears import mostly_slow
 
@@ -102,7 +103,7 @@ def test_a_target_with_noise_is_learnt_as_before(monkeypatch):
     X, score, rng = rows(0.0)
     y = score + 0.01 * rng.normal(size=len(X))
     here = GAMRegressor(random_state=0).fit(X, y)
-    monkeypatch.setattr(refit, "ENOUGH", -np.inf)
+    monkeypatch.setattr(refit, "ENOUGH", 0.0)
     np.testing.assert_array_equal(GAMRegressor(random_state=0).fit(X, y).predict(X), here.predict(X))
 
 
@@ -112,6 +113,28 @@ def test_counts_and_amounts_without_noise_are_not_learnt_for_ever(objective):
     fitted = GAMRegressor(objective=objective, random_state=0, outer_bags=2, n_jobs=1).fit(X[:2000], y[:2000])
     assert fitted.n_rounds_ < 300
     assert fitted.score(X[2000:], y[2000:]) > 1 - 1e-5
+
+
+@pytest.mark.parametrize("objective", ["squared", "quantile", "poisson", "gamma"])
+def test_what_has_little_noise_is_learnt_in_fewer_rounds(objective, monkeypatch):
+    """And as well; where noise is left, in the same rounds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 5))
+    score = sum(np.sin((1 + j % 3) * X[:, j] + j) for j in range(5)) / 2
+    known, new = slice(2000), slice(2000, None)
+    for noise in (0.02, 1.5):
+        y = score + noise * rng.normal(size=len(X))
+        y = np.exp(y) if objective in ("poisson", "gamma") else y
+        now, before = (
+            GAMRegressor(objective=objective, random_state=0, outer_bags=2, n_jobs=1).fit(X[known], y[known])
+            for leaves in (parameters.LATE_LEAVES, 0) if not monkeypatch.setattr(parameters, "LATE_LEAVES", leaves)
+        )  # fmt: skip
+        monkeypatch.undo()
+        if noise > 1:
+            np.testing.assert_array_equal(now.predict(X), before.predict(X))
+        else:
+            assert now.n_rounds_ < 0.9 * before.n_rounds_
+            assert 1 - now.score(X[new], y[new]) < 1.03 * (1 - before.score(X[new], y[new]))
 
 
 @pytest.mark.parametrize("objective", ["squared", "quantile", "poisson", "gamma", "tweedie"])
@@ -124,4 +147,4 @@ def test_what_is_enough_is_a_share_of_the_loss_of_a_constant(objective):
         y, weight = given.y[rows], given.row_weight[rows]
         flat = np.average(loss.loss(y, np.full(y.size, loss.base_score(y, weight))), weights=weight)
         for stage in state.stages():
-            assert stage.rule.enough * state.loss_unit == pytest.approx(refit.ENOUGH * flat, rel=1e-6)
+            assert stage.rule.enough * state.loss_unit == pytest.approx(refit.ENOUGH**loss.degree * flat, rel=1e-6)

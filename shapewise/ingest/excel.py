@@ -17,7 +17,7 @@ import python_calamine
 from gamcore.numbers import count
 from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, in_words
 from shapewise.ingest.header import check_columns, header_of, named, skipped_note
-from shapewise.ingest.text import TAIL_ROWS, footer_note, footer_rows, typed_texts
+from shapewise.ingest.text import TAIL_ROWS, footer_rows, typed_texts
 from shapewise.ingest.types import EXACT, rounding_note
 from shapewise.ingest.writer import Tell
 
@@ -150,9 +150,8 @@ def _as_frame(rows: list[list[Any]], notes: list[str]) -> pd.DataFrame:
     if not cells:
         raise ReaderError("The sheet needs a line of column names and at least one row.")
     tail = [[_plain(cell) for cell in row] for row in cells[-TAIL_ROWS:]]
-    if below := footer_rows(tail, len(cells), {_plain(row[0]) for row in cells[: -len(tail)]}):
-        notes.append(footer_note(below, tail[-below]))
-        cells = cells[:-below]
+    above = {_plain(row[0]) for row in cells[: -len(tail)]}
+    cells = cells[: len(cells) - footer_rows(tail, len(cells), above, notes)]
     columns = {name: _column(name, [row[k] for row in cells], notes) for k, name in enumerate(names)}
     return typed_texts(pa.table(columns), notes)
 

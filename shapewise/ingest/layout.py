@@ -52,7 +52,7 @@ BEGINNINGS: Final = (
     (re.compile(rb"%PDF"), "PDF"),
     (re.compile(rb"\x89PNG|\xff\xd8\xff|GIF8"), "a picture such as PNG"),
     (re.compile(rb"\xd0\xcf\x11\xe0"), "an old or encrypted workbook"),
-    (re.compile(rb"\s*<(?:!doctype html|html)", re.IGNORECASE), "a web page"),
+    (re.compile(rb"\s*<(?:!doctype html|html|table)", re.IGNORECASE), "a web page"),
     (re.compile(rb'\s*(?:\[\s*)?\{\s*"'), "JSON"),
 )
 TEXT: Final = bytes({*b"\0\t\n\r\f\x1a\x1b", *range(32, 256)})
@@ -305,10 +305,12 @@ def _is_spaced(lines: list[str], dialect: Dialect) -> bool:
 
 
 def _has_fixed_widths(lines: list[str]) -> bool:
-    """Return whether most lines have several words or numbers apart from each other, as tables in plain text."""
+    """Return whether most lines have words or numbers apart from each other, and all a blank in one place, as tables in
+    plain text."""
     filled = [line for line in lines if line.strip()]
-    apart = sum(len(re.findall(r"\S {2,}(?=\S)", line)) >= 2 for line in filled)
-    return len(filled) > 1 and 2 * apart >= len(filled)
+    apart = sum(re.search(r"\S {2,}\S", line) is not None for line in filled)
+    blank = any(set(letters) == {" "} for letters in zip(*(line.strip() for line in filled), strict=False))
+    return len(filled) > 1 and 2 * apart >= len(filled) and blank
 
 
 def _fitting(dialect: Dialect, lines: list[str]) -> Dialect | None:

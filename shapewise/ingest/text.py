@@ -8,6 +8,7 @@ make a column text. A column that loses its type is converted again as text: not
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -58,6 +59,9 @@ TOTAL: Final = re.compile(
     r"(?:grand |sub)?totals?|sum|(?:gesamt)?summe|gesamt|insgesamt|total général|totaal|totale|suma|合计|总计|合計",
     re.IGNORECASE,
 )
+
+FEWEST_SUMMED: Final = 3
+"""Rows of which a last one without a name may be the sum."""
 
 Result = TypeVar("Result")
 
@@ -273,10 +277,7 @@ class TextFile(Generic[Result]):
         tail = kept.tail.drop_columns(self._spare)
         rows = [[str(cell or "").strip() for cell in row] for row in zip(*tail.to_pydict().values(), strict=True)]
         words = set(kept.sample.column(0).filter(pa.array(kept.numbers < kept.rows - len(rows))).to_pylist())
-        below = footer_rows(rows, kept.rows, words)
-        if below:
-            self._notes.append(footer_note(below, rows[-below]))
-        kept.leave_out(below, self._spare)
+        kept.leave_out(footer_rows(rows, kept.rows, words, self._notes), self._spare)
 
     def _parsed(
         self, head: str, rest: Iterator[str], texts: Texts, layout: Layout, ragged: Ragged
@@ -437,24 +438,40 @@ def _unreadable(error: Exception, block: int) -> ReaderError:
     return ReaderError(f"The file cannot be read as a table ({in_words(error)}): check its quotes.")
 
 
-def footer_rows(rows: Sequence[Sequence[str]], total: int, words: Container[str]) -> int:
+def footer_rows(rows: Sequence[Sequence[str]], total: int, words: Container[str], notes: list[str]) -> int:
     """Return how many of the last rows are blank or totals that spreadsheets write below a table; never all rows.
 
-    A row is a total if its first cell says so and no row above has that word, as it would then be an ordinary value.
-    rows : the last of a `total`, as text. words : first cells of those above them."""
+    A row is a total if its first cell says so, or if it has none and sums up the rows above. Where a row above has the
+    word, too, it may be an ordinary value, and stays. rows : the last of a `total`, as text. words : first cells of
+    those above them. notes : get what is left out, or may be sums."""
     below = 0
     while below < min(len(rows), total - 1) and len(rows[0]) > 1:
-        row = rows[-below - 1]
+        row, above = rows[-below - 1], rows[: -below - 1]
         first = next((cell for cell in row if cell), "")
-        if not first or _is_footnote(row, rows[: -below - 1]):
-            below += 1
-        elif TOTAL.fullmatch(first.rstrip(":").strip()):
-            if first in words or any(first in above for above in rows[: -below - 1]):
+        if TOTAL.fullmatch(first.rstrip(":").strip()):
+            if first in words or any(first in cells for cells in above):
+                notes.append(f"Rows that begin with {first!r} are kept: they may be sums of those above them.")
                 return 0
-            below += 1
-        else:
+        elif first and not _is_footnote(row, above) and not (len(rows) == total and _is_sum(row, above)):
             break
+        below += 1
+    if below:
+        shown = " ".join([cell for cell in rows[-below] if cell][:3])[:40]
+        begins = f" with {shown!r}"
+        ways = (f"that begins{begins}", f"that begin{begins}") if shown else ("without any cell",) * 2
+        notes.append(f"Left out {counted(below, 'last row', *ways)}: below the table.")
     return below
+
+
+def _is_sum(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
+    """Return whether a row without its first cell, which all rows above have, holds sums of plain numbers above it."""
+    if row[0] or len(above) < FEWEST_SUMMED or not all(cells[0] for cells in above):
+        return False
+    try:
+        sums = [(float(cell), sum(float(cells[k] or 0) for cells in above)) for k, cell in enumerate(row) if cell]
+    except ValueError:
+        return False
+    return any(value for value, _ in sums) and all(math.isclose(value, total) for value, total in sums)
 
 
 def _is_footnote(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
@@ -470,10 +487,3 @@ def _is_footnote(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
     return 10 * len(filled) >= 9 * len(above) and (
         (len(words) >= 8 and len(words) > longest) or (named is not None and len(words) > 1)
     )
-
-
-def footer_note(rows: int, first: Sequence[str]) -> str:
-    """Return the note on the rows below a table, the first of which is given."""
-    shown = " ".join([cell for cell in first if cell][:3])[:40]
-    what = f"that begin with {shown!r}" if shown else "without any cell"
-    return f"Left out {count(rows)} last row{'s' * (rows > 1)} {what}: below the table."

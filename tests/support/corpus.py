@@ -275,7 +275,7 @@ add(
     "t.csv",
     rows("a,b", "x,1", "y,2", "Total,3"),
     {"a": ["x", "y"], "b": [1, 2]},
-    "last row that begin",
+    "last row that begins",
 )
 add(
     "a total and blank rows below",
@@ -296,6 +296,7 @@ add(
     "t.csv",
     rows("a,b", "Total,1", "x,2", "Total,3"),
     {"a": ["Total", "x", "Total"], "b": [1, 2, 3]},
+    "may be sums",
 )
 add("separators after each row and name", "t.csv", rows("a,b,", "1,x,", "2,y,", "3,z,"), AB, "1 empty column")
 add("shorter rows", "t.csv", rows("a,b,c", *["1,2,3"] * 9, *["1,2"] * 5), error=("5 rows", "10 (2 cells)"))

@@ -135,6 +135,19 @@ def test_totals_may_stand_in_any_column():
     assert read("a,b,c\n1,x,2\n3,y,4\n,Total,6\n").frame["c"].tolist() == [2, 4]
 
 
+@pytest.mark.parametrize(("last", "rows"), [(",60,6.5", 3), (",61,6.5", 4), ("D,60,6.5", 4), (",60,x", 4), (",0,0", 4)])
+def test_a_last_row_without_a_name_is_a_total_where_it_sums_up_the_others(last, rows):
+    table = read(f"city,n,x\nA,10,1.5\nB,20,2\nC,30,3\n{last}\n")
+    assert len(table.frame) == rows
+    assert any("Left out 1 last row that begins with" in note for note in table.notes) == (rows == 3)
+
+
+def test_sums_between_rows_stay_and_are_told():
+    table = read("city,n\nA,10\nB,20\nTotal,30\nC,5\nD,6\nTotal,11\n")
+    assert len(table.frame) == 6
+    assert any("they may be sums" in note for note in table.notes)
+
+
 def test_words_between_blanks_are_a_table_where_a_column_has_codes():
     frame = read("first last state phone\nJohn Smith WA 418-Y11\nMary Hart CA 319-Z19\nEvan Nolan IL 219-c30\n").frame
     assert frame["state"].tolist() == ["WA", "CA", "IL"]
@@ -143,6 +156,9 @@ def test_words_between_blanks_are_a_table_where_a_column_has_codes():
 
 
 def test_columns_of_fixed_width_are_told():
+    ragged = read("name         age city\nAnn Lee       31 New York\nBob           28 Rome\nCyd           45 Bern\n")
+    assert any("fixed width" in note for note in ragged.notes)
+    assert not read("text\nthis is  prose\nand more  here too\nwe end\n").notes
     table = read("NAME         N     M\nAlpha Beta   1     2\nGamma Delta  3     4\n", "t.txt")
     assert any("fixed width" in note for note in table.notes)
 

@@ -18,11 +18,15 @@ from shapewise.doctor.examine import ColumnReport
 from shapewise.doctor.name_words import ARMS, CONTROLS, GIVEN, MAYBE_ARMS, OUTCOMES, shares_word, words_in, words_of
 
 MOST_LEVELS: Final = 12
-MOST_ROWS: Final = 20_000
-EQUAL: Final = 0.8
-"""Rows of the smallest part in those of the largest, from which they look planned alike."""
+"""Levels that arms have at most."""
 
+MOST_ROWS: Final = 20_000
+"""Rows that are looked at."""
+
+EQUAL: Final = 0.8
 UNEQUAL: Final = 0.2
+"""Rows of the smallest part in those of the largest: from where they look planned alike, and below where not."""
+
 BARE: Final = frozenset({"no", "off", "false", "a", "0"})
 """Names of controls that are also levels of columns of any kind."""
 
@@ -37,6 +41,8 @@ ALONE: Final = 0.5
 """What is added where there are too few other columns to test: a short table may be that of a plan."""
 
 CHANCE: Final = 0.05
+"""Chance below which a column depends on another, over all that are tested."""
+
 SURE: Final = 3.5
 ASKED: Final = 1.5
 """Least scores for a guess, and for a question."""
@@ -65,17 +71,7 @@ def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Int
     """Return how well a column fits an arm; None where it does not. others : cells of the columns to test it by."""
     codes, levels = read_present_texts(table.frame[report.name])
     sizes = np.bincount(codes[codes >= 0], minlength=len(levels))
-    score, reasons = 0.0, []
-    if word := shares_word(report.name, ARMS):
-        score += 3.0
-        reasons.append(f"its name is that of the arms of a test ({word})")
-    elif word := shares_word(report.name, MAYBE_ARMS):
-        score += 1.5
-        reasons.append(f"its name may be that of the arms of a test ({word})")
-    elif word := shares_word(report.name, GIVEN):
-        score -= GIVEN_FIRST  # who or where a row is was seldom drawn by lot
-    if words_in(report.name) == (word,) and score > 0:
-        score += 0.5
+    score, reasons = _by_name(report.name)
     if report.kind == "category" and (control := control_among(levels)) and _says_control(control, levels):
         score += 1.5
         reasons.append(f"one level is called {control}")
@@ -86,8 +82,8 @@ def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Int
     elif balance < UNEQUAL:
         score -= 1.0
     says_it = shares_word(report.name, ARMS) or shares_word(report.name, MAYBE_ARMS) in words_in(report.name)[-1:]
+    # Who has crossed a line got something; classes of an amount are no arms.
     if report.has("cut") or report.has("copy"):
-        # Who has crossed a line got something; classes of an amount are no arms.
         is_line = says_it and (len(levels) == 2 or shares_word(report.name, ARMS))
         return Guess("arm", report.name, ASKED, " and ".join(reasons[:3])) if is_line else None
     if score + ALONE >= 1.0:
@@ -98,6 +94,21 @@ def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Int
     if says_it:
         score = max(score, ASKED)  # a name that says it is worth a question, however the parts came about
     return Guess("arm", report.name, score, " and ".join(reasons[:3]), score >= SURE) if score >= ASKED else None
+
+
+def _by_name(name: str) -> tuple[float, list[str]]:
+    """Return how well the name of a column is that of arms, and why it is."""
+    score, reasons = 0.0, []
+    if word := shares_word(name, ARMS):
+        score = 3.0
+        reasons = [f"its name is that of the arms of a test ({word})"]
+    elif word := shares_word(name, MAYBE_ARMS):
+        score = 1.5
+        reasons = [f"its name may be that of the arms of a test ({word})"]
+    elif word := shares_word(name, GIVEN):
+        score = -GIVEN_FIRST  # who or where a row is was seldom drawn by lot
+    is_all = words_in(name) == (word,) and score > 0
+    return score + 0.5 * is_all, reasons
 
 
 def control_among(levels: Sequence[str]) -> str | None:

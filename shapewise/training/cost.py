@@ -26,21 +26,36 @@ from gamcore.numbers import duration
 STEP_SECONDS = 5e-6
 BAG_SECONDS = 0.7e-6
 ROW_SECONDS = 1.5e-9
+"""Cost of a step from rows: a fixed part, a part per bag, and one per row."""
+
 TABLE_STEP_SECONDS, TABLE_FEATURE_SECONDS = 15e-6, 5.5e-6
 """Cost of a step from counts of bin pairs, whatever the rows: a fixed part, and a part per feature."""
 
 PAIR_COUNT_SECONDS, COUNT_SECONDS = 1.3e-3, 0.5e-9
 """Cost of counting the bins of two features, in both orders: a fixed part, and a part per row."""
 
-COARSE_ROUNDS = 20
-"""Rounds at a learning rate of 0.3, for coarse and then fine trees; FINE_ROUNDS without coarse trees."""
+COARSE_ROUNDS, FINE_ROUNDS = 20, 70
+"""Rounds at a learning rate of 0.3: for coarse and then fine trees, and without coarse trees."""
 
-FINE_ROUNDS = 70
-PAIR_STEP_SECONDS = 20e-6
-PAIR_ROW_SECONDS = 2.2e-9
-PAIR_ROUNDS = 60
-AUTO_PAIRS = 3
-SEARCH = 2.0
+YOUNG_PATIENCE = 12
+"""Patience of a refit with this few rounds (see `kernels.early_stopping.StopRule`)."""
+
+GREEDY_TIMES = 8.0
+"""How many times as long a fit takes whose every step is on the best of all curves."""
+
+FINER_BINS = 3.0
+"""How many times as long a fit takes that looks for the bins it needs."""
+
+TRIPLES_TIMES = 1.5
+"""How many times as long a fit takes that looks for triples: 1 to 2.3 on six public tables, by whether it finds any."""
+
+PAIR_STEP_SECONDS, PAIR_ROW_SECONDS, PAIR_ROUNDS = 20e-6, 2.2e-9, 60
+"""Cost of a step of a pair: a fixed part, and a part per row; and the rounds of a fit."""
+
+RANK_SECONDS, RANK_ROW_SECONDS = 1e-5, 1.1e-9
+"""Cost of ranking a pair of features, in order and shuffled: a fixed part, and a part per row."""
+
+AUTO_PAIRS, SEARCH = 3, 2.0
 """Pairs per feature that "auto" is assumed to try, and the cost of search and last fit, in fits of that many pairs."""
 
 PAIR_BYTES = 2**20
@@ -48,9 +63,6 @@ PAIR_BYTES = 2**20
 
 RANKING_BYTES = 72
 """Bytes per row while pairs are ranked: scores, gradients and weights, once in order and once shuffled."""
-
-YOUNG_PATIENCE = 12
-"""Patience of a refit with this few rounds (see `kernels.early_stopping.StopRule`)."""
 
 FEW_SECONDS = 5.0
 """Seconds below which an estimate is no number for people."""
@@ -60,7 +72,6 @@ MOST_TIMES, LONG_SECONDS = 12.0, 15.0
 
 WORKER_SECONDS = 2.0
 """Start-up time of a child process: importing the libraries, reading the table."""
-
 
 TREE_SECONDS = 2e-4
 TREE_ROW_SECONDS = 1.0e-9
@@ -76,15 +87,6 @@ COMPARED = 1.6
 
 CURVE_BYTES, CURVE_OWN = 2048, 6
 SURFACE_BYTES = 8 * (SIDE**2 + 1024)
-GREEDY_TIMES = 8.0
-"""How many times as long a fit takes whose every step is on the best of all curves."""
-
-TRIPLES_TIMES = 1.5
-"""How many times as long a fit takes that looks for triples: 1 to 2.3 on six public tables, by whether it finds any."""
-
-FINER_BINS = 3.0
-"""How many times as long a fit takes that looks for the bins it needs."""
-
 CELL_BYTES, MOST_CELLS = 16, 254**2
 """Bytes in a model's file: one curve of one refit, and the size of a feature's edges and counts in such curves; one
 surface of one refit, with its effects; one cell of a pair that has rows."""
@@ -144,51 +146,67 @@ def estimate(
     """
     settings = {**defaults(AdditiveParameters), **parameters}
     refits, ensemble = settings["outer_bags"], settings["ensemble"]
-    n_bags = settings["n_bags"] or default_bags(ensemble)
-    a_row = ROW_SECONDS * (1 if ensemble == "grouped" else 1 + n_bags / 12)
-    coarse = first_leaves(settings["coarse_leaves"], rows) > settings["max_leaves"]
-    rounds = (COARSE_ROUNDS if coarse else FINE_ROUNDS) * 0.3 / settings["learning_rate"]
-    rounds += min(settings["early_stopping_rounds"], YOUNG_PATIENCE)
-    rounds += settings["smoothing_rounds"]
-    rounds = min(rounds, settings["max_rounds"])
-    a_round = ceil(features * (1 + settings["greedy_ratio"]))
     at_once = max(1, min(n_jobs, refits))
     n_groups = TABLE_GROUPS if settings["n_groups"] == "auto" else settings["n_groups"]
     bins = N_CODES if settings["max_bins"] == AUTO else settings["max_bins"]
-    wider = max(1.0, bins / N_CODES)
     sizes = [max(bins - 1, levels), *[bins - 1] * (features - 1)]
     is_greedy = settings["order"] == GREEDY
     on_tables = loss == "squared" and not is_greedy and pays(rows, sizes, n_groups, LOSSES["squared"], ensemble)
-    step = n_scores * (STEP_SECONDS + BAG_SECONDS * n_bags * wider + a_row * rows)
     if on_tables:
         step = (TABLE_STEP_SECONDS + TABLE_FEATURE_SECONDS * features) * n_groups / TABLE_GROUPS
-    seconds = refits / at_once * rounds * a_round * step
+    else:
+        step = n_scores * _step_on_rows(rows, bins, settings)
+    a_round = ceil(features * (1 + settings["greedy_ratio"]))
+    seconds = refits / at_once * _rounds(rows, settings) * a_round * step
     if is_greedy:
         seconds *= GREEDY_TIMES
-    counting = on_tables * features**2 * (PAIR_COUNT_SECONDS + COUNT_SECONDS * rows) / at_once
-    seconds += counting
+    if on_tables:
+        seconds += features**2 * (PAIR_COUNT_SECONDS + COUNT_SECONDS * rows) / at_once
     if settings["max_bins"] == AUTO:
         seconds *= FINER_BINS
     n_pairs, fits = _pairs(features, settings["interactions"])
     joint = bool(n_pairs and settings["joint"])
-    fits += joint
-    pair_step = n_scores * (PAIR_STEP_SECONDS + PAIR_ROW_SECONDS * rows)
-    for_pairs = fits * refits / at_once * PAIR_ROUNDS * 2 * n_pairs * pair_step
     if n_pairs:
-        for_pairs += features**2 * (1e-5 + 1.1e-9 * rows) / n_jobs  # ranking the pairs, in order and shuffled
-    seconds += for_pairs
+        pair_step = n_scores * (PAIR_STEP_SECONDS + PAIR_ROW_SECONDS * rows)
+        seconds += (fits + joint) * refits / at_once * PAIR_ROUNDS * 2 * n_pairs * pair_step
+        seconds += features**2 * (RANK_SECONDS + RANK_ROW_SECONDS * rows) / n_jobs
     if settings["triples"]:
         seconds *= TRIPLES_TIMES
     a_refit = 13 * rows + features * bins * 32 * 4 + (n_pairs + joint * features) * (2 * rows + 4096 * 32)
     if ensemble == "subagging":  # rows sorted by bin, and membership of eight bags per byte
+        n_bags = _n_bags(settings)
         a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
     ranking = rows * (features + RANKING_BYTES) if n_pairs else 0
     memory = rows * features + rows * 24 + max(at_once * a_refit, ranking) + n_pairs * PAIR_BYTES
     memory += on_tables * table_bytes(sizes, n_groups, wide=False)
     kept = refits + settings["bands"]
-    curves = round(features * (kept + CURVE_OWN) * CURVE_BYTES * wider)
+    curves = round(features * (kept + CURVE_OWN) * CURVE_BYTES * _wider(bins))
     surfaces = n_pairs * (kept * SURFACE_BYTES + min(rows, MOST_CELLS) * CELL_BYTES)
     return Estimate(seconds, memory, n_scores * (curves + surfaces), MOST_TIMES)
+
+
+def _n_bags(settings: dict[str, Any]) -> int:
+    return int(settings["n_bags"] or default_bags(settings["ensemble"]))
+
+
+def _wider(bins: int) -> float:
+    """Return how many times as wide as usual a curve is; 1 for fewer bins."""
+    return max(1.0, bins / N_CODES)
+
+
+def _rounds(rows: int, settings: dict[str, Any]) -> float:
+    """Return the rounds until a refit stops early."""
+    coarse = first_leaves(settings["coarse_leaves"], rows) > settings["max_leaves"]
+    learning = (COARSE_ROUNDS if coarse else FINE_ROUNDS) * 0.3 / settings["learning_rate"]
+    patience = min(settings["early_stopping_rounds"], YOUNG_PATIENCE)
+    return float(min(learning + patience + settings["smoothing_rounds"], settings["max_rounds"]))
+
+
+def _step_on_rows(rows: int, bins: int, settings: dict[str, Any]) -> float:
+    """Return the seconds of a step that reads rows: once for all bags of groups, else the more often the more bags."""
+    n_bags = _n_bags(settings)
+    apart = 1.0 if settings["ensemble"] == "grouped" else 1 + n_bags / 12
+    return STEP_SECONDS + BAG_SECONDS * n_bags * _wider(bins) + ROW_SECONDS * apart * rows
 
 
 def estimate_bands(

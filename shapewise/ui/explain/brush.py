@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from datetime import date, timedelta
 from functools import partial
 from typing import Any
@@ -30,6 +32,42 @@ ACT = "shapes-act"
 """What one does with a curve; a drag over it means to mark a segment."""
 
 
+@dataclass(frozen=True)
+class Mark:
+    """What is marked on a curve. Each field is a widget's value, which streamlit holds under a key of its own.
+
+    low, high : ends of a range, None where it is open.
+    unseen : values that training did not have, for edits.
+    inverted : everyone but these.
+    rounded : ends with no more digits than matter.
+    """
+
+    low: date | float | None = None
+    high: date | float | None = None
+    levels: Sequence[str] = ()
+    missing: bool = False
+    unseen: bool = False
+    inverted: bool = False
+    rounded: bool = False
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """The ends as numbers: dates as days."""
+        return _days(self.low), _days(self.high)
+
+
+def mark_of(model: ModelAbout, curve: Curve) -> Mark:
+    """Return what is marked on a curve in this session."""
+    values = {field.name: st.session_state.get(_key(field.name, model, curve)) for field in fields(Mark)}
+    return Mark(**{name: value for name, value in values.items() if value is not None})
+
+
+def _put(model: ModelAbout, curve: Curve, **changed: Any) -> None:
+    """Change fields of the mark."""
+    for name, value in changed.items():
+        st.session_state[_key(name, model, curve)] = value
+
+
 def choose(act: str) -> None:
     """Choose what one does with the curve; for the callback of a widget."""
     st.session_state[ACT] = act
@@ -46,28 +84,25 @@ def _days(value: date | float | None) -> float | None:
 def marked(model: ModelAbout, curve: Curve, as_typed: bool = False) -> Rule | None:
     """Return the marked segment of a curve in this session; None if nothing valid is marked. as_typed : neither
     inverted nor rounded."""
-    saved = {
-        name: st.session_state.get(_key(name, model, curve)) for name in ("low", "high", "levels", "missing", "not")
-    }
+    mark = mark_of(model, curve)
     parts: list[Rule] = []
     if curve.labels:
-        if saved["levels"]:
-            parts.append(Levels(curve.feature, tuple(saved["levels"])))
-    elif saved["low"] is not None or saved["high"] is not None:
+        if mark.levels:
+            parts.append(Levels(curve.feature, tuple(mark.levels)))
+    elif mark.range != (None, None):
         try:
-            typed = Range(curve.feature, _days(saved["low"]), _days(saved["high"]), date=curve.kind == "date")
-            parts.append(_as_value(typed, curve))
+            parts.append(_as_value(Range(curve.feature, *mark.range, date=curve.kind == "date"), curve))
         except RuleError:
             return None
-    if saved["missing"]:
+    if mark.missing:
         parts.append(Missing(curve.feature))
     if not parts:
         return None
     rule = either(parts)
     if as_typed:
         return rule
-    rule = Not(rule) if saved["not"] else rule
-    return reach.rounded(model.table, rule) if st.session_state.get(_key("rounded", model, curve)) else rule
+    rule = Not(rule) if mark.inverted else rule
+    return reach.rounded(model.table, rule) if mark.rounded else rule
 
 
 def _as_value(typed: Range, curve: Curve) -> Range:
@@ -92,7 +127,7 @@ def take(model: ModelAbout, curve: Curve, bins: Bins, element: str, page: Ints |
         order = level_order(curve)
         inside = [int(k) for place, k in enumerate(order) if low - 0.3 <= place <= high + 0.3]
         inside = inside if page is None else page[inside].tolist()
-        st.session_state[_key("levels", model, curve)] = list(level_names(bins, inside))
+        _put(model, curve, levels=list(level_names(bins, inside)))
         return
     if curve.is_two_valued:
         order = level_order(curve.as_levels())
@@ -118,9 +153,8 @@ def _place(value: Any, curve: Curve) -> float:
 
 def _fill(model: ModelAbout, curve: Curve, bins: Bins, start: int, end: int) -> None:
     """Fill the fields with the bins from `start` to the one before `end`."""
-    ends = cut_of(bins, start) if start > 0 else None, cut_of(bins, end) if end < bins.n_values else None
-    for name, cut in zip(("low", "high"), ends, strict=True):
-        st.session_state[_key(name, model, curve)] = _shown(cut, curve)
+    low, high = cut_of(bins, start) if start > 0 else None, cut_of(bins, end) if end < bins.n_values else None
+    _put(model, curve, low=_shown(low, curve), high=_shown(high, curve))
 
 
 def _shown(end: float | None, curve: Curve) -> date | float | None:
@@ -133,39 +167,29 @@ def _take_rule(model: ModelAbout, curve: Curve, rule: Rule) -> None:
     clear(model, curve)
     for part in rule.parts():
         if isinstance(part, Range):
-            ends = part.low, part.high
+            low, high = part.low, part.high
             if part.high_in:  # one of two values, which the fields hold by the border between them
-                ends = (None, curve.display[1]) if part.high == curve.display[0] else (curve.display[1], None)
-            for name, end in zip(("low", "high"), ends, strict=True):
-                st.session_state[_key(name, model, curve)] = _shown(end, curve)
+                low, high = (None, curve.display[1]) if part.high == curve.display[0] else (curve.display[1], None)
+            _put(model, curve, low=_shown(low, curve), high=_shown(high, curve))
         elif isinstance(part, Levels):
-            st.session_state[_key("levels", model, curve)] = list(part.levels)
+            _put(model, curve, levels=list(part.levels))
         else:
-            st.session_state[_key("missing", model, curve)] = True
+            _put(model, curve, missing=True)
 
 
 def clear(model: ModelAbout, curve: Curve) -> None:
-    """Remove the mark."""
-    nothings: dict[str, Any] = {
-        "low": None,
-        "high": None,
-        "levels": [],
-        "missing": False,
-        "unseen": False,
-        "not": False,
-    }
-    for name, nothing in nothings.items():
-        st.session_state[_key(name, model, curve)] = nothing
+    """Remove the mark; whether ends are rounded stays as it is."""
+    nothing = asdict(Mark(levels=[]))
+    del nothing["rounded"]
+    _put(model, curve, **nothing)
 
 
 def where(model: ModelAbout, curve: Curve) -> Where:
     """Return the marked cells of a curve in this session, for an edit: all values if nothing is marked."""
-    names = ("low", "high", "levels", "missing", "unseen")
-    low, high, levels, missing, unseen = (st.session_state.get(_key(name, model, curve)) for name in names)
-    if curve.labels:
-        low = high = None
-    is_date = curve.kind == "date" and (low is not None or high is not None)
-    return Where(_days(low), _days(high), tuple(levels or ()), bool(missing), bool(unseen), date=is_date)
+    mark = mark_of(model, curve)
+    low, high = (None, None) if curve.labels else mark.range
+    is_date = curve.kind == "date" and (low, high) != (None, None)
+    return Where(low, high, tuple(mark.levels), mark.missing, mark.unseen, date=is_date)
 
 
 def ends(model: ModelAbout, curve: Curve, bins: Bins, in_training: bool = True) -> None:
@@ -198,13 +222,13 @@ def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
     _suggestions(model, curve, bins)
     ends(model, curve, bins)
     with st.container(horizontal=True, gap="small"):
-        st.checkbox("Invert", key=_key("not", model, curve), help="Marks everyone outside the range instead.")
+        st.checkbox("Invert", key=_key("inverted", model, curve), help="Marks everyone outside the range instead.")
         if not curve.labels:
             st.checkbox("Round", key=_key("rounded", model, curve), help=evidence.ROUNDED)
         st.button("Clear", icon=":material/close:", on_click=clear, args=(model, curve), type="tertiary")
     rule = marked(model, curve)
     if rule is None:
-        low, high = (_days(st.session_state.get(_key(name, model, curve))) for name in ("low", "high"))
+        low, high = mark_of(model, curve).range
         if low is not None and high is not None and low > high:
             st.error("The range ends before it begins: swap the two.", icon=":material/error:")
         else:

@@ -340,7 +340,7 @@ def test_levels_missing_cells_and_all_others_can_be_marked(acted):
     app = choose(open_page("shapes", model=model, feature="education"), "What next", "segment")
     keyed(app.multiselect, f"brush-levels-{model}-education").set_value(["school"]).run()
     keyed(app.checkbox, f"brush-missing-{model}-education").check().run()
-    keyed(app.checkbox, f"brush-not-{model}-education").check().run()
+    keyed(app.checkbox, f"brush-inverted-{model}-education").check().run()
     assert "not (education is school or education is missing)" in " ".join(m.value for m in app.markdown).replace(
         "\\", ""
     )

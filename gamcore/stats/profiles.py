@@ -44,15 +44,42 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Means:
+    """How a target goes along with a column.
+
+    name : of the target. binary : whether means are shares of ones.
+    of_all, of_missing : its mean over all rows, and where the column is missing.
+    values, lower, upper : (K,) its mean per bar, with the 95% interval.
+    """
+
+    name: str
+    binary: bool
+    of_all: float
+    of_missing: float
+    values: Floats
+    lower: Floats
+    upper: Floats
+
+    @property
+    def title(self) -> str:
+        """What the means are of."""
+        return f"share of {self.name}" if self.binary else f"mean of {self.name}"
+
+    def said(self, k: int) -> str:
+        """Return the mean of a bar, with the digits that its interval leaves."""
+        value, ends = float(self.values[k]), (float(self.lower[k]), float(self.upper[k]))
+        return percent(value) if self.binary else within(value, ends, decimals_of([value]))
+
+
+@dataclass(frozen=True)
 class Profile(Explanation):
     """What a column holds.
 
     quantiles : (9,) of numbers and dates (in days since 1970-01-01), at QUANTILES. counts : (K,) rows per bar; edges :
     (K + 1,) of numbers and dates, beside : (2, K + 1) the values next to these, as in `cuts.beside_edges`; labels :
     (K,) of levels, the most frequent first. middle : the values from the first quartile to the third, which
-    `middle_share` of the rows with a value have. rates, lower, upper : (K,) mean of the target per bar with its 95%
-    interval, and of all rows (`rate`); empty without a target. outside : rows with a value beyond the bars. measure :
-    unit and form of its values.
+    `middle_share` of the rows with a value have. means : those of a target, if one was given. outside : rows with a
+    value beyond the bars. measure : unit and form of its values.
     """
 
     name: str
@@ -70,13 +97,7 @@ class Profile(Explanation):
     mean: float = float("nan")
     deviation: float = float("nan")
     outside: int = 0
-    target: str = ""
-    binary: bool = False
-    rate: float = float("nan")
-    rates: Floats = field(default_factory=lambda: np.empty(0))
-    lower: Floats = field(default_factory=lambda: np.empty(0))
-    upper: Floats = field(default_factory=lambda: np.empty(0))
-    missing_rate: float = float("nan")
+    means: Means | None = None
     measure: Measure = PLAIN
 
     def describe(self, detail: str = "", **words: Any) -> Plot:
@@ -87,13 +108,13 @@ class Profile(Explanation):
 
     def words(self) -> str:
         """Return in a sentence what is most worth knowing: how far the target moves, or where most rows are."""
-        enough = np.flatnonzero(self.counts >= FEWEST_NAMED)
-        if self.rates.size and np.isfinite(self.rates[enough]).sum() > 1:
-            low, high = (int(enough[pick(self.rates[enough])]) for pick in (np.nanargmin, np.nanargmax))
-            if not self.upper[low] < self.lower[high]:
-                return f"{self.target} does not clearly differ along {self.name}: the intervals overlap"
-            ends, parts = [self._mean(k) for k in (low, high)], self.parts
-            least = f"{self.target}{':' if self.binary else ' is'} {ends[0]} where {self.name} is {parts[low]}"
+        enough, means = np.flatnonzero(self.counts >= FEWEST_NAMED), self.means
+        if means is not None and np.isfinite(means.values[enough]).sum() > 1:
+            low, high = (int(enough[pick(means.values[enough])]) for pick in (np.nanargmin, np.nanargmax))
+            if not means.upper[low] < means.lower[high]:
+                return f"{means.name} does not clearly differ along {self.name}: the intervals overlap"
+            ends, parts = [means.said(k) for k in (low, high)], self.parts
+            least = f"{means.name}{':' if means.binary else ' is'} {ends[0]} where {self.name} is {parts[low]}"
             return f"{least}, {ends[1]} where it is {parts[high]}"
         if self.middle is None:
             share = self.counts[0] / max(self.counts.sum(), 1)
@@ -101,13 +122,6 @@ class Profile(Explanation):
         where = range_in_words(self.middle, slack_of_bars(self.edges), self.kind, self._written_as)
         rows = f"{percent(self.middle_share, 0)} of the rows with a value are"
         return f"{rows} {where}" if self.middle.first == self.middle.last else f"{rows} from {where}"
-
-    def _mean(self, k: int) -> str:
-        """Return the mean of the target in a part, with the digits that its interval leaves."""
-        if self.binary:
-            return percent(float(self.rates[k]))
-        rate, ends = float(self.rates[k]), (float(self.lower[k]), float(self.upper[k]))
-        return within(rate, ends, decimals_of([rate]))
 
     @property
     def parts(self) -> Sequence[str]:
@@ -130,12 +144,12 @@ class Profile(Explanation):
         """Return one row per bar; missing cells come last."""
         n = np.append(self.counts, self.missing)
         frame = pd.DataFrame({"value": [*self.parts, "(missing)"], "rows": n, "share": n / max(self.rows, 1)})
-        if not self.rates.size:
+        if (means := self.means) is None:
             return frame
         unknown = [np.nan]
         return frame.assign(
-            mean=[*self.rates, self.missing_rate], lower=[*self.lower, *unknown], upper=[*self.upper, *unknown]
-        ).rename(columns={"mean": f"share of {self.target}" if self.binary else f"mean of {self.target}"})
+            mean=[*means.values, means.of_missing], lower=[*means.lower, *unknown], upper=[*means.upper, *unknown]
+        ).rename(columns={"mean": means.title})
 
 
 def profile(series: pd.Series, kind: Kind, target: Target | None = None) -> Profile:
@@ -196,15 +210,13 @@ def _levels(series: pd.Series) -> tuple[Ints, tuple[str, ...], int]:
 def _by_target(parts: Profile, codes: Ints, target: Target) -> Profile:
     """Return a profile with the mean of a target per bar."""
     known = np.isfinite(target.y)
-    rates, lower, upper = (np.full(parts.counts.size, np.nan) for _ in range(3))
+    values, lower, upper = (np.full(parts.counts.size, np.nan) for _ in range(3))
     for k in range(parts.counts.size):
         y = target.y[known & (codes == k)]
         if y.size:
-            rates[k] = y.mean()
-            lower[k], upper[k] = wilson(rates[k], y.size) if target.binary else student(y)
-    whole, gone = target.y[known], target.y[known & (codes == MISSING)]
-    return replace(
-        parts, target=target.name, binary=target.binary, rates=rates, lower=lower, upper=upper,
-        rate=float(whole.mean()) if whole.size else float("nan"),
-        missing_rate=float(gone.mean()) if gone.size else float("nan"),
-    )  # fmt: skip
+            values[k] = y.mean()
+            lower[k], upper[k] = wilson(values[k], y.size) if target.binary else student(y)
+    whole, gone = (
+        float(y.mean()) if y.size else float("nan") for y in (target.y[known], target.y[known & (codes == MISSING)])
+    )
+    return replace(parts, means=Means(target.name, target.binary, whole, gone, values=values, lower=lower, upper=upper))

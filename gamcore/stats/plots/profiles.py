@@ -9,7 +9,7 @@ import numpy as np
 
 from gamcore.data.labels import cut_apart
 from gamcore.numbers import count, number, percent
-from gamcore.stats.profiles import Profile
+from gamcore.stats.profiles import Means, Profile
 from gamcore.viz.axes import level_axis, number_axis
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, Bars, Line, Mark, Panel, Plot, Points, Whiskers, single
@@ -20,7 +20,7 @@ HEIGHT = 340
 
 def profile(of: Profile, detail: str = "") -> Plot:
     """Return the rows per part of a column, with the mean of the target in each if the profile has one."""
-    by_target, title, numbers = bool(of.rates.size), of.words(), of.frame()
+    title, numbers = of.words(), of.frame()
     plot = Plot(
         f"profile {of.name}",
         title,
@@ -36,31 +36,30 @@ def profile(of: Profile, detail: str = "") -> Plot:
         at = np.arange(of.counts.size, dtype=np.float64)
         rows = Panel(Axis("rows", format="count", from_zero=True), names, (_rows(of, at, 0.62, lying=True),))
         plot = replace(plot, panels=single(rows), height=80 + ROW * max(at.size, 3))
-        if by_target:
-            means = Panel(_means(of), names, _marks(of, at, lying=True))
+        if of.means is not None:
+            means = Panel(_axis(of.means), names, _marks(of, of.means, at, lying=True))
             rows = replace(rows, y=replace(names, named=False))
             plot = replace(plot, panels=((means, rows),), widths=(0.64, 0.36))
         return plot
     at = (of.edges[:-1] + of.edges[1:]) / 2
     x = Axis(of.name, "date") if of.kind == "date" else number_axis(of.name, of.measure, of.edges, None)
     rows = Panel(x, Axis("rows", format="count", from_zero=True), (_rows(of, at, np.diff(of.edges), lying=False),))
-    if not by_target:
+    if of.means is None:
         return replace(plot, panels=single(rows))
-    means = Panel(replace(x, title="", named=False), _means(of), _marks(of, at, lying=False))
+    means = Panel(replace(x, title="", named=False), _axis(of.means), _marks(of, of.means, at, lying=False))
     return replace(plot, panels=((means,), (rows,)), heights=(0.64, 0.36))
 
 
-def _means(of: Profile) -> Axis:
-    title = f"share of {of.target}" if of.binary else f"mean of {of.target}"
-    return Axis(title, format="percent" if of.binary else "plain", grid=True)
+def _axis(means: Means) -> Axis:
+    return Axis(means.title, format="percent" if means.binary else "plain", grid=True)
 
 
 def _hover(of: Profile) -> list[str]:
     values = of.frame().to_numpy()[:-1]
     lines = [f"{row[0]}\n{count(row[1])} rows ({percent(row[2])})" for row in values]
-    if not of.rates.size:
+    if of.means is None:
         return lines
-    said = percent if of.binary else partial(number, digits=4)
+    said = percent if of.means.binary else partial(number, digits=4)
     return [f"{line}\n{said(row[3])} ({said(row[4])} to {said(row[5])})"
             for line, row in zip(lines, values, strict=True)]  # fmt: skip
 
@@ -69,13 +68,13 @@ def _rows(of: Profile, at: np.ndarray, width: np.ndarray | float, lying: bool) -
     return Bars(at, of.counts.astype(np.float64), width=width, roles="density", lying=lying, hover=_hover(of))
 
 
-def _marks(of: Profile, at: np.ndarray, lying: bool) -> tuple[Mark, ...]:
+def _marks(of: Profile, means: Means, at: np.ndarray, lying: bool) -> tuple[Mark, ...]:
     """Return the means with their intervals, and a line at the mean of all rows."""
-    seen = np.isfinite(of.rates)
+    seen = np.isfinite(means.values)
     hover = [line for line, there in zip(_hover(of), seen, strict=True) if there]
-    places, rates = at[seen], of.rates[seen]
-    held = np.isfinite(of.lower)
-    whiskers = Whiskers(at[held], of.lower[held], of.upper[held], "primary", 1.4, capped=True, lying=lying)
-    x, y = (rates, places) if lying else (places, rates)
+    places, values = at[seen], means.values[seen]
+    held = np.isfinite(means.lower)
+    whiskers = Whiskers(at[held], means.lower[held], means.upper[held], "primary", 1.4, capped=True, lying=lying)
+    x, y = (values, places) if lying else (places, values)
     points = Points(x, y, hover=hover)
-    return Line(of.rate, upright=lying), whiskers, points
+    return Line(means.of_all, upright=lying), whiskers, points

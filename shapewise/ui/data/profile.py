@@ -109,8 +109,9 @@ def _column(table: TableAbout, rule: Rule, of: str) -> None:
     beyond = f" · {count(made.outside)} rows beyond the bars" if made.outside else ""
     detail = f"{count(made.rows)} rows{of}{' · means with 95% intervals; dotted: all rows' * bool(target)}{beyond}"
     seen = shown(made, names)
-    if target is not None:
-        seen = replace(seen, target=target_words(target[0], list(target[1]), names))
+    if target is not None and seen.means is not None:
+        named = target_words(target[0], list(target[1]), names)
+        seen = replace(seen, means=replace(seen.means, name=named))
     cards.figure(seen.describe(detail), f"profile-{table.id}-{column}", table.name)
     _facts(seen)
 
@@ -162,9 +163,9 @@ def _facts(made: Profile) -> None:
     """Show missing and distinct values, and the quantiles of numbers and dates."""
     missing = f"{count(made.missing)} missing ({percent(made.missing / made.rows)})" if made.missing else "none missing"
     parts = [missing, f"{count(made.distinct)} distinct value{'s' * (made.distinct != 1)}"]
-    if made.target and made.missing and np.isfinite(made.missing_rate):
-        rate = percent(made.missing_rate) if made.binary else number(made.missing_rate)
-        parts.append(f"{md(made.target)} where it is missing: {rate}")
+    if (means := made.means) is not None and made.missing and np.isfinite(means.of_missing):
+        mean = percent(means.of_missing) if means.binary else number(means.of_missing)
+        parts.append(f"{md(means.name)} where it is missing: {mean}")
     if made.quantiles.size and made.kind == "number":
         parts.append(f"mean {made.say(made.mean)}, standard deviation {made.say(made.deviation)}")
     st.caption(" · ".join(parts))

@@ -41,7 +41,7 @@ def test_each_bar_counts_its_rows_and_their_target(name, binary):
     assert made.counts.sum() + made.missing + made.outside == made.rows == 2_000
     assert made.missing == series.isna().sum()
     assert made.distinct == series.nunique()
-    assert np.isclose(made.rate, np.nanmean(y))
+    assert np.isclose(made.means.of_all, np.nanmean(y))
     for k in range(made.counts.size):
         if made.labels:
             texts = series.astype("string").fillna("")
@@ -57,11 +57,11 @@ def test_each_bar_counts_its_rows_and_their_target(name, binary):
         assert made.counts[k] == inside.sum()
         seen = y[inside & np.isfinite(y)]
         if seen.size > 1:
-            assert np.isclose(made.rates[k], seen.mean())
+            assert np.isclose(made.means.values[k], seen.mean())
             interval = wilson(seen.mean(), seen.size) if binary else student(seen)
-            assert np.allclose((made.lower[k], made.upper[k]), interval, equal_nan=True)
+            assert np.allclose((made.means.lower[k], made.means.upper[k]), interval, equal_nan=True)
     if made.missing:
-        assert np.isclose(made.missing_rate, np.nanmean(y[series.isna().to_numpy()]))
+        assert np.isclose(made.means.of_missing, np.nanmean(y[series.isna().to_numpy()]))
     if made.quantiles.size and name != "date":
         assert np.allclose(made.quantiles, series.dropna().quantile(QUANTILES))
     assert len(made.frame()) == made.counts.size + 1

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from gamcore.additions.two_models.parts import Check, Part
 from gamcore.data.labels import cut
@@ -100,28 +100,45 @@ def _area(rows: list[Row], k: int) -> float:
 
 
 @dataclass(frozen=True)
-class TenthClaim:
-    """What is observed in the tenth of the rows where the second model predicts most beyond the first (is_last), or
-    least. place : of the tenth."""
+class _OfTenth:
+    """A claim about the tenth of the rows where the second model predicts most beyond the first (is_last), or least.
+
+    place : of the tenth. by_ratio : whether models are compared by factors.
+    """
 
     names: tuple[str, str]
     place: int
     is_last: bool
     part: Part
     by_ratio: bool
+
+    def _begin(self, is_share: bool) -> tuple[str, str, str]:
+        """Return how the claim begins, and the names of both models in words."""
+        first, second = (cut(name, LONGEST_NAME) for name in self.names)
+        apart = factor(self.part.ratio) if self.by_ratio else change_in_words(self.part.change, is_share)
+        return f"where {second} is {way(self.part.change, self.is_last)} {first} ({apart})", first, second
+
+    def _bear_out(self, rows: Sequence[Any], counted: Sequence[float], claimed: Iterable[float]) -> bool:
+        """Return whether the tenth has as many rows, and what is counted of them is what is claimed."""
+        return len(rows) == self.part.rows and all(
+            math.isclose(value, claim, rel_tol=CLOSE, abs_tol=1e-12)
+            for value, claim in zip(counted, claimed, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class TenthClaim(_OfTenth):
+    """What is observed in such a tenth, and what either model predicts."""
+
     is_share: bool
 
     def words(self) -> str:
         """Return the claim as a part of a sentence."""
-        first, second = (cut(name, LONGEST_NAME) for name in self.names)
+        where, first, second = self._begin(self.is_share)
         values = [self.part.observed, *self.part.interval, *self.part.predicted]
         observed, low, high, one, other = means(values, self.is_share)
         between = f" ({low} to {high})" if math.isfinite(self.part.interval[1] - self.part.interval[0]) else ""
-        apart = factor(self.part.ratio) if self.by_ratio else change_in_words(self.part.change, self.is_share)
-        return (
-            f"where {second} is {way(self.part.change, self.is_last)} {first} ({apart}), {observed}{between} is "
-            f"observed, {first} predicts {one} and {second} {other}"
-        )
+        return f"{where}, {observed}{between} is observed, {first} predicts {one} and {second} {other}"
 
     def holds(self, rows: Iterable[tuple[int, float, float, float, float]]) -> bool:
         """Return whether rows bear the claim out.
@@ -131,33 +148,23 @@ class TenthClaim:
         """
         mine = [row[1:] for row in rows if row[0] == self.place]
         sums = [math.fsum(column) for column in zip(*mine, strict=True)]
-        values = (self.part.observed, *self.part.predicted)
-        return len(mine) == self.part.rows and all(
-            math.isclose(total / sums[3], value, rel_tol=CLOSE, abs_tol=1e-12)
-            for total, value in zip(sums[:3], values, strict=True)
-        )
+        counted = [total / sums[3] for total in sums[:3]]
+        return self._bear_out(mine, counted, (self.part.observed, *self.part.predicted))
 
 
 @dataclass(frozen=True)
-class BelowClaim:
-    """How many rows are below either prediction of a quantile in the tenth where the second model predicts most beyond
-    the first (is_last), or least. place : of the tenth. level : how many should be."""
+class BelowClaim(_OfTenth):
+    """How many rows of such a tenth are below either prediction of a quantile. level : how many should be."""
 
-    names: tuple[str, str]
-    place: int
-    is_last: bool
-    part: Part
-    by_ratio: bool
     level: float
 
     def words(self) -> str:
         """Return the claim as a part of a sentence."""
-        first, second = (cut(name, LONGEST_NAME) for name in self.names)
+        where, first, second = self._begin(False)
         one, other = map(_share_in_words, self.part.checks)
-        apart = factor(self.part.ratio) if self.by_ratio else change_in_words(self.part.change, False)
         return (
-            f"where {second} is {way(self.part.change, self.is_last)} {first} ({apart}), {one} of the rows are below "
-            f"what {first} predicts and {other} below what {second} does, and {percent(self.level, 0)} should be"
+            f"{where}, {one} of the rows are below what {first} predicts and {other} below what {second} does, and "
+            f"{percent(self.level, 0)} should be"
         )
 
     def holds(self, rows: Iterable[tuple[int, float, float, float, float]]) -> bool:
@@ -168,10 +175,7 @@ class BelowClaim:
         mine = [row[1:] for row in rows if row[0] == self.place]
         weight = math.fsum(row[3] for row in mine)
         shares = [math.fsum(row[3] for row in mine if row[0] <= row[k]) / weight for k in (1, 2)]
-        return len(mine) == self.part.rows and all(
-            math.isclose(share, check.observed, rel_tol=CLOSE, abs_tol=1e-12)
-            for share, check in zip(shares, self.part.checks, strict=True)
-        )
+        return self._bear_out(mine, shares, (check.observed for check in self.part.checks))
 
 
 def _share_in_words(check: Check) -> str:

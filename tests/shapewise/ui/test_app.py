@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shapewise.training import runs
 from shapewise.ui.train import refits
 from shapewise.ui.train.settings import INPUTS
 from shapewise.ui.train.target import usual_sides
@@ -87,18 +86,6 @@ def test_a_small_table_is_trained_at_once(full, monkeypatch):
     assert (newest["preset"], newest["changes"]["outer_bags"]) == ("fast", 1)
     assert "Read the curves" in [b.label for b in app.button]
     assert "price" in headlines(app)[0]
-
-
-def test_a_search_closes_its_form(full, monkeypatch):
-    """It would lie on the result."""
-    begun = []
-    monkeypatch.setattr(runs, "start", lambda *asked, **more: begun.append(more["budget"]) or "0" * 16)
-    app = open_page("train", table=full[1].id)
-    app.session_state[f"tuning-{full[1].id}"] = True
-    app.run()
-    button(app, "Search").click().run()
-    assert begun == [{"candidates": 27, "seconds": 120.0}]
-    assert app.session_state[f"tuning-{full[1].id}"] is False
 
 
 @pytest.mark.slow

@@ -191,12 +191,14 @@ def p_value(p: float) -> str:
     return "p < .0001" if p < 0.0001 else f"p = {bare(number(p, 2))}".replace("0.", ".")
 
 
-def tick(value: float) -> str:
-    """Return a number as an axis label: 1.2M rather than 1,200,000."""
+def tick(value: float, commas: bool = False) -> str:
+    """Return a number as an axis label: 1.2M rather than 1,200,000. commas : whether thousands are set apart, which is
+    not for years."""
     for unit, letter, least in ((1e9, "B", 1e9), (1e6, "M", 1e6), (1e3, "k", 1e4)):
         if abs(value) >= least:
             return f"{exact(value / unit, 4)}{letter}".replace("-", "\N{MINUS SIGN}")
-    return exact(value, 6).replace("-", "\N{MINUS SIGN}")
+    text = exact(value, 6).replace("-", "\N{MINUS SIGN}")
+    return text if commas else text.replace(",", "")
 
 
 def size(n_bytes: float) -> str:

@@ -26,6 +26,7 @@ from shapewise.training.train import BANDS
 from shapewise.ui.session import current, state
 from shapewise.ui.session.words import count, md, told_apart
 from shapewise.ui.widgets import cards, panels, run_line
+from shapewise.ui.widgets.columns import texts_of_numbers
 
 MOST_MODELS = 6
 WAYS = {"models": "Models", "parts": "Parts of the rows"}
@@ -255,4 +256,8 @@ if without:
         f"({BANDS} refits), and the difference gets a band as well."
     )
 st.subheader("Held-out metrics", anchor=False)
-st.dataframe(metrics_of(chosen), hide_index=True, alt="Metrics of each model on its held-out rows.")
+metrics = metrics_of(chosen)
+st.dataframe(
+    metrics, hide_index=True, column_config=texts_of_numbers(metrics.columns[1:]),
+    alt="Metrics of each model on its held-out rows.",
+)  # fmt: skip

@@ -57,8 +57,7 @@ is_new = meanwhile.look("boards", asdict(board), ("name", "strategies"))
 made = board.read()
 if view == "plan":
     if not made.strategies:
-        st.caption("The board has no strategy yet: add one on the page Strategies.")
-        st.stop()
+        boards.no_strategy()
     try:
         ledger = reach.ledger(board.table, made)
     except (TableError, RuleError) as error:

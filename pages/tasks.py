@@ -138,13 +138,17 @@ def _apart(agreement: Agreement, t: int, own: Curve) -> str:
 def _say(agreement: Agreement) -> None:
     """Show how many tasks agree, in a sentence."""
     counts = {verdict: agreement.verdict.count(verdict) for verdict in FIRST}
-    words = {"agrees": "agree with", "reverses": "reverse", "differs": "differ from"}
-    parts = [f"{counts[v]} {word} the common curve (dotted)" for v, word in words.items() if counts[v]]
-    parts += [f"{counts['flat']} show little effect"] if counts["flat"] else []
-    parts += [f"{counts['absent']} lack the column"] if counts["absent"] else []
+    words = {
+        "agrees": ("agrees with the common curve", "agree with the common curve"),
+        "reverses": ("reverses the common curve", "reverse the common curve"),
+        "differs": ("differs from the common curve", "differ from the common curve"),
+        "flat": ("shows little effect", "show little effect"), "absent": ("lacks the column", "lack the column"),
+    }  # fmt: skip
+    parts = [f"{counts[v]} {few if counts[v] == 1 else many}" for v, (few, many) in words.items() if counts[v]]
     exact = "" if model.spec.get("changes", {}).get("additive") else " Curves are means over the other features."
     band = task_curves.task_curve(model.id, agreement.feature, None, "common").band
-    st.caption(f"Of {len(agreement.tasks)} tasks, {', '.join(parts)}. Bands: {band}.{exact}")
+    dotted = "The common curve is dotted."
+    st.caption(f"Of {len(agreement.tasks)} tasks, {', '.join(parts)}. {dotted} Bands: {band}.{exact}")
 
 
 def _shared(names: list[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,8 @@ ColorRole = Literal["primary", "accent", "density", "few", "muted", "ink", "zero
 """What a colour is for; a number is an index of the categorical colours."""
 TickFormat = Literal["plain", "amount", "percent", "signed percent", "count", "factor", "small"]
 """How an axis writes numbers. An amount has commas between thousands; a plain number may be a year, and has none."""
+AMOUNTS: Final = ("amount", "count")
+"""Formats with commas."""
 
 NO_TEXT: tuple[str, ...] = ()
 SELECTED = 0.13

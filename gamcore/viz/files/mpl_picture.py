@@ -29,7 +29,7 @@ from gamcore.viz.files.letters import FILES, HOUSE, faces, families, font_faces,
 from gamcore.viz.files.mpl_marks import draw_mark, legend_handle
 from gamcore.viz.palette import PALETTES, Mode, Palette
 from gamcore.viz.ranges import ratio_ticks
-from gamcore.viz.spec import Axis, Cells, ColorScale, Panel, Plot, Ribbon, Steps
+from gamcore.viz.spec import AMOUNTS, Axis, Cells, ColorScale, Panel, Plot, Ribbon, Steps
 
 MOST_RATIOS: Final = 12
 """Most ticks of a logarithmic axis."""
@@ -248,7 +248,7 @@ def _formatter(form: str) -> Any:
     if form in ("percent", "signed percent"):
         sign = "+" if form == "signed percent" else ""
         return lambda value, _: f"{sign if value > 0 else ''}{exact(100 * value, 3)}%"
-    return lambda value, _: exact(value, 3) if form == "small" else tick(value)
+    return lambda value, _: exact(value, 3) if form == "small" else tick(value, commas=form in AMOUNTS)
 
 
 def _limit(axes: Any, axis: Axis, side: str) -> None:

@@ -171,7 +171,7 @@ def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Options]:
         shared["hovertext"] = [_hover(list(row))["hovertext"] for row in mark.hover]
     if mark.texts.size:
         shared["text"] = [[escape(text).replace("\n", "<br>") for text in row] for row in mark.texts]
-        shared |= {"texttemplate": "%{text}", "textfont": {"color": color.ink}}
+        shared |= {"texttemplate": "%{text}"}  # light on dark cells, as plotly chooses
     if mark.scale.shown:
         shared["coloraxis"] = "coloraxis"
     else:

@@ -15,7 +15,7 @@ from gamcore.numbers import exact, factor, tick
 from gamcore.types import Floats
 from gamcore.viz.palette import Palette, clean
 from gamcore.viz.ranges import TINY, Limits, even_ticks, ratio_ticks
-from gamcore.viz.spec import Axis
+from gamcore.viz.spec import AMOUNTS, Axis
 
 TEXT: Final = 12
 """Size of letters in pixels."""
@@ -88,7 +88,7 @@ def _written(value: float, axis: Axis) -> str:
             return factor(value)
         case "small":
             return exact(value, 4)
-    return tick(value)
+    return tick(value, commas=axis.format in AMOUNTS)
 
 
 def y_ticks(axis: Axis, ends: Limits, box: Box, most: int, color: Palette) -> Iterator[str]:

@@ -56,8 +56,8 @@ def draw(now: InView) -> None:
 def _ranking(answer: CalibrationByGroup) -> None:
     """Show the columns as a table."""
     table, means, ratio = ranking(answer), [HEADS["observed"], HEADS["predicted"]], HEADS["ratio"]
-    form = PERCENT if answer.is_share else measured(table[means])
-    table = hundredfold(table, [ratio, *(means if answer.is_share else [])])
+    table, form = (hundredfold(table, means), PERCENT) if answer.is_share else measured(table, *means)
+    table = hundredfold(table, [ratio])
     forms = {**dict.fromkeys(means, form), ratio: WHOLE_PERCENT}
     st.dataframe(
         table, hide_index=True, alt="Columns, that with the clearest error of the model first.",

@@ -71,7 +71,7 @@ def _one_by_one(asked: list[Question], since: list[Question], size: str) -> None
         return
     sizes = list(frame.columns[by_part.FIRST_SIZE :])
     frame = hundredfold(frame, sizes) if is_share else frame
-    form = measured(frame[sizes[1:]].to_numpy().ravel())
+    frame, form = measured(frame, *sizes[1:])
     st.dataframe(
         frame, hide_index=True,
         column_config={name: st.column_config.NumberColumn(format=PERCENT if is_share and name == "Mean" else form)

@@ -27,6 +27,7 @@ from shapewise.ui.session.words import count, md, number
 from shapewise.ui.train import target as goals
 from shapewise.ui.widgets import cards, filtered
 from shapewise.ui.widgets import rule_builder as builder
+from shapewise.ui.widgets.columns import texts_of_numbers
 
 MOST_SHOWN = 200
 NOTHING = "(nothing)"
@@ -170,6 +171,8 @@ def _facts(made: Profile) -> None:
         parts.append(f"mean {made.say(made.mean)}, standard deviation {made.say(made.deviation)}")
     st.caption(" · ".join(parts))
     if made.quantiles.size:
-        said = {0.0: "Least", 0.5: "Median", 1.0: "Most"}
+        said = {0.0: "Min", 0.5: "Median", 1.0: "Max"}
         row = {said.get(q, percent(q, 0)): [made.say(v)] for q, v in zip(QUANTILES, made.quantiles, strict=True)}
-        st.dataframe(pd.DataFrame(row), hide_index=True, alt="Quantiles of the column.")
+        st.dataframe(
+            pd.DataFrame(row), hide_index=True, column_config=texts_of_numbers(row), alt="Quantiles of the column."
+        )

@@ -165,7 +165,7 @@ def _table(moves: CurveMoves, units: str, named: Names) -> None:
              "clear": "Clearly apart", "covered": "Rows in both"}  # fmt: skip
     frame = moves.frame().rename(columns=names)
     frame["Feature"] = frame["Feature"].map(named.term)
-    size = measured(frame["Moved by"])
+    frame, size = measured(frame, "Moved by", "Band then", "Band now")
     missing = [name for name in ("Band then", "Band now", "Clearly apart") if frame[name].isna().all()]
     st.dataframe(
         hundredfold(frame, ["Clearly apart", "Rows in both"]).drop(columns=missing), hide_index=True,

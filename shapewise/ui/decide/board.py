@@ -105,11 +105,11 @@ def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
         result(at, "Worth of all", sums,
                hint="Of the customers reached, costs deducted. Where a test measured every lift, with the interval of "
                "the sum; else from the lowest to the highest lifts at once.")  # fmt: skip
-    st.caption(
-        f":material/filter_alt: **Eligible:** {who}. "
-        f"{' + '.join(count(n) for n in [*ledger.exclusive, ledger.remainder])} = {count(ledger.eligible)}: exclusive "
-        "reaches and rows not reached add up to the eligible rows."
+    reaches = " + ".join(count(n) for n in [*ledger.exclusive, ledger.remainder])
+    adds_up = (
+        f" {reaches} = {count(ledger.eligible)}: exclusive reaches and rows not reached add up to the eligible rows."
     )
+    st.caption(f":material/filter_alt: **Eligible:** {who}.{adds_up if made.strategies else ''}")
 
 
 def change_gate(board: Board, made: StrategySet) -> None:

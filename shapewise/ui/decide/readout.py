@@ -25,7 +25,7 @@ from shapewise.ui.decide import readout_source as source
 from shapewise.ui.decide.arms_result import ICONS, looking_words, verdict
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards, chart, meanwhile, reach
+from shapewise.ui.widgets import boards, cards, chart, meanwhile, reach
 
 WAYS = {"rows": "Rows of a table", "counts": "Counts"}
 
@@ -40,8 +40,7 @@ def show(board: Board, made: StrategySet) -> None:
         )
         st.caption(f":material/history: Uses the board as it was when the test began: {names}.")
     if not made.strategies:
-        st.caption("The board has no strategy yet: add one on the page Strategies.")
-        return
+        boards.no_strategy()
     form = board.id + meanwhile.form("boards", asdict(board), ("outcome",))
     place, was = chart.first(), board.outcome
     asks = st.session_state.setdefault(f"readout-asks-{board.id}", not was)  # what is to be asked stays in sight

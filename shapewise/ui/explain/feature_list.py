@@ -80,10 +80,8 @@ def choose(model: ModelAbout, scale: Scale) -> str:
     listed = shown["feature"].tolist()
     now = st.session_state[FEATURE]
     start = listed.index(now) if now in listed else 0
-    form = TENTHS if scale == "points" else measured(table["effect"])
     low, high = (float(f([f(line) for line in table["curve"]])) for f in (np.min, np.max))
-    if form == "%.0f":  # with commas between thousands, as in all other texts
-        shown, form = shown.assign(effect=shown["effect"].round()), "localized"
+    shown, form = (shown, TENTHS) if scale == "points" else measured(shown, "effect")
     event = st.dataframe(
         shown.assign(feature=shown["name"]).drop(columns="name"), hide_index=True, on_select="rerun",
         selection_mode="single-cell",  # a click or an arrow key moves it

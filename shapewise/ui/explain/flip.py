@@ -20,6 +20,7 @@ from shapewise.ui.explain import line as lines
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import grid, settled
+from shapewise.ui.widgets.columns import texts_of_numbers
 
 MOST_CHANGES: Final = 5
 
@@ -68,6 +69,7 @@ def _answer(of: RowModel, row: pd.DataFrame, how: Telling, now: float) -> None:
             }
         ),
         hide_index=True,
+        column_config=texts_of_numbers(["Prediction then", "How unusual"]),
         alt="Changes that flip the answer, the most usual first.",
     )
     st.caption(

@@ -27,6 +27,7 @@ STYLE = """
 @media (min-width: 701px) { .stMainBlockContainer { padding-top: 1.5rem; } }
 .stHorizontalBlock.st-key-title { gap: 0 1rem; margin-bottom: -1rem; align-items: baseline; }
 .stMainBlockContainer h1 { padding: 0.25rem 0 0.5rem; }
+[data-testid="stMain"] :is(h1, h2, h3, p) { text-wrap-style: pretty; }
 [data-testid="stPopoverButton"]:is(:hover, [aria-expanded="true"]) { color: inherit !important; }
 .st-key-in-view [data-testid="stPopoverButton"], .st-key-find-open button > div { justify-content: flex-start; }
 .st-key-find-open button { padding: 0 0.5rem; min-height: 1.5rem; }
@@ -34,6 +35,7 @@ STYLE = """
 .st-key-find-first a:not(:hover, :focus-visible) { background: rgb(127 127 127 / 16%); }
 .st-key-find a * { white-space: normal; font-weight: inherit; }
 .st-key-feature-list [data-testid="stElementToolbar"] { display: none; }
+[class*="st-key-options-"] { margin-left: auto; }
 button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-testid="stSliderThumbValue"],
 [role="tab"][aria-selected="true"] { color: inherit !important; }
 [data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; row-gap: 0.25rem; }
@@ -44,6 +46,7 @@ button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-t
 @media (max-width: 700px) {
   .stHorizontalBlock.st-key-title { margin: 0.75rem 0 -0.5rem; }
   :has(> .st-key-feature-list) { order: 1; }
+  .st-key-feature-list, :has(> .st-key-feature-list) { width: 100%; flex-basis: 100%; }
   [class*="st-key-options-"] button [data-testid="stMarkdownContainer"] { position: absolute; clip-path: inset(50%); }
 }
 """
@@ -51,7 +54,8 @@ button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-t
 and behind white, and so of a button whose options are open; choices and links that wrap where their place is narrow;
 less room around a page's title, and what the page is for on its line, the head of the sidebar set flush left, the
 result of a search that Enter takes, and a list of features without a toolbar, narrower on narrow pages and below the
-curve on phones, where the button of a chart's options is its icon.
+curve on phones, where the button of a chart's options is its icon; this button at the right, also beside no sentence;
+and no last line of a single word.
 
 Styles alone would go where dialogs and toasts do, and the first of those that a fragment shows would replace them."""
 

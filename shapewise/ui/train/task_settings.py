@@ -189,10 +189,10 @@ def summary(task: Any, held_out: Any, y: Any, binary: bool) -> None:
     rows = pd.DataFrame({"task": task, "training": ~held_out, "y": y})
     of_tasks = rows.groupby("task", sort=False).agg(rows=("training", "sum"), rate=("y", "mean")).reset_index()
     of_tasks = of_tasks.sort_values("rows", ascending=False)
-    form = PERCENT if binary else measured(of_tasks["rate"])
+    shown, form = (hundredfold(of_tasks, ["rate"]), PERCENT) if binary else measured(of_tasks, "rate")
     st.subheader("Tasks", anchor=False)
     st.dataframe(
-        hundredfold(of_tasks, ["rate"] if binary else []), hide_index=True, height=min(38 + 35 * len(of_tasks), 420),
+        shown, hide_index=True, height=min(38 + 35 * len(of_tasks), 420),
         column_config={
             "task": "Task",
             "rows": st.column_config.NumberColumn("Training rows", format=COUNT),
@@ -202,5 +202,5 @@ def summary(task: Any, held_out: Any, y: Any, binary: bool) -> None:
     )  # fmt: skip
     few = of_tasks.loc[of_tasks["rows"] < 50, "task"].astype(str).tolist()
     if few:
-        shown = ", ".join(md(name) for name in few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
-        st.caption(f"Under 50 training rows: {shown}. These tasks rely mostly on what they share with the others.")
+        named = ", ".join(md(name) for name in few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
+        st.caption(f"Under 50 training rows: {named}. These tasks rely mostly on what they share with the others.")

@@ -60,7 +60,7 @@ def measure(
     left = [model for model in models if model not in working]
     if not left:
         return
-    way = "" if options is None else " *Options* measures the full ones."
+    way = "" if options is None else " *Options* measures full bands."
     failed = next((why for model in left if (why := runs.last_failure(space, model.id))), "")
     st.caption(lacking + way + (f" Measuring the bands failed: {md(failed[:300])}" if failed else ""), help=meaning)
     where = st if options is None else options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NoReturn
 
 import streamlit as st
 
@@ -15,6 +15,11 @@ from shapewise.ui.session.words import date, md, told_apart
 from shapewise.ui.widgets import cards, meanwhile
 
 BOARD: Final = "board_id"
+
+
+def no_strategy() -> NoReturn:
+    """Show that the board in view is empty, and where it gets its first strategy. Ends the page."""
+    cards.empty("low_priority", "The board has no strategy yet.", "Add one", "strategies")
 
 
 def open_board(identifier: str) -> None:

@@ -44,7 +44,7 @@ FORMATS: dict[export.PlotFormat, str] = {
 def empty(icon: str, sentence: str, label: str, page: str) -> NoReturn:
     """Show an empty state (an icon, a sentence and a button), and stop the page."""
     with st.container(border=True, horizontal_alignment="center"):
-        st.markdown(f":material/{icon}: &nbsp; {sentence}", width="content")
+        st.markdown(f":material/{icon}: &nbsp; {sentence}", width="content", text_alignment="center")
         if st.button(label, type="primary", key="of-empty"):
             st.switch_page(PAGES / f"{page}.py")
     st.stop()

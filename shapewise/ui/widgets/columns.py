@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from gamcore.numbers import EXACT_DIGITS, decimals_of
 
@@ -31,6 +32,15 @@ def hundredfold(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     return frame.assign(**{name: 100 * frame[name].astype(float) for name in names})
 
 
-def measured(values: Any) -> str:
-    """Return the format of a column of measured quantities: the same decimals for all of them."""
-    return f"%.{decimals_of(np.asarray(values, np.float64).ravel().tolist())}f"
+def measured(frame: pd.DataFrame, *names: str) -> tuple[pd.DataFrame, str]:
+    """Return a table and the format of its columns of measured quantities, which have the same decimals; whole numbers
+    have commas between thousands instead."""
+    decimals = decimals_of(frame[[*names]].to_numpy(np.float64).ravel().tolist())
+    if decimals:
+        return frame, f"%.{decimals}f"
+    return frame.assign(**{name: frame[name].astype(float).round() for name in names}), COUNT
+
+
+def texts_of_numbers(names: Iterable[str]) -> dict[str, Any]:
+    """Return the configuration of columns whose numbers are written already: at the right, as all numbers."""
+    return {name: st.column_config.TextColumn(alignment="right") for name in names}

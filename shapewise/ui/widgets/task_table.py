@@ -91,16 +91,17 @@ def show(model: ModelAbout) -> None:
     if not binary:
         shown[list(names)] = shown[list(names)] ** 0.5
         measure = "RMSE"
-    digits = METRIC if binary else measured(shown[list(names)])
+    shown, digits = (hundredfold(shown, ["mean"]), METRIC) if binary else measured(shown, *names)
+    shown, means = (shown, PERCENT) if binary else measured(shown, "mean")
     number = st.column_config.NumberColumn
     st.dataframe(
-        hundredfold(shown, ["mean"] if binary else []), hide_index=True, height=min(38 + 35 * len(shown), 460),
+        shown, hide_index=True, placeholder="", height=min(38 + 35 * len(shown), 460),
         column_config={
             "name": st.column_config.TextColumn("Task"),
             "rows": number("Rows", format=COUNT, help="Training rows."),
             "held_out": number("Held out", format=COUNT, help="Rows not used for fitting; metrics are measured "
             "on them."),
-            "mean": number("Rate" if binary else "Mean", format=PERCENT if binary else measured(shown["mean"])),
+            "mean": number("Rate" if binary else "Mean", format=means),
             "common": number("Common rounds", format=COUNT, help="Common trees that the task keeps."),
             "specific": number("Own trees", format=COUNT, help="Trees fitted to this task alone."),
             names[0]: number("Together", format=digits, help=f"{measure} of this model."),

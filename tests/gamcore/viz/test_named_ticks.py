@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from gamcore.explain.curves import Breakdown
-from gamcore.explain.plots import waterfall
+from gamcore.explain.plots import similarity, waterfall
 from gamcore.explain.plots.curves import effect_axis
 from gamcore.viz.axes import apart
 from gamcore.viz.plotly_figures.draw import draw
 from gamcore.viz.spec import Axis, Panel, Plot, Points, single
+from gamcore.viz.svg import small_svg
 
 
 @pytest.mark.parametrize("n", [1, 2, 16, 17, 50, 400])
@@ -36,3 +37,13 @@ def test_axes_of_effects_and_of_rows_have_commas_and_those_of_features_have_none
     assert (years.xaxis.separatethousands, years.yaxis.separatethousands) == (None, True)
     parts = Breakdown(("a", "b"), 3000.0, np.array([[2000.0, -500.0]]), np.array([4500.0]))
     assert draw(waterfall(parts, 0, "price")).layout.xaxis.separatethousands
+    small = small_svg(Plot("p", "p", "", panels, "", pd.DataFrame()))
+    assert ">4,000<" in small
+    assert ">2017<" in small
+
+
+def test_words_on_cells_take_their_colour_from_the_cell():
+    alike = similarity(pd.DataFrame([[1.0, -0.1], [-0.1, 1.0]], index=["a", "b"], columns=["a", "b"]))
+    cells, *_ = [trace for trace in draw(alike).data if trace.type == "heatmap"]
+    assert cells.texttemplate
+    assert cells.textfont.color is None  # plotly then chooses the lighter or the darker, whichever is read

@@ -46,7 +46,7 @@ def test_the_page_reads_a_model_of_tasks(tasked):
     feature.set_value("boat_length_m").run()
     assert not app.exception
     assert ["boat" in str(picture.proto) for picture in app.get("image")] == [True]
-    assert any("1 lack the column" in found.value for found in app.caption)
+    assert any("1 lacks the column" in found.value for found in app.caption)
 
 
 @pytest.mark.slow

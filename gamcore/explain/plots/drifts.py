@@ -7,7 +7,7 @@ import pandas as pd
 
 from gamcore.data.labels import cut
 from gamcore.explain.curve_drift import CurveMoves
-from gamcore.explain.task_outliers import TaskOutliers
+from gamcore.explain.task_outliers import APART, TaskOutliers
 from gamcore.explain.tasks import Agreement
 from gamcore.explanation import Explanation
 from gamcore.numbers import fixed, number
@@ -44,10 +44,14 @@ def agreement(of: Agreement, detail: str = "") -> Plot:
 
 
 def task_outliers(of: TaskOutliers, detail: str = "") -> Plot:
-    """Return how far the curves of each task go with those of the others, the farthest first."""
+    """Return how far the curves of each task go with those of the others, the farthest first; where no task is
+    an outlier, none is called one."""
+    table = of.frame()[["task", "score", "verdict"]]
+    if not of.outliers:
+        table = table.replace({"verdict": dict.fromkeys(APART, "unclear")})
     words = of.words().removesuffix(".")
     axis = "correlation with the other tasks' curves"
-    return _by_task(of, of.frame()[["task", "score", "verdict"]], axis, ("outliers", words, detail))
+    return _by_task(of, table, axis, ("outliers", words, detail))
 
 
 def _by_task(explanation: Explanation, table: pd.DataFrame, axis: str, texts: tuple[str, str, str]) -> Plot:

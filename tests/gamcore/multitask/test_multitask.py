@@ -14,6 +14,7 @@ from gamcore import MultiTaskTreesClassifier, MultiTaskTreesRegressor, TableErro
 from gamcore.data.binning import encode_table
 from gamcore.data.sampling import Split
 from gamcore.estimators.multitask_parameters import CRITERIA
+from gamcore.explain.task_outliers import TaskOutliers
 from gamcore.explain.tasks import levels_there
 from gamcore.kernels.tree_growth import Growth
 from gamcore.kernels.tree_splits import Splitting
@@ -617,3 +618,11 @@ def test_an_unknown_task_has_no_additive_model():
     model = MultiTaskTreesRegressor(**QUICK, additive=True).fit(X, y, task=task)
     with pytest.raises(TableError, match="name a task"):
         model.additive_model(None)
+
+
+def test_a_bar_is_no_outlier_where_the_sentence_says_that_there_is_none():
+    score = np.array([0.6, -0.4, -0.6])
+    few = TaskOutliers(("a", "b", "c"), score, score - 0.1, score + 0.1, ("shares", "outlier", "reverses"), 2)
+    assert not few.outliers
+    (bars, *_) = few.describe().main.marks
+    assert sorted(bars.texts) == ["shares", "unclear", "unclear"]

@@ -130,9 +130,11 @@ def _forked(asked: Mapping[str, Any], printed: BinaryIO) -> int:
 
 def main(imports: Sequence[str]) -> None:
     """Run the programs that lines of the input ask for, until it ends; answer each by a line."""
+    gc.disable()
     for name in imports:
         import_module(name)
     gc.freeze()  # the forks' search for garbage would copy all that is shared
+    gc.enable()
     going: set[int] = set()
 
     def bury(*_: object) -> None:

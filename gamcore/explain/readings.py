@@ -59,7 +59,8 @@ def direction(read: Reading) -> int:
     """Return 1 if a line rises on the whole, -1 if it falls, 0 where its refits do not agree on it.
 
     They agree where the correlation of effect and rank over the rows is as far from 0 as its spread over the refits
-    allows by chance once in a thousand times, and is `STRAIGHT` in every one. How steep a curve is cancels: where a few
+    allows by chance once in a thousand times, and is `STRAIGHT` in every one; as is that of the curve itself within its
+    runs, since two runs are always straight. How steep a curve is cancels: where a few
     rows leave that open, as where they separate two classes, the band of its heights may be wide, and every refit rise.
     Refits that were spread out, since they know too little (`boosting.bands.halves.with_doubt`), swing about the curve,
     whose direction they all have then, but none of them much of it.
@@ -71,7 +72,16 @@ def direction(read: Reading) -> int:
     together = np.array([_correlation(ranks, line, read.rows) for line in (read.heights, *read.refits)])
     far = float(stdtrit(n_refits - 1, 1 - CHANCE / 2) * deviation(together[1:]))
     way = int(np.sign(together[0]))
-    return way if abs(together[0]) > far and (way * together[1:]).min() >= STRAIGHT else 0
+    is_so = abs(together[0]) > far and (way * together[1:]).min() >= STRAIGHT
+    return way if is_so and way * _within_runs(read) >= STRAIGHT else 0
+
+
+def _within_runs(read: Reading) -> float:
+    """Return the correlation of effect and rank over the rows of all bins of the runs of a line."""
+    curve, inside = read.curve, np.sort(np.concatenate(read.runs))
+    heights = np.log(curve.scores[inside]) if curve.scale == "ratio" else curve.scores[inside]
+    rows = curve.counts[inside]
+    return _correlation(np.cumsum(rows) - rows / 2, heights, rows)
 
 
 def _correlation(ranks: Floats, heights: Floats, rows: Floats) -> float:

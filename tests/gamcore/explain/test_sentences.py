@@ -178,6 +178,15 @@ def test_a_run_of_all_rows_is_at_the_average():
     assert "average" not in read_curve(replace(curve, refits=scores * np.linspace(1, 2, 30)[:, None]))
 
 
+def test_two_runs_have_no_direction_that_their_bins_lack():
+    """The first half is higher than the second on the mean, and either falls and rises within."""
+    counts, sizes = np.full(10, 6.0), np.linspace(1, 2, 30)[:, None]
+    waves, falls = np.array([-0.6, 0.4, 0.6, -0.1, 0.5, -0.5, -0.2, 0.0, -0.4, 0.4]), np.linspace(0.5, -0.5, 10)
+    for scores, is_said in ((waves, False), (-waves, False), (falls, True), (-falls, True)):
+        curve = replace(line(scores, half=9.0, counts=counts), refits=scores * sizes)
+        assert ("overall" in read_curve(curve)) == is_said
+
+
 def test_a_straight_line_is_nowhere_steepest():
     """Along a skewed column its largest step is the longest one."""
     edges = np.geomspace(1, 1000, 16)

@@ -14,9 +14,6 @@ from gamcore.types import Bools, Floats, Ints
 
 CHANCE: Final = 0.001
 """Share of curves without a direction, or an effect, that may be told to have one."""
-ROUNDING: Final = 1e-12
-"""Difference from the average, as a share of the largest effect of a curve, that sums of scores may have by chance."""
-
 STRAIGHT: Final = 0.5
 """Least correlation with rank of a refit that goes one way on the whole."""
 
@@ -40,9 +37,10 @@ class Reading:
     @property
     def clear(self) -> Bools:
         """Which runs (m,) differ from the average: a curve is centred, so one that did nothing would be there; as would
-        a run of all rows, but for errors of rounding."""
-        slack = ROUNDING * float(np.abs(self.curve.scores).max(initial=0.0))
-        return (self.lower > self.curve.zero + slack) | (self.upper < self.curve.zero - slack)
+        a run of all rows, but for errors of rounding, and on scales on which effects do not add up."""
+        curve = self.curve
+        some = self.rows < curve.counts.sum() + curve.missing[3] + curve.unseen[3]
+        return np.asarray(some & ((self.lower > curve.zero) | (self.upper < curve.zero)))
 
     @property
     def heights(self) -> Floats:

@@ -170,12 +170,17 @@ def test_the_steepest_step_is_named_where_it_is_clear_and_large():
 
 
 def test_a_run_of_all_rows_is_at_the_average():
-    """Its mean is 0, but for errors of rounding, which all refits may share."""
+    """Its mean is 0, but for errors of rounding, which all refits may share, and for scales on which effects do not add
+    up, such as counts."""
     counts = np.array([12.0, 10.0, 13.0])
     scores = np.array([-0.3, 0.1, 0.2]) - np.average([-0.3, 0.1, 0.2], weights=counts)
     assert np.average(scores, weights=counts) != 0
     curve = line(scores, half=0.05, counts=counts)
-    assert "average" not in read_curve(replace(curve, refits=scores * np.linspace(1, 2, 30)[:, None]))
+    curve = replace(curve, refits=scores * np.linspace(1, 2, 30)[:, None])
+    assert "average" not in read_curve(curve)
+    assert "average" not in read_curve(replace(curve, loss="poisson").on("units"))
+    counted = replace(levels(scores, half=0.02, counts=counts), loss="poisson").on("units")
+    assert "levels)" not in read_curve(counted)
 
 
 def test_two_runs_have_no_direction_that_their_bins_lack():

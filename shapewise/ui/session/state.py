@@ -310,9 +310,10 @@ def class_names(model: str) -> list[str]:
 
 def class_in_view(model: str) -> str:
     """Return the class that a model of several classes is read by; empty for any other model."""
-    names, fitted = class_names(model), whole(model)
+    names = class_names(model)
     if not names or _wanted_class() in names:
         return _wanted_class() if names else ""
+    fitted = whole(model)
     assert isinstance(fitted, GAMClassifier)
     return str(usual_class(fitted))
 

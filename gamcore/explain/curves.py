@@ -234,14 +234,6 @@ class Curve(Explanation):
             events = np.minimum(events, np.maximum(1.0 - rates, 1.0 - base))
         return support.evidence(self.counts, events)
 
-    @property
-    def tails(self) -> tuple[int, int]:
-        """The borders (of K + 1) of a number or date behind the fewest lowest bins with rows enough to be read, and
-        before the fewest highest ones."""
-        up, down = np.cumsum(self.counts), np.cumsum(self.counts[::-1])
-        ends = [int(np.searchsorted(rows, support.FEW_ROWS)) + 1 for rows in (up, down)]
-        return min(ends[0], self.counts.size), max(self.counts.size - ends[1], 0)
-
     def as_levels(self) -> Curve:
         """Return the curve of a number of two values as that of two levels; any other as it is."""
         if not self.is_two_valued:

@@ -14,6 +14,7 @@ import numpy as np
 
 from gamcore.data.cuts import FINEST, End, day_between, slack_of, window
 from gamcore.data.years import is_axis_of_years
+from gamcore.explain.support import tails
 from gamcore.numbers import exact, read, roundest
 from gamcore.types import Bools, Ints
 
@@ -75,8 +76,8 @@ def _open_ends(curve: Curve | SurfaceAxis, first: int, last: int) -> tuple[int |
     """Return the borders by which the ends of some bins are named instead of their outer ones: where the few lowest or
     highest rows that can be read are on a longer stretch than all others. One row far out would be the end else, and
     say nothing of where the others are."""
-    low, high = curve.tails
     edges = curve.edges
+    low, high = tails(curve.counts) if hasattr(curve, "counts") else (1, edges.size - 2)  # an axis has full bins
     inner = float(edges[high] - edges[low])
     is_less = first == 0 and last >= low - 1 and 0 < inner < float(edges[low] - edges[0])
     is_more = last == edges.size - 2 and first <= high and 0 < inner < float(edges[-1] - edges[high])

@@ -64,3 +64,10 @@ def thin(amount: Floats) -> Bools:
     for run in runs(amount):
         read[run] = True
     return ~read
+
+
+def tails(rows: Floats) -> tuple[int, int]:
+    """Return the borders (of K + 1) behind the fewest lowest bins that together have rows enough to be read, and before
+    the fewest highest ones. rows : (K,)."""
+    low, high = (int(np.searchsorted(np.cumsum(one), FEW_ROWS)) + 1 for one in (rows, rows[::-1]))
+    return min(low, rows.size), max(rows.size - high, 0)

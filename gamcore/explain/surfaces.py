@@ -56,11 +56,6 @@ class SurfaceAxis:
     between: Floats = field(default_factory=lambda: np.empty((2, 0)))
 
     @property
-    def tails(self) -> tuple[int, int]:
-        """The borders (of K + 1) behind the lowest bin, and before the highest."""
-        return 1, max(self.edges.size - 2, 0)
-
-    @property
     def display(self) -> Floats:
         """The middle of each bin of numbers or dates."""
         return (self.edges[:-1] + self.edges[1:]) / 2

@@ -63,12 +63,15 @@ def place_of(curve: Curve | SurfaceAxis, bins: Ints) -> Place:
     if curve.values:
         return Place(" to ".join(dict.fromkeys((curve.values[first], curve.values[last]))), low.value, high.value)
     less, more = _open_ends(curve, first, last)
+    less_or_more = ("earlier", "later") if curve.kind == "date" else ("less", "more")
+    if not hasattr(curve, "counts") and (less is None) != (more is None):  # nothing moves from one end to the other
+        inner = high if more is None else low
+        return Place(f"{curve.measure.dress(inner.text)} or {less_or_more[less is None]}", low.value, high.value)
     start = low if less is None else _end(curve, less, upper=True)
     end = high if more is None else _end(curve, more, upper=False)
     ends = curve.measure.dress(" to ".join(dict.fromkeys((start.text, end.text)))).split(" to ")
-    is_date = curve.kind == "date"
-    ends[0] += f" or {'earlier' if is_date else 'less'}" * (less is not None)
-    ends[-1] += f" or {'later' if is_date else 'more'}" * (more is not None)
+    ends[0] += f" or {less_or_more[0]}" * (less is not None)
+    ends[-1] += f" or {less_or_more[1]}" * (more is not None)
     return Place(" to ".join(ends), low.value, high.value)
 
 

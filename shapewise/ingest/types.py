@@ -44,12 +44,14 @@ PERIOD: Final = (
     rf"|(?:\d{{1,2}}\D{{1,4}})?{MONTH}\D{{1,4}}(?:{YEAR}|\d\d)|\d{{1,2}}[-/. ]{{1,2}}{MONTH})\D{{0,3}}$"
 )
 CLOCK: Final = r"^(?i)\d{1,4}(?::\d\d){1,2}(?:[.,]\d+)?(?:\s?[ap]\.?m\.?)?$"
+AMOUNT: Final = r"\d+(?:[.,]\d+)?"
+ISO_SPAN: Final = rf"P(?:(?:{AMOUNT}[YMWD])+(?:T(?:{AMOUNT}[HMS])+)?|T(?:{AMOUNT}[HMS])+)"
 SPAN: Final = (
-    r"^(?i)(?:P[\dYMWDTHS.,]+|(?:\d+(?:[.,]\d+)?\s?(?:ms|[wdhms]|(?:week|day|hour|hr|min|minute|sec|second)s?"
+    rf"^(?i)(?:{ISO_SPAN}|(?:\d+(?:[.,]\d+)?\s?(?:ms|[wdhms]|(?:week|day|hour|hr|min|minute|sec|second)s?"
     r"|std|stunden?|tage?|minuten?|sekunden?)\.?[\s,]*)+)$"
 )
 RESEMBLING: Final = (
-    ("times or spans of time", rf"{CLOCK}|{SPAN}", rf"{CLOCK}|^(?i)P[T\d]|\d\s?\pL+\.?[\s,]*\d"),
+    ("times or spans of time", rf"{CLOCK}|{SPAN}", rf"{CLOCK}|^(?i){ISO_SPAN}$|\d\s?\pL+\.?[\s,]*\d"),
     ("numbers with units or signs", rf"{NUMBER}{UNIT}?$", rf"{NUMBER}(?:[.,]\d+|\s){UNIT}$|{SIGNED}"),
     ("dates or periods", PERIOD, PERIOD),
     ("numbers in the digits of another script", r"^[-+]?[\p{Nd}.,\x{066b}\x{066c}]+$", r"[^\x00-\x7f]"),

@@ -147,7 +147,7 @@ def test_page_and_files_name_the_method_that_adjusted_the_p_values(mailing, setu
     test = arm_tests.keep(space, test.table, test.name, replace(test.test(), **setup), test.id)
     used, other = ("Dunnett", "Holm") if len(setup) == 1 else ("Holm", "Dunnett")
     page = choose(open_page("experiment", table=test.table), "Begin with", "test")
-    caption = next(one.value for one in page.caption if "blue intervals" in one.value)
+    caption = next(one.value for one in page.caption if "intervals are blue" in one.value)
     said = {"page": caption.partition("Arms against each other")[0]}  # which is a question of its own, by Holm
     for audience in recipes.AUDIENCES:
         recipe = recipes.usual(None, [], None, test, audience)

@@ -37,18 +37,6 @@ def test_a_shape_says_what_its_band_supports_on_every_scale(sure):
     assert found["layout"]["yaxis"].get("type") != "log"
 
 
-def test_bands_that_come_while_a_page_is_drawn_are_shown(sure, monkeypatch):
-    """Its model was read before they were stored, and their run has ended when it is looked for."""
-    space, _, _, other = sure
-
-    def ends_just_now(workspace, model, column=None):
-        if not space.models.about(other.id).bands:
-            add_bands(space, other.id)
-
-    monkeypatch.setattr("shapewise.training.runs.working_on", ends_just_now)
-    assert "Bands from 10 refits" in captions(open_page("shapes", model=other.id))
-
-
 def test_the_rule_at_prediction_is_said_in_words(sure):
     app = open_page("shapes", model=sure[2].id, feature="plan")
     assert "new levels are scored as average" in captions(app)

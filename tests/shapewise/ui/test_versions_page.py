@@ -307,7 +307,7 @@ def test_a_training_that_ended_badly_says_why(months, monkeypatch):
     looked = []
     monkeypatch.setattr(runs, "active", lambda space: [] if looked else [run])
     monkeypatch.setattr(runs, "read", lambda space, identifier: looked.append(identifier) or run)
-    app = opened("renewed", new)
+    app = opened("renewed", new).run()  # again, as the timer of what waits has the page drawn
     assert "All rows are <b>" in written(app)
     assert button(app, "Retrain on the newer version")
 

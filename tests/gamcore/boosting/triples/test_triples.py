@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student_t
 
-from gamcore import EditError, GAMClassifier, GAMRegressor, add_bands, edit, load_model, triple_worth, why_moved
+from gamcore import GAMClassifier, GAMRegressor, add_bands, load_model, triple_worth
 from gamcore.boosting.triples.stage import MOST_PARTS, Grid
 from gamcore.data.binning import bin_table
 from gamcore.data.columns import TableError
@@ -218,14 +218,6 @@ def test_several_classes_have_no_triples():
     X, y = rows(300)
     with pytest.raises(TableError, match="two classes"):
         GAMClassifier(triples=1, **QUICK).fit(X, np.digitize(y, [-1, 1]))
-
-
-def test_what_does_not_take_triples_says_so(model):
-    X, _y = rows(300)
-    with pytest.raises(EditError, match="triples"):
-        edit(model, "size", "rising")
-    with pytest.raises(TableError, match="triples"):
-        why_moved(model, X[:150], X[150:])
 
 
 def test_the_worth_of_a_triple_is_what_the_loss_rises_by_without_it(model):

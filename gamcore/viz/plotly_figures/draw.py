@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable
 from itertools import accumulate
 from textwrap import wrap
+from typing import Final
 
 import numpy as np
 import plotly.graph_objects as go
@@ -18,7 +19,7 @@ from gamcore.viz.plotly_figures.shapes import PanelPlace, backdrop, label, note,
 from gamcore.viz.plotly_figures.style import Options, escape, heading, more_pixels, template
 from gamcore.viz.plotly_figures.traces import colors, places, traces
 from gamcore.viz.ranges import FEWEST_RATIOS, TINY, limits, round_ratios
-from gamcore.viz.spec import Axis, Bars, Cells, ColorScale, Line, Mark, Panel, Plot
+from gamcore.viz.spec import Axis, Bars, Cells, ColorScale, Line, Mark, Panel, Plot, Steps
 
 FORMATS = {
     "plain": None,
@@ -49,6 +50,10 @@ STANDOFF = 5
 AROUND, LINE, LETTER, SHORTEST = 80, 16, 6.5, 12
 """Pixels of a plot above and below its panels, of a line and of a letter; letters of a line of an upright title, at
 least."""
+SAID: Final = frozenset({"effect", "few rows"})
+"""Names of lines that need no legend where they are alone: the sentence above a page's plot says what the line is, and
+the notes below it what is grey."""
+
 BETWEEN_ROWS, BETWEEN_COLUMNS = 0.03, 0.02
 """Gaps between panels, as shares of the plot."""
 
@@ -75,6 +80,8 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
         layout[f"yaxis{number}"]["title"] = {"text": _upright(panel.y.title, plot, row)}
         layout[f"xaxis{number}"] |= _round_ratios(panel.x, panel.marks, along=True)
         layout[f"yaxis{number}"] |= _round_ratios(panel.y, panel.marks, along=False)
+    if not titled and {mark.name for mark in plot.named() if isinstance(mark, Steps)} <= SAID:
+        data = [trace | {"showlegend": False} if trace.get("name") in SAID else trace for trace in data]
     return go.Figure({"data": data, "layout": layout | _around(plot, titled, color)})
 
 

@@ -197,6 +197,13 @@ def test_thin_bins_are_grey():
     curve = GAMRegressor(max_rounds=5, outer_bags=2, random_state=0).fit(X, X["a"]).explain_shape("a")
     pale = next(trace for trace in shape(curve, "y", "d").data if trace.name == "few rows")
     assert np.isfinite(np.array(pale.y, float)).sum() == 2
+    plot = curve.describe("y")
+    in_files, on_pages = (
+        {trace.name for trace in figures.draw(plot, titled=titled).data if trace.showlegend is not False}
+        for titled in (True, False)
+    )
+    assert in_files >= {"effect", "few rows"}
+    assert not on_pages & {"effect", "few rows"}  # the page's words say so, and a legend takes room from the curve
 
 
 def test_small_curves_share_limits_that_thin_bins_do_not_stretch(model):

@@ -119,7 +119,7 @@ def test_pages_say_which_figures_are_of_all_rows(dataset, space):
     model = training.train(space, spec_of(table.id))
     held, sample = model.rows["held_out"], table.sampled
     app = open_page("data", table=table.id)
-    assert f"Of a sample of {sample:,} rows: this page, held-out metrics" in texts(app)
+    assert f"held-out metrics and all else use a sample of {sample:,} rows" in texts(app)
     app = open_page("overview", model=model.id)
     (rows,) = (one for one in app.metric if one.label == "Training rows")
     assert rows.value == f"{3000 - held:,}"

@@ -210,6 +210,15 @@ SEEN = {"plotly_chart", "dataframe", "data_editor", "image", "altair_chart"}
 
 
 @each([*UI, *PAGES])
+def test_what_pages_ask_for_often_is_not_cached_for_a_time(path):
+    """Streamlit fails with a KeyError where a value expires between its look and its take, which a page meets
+    that asks a hundred times for what lasts a second."""
+    for node in nodes(path):
+        if isinstance(node, ast.keyword) and node.arg == "ttl" and isinstance(node.value, ast.Constant):
+            assert node.value.value >= 15
+
+
+@each([*UI, *PAGES])
 def test_charts_tables_and_pictures_have_a_text_alternative(path):
     for node in nodes(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SEEN:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial, wraps
 from pathlib import Path
@@ -217,11 +218,17 @@ def table(identifier: str, codes: MissingCodes | None = None) -> Table:
 
 def names(table: str) -> Names:
     """Return how the columns of a table are shown, and which codes mean missing; nothing where the table is gone."""
-    return _names(str(default_root()), table)
+    return _names(str(default_root()), table, _second())
 
 
-@kept(show_spinner=False, max_entries=100, ttl=1.0)  # a page asks for them many times while it is drawn
-def _names(root: str, table: str) -> Names:
+def _second() -> int:
+    """Return the number of the present second, as a key of what is read anew in each. Streamlit's `ttl` fails with a
+    KeyError where a value expires between its look and its take, which a page that asks a hundred times meets."""
+    return int(time.monotonic())
+
+
+@kept(show_spinner=False, max_entries=100)  # a page asks for them many times while it is drawn
+def _names(root: str, table: str, second: int) -> Names:
     return names_of_table(workspace(), table)
 
 
@@ -232,7 +239,7 @@ def set_names(table: str, changed: Names) -> None:
     if changed.codes() != before.codes():
         forget()  # what a cell of the table means has changed
     else:
-        _names.clear(str(default_root()), table)
+        _names.clear(str(default_root()), table, _second())
 
 
 def as_read(model: ModelAbout) -> Table:

@@ -105,7 +105,8 @@ def _test(test: ArmsTest, names: Names) -> ArmsTest:
         test, arm=names.column(test.arm), control=arm(test.control), metrics=_keys(test.metrics, called.__getitem__),
         shares=None if test.shares is None else _keys(test.shares, arm), before=before or None,
         outcomes={called[metric]: one.shown(names) for metric, one in test.outcomes.items() if metric in called},
-        pooled=tuple(map(arm, test.pooled)), accepted=_keys(test.accepted, called.__getitem__),
+        pooled=tuple(map(arm, test.pooled)),
+        accepted={called[metric]: share for metric, share in test.accepted.items() if metric in called},
     )  # fmt: skip
 
 

@@ -136,8 +136,8 @@ def unsettled(effects: Iterable[Effect], strategy: str) -> list[str]:
 def against(effects: Iterable[Effect], strategy: str) -> list[str]:
     """Return what speaks against a strategy that lifts one outcome: others that fell, guardrails that may have fallen,
     and what moved though nothing there was changed."""
-    own = [(effect, verdict(effect)[0]) for effect in effects if effect.strategy == strategy]
-    return [effect.what for effect, tone in own if tone == "bad" or (tone == "open" and effect.role == "guardrail")]
+    own = [effect for effect in effects if effect.strategy == strategy]
+    return [effect.what for effect in own if verdict(effect)[0] == "bad"] + unsettled(own, strategy)
 
 
 def adjusted(effect: Effect) -> str:

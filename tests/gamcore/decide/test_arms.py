@@ -16,10 +16,12 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
+from gamcore.data.column_names import AS_THEY_ARE
 from gamcore.decide.arms import ArmsTest, between_arms, by_segment, read_arms
 from gamcore.decide.by_day import by_day
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.outcomes import Outcome
+from gamcore.decide.shown import shown_arms
 from gamcore.viz.spec import Points
 
 ARMS = ["Mens E-Mail", "No E-Mail", "Womens E-Mail"]
@@ -405,3 +407,10 @@ def test_a_lift_that_was_measured_is_counted_whatever_the_control_is(mean):
 def test_a_lift_without_an_interval_is_no_lift_without_an_effect():
     frame = pd.DataFrame({"arm": ["a", "b"] * 20, "price": [2.0, 3.0] * 20})
     assert read_arms(frame, ArmsTest("arm", "a", {"price": "primary"})).describe().title == "No lift has an interval"
+
+
+def test_what_was_accepted_of_an_outcome_that_is_read_no_more_is_no_fault():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"arm": rng.choice(["a", "b"], 200), "y": rng.integers(0, 2, 200)})
+    made = read_arms(frame, ArmsTest("arm", "a", {"y": "guardrail"}, accepted={"y": 0.5, "gone": 0.1}))
+    assert shown_arms(made, AS_THEY_ARE).test.accepted == {"y": 0.5}

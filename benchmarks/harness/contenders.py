@@ -76,13 +76,18 @@ class Contender:
 
 def make_ours(preset: str, n_jobs: int) -> Contender:
     """Return our model with a preset."""
+    return replace(ours_with(**{**PRESETS[preset], "n_jobs": n_jobs}), rounds=lambda model: model.best_rounds_.tolist())
+
+
+def ours_with(**parameters: Any) -> Contender:
+    """Return our model with these parameters, which counts its pairs as rounds."""
     return Contender(
         (),
         "gamcore",
         ("GAMRegressor", "GAMClassifier"),
-        {**PRESETS[preset], "n_jobs": n_jobs},
+        {"n_jobs": MOST_JOBS, **parameters},
         {"max_rounds": 5},
-        rounds=lambda model: model.best_rounds_.tolist(),
+        rounds=lambda model: [len(model.model_.pairs)],
     )
 
 
@@ -98,16 +103,22 @@ def make_ebm(**parameters: Any) -> Contender:
     )
 
 
+def ebm_with_pairs(binary: bool, **parameters: Any) -> Contender:
+    """Return an EBM with its default number of pairs, which it counts as rounds."""
+    ebm = make_ebm(interactions=f"{3 if binary else 5}x", **parameters)
+    return replace(ebm, rounds=lambda model: [sum(len(term) > 1 for term in model.term_features_)])
+
+
 def _as_categories(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
     """Return text columns as categories with the levels of the training rows; missing and new levels are missing."""
     kinds = {name: pd.CategoricalDtype(X[name].dropna().unique()) for name in X.select_dtypes(exclude="number")}
     return X.astype(kinds), X_test.astype(kinds)
 
 
-def held_out(X: pd.DataFrame, y: NDArray[Any], seed: int) -> tuple[Any, Any, Any, Any]:
+def held_out(X: pd.DataFrame, y: NDArray[Any], seed: int, share: float = HELD_OUT) -> tuple[Any, Any, Any, Any]:
     """Return rows to fit, then rows that stop the fit: X, y, X, y."""
     classes = y if len(np.unique(y)) == 2 else None
-    X, X_held, y, y_held = train_test_split(X, y, test_size=HELD_OUT, random_state=seed, stratify=classes)
+    X, X_held, y, y_held = train_test_split(X, y, test_size=share, random_state=seed, stratify=classes)
     return X, y, X_held, y_held
 
 
@@ -139,7 +150,7 @@ def make_lightgbm(patience: int = PATIENCE, **parameters: Any) -> Contender:
     )
 
 
-def _xgboost(**parameters: Any) -> Contender:
+def make_xgboost(**parameters: Any) -> Contender:
     additive = bool(parameters)
     return Contender(
         ("xgboost",),
@@ -150,6 +161,35 @@ def _xgboost(**parameters: Any) -> Contender:
         prepare=_as_categories,
         fit=_fit_xgboost if additive else _fit,
         rounds=lambda model: [int(model.best_iteration + 1 if additive else model.get_num_boosting_rounds())],
+    )
+
+
+def _as_texts(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
+    """Return text columns with a text where a cell is missing."""
+    text = dict.fromkeys(X.select_dtypes(exclude="number"), MISSING)
+    return X.fillna(text).astype(dict.fromkeys(text, str)), X_test.fillna(text).astype(dict.fromkeys(text, str))
+
+
+def _fit_catboost(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int, stopped: bool = False) -> None:
+    held: dict[str, Any] = {}
+    if stopped:
+        X, y, *rest = held_out(X, y, seed)
+        held = {"eval_set": tuple(rest)}
+    model.fit(X, y, cat_features=list(X.select_dtypes(exclude="number")), **held)
+
+
+def make_catboost(**parameters: Any) -> Contender:
+    """Return CatBoost, with its defaults or, where it is to stop early, stopped by held-out rows."""
+    stopped = "early_stopping_rounds" in parameters
+    return Contender(
+        ("catboost",),
+        "catboost",
+        ("CatBoostRegressor", "CatBoostClassifier"),
+        {"thread_count": MOST_JOBS, "verbose": 0, "allow_writing_files": False, **parameters},
+        {"n_estimators": 5},
+        prepare=_as_texts,
+        fit=partial(_fit_catboost, stopped=stopped),
+        rounds=lambda model: [int(model.tree_count_)],
     )
 
 
@@ -218,25 +258,13 @@ def _gpgam(**parameters: Any) -> Contender:
 def with_pairs(n_features: int, binary: bool) -> dict[str, Contender]:
     """Return the models with pairs for a table of `n_features` features; ours get EBM's default number of pairs."""
     n_pairs = min((3 if binary else 5) * n_features, n_features * (n_features - 1) // 2)
-
-    def ours(**parameters: Any) -> Contender:
-        return Contender(
-            (),
-            "gamcore",
-            ("GAMRegressor", "GAMClassifier"),
-            {"n_jobs": MOST_JOBS, **parameters},
-            {"max_rounds": 5},
-            rounds=lambda model: [len(model.model_.pairs)],
-        )
-
-    ebm = make_ebm(interactions=f"{3 if binary else 5}x")
     return {
-        "ours": ours(interactions=n_pairs),
-        "ours-joint": ours(interactions=n_pairs, joint=True),
-        "ours-refined": ours(interactions=n_pairs, pair_tree="refined"),
-        "ours-auto": ours(interactions="auto"),
-        "ours-none": ours(),
-        "ebm": replace(ebm, rounds=lambda model: [sum(len(term) > 1 for term in model.term_features_)]),
+        "ours": ours_with(interactions=n_pairs),
+        "ours-joint": ours_with(interactions=n_pairs, joint=True),
+        "ours-refined": ours_with(interactions=n_pairs, pair_tree="refined"),
+        "ours-auto": ours_with(interactions="auto"),
+        "ours-none": ours_with(),
+        "ebm": ebm_with_pairs(binary),
     }
 
 
@@ -259,7 +287,7 @@ def contenders(table: str) -> dict[str, Contender]:
         "lightgbm": make_lightgbm(),
         "lightgbm-additive": make_lightgbm(num_leaves=2, **slow),
         "lightgbm-additive-quick": make_lightgbm(num_leaves=2, **(slow | quick)),
-        "xgboost": _xgboost(),
-        "xgboost-additive": _xgboost(max_depth=1, early_stopping_rounds=PATIENCE, **slow),
+        "xgboost": make_xgboost(),
+        "xgboost-additive": make_xgboost(max_depth=1, early_stopping_rounds=PATIENCE, **slow),
         "pygam": _pygam(),
     }

@@ -1,0 +1,1 @@
+"""What a model that people can read gives up beside black boxes."""

@@ -1,0 +1,221 @@
+"""The page of the comparison, made of its cells."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.harness.page import markdown, show
+from benchmarks.readability.models import EBM, LIBRARIES, OURS, SEARCHED
+from benchmarks.readability.tables import PUBLIC
+
+MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
+READABLE: Final = "ours, triples"
+"""Our model that others are compared with: pairs and triples as many as pay."""
+
+MODELS: Final = (*OURS, EBM, *LIBRARIES, *(name + SEARCHED for name in LIBRARIES))
+BLACK_BOXES: Final = tuple(name for name in MODELS if name.removesuffix(SEARCHED) in LIBRARIES)
+EVEN_RMSE: Final = 0.005
+EVEN_AUC: Final = 0.001
+"""Gaps that count as none: of RMSE as a share, of AUC as they are."""
+
+KINDS: Final = {False: "Numbers", True: "Two classes"}
+BY_TABLE: Final = {
+    False: "RMSE of ours with triples in bold, and how much larger (+) or smaller (-) that of the others is:",
+    True: "AUC of ours with triples in bold, and how much higher (+) or lower (-) that of the others is:",
+}
+
+Gaps = pd.DataFrame
+"""A row per table, model and split that ours was measured on, too."""
+
+
+def gaps_of(cells: pd.DataFrame) -> Gaps:
+    """Return how far each model is ahead of ours, on the splits that both were measured on.
+
+    ahead : the share by which its RMSE is lower, or the difference of AUC. loss, seconds : over ours.
+    """
+    fine = cells[cells["metric"].notna()]
+    ours = fine[fine["model"] == READABLE].set_index(["table", "seed"])[["metric", "loss", "seconds"]]
+    both = fine.join(ours.add_suffix("_ours"), on=["table", "seed"], how="inner")
+    by_error = 1.0 - both["metric"] / both["metric_ours"]
+    by_auc = both["metric"] - both["metric_ours"]
+    return both.assign(
+        ahead=by_error.where(~both["binary"].astype(bool), by_auc),
+        loss=both["loss"] / both["loss_ours"],
+        seconds_over=both["seconds"] / both["seconds_ours"],
+    )
+
+
+def tables_of(gaps: Gaps) -> pd.DataFrame:
+    """Return means over splits: a row per table and model."""
+    by = gaps.groupby(["table", "model"], sort=False)
+    return by.agg(
+        binary=("binary", "first"), rows=("rows", "first"), fitted=("fitted_rows", "first"), ahead=("ahead", "mean"),
+        sd=("ahead", "std"), loss=("loss", "mean"), metric=("metric", "mean"), metric_ours=("metric_ours", "mean"),
+        seconds=("seconds", "mean"), seconds_over=("seconds_over", "median"), splits=("seed", "count"),
+    ).reset_index()  # fmt: skip
+
+
+def standings(ahead: pd.Series, even: float) -> str:
+    """Return on how many tables ours is ahead, even and behind."""
+    return f"{(ahead < -even).sum()} / {(ahead.abs() <= even).sum()} / {(ahead > even).sum()}"
+
+
+def summary(tables: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per model: how it compares with ours over all tables it was measured on."""
+    rows = []
+    for model in MODELS:
+        of_model = tables[tables["model"] == model]
+        numbers, classes = of_model[~of_model["binary"]], of_model[of_model["binary"]]
+        if model == READABLE or of_model.empty:
+            continue
+        rows.append(
+            {
+                "model": model, "tables": f"{len(numbers)} + {len(classes)}",
+                "RMSE": percent(np.exp(np.log1p(-numbers["ahead"]).mean()) - 1) if len(numbers) else "",
+                "ours ahead / even / behind": standings(numbers["ahead"], EVEN_RMSE),
+                "AUC": f"{classes['ahead'].mean():+.4f}" if len(classes) else "",
+                "ours ahead / even / behind ": standings(classes["ahead"], EVEN_AUC),
+                "log loss": percent(np.exp(np.log(classes["loss"]).mean()) - 1) if len(classes) else "",
+                "CPU seconds / ours": np.exp(np.log(of_model["seconds_over"]).mean()),
+            }
+        )  # fmt: skip
+    return pd.DataFrame(rows).set_index("model")
+
+
+def percent(share: float) -> str:
+    """Return a share as signed percents."""
+    return f"{round(100 * share, 1) + 0.0:+.1f}%"
+
+
+def behind(tables: pd.DataFrame, binary: bool) -> pd.DataFrame:
+    """Return the tables on which any black box is ahead of ours, the widest gap first: ours, the best black box in
+    hindsight, and the gap with its deviation over splits."""
+    rivals = tables[tables["model"].isin(BLACK_BOXES) & (tables["binary"] == binary)]
+    best = rivals.sort_values("ahead", ascending=False).groupby("table").head(1)
+    best = best[best["ahead"] > (EVEN_AUC if binary else EVEN_RMSE)]
+    metric = "AUC" if binary else "RMSE"
+
+    def deviation(row: pd.Series) -> str:
+        if not np.isfinite(row["sd"]):
+            return ""
+        return f" ± {row['sd']:.4f}" if binary else f" ± {100 * row['sd']:.1f}"
+
+    gap = [
+        (f"{row['ahead']:.4f}" if binary else f"{100 * row['ahead']:.1f}") + deviation(row)
+        for _, row in best.iterrows()
+    ]
+    return pd.DataFrame(
+        {
+            "table": best["table"], "rows": best["rows"], f"ours, {metric}": best["metric_ours"],
+            "best black box": best["model"], f"its {metric}": best["metric"],
+            "ours is behind by" if binary else "ours is behind by, %": gap, "splits": best["splits"],
+        }
+    ).set_index("table")  # fmt: skip
+
+
+def wide(tables: pd.DataFrame, binary: bool) -> pd.DataFrame:
+    """Return ours, and how the others compare with it: a row per table."""
+    part = tables[tables["binary"] == binary]
+    order = list(dict.fromkeys([name for name in PUBLIC if name in set(part["table"])] + sorted(set(part["table"]))))
+    text = part.assign(gap=[f"{gap:+.4f}" if binary else percent(-gap) for gap in part["ahead"]])
+    grid = text.pivot_table(index="table", columns="model", values="gap", aggfunc="first").reindex(index=order)
+    grid = grid.reindex(columns=[name for name in MODELS if name in grid])
+    ours = part[part["model"] == READABLE].set_index("table")["metric"].reindex(order)
+    grid[READABLE] = [f"**{show(value, 4)}**" for value in ours]
+    return grid.fillna("")
+
+
+def seconds_table(tables: pd.DataFrame) -> pd.DataFrame:
+    """Return CPU seconds of a fit: a row per model, with the least, the median and the most over tables."""
+    by = tables.groupby("model")["seconds"]
+    frame = pd.DataFrame({"least": by.min(), "median": by.median(), "most": by.max(), "tables": by.count()})
+    return frame.reindex([name for name in MODELS if name in frame.index])
+
+
+def search_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return CPU seconds of the searches."""
+    searches = cells[cells["library"].notna()] if "library" in cells else cells.iloc[:0]
+    rows = [
+        {
+            "library": name, "searches": len(part), "trials each": show(part["trials"].max()),
+            "CPU seconds, median": part["seconds"].median(), "most": part["seconds"].max(),
+        }
+        for name in LIBRARIES
+        if len(part := searches[searches["library"] == name] if len(searches) else searches)
+    ]  # fmt: skip
+    return pd.DataFrame(rows).set_index("library") if rows else pd.DataFrame()
+
+
+def counts(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return how many splits of each table were measured with each model: the first ones."""
+    fine = cells[cells["metric"].notna()]
+    grid = fine.pivot_table(index="table", columns="model", values="seed", aggfunc="count", fill_value=0)
+    return grid.reindex(columns=list(MODELS), fill_value=0).astype(str)
+
+
+def provenance(cells: pd.DataFrame) -> str:
+    """Return when and with what it was measured."""
+    days = sorted({str(at)[:10] for at in cells["at"]})
+    machine = {name: value for each in cells["machine"].dropna() for name, value in each.items()}
+    versions = ", ".join(f"{k} {v}" for k, v in sorted(machine.items()) if k not in ("processor", "cores"))
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    limit = int(cells["fitted_rows"].max())
+    return (
+        f"Measured {when} on {machine.get('processor', '')}, one of {machine.get('cores', '')} cores: {versions}. "
+        f"At most {limit:,} rows for fitting. Other programs kept the machine busy, which lengthens the processor's "
+        "seconds, too."
+    )
+
+
+def lines(cells: pd.DataFrame) -> list[str]:
+    """Return the lines that a page has of the cells."""
+    if cells.empty or "metric" not in cells:
+        return ["", "Nothing is measured yet.", ""]
+    models = cells[cells["model"].notna()]
+    models = models.assign(binary=models["binary"].astype(bool), rows=models["rows"].astype(int))
+    tables = tables_of(gaps_of(models))
+    page = ["", provenance(models), "", "## Where ours is behind", ""]
+    page += [
+        "Ours with pairs and triples, as many as pay, beside the black box that is best on the test rows of all that "
+        "were measured. It is chosen in hindsight, which is in its favour. Deviations are over splits.", "",
+    ]  # fmt: skip
+    for binary, title in KINDS.items():
+        losses, of_kind = behind(tables, binary), tables[(tables["binary"] == binary)]
+        everything = of_kind[of_kind["model"].isin(BLACK_BOXES)]["table"].nunique()
+        even = f"{EVEN_AUC} AUC" if binary else f"{EVEN_RMSE:.1%} RMSE"
+        page += [f"**{title}**: a black box is ahead by more than {even} on {len(losses)} of {everything} tables.", ""]
+        page += [*markdown(losses, 4), ""] if len(losses) else []
+    page += [
+        "## In the mean", "",
+        f"Each model beside `{READABLE}`: RMSE and log loss as geometric means over tables, AUC as means of "
+        "differences; the number of tables is that of numbers and of two classes. RMSE and log loss above ours (+) are "
+        f"in our favour, and AUC below it (-). Even: within {EVEN_RMSE:.1%} of RMSE, or {EVEN_AUC} of AUC. What was "
+        "measured on fewer tables or splits is compared on those alone.", "",
+        *markdown(summary(tables)), "", "## By table", "",
+    ]  # fmt: skip
+    for binary, words in BY_TABLE.items():
+        page += [words, "", *markdown(wide(tables, binary)), ""]
+    page += ["## Seconds", "", "Processor seconds of a fit in one thread, over tables:", ""]
+    page += [*markdown(seconds_table(tables)), ""]
+    searches = search_table(cells)
+    if len(searches):
+        page += ["And of the searches, once per table:", "", *markdown(searches), ""]
+    return [*page, *measured(models)]
+
+
+def measured(models: pd.DataFrame) -> list[str]:
+    """Return what was measured and what was not, cell by cell."""
+    n_tables, n_cells = models["table"].nunique(), int(models["metric"].notna().sum())
+    failed = models[models["error"].notna()] if "error" in models else models.iloc[:0]
+    parts = [
+        "## What was measured, and what was not", "",
+        f"{n_cells:,} fits of {n_tables} tables. Of each table and model, the first so many of five splits (0: "
+        "not measured):", "", *markdown(counts(models)), "",
+    ]  # fmt: skip
+    if len(failed):
+        parts += ["Fits that ended with an error:", ""]
+        parts += [f"- {row.table}, {row.model}, split {row.seed + 1:.0f}: `{row.error}`" for row in failed.itertuples()]
+    return parts

@@ -6,6 +6,7 @@ import datetime as dt
 import io
 import re
 import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 from xml.etree import ElementTree
@@ -17,6 +18,7 @@ import python_calamine
 from gamcore.numbers import count
 from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, in_words
 from shapewise.ingest.header import check_columns, header_of, named, skipped_note
+from shapewise.ingest.number_formats import codes_shown, formats_of, give_formats, plain_number
 from shapewise.ingest.text import TAIL_ROWS, footer_rows, typed_texts
 from shapewise.ingest.types import EXACT, rounding_note
 from shapewise.ingest.writer import Tell
@@ -29,12 +31,16 @@ MAX_PACKED: Final = 200
 50."""
 FREE: Final = 2**24
 HEADER_ROWS: Final = 200
-MAIN: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-RELATION: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 PART: Final = 2**20
+SHEET: Final = re.compile(r"/?xl/worksheets/[^/]+\.xml", re.IGNORECASE)
 CELL: Final = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
-ERROR_CELL: Final = re.compile(rb'<c\s[^>]{0,40}\bt="e"')
-EMPTY_FORMULA: Final = re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>|</c>)")
+ERROR_CELL: Final = re.compile(rb'<(?:\w+:)?c\s[^>]{0,40}\bt="e"')
+EMPTY_FORMULA: Final = re.compile(rb"</((?:\w+:)?)f>\s*(?:<\1v\s*/>|<\1v></\1v>|</\1c>)")
+MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell ")
+TAGS: Final = tuple(begin + end for begin in (b"<c", b":c") for end in (b" ", b">", b"/"))
+
+SETTLED: Final = pa.large_string()
+"""Text whose cells are not looked through for other types."""
 
 
 @dataclass
@@ -74,10 +80,10 @@ def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pd.DataFrame:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             seen, parts = _look_through(archive, tell), _parts_of_sheets(archive)
-        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
-        tell(0.4, "Reading the cells")
-        name, rows = _first_table(book)
-        tell(0.8, f"{count(len(rows))} rows")
+            book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+            tell(0.4, "Reading the cells")
+            name, rows = _first_table(book, Formats(archive, parts))
+            tell(0.8, f"{count(len(rows))} rows")
     except ReaderError:
         raise
     except Exception as error:  # the parser raises many types on damaged workbooks
@@ -91,7 +97,21 @@ def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pd.DataFrame:
     return _as_frame(rows, notes)
 
 
-def _first_table(book: python_calamine.CalamineWorkbook) -> tuple[str, list[list[Any]]]:
+class Formats:
+    """The number formats of a workbook's cells. parts : of each sheet, see `_parts_of_sheets`."""
+
+    def __init__(self, archive: zipfile.ZipFile, parts: dict[str, str]) -> None:
+        self._archive, self._formats = archive, formats_of(archive)
+        entries = {entry.rsplit("/", 1)[-1]: entry for entry in archive.namelist() if SHEET.fullmatch(entry)}
+        self._entries = {name: entries[part] for name, part in parts.items() if part in entries}
+
+    def give(self, name: str, rows: list[list[Any]], start: tuple[int, int]) -> None:
+        """Give the numbers of a sheet their formats. start : the row and column of the first cell."""
+        if self._formats and name in self._entries:
+            give_formats(rows, start, self._archive.open(self._entries[name]), self._formats)
+
+
+def _first_table(book: python_calamine.CalamineWorkbook, formats: Formats) -> tuple[str, list[list[Any]]]:
     """Return the name and the rows of the first visible sheet with a table; of one column only if no other has more."""
     visible = [
         sheet.name for sheet in book.sheets_metadata
@@ -100,7 +120,7 @@ def _first_table(book: python_calamine.CalamineWorkbook) -> tuple[str, list[list
     ]  # fmt: skip
     narrow: tuple[str, list[list[Any]]] | None = None
     for name in visible:
-        rows = _cells(book.get_sheet_by_name(name))
+        rows = _cells(book.get_sheet_by_name(name), formats)
         rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
         if len(rows) > 1:
             if max(sum(cell not in ("", None) for cell in row) for row in rows) > 1:
@@ -111,10 +131,11 @@ def _first_table(book: python_calamine.CalamineWorkbook) -> tuple[str, list[list
     return narrow
 
 
-def _cells(sheet: python_calamine.CalamineSheet) -> list[list[Any]]:
+def _cells(sheet: python_calamine.CalamineSheet, formats: Formats) -> list[list[Any]]:
     """Return the cells of a sheet. Merged cells all have the value, except in a line of their own, which is a title."""
     rows = [list(row) for row in sheet.to_python(skip_empty_area=True)]
     down, across = sheet.start or (0, 0)
+    formats.give(sheet.name, rows, (down, across))
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         merged = slice(left - across, right - across + 1)
         if not 0 <= top - down < len(rows) or merged.start < 0:
@@ -135,9 +156,13 @@ def _parts_of_sheets(archive: zipfile.ZipFile) -> dict[str, str]:
     except KeyError:
         return {}
     targets = {link.get("Id"): str(link.get("Target")).rsplit("/", 1)[-1] for link in links}
-    return {
-        str(sheet.get("name")): targets.get(sheet.get(f"{RELATION}id"), "") for sheet in sheets.iter(f"{MAIN}sheet")
-    }
+    places = {str(sheet.get("name")): _relation(sheet.items()) for sheet in sheets.iterfind("{*}sheets/{*}sheet")}
+    return {name: targets.get(place, "") for name, place in places.items()}
+
+
+def _relation(attributes: Iterable[tuple[str, str]]) -> str:
+    """Return what an element points to, in whichever of the two forms of workbooks."""
+    return next((text for name, text in attributes if name.endswith("}id")), "")
 
 
 def _as_frame(rows: list[list[Any]], notes: list[str]) -> pd.DataFrame:
@@ -159,7 +184,9 @@ def _as_frame(rows: list[list[Any]], notes: list[str]) -> pd.DataFrame:
 def _column(name: str, cells: list[Any], notes: list[str]) -> pa.Array:
     """Return cells of one kind, or days and times, in their type; any other mix of kinds becomes text, as in a CSV."""
     cells = [None if cell == "" else cell for cell in cells]
-    kinds = {type(cell) for cell in cells} - {type(None)}
+    if (codes := codes_shown(name, cells, notes)) is not None:
+        return pa.array([None if cell is None else _plain(cell) for cell in codes], SETTLED)
+    kinds = {float if isinstance(cell, float) else type(cell) for cell in cells} - {type(None)}
     if kinds <= {int, float}:
         if rounded := sum(cell is not None and abs(cell) >= EXACT for cell in cells):
             notes.append(rounding_note(name, rounded))
@@ -185,7 +212,7 @@ def _plain(cell: object) -> str:
     if isinstance(cell, dt.timedelta):  # of more than a day, too
         minutes, seconds = divmod(round(cell.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+    return plain_number(cell) if isinstance(cell, float) else str(cell)
 
 
 def _look_through(archive: zipfile.ZipFile, tell: Tell) -> dict[str, Seen]:
@@ -218,7 +245,7 @@ def _look_through(archive: zipfile.ZipFile, tell: Tell) -> dict[str, Seen]:
 
 def _look_at(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, seen: Seen) -> None:
     """Inspect one member in parts. Reading stops at its declared size; if that is forged, the checksum fails."""
-    sheet = re.fullmatch(r"/?xl/worksheets/[^/]+\.xml", entry.filename, re.IGNORECASE) is not None
+    sheet = SHEET.fullmatch(entry.filename) is not None
     markup, tail = entry.filename.lower().endswith((".xml", ".rels", ".vml")), b""
     with archive.open(entry) as stream:
         while part := stream.read(PART):
@@ -244,7 +271,7 @@ def _look_at_cells(text: bytes, old: int, seen: Seen) -> None:
     for letters, digits in set(CELL.findall(text)):
         seen.rows = max(seen.rows, int(digits))
         seen.columns = max(seen.columns, sum((c - 64) * 26**k for k, c in enumerate(reversed(letters))))
-    seen.cells += sum(text.count(tag, old) for tag in (b"<c ", b"<c>", b"<c/"))
-    seen.merged += sum(match.end() > old for match in re.finditer(rb"<mergeCell ", text))
+    seen.cells += sum(text.count(tag, old) for tag in TAGS)
+    seen.merged += sum(match.end() > old for match in MERGED.finditer(text))
     seen.errors += sum(match.end() > old for match in ERROR_CELL.finditer(text))
     seen.empty += sum(match.end() > old for match in EMPTY_FORMULA.finditer(text))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import io
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -743,6 +744,99 @@ in_sheet(
     {"a": ["26:00:00", "0:01:30"]},
     "times",
 )
+
+
+def formatted(codes, *values):
+    """Make a workbook with a column a of numbers 1, 2, ... and a column b of values, each with its number format.
+
+    codes : one for all, or one for each value."""
+    codes = [codes] * len(values) if isinstance(codes, str) else codes
+
+    def change(book):
+        for row, code in enumerate(codes, 2):
+            book.active.cell(row, 2).number_format = code
+
+    return sheet(["a", "b"], *enumerate(values, 1), change=change)
+
+
+def in_strict_form(name, content):
+    """Return a part of a workbook with the names of the strict form, and prefixes in its sheets."""
+    content = content.replace(
+        b"http://schemas.openxmlformats.org/spreadsheetml/2006/", b"http://purl.oclc.org/ooxml/spreadsheetml/"
+    )
+    content = content.replace(
+        b"http://schemas.openxmlformats.org/officeDocument/2006/", b"http://purl.oclc.org/ooxml/officeDocument/"
+    )
+    if "sheet1" not in name:
+        return content
+    return re.sub(rb"<(/?)(?=[a-z])", rb"<\1x:", content).replace(b" xmlns=", b" xmlns:x=")
+
+
+def in_format(name, codes, values, read, notes=()):
+    columns = {"a": list(range(1, len(values) + 1)), "b": read}
+    in_sheet(f"in the format {name}", lambda: formatted(codes, *values), columns, notes)
+
+
+SHOWN = "b: kept as text, as the workbook shows its numbers: "
+in_format("of postal codes", "00000", [1234, 90210, None], ["01234", "90210", None], f"{SHOWN}'01234'")
+in_format("of postal codes, none short", "00000", [10115, 90210], [10115, 90210])
+in_format("of postal codes, in most", ["00000", "00000", "General"], [123, 4567, 8], ["00123", "04567", "8"], SHOWN)
+in_format(
+    "of postal codes, in one", ["General"] * 3 + ["00000"], [1, 2, 3, 4], [1, 2, 3, 4],
+    "b: 4 here is shown as '00004' in the workbook",
+)  # fmt: skip
+in_format("of postal codes of two lengths", ["00000", "00000-0000"], [501, 5010012], ["00501", "00501-0012"], SHOWN)
+in_format("with dashes", "000-00-0000", [123456789, 1234567], ["123-45-6789", "001-23-4567"], SHOWN)
+in_format("that looks like days", "00-00-00", [120304, 70809], ["12-03-04", "07-08-09"], SHOWN)
+in_format("of a code with letters", '"AB"0000', [12, 345], ["AB0012", "AB0345"], SHOWN)
+in_format("of telephones", "[<=9999999]###-####;(###) ###-####", [5550123, 2125550123], ["555-0123", "(212) 555-0123"],
+          SHOWN)  # fmt: skip
+in_format("of French telephones", '0#" "##" "##', [12345, 654321], ["01 23 45", "65 43 21"], SHOWN)
+in_format("of amounts in French", "#\\ ##0", [12345, 654], [12345, 654])
+in_format("with zeros before a point", "00.00", [7.5, 12.25], [7.5, 12.25])
+in_format("of postal codes, below 0", "00000", [1234, -5], [1234, -5], "1234 here is shown as '01234'")
+in_format("of years", "0000", [1999, 2024], [1999, 2024])
+in_format("of words", '[=1]"male";[=2]"female"', [1, 2, 1], ["male", "female", "male"], f"{SHOWN}'male'")
+in_format("of words by sign", '"yes";"never";"no"', [1, 0, 1], ["yes", "no", "yes"], SHOWN)
+in_format(
+    "of words that more numbers share", '"gain";"loss"', [12, 5, -3], [12, 5, -3],
+    "b: 12 here is shown as 'gain' in the workbook",
+)  # fmt: skip
+in_format("with a word for 0", '0;-0;"none"', [3, 0], [3, 0], "b: 0 here is shown as 'none' in the workbook")
+in_format("with a dash for 0", '_-* #,##0_-;-* #,##0_-;_-* "-"_-', [3, 0], [3, 0])
+in_format("of percent", "0.0%", [0.01, 0.125], [0.01, 0.125], "b: 0.125 here is shown as '12.5%' in the workbook")
+in_format("of thousands", '"$"#,##0,"K"', [1234567, 0], [1234567, 0], "b: 1234567 here is shown as '$1,235K'")
+in_format("with a unit", '0.0" kg"', [12.5, 3], [12.5, 3])
+in_format("with a currency", "[$€-407] #,##0.00", [12.5, 3], [12.5, 3])
+in_format(
+    "of two currencies", ["[$€-2] #,##0.00", '"$"#,##0.00'], [12.5, 3], [12.5, 3],
+    "b: the workbook shows its numbers with different units, '€' and '$', which are lost here",
+)  # fmt: skip
+in_sheet(
+    "in a format, by rows and cells that leave out their place",
+    lambda: repacked(
+        formatted("000", 7, 12),
+        lambda name, content: re.sub(rb' r="[A-Z]*\d+"', b"", content) if "sheet1" in name else content,
+    ),
+    {"a": [1, 2], "b": ["007", "012"]},
+    SHOWN,
+)
+in_sheet(
+    "in a format, with prefixes and in the strict form",
+    lambda: repacked(formatted("000", 7, 12), in_strict_form),
+    {"a": [1, 2], "b": ["007", "012"]},
+    SHOWN,
+)
+in_sheet(
+    "formulas without values, with prefixes and in the strict form",
+    lambda: repacked(sheet(["a", "b"], [1, "=A2+1"], [2, "=A3+1"]), in_strict_form),
+    {"a": [1, 2], "b": [None, None]},
+    "2 formulas",
+)
+in_format("with fractions", "# ?/?", [0.5, 1.25], [0.5, 1.25])
+in_format("with exponents", "0.00E+00", [125, 3], [125, 3])
+in_format("of months", "mmm yyyy", [dt.datetime(2024, 1, 31), dt.datetime(2024, 2, 1)],
+          [pd.Timestamp("2024-01-31"), pd.Timestamp("2024-02-01")])  # fmt: skip
 in_sheet(
     "whole numbers of 17 digits",
     lambda: sheet(["a", "b"], [12345678901234568, 1], [2, 2]),

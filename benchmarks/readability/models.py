@@ -31,10 +31,11 @@ MOST_TREES: Final = 600
 
 TRIAL_PATIENCE: Final = 30
 
+TRIPLES: Final = "ours, triples"
 OURS: Final[dict[str, dict[str, Any]]] = {
     "ours, curves": {},
     "ours, pairs": {"interactions": "auto"},
-    "ours, triples": {"interactions": "auto", "triples": "auto"},
+    TRIPLES: {"interactions": "auto", "triples": "auto"},
     "ours, smooth": {"shapes": "smooth", "interactions": "auto"},
 }
 EBM: Final = "EBM"
@@ -115,6 +116,8 @@ LIBRARY: Final = {
 def defaults(binary: bool) -> dict[str, Contender]:
     """Return the models that are fitted without a search, by name."""
     ours = {name: ours_with(n_jobs=1, **parameters) for name, parameters in OURS.items()}
+    triples = ours[TRIPLES]
+    ours[TRIPLES] = replace(triples, few={**triples.few, "triples": 1})  # a small table has none, and compiles nothing
     ebm = replace(ebm_with_pairs(binary, n_jobs=1), packages=("interpret-core",))
     return ours | {name: LIBRARY[name].default() for name in LIBRARIES} | {EBM: ebm}
 

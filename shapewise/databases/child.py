@@ -31,7 +31,7 @@ from shapewise.databases.sessions import EndedError, Lost, Session
 from shapewise.errors import StoreError
 from shapewise.ingest.arrow_types import Changed, holds_bytes, plain_columns, plain_table
 from shapewise.ingest.child import run
-from shapewise.ingest.common import MAX_COLUMNS, ReaderError
+from shapewise.ingest.common import ReaderError
 from shapewise.ingest.writer import Groups, Written, sample_size, sampled_rows, threshold
 from shapewise.processes import Reporter
 
@@ -122,9 +122,7 @@ def _answer(job: dict[str, Any], into: Path, url: str, watch: Watch) -> dict[str
     asked = watch.session.ask(job["text"])
     notes, lost, changed = list(asked.notes), Lost(), Changed()
     bytes_of = {column.name for column in asked.schema if holds_bytes(column.type)}
-    columns = plain_columns(asked.schema, notes, bytes_of, decode=True)
-    if len(columns) > MAX_COLUMNS:
-        raise ReaderError(f"The query has {count(len(columns))} columns, more than {count(MAX_COLUMNS)}: name fewer.")
+    columns = plain_columns(asked.schema, notes, bytes_of, decode=True, what="query")
     schema = pa.schema([(column.name, column.kind) for column in columns])
     batches = (plain_table(batch, columns, changed) for batch in asked.batches(columns, lost))
     table = into / "table.parquet"

@@ -24,7 +24,7 @@ from shapewise.access import cluster
 from shapewise.datasets.pieces import PlainPiece, ShownPiece, bytes_of, sample_of
 from shapewise.errors import StoreError
 from shapewise.ingest.arrow_types import Changed, holds_bytes, plain_columns
-from shapewise.ingest.common import MAX_COLUMNS, ReaderError
+from shapewise.ingest.common import ReaderError
 from shapewise.ingest.writer import Groups, Tell, Written, sample_size, sampled_rows, threshold
 from shapewise.store.atomic_files import scratch_folder
 from shapewise.store.batches import beginning
@@ -56,11 +56,7 @@ class Dataset:
         notes: list[str] = []
         schema = pieces[0].schema
         unread = {column.name for column in schema if holds_bytes(column.type)}  # a dataset is not read here to judge
-        kept = plain_columns(schema, notes, unread, decode=True)
-        if len(kept) > MAX_COLUMNS:
-            raise ReaderError(
-                f"The dataset has {count(len(kept))} columns, more than {count(MAX_COLUMNS)}: drop some first."
-            )
+        kept = plain_columns(schema, notes, unread, decode=True, what="dataset")
         return cls(place, [PlainPiece(piece, tuple(kept)) for piece in pieces], notes)
 
     @property

@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shapewise.ingest.common import ReaderError, clean_names
+from shapewise.ingest.common import ReaderError, check_columns, clean_names
 from shapewise.ingest.types import EXACT, check_lengths, infinity_note, rounding_note
 
 DIGITS: Final = 15
@@ -94,11 +94,12 @@ def not_text(table: pa.Table | pa.RecordBatch) -> set[str]:
 
 
 def plain_columns(
-    schema: pa.Schema, notes: list[str], pictures: Container[str], decode: bool = False
+    schema: pa.Schema, notes: list[str], pictures: Container[str], decode: bool = False, what: str = "file"
 ) -> list[ArrowColumn]:
     """Return the columns with plain values, under clean names.
 
-    pictures : those of bytes that are not to be read as text. decode : write categories out as values."""
+    pictures : those of bytes that are not to be read as text. decode : write categories out as values. what : has
+    them, in words."""
     kept, left = [], dict[str, list[str]]()
     for place, column in enumerate(schema):
         kind = plain_kind(column.type)
@@ -111,6 +112,7 @@ def plain_columns(
     notes.extend(f"Left out columns that {why}: {', '.join(names[:5])}." for why, names in left.items())
     if not kept:
         raise ReaderError("No column holds plain values: flatten the nested columns first.")
+    check_columns(len(kept), what)
     names = clean_names([column.name for _, column, _ in kept], notes)
     for name, (_, column, _) in zip(names, kept, strict=True):
         if pa.types.is_timestamp(column.type) and column.type.tz:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Final
 
 from gamcore.numbers import count
@@ -36,6 +36,17 @@ def kind_of_name(name: str) -> str:
 def is_text(kind: str) -> bool:
     """Return whether files of a kind are delimited text, packed or not."""
     return kind.removesuffix(".gz") in TEXT_SUFFIXES
+
+
+def check_columns(width: int, what: str = "file") -> None:
+    """Refuse more columns than there may be, before their names are cleaned, each with a note."""
+    if width > MAX_COLUMNS:
+        raise ReaderError(f"The {what} has {count(width)} columns, more than {count(MAX_COLUMNS)}: drop some first.")
+
+
+def size_of(source: Path | bytes) -> int:
+    """Return the bytes of a file, or of what was read of one."""
+    return len(source) if isinstance(source, bytes) else source.stat().st_size
 
 
 def counted(n: int, noun: str, one: str = "", more: str = "") -> str:

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 from xml.etree import ElementTree
 
-import pandas as pd
 import pyarrow as pa
 import python_calamine
 
 from gamcore.numbers import count
-from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, in_words
-from shapewise.ingest.header import check_columns, header_of, named, skipped_note
+from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, check_columns, in_words
+from shapewise.ingest.header import header_of, named, skipped_note
 from shapewise.ingest.number_formats import codes_shown, formats_of, give_formats, plain_number
 from shapewise.ingest.text import TAIL_ROWS, footer_rows, typed_texts
 from shapewise.ingest.types import EXACT, rounding_note
@@ -71,7 +70,7 @@ class Seen:
             notes.append(f"{count(self.errors)} cells of the sheet hold errors such as #DIV/0! and are missing here.")
 
 
-def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pd.DataFrame:
+def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pa.Table:
     """Return the first visible sheet of a workbook that holds a table: values only, no formula is run.
 
     tell : is told the progress."""
@@ -94,7 +93,7 @@ def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pd.DataFrame:
         why = "" if place == 0 else ": those before it are hidden or hold no table"
         notes.append(f"Read {which} of {len(book.sheet_names)} sheets, {name!r}{why}.")
     seen.get(parts.get(name, ""), Seen()).tell(notes)
-    return _as_frame(rows, notes)
+    return _as_table(rows, notes)
 
 
 class Formats:
@@ -165,7 +164,7 @@ def _relation(attributes: Iterable[tuple[str, str]]) -> str:
     return next((text for name, text in attributes if name.endswith("}id")), "")
 
 
-def _as_frame(rows: list[list[Any]], notes: list[str]) -> pd.DataFrame:
+def _as_table(rows: list[list[Any]], notes: list[str]) -> pa.Table:
     check_columns(len(rows[0]))
     head = header_of([[_plain(cell) for cell in row] for row in rows[:HEADER_ROWS]])
     cells = rows[head.end :]

@@ -10,7 +10,7 @@ from typing import Final
 
 from gamcore.numbers import count
 from shapewise.ingest.amounts import SIGNS
-from shapewise.ingest.common import MAX_COLUMNS, ReaderError, clean_names
+from shapewise.ingest.common import ReaderError, clean_names
 from shapewise.ingest.types import MISSING
 
 LOOKED_AT: Final = 20
@@ -89,12 +89,6 @@ def named(head: Header, notes: list[str]) -> list[str]:
     if len(names) > 1 and all(map(WHOLE.fullmatch, map(str.strip, names))):
         notes.append(f"The first line, {', '.join(names[:3])}{' ...' * (len(names) > 3)}, is read as column names.")
     return clean_names(names, notes)
-
-
-def check_columns(width: int) -> None:
-    """Refuse more columns than there may be, before their names are cleaned, each with a note."""
-    if width > MAX_COLUMNS:
-        raise ReaderError(f"The file has {count(width)} columns, more than {count(MAX_COLUMNS)}: drop some first.")
 
 
 def skipped_note(lines: int, head: Header) -> str:

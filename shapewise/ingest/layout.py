@@ -13,8 +13,8 @@ from clevercsv.detect import Detector
 
 from gamcore.numbers import count
 from shapewise.ingest.code_pages import code_page_of
-from shapewise.ingest.common import ReaderError
-from shapewise.ingest.header import check_columns, header_of, is_value, named, skipped_note
+from shapewise.ingest.common import ReaderError, check_columns
+from shapewise.ingest.header import header_of, is_value, named, skipped_note
 
 SAMPLE_LINES: Final = 200
 DIALECT_LINES: Final = 100
@@ -109,11 +109,11 @@ class Dialect:
         )
 
     def rows(self, lines: list[str]) -> list[TextRow]:
-        """Return the rows of plain lines, without empty lines."""
+        """Return the rows of lines as they are in the file, without empty lines."""
         kept, start = list[TextRow](), 0
         reader = csv.reader(
-            lines, delimiter=self.separator, quotechar=self.quote, escapechar=self.escape or None,
-            doublequote=True,
+            self.plain("\n".join(lines)).split("\n"), delimiter=self.separator, quotechar=self.quote,
+            escapechar=self.escape or None, doublequote=True,
         )  # fmt: skip
         try:
             for cells in reader:
@@ -200,7 +200,7 @@ def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layo
     dialect = known or (Dialect(said[1], escape=escape_of(lines, said[1])) if said else dialect_of(lines))
     if known is None:
         dialect = replace(dialect, spaced=_is_spaced(lines, dialect), inner=has_inner_quotes(text, dialect))
-    rows = dialect.rows(dialect.plain("\n".join(lines)).split("\n"))
+    rows = dialect.rows(lines)
     if len(rows) > SAMPLE_LINES // 2 and len(lines) == SAMPLE_LINES:
         rows.pop()  # its quote may end below
     rows, width = _table(rows)
@@ -251,7 +251,7 @@ def dialect_of(lines: list[str]) -> Dialect:
 
 def _widths(dialect: Dialect, lines: list[str]) -> set[int]:
     """Return the numbers of cells that rows have."""
-    return {len(row.cells) for row in dialect.rows(dialect.plain("\n".join(lines)).split("\n"))}
+    return {len(row.cells) for row in dialect.rows(lines)}
 
 
 def _unwrapped(lines: list[str]) -> Dialect | None:
@@ -261,14 +261,13 @@ def _unwrapped(lines: list[str]) -> Dialect | None:
     filled = [line for line in lines if line]
     if len(filled) < 3 or not all(map(WRAPPED.fullmatch, filled)):
         return None
-    dialect = dialect_of(Dialect("", wrapped=True).plain("\n".join(filled)).split("\n"))
+    dialect = replace(dialect_of(Dialect("", wrapped=True).plain("\n".join(filled)).split("\n")), wrapped=True)
     if not dialect.own:
         return None
-    table = [row.cells for row in replace(dialect, wrapped=True).rows(
-        replace(dialect, wrapped=True).plain("\n".join(filled)).split("\n"))]  # fmt: skip
+    table = [row.cells for row in dialect.rows(filled)]
     width = len(table[0])
     rows = all(len(row) == width for row in table) and not _is_prose(dialect.own, table, width)
-    return replace(dialect, wrapped=True) if rows and _has_names(table) else None
+    return dialect if rows and _has_names(table) else None
 
 
 def escape_of(lines: list[str], own: str) -> str:
@@ -316,7 +315,7 @@ def _has_fixed_widths(lines: list[str]) -> bool:
 def _fitting(dialect: Dialect, lines: list[str]) -> Dialect | None:
     """Return a dialect, with its separator doubled if so it is; None if the separator belongs to the cells."""
     try:
-        rows = [row.cells for row in dialect.rows(dialect.plain("\n".join(lines)).split("\n"))]
+        rows = [row.cells for row in dialect.rows(lines)]
     except ReaderError:
         return None
     width, times = Counter(len(row) for row in rows).most_common(1)[0] if rows else (1, 0)

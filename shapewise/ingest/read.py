@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
-import pyarrow as pa
 
 from shapewise.ingest.arrow import read_arrow
-from shapewise.ingest.common import NO_ROWS, ReaderError, is_text, kind_of_name
+from shapewise.ingest.common import ReaderError, is_text, kind_of_name, size_of
 from shapewise.ingest.excel import read_sheet
-from shapewise.ingest.header import check_columns
-from shapewise.ingest.text import TextFile, Typed, as_frame
-from shapewise.ingest.writer import Tell
+from shapewise.ingest.text import TextFile
+from shapewise.ingest.writer import Tell, Typed
+
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -29,23 +33,27 @@ def _silent(share: float, words: str) -> None:
 
 def read_file(name: str, data: bytes, tell: Tell = _silent) -> Loaded:
     """Read a file by its suffix; text formats may also be compressed (`.gz`). tell : is told the progress."""
-    if not data:
-        raise ReaderError("The file is empty (0 bytes): choose another.")
-    kind = kind_of_name(name)
     notes: list[str] = []
-    if is_text(kind):
-        frame = TextFile[pd.DataFrame](data, kind.endswith(".gz"), notes, tell).read(_frame)
-    elif kind == ".xlsx":
-        frame = read_sheet(data, notes, tell)
-    else:
-        frame = read_arrow(data, kind, notes, tell)
-    if frame.shape[0] == 0:
-        raise ReaderError(NO_ROWS)
-    check_columns(frame.shape[1])
-    return Loaded(frame, notes)
+    return Loaded(Reader(notes, tell).read(data, kind_of_name(name), Typed.frame), notes)
 
 
-def _frame(typed: Typed) -> pd.DataFrame:
-    """Return typed rows as a DataFrame; booleans may be missing."""
-    table = pa.Table.from_batches([batch for part in typed.batches for batch in part.to_batches()], typed.schema)
-    return as_frame(table)
+@dataclass(frozen=True)
+class Reader:
+    """What reads files of all kinds.
+
+    notes : get the changes made on the way. tell : is told the progress. memory : bytes that reading may take."""
+
+    notes: list[str]
+    tell: Tell
+    memory: float = math.inf
+
+    def read(self, source: Path | bytes, kind: str, consume: Callable[[Typed], Result]) -> Result:
+        """Return what `consume` makes of the rows of a file, or folder. kind : its suffix, or "folder"."""
+        if kind != "folder" and size_of(source) == 0:
+            raise ReaderError("The file is empty (0 bytes): choose another.")
+        if is_text(kind):
+            return TextFile[Result](source, kind.endswith(".gz"), self.notes, self.tell).read(consume)
+        if kind == ".xlsx":
+            data = source if isinstance(source, bytes) else source.read_bytes()
+            return consume(Typed.whole(read_sheet(data, self.notes, self.tell)))
+        return read_arrow(source, kind, self.notes, self.tell, consume=consume, memory=self.memory)

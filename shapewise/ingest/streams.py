@@ -127,7 +127,7 @@ def returns_end_lines(text: str) -> bool:
 def _ragged(lines: list[str]) -> int:
     """Return how many rows do not have the usual width."""
     dialect = dialect_of(lines)
-    widths = Counter(len(row.cells) for row in dialect.rows(dialect.plain("\n".join(lines)).split("\n")))
+    widths = Counter(len(row.cells) for row in dialect.rows(lines))
     return widths.total() - max(widths.values(), default=0)
 
 

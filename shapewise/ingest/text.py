@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
 from gamcore.numbers import count
-from shapewise.ingest.common import NO_ROWS, ReaderError, counted, in_words
+from shapewise.ingest.common import NO_ROWS, ReaderError, counted, in_words, size_of
 from shapewise.ingest.layout import Dialect, Layout, encoding_of, layout_of
 from shapewise.ingest.streams import HEAD, INNER, Feed, Quotes, Texts, check_closed, place, unpacked
 from shapewise.ingest.types import (
@@ -38,7 +37,7 @@ from shapewise.ingest.types import (
     tell,
     trimmed,
 )
-from shapewise.ingest.writer import Tell, frame_bytes, hashes
+from shapewise.ingest.writer import Tell, Typed, frame_bytes, hashes
 
 BLOCK: Final = 2**20
 LARGE_BLOCK: Final = 2**24
@@ -64,17 +63,6 @@ FEWEST_SUMMED: Final = 3
 """Rows of which a last one without a name may be the sum."""
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Typed:
-    """The rows of a file in their types, and the bytes that they take as a DataFrame; share : of all work, so far."""
-
-    batches: Iterator[pa.Table]
-    schema: pa.Schema
-    rows: int
-    memory: int
-    share: float
 
 
 @dataclass
@@ -150,6 +138,11 @@ class TextColumn:
             return self
         return TextColumn(self.name, TypePlan(), pa.string())
 
+    def tell(self, own: list[str], notes: list[str]) -> None:
+        """Note what was done to the column. own : the notes of its plan."""
+        notes.extend(own)
+        tell(self.name, self.plan, self.tally, notes)
+
 
 class Kept:
     """A bounded sample of rows spread evenly over a stream of unknown length, its last rows, and all while few."""
@@ -200,7 +193,7 @@ class TextFile(Generic[Result]):
     def __init__(self, source: Path | bytes, gz: bool, notes: list[str], tell: Tell) -> None:
         self._source, self._gz, self._tell = source, gz, tell
         self._notes = notes
-        self._size = max(len(source) if isinstance(source, bytes) else source.stat().st_size, 1)
+        self._size = max(size_of(source), 1)
         self._ragged = Ragged()
         self._spare: list[str] = []
         with unpacked(source, gz) as file:
@@ -210,26 +203,20 @@ class TextFile(Generic[Result]):
 
     def read(self, consume: Callable[[Typed], Result]) -> Result:
         """Convert the rows and return what `consume` makes of them, again if a column did not keep its type."""
-        names, sample = self._kept.sample.column_names, self._kept.sample
-        own: dict[str, list[str]] = {name: [] for name in names}  # notes of plans
-        numbers = pa.array(self._kept.numbers)
-        cells = {name: (trimmed(sample.column(name)), numbers) for name in names}
-        made = plans(cells, self._layout.dialect.own == ";", own)
-        columns = [_column(name, plan, cells[name][0]) for name, plan in zip(names, made, strict=True)]
-        memory = frame_bytes(_converted(sample, [replace(column, tally=Tally()) for column in columns]))
-        memory = memory * self._kept.rows // max(sample.num_rows, 1)
+        sample, rows = self._kept.sample, self._kept.rows
+        columns, own = _planned(sample, pa.array(self._kept.numbers), self._layout.dialect.own == ";")
+        memory = frame_bytes(_converted(sample, columns)) * rows // max(sample.num_rows, 1)
         for turn in range(PASSES):
             columns = [TextColumn(column.name, column.plan, column.kind) for column in columns]
             typed = (_converted(batch, columns) for batch in self._batches())
             schema = pa.schema([(column.name, column.kind) for column in columns])
-            result = consume(Typed(typed, schema, self._kept.rows, memory, share=0.4 + 0.2 * min(turn, 2)))
+            result = consume(Typed(typed, schema, rows, memory, share=0.4 + 0.2 * min(turn, 2)))
             after = [column.demoted(own[column.name]) for column in columns]
             if after == columns:
                 break
             columns = after
         for column in columns:
-            self._notes.extend(own[column.name])
-            tell(column.name, column.plan, column.tally, self._notes)
+            column.tell(own[column.name], self._notes)
         return result
 
     def _first_pass(self, known: Dialect | None = None) -> tuple[Layout, Kept]:
@@ -355,24 +342,24 @@ def _head(parts: Iterator[str]) -> str:
     return head
 
 
-def typed_texts(table: pa.Table, notes: list[str]) -> pd.DataFrame:
+def typed_texts(table: pa.Table, notes: list[str]) -> pa.Table:
     """Return a whole table with its columns of text in the types of their cells."""
-    texts = [column.name for column in table.schema if column.type == pa.string()]
-    own: dict[str, list[str]] = {name: [] for name in texts}
-    rows = pa.array(np.arange(table.num_rows))
-    cells = {name: (trimmed(table.column(name)), rows) for name in texts}
-    columns = {name: table.column(name) for name in table.column_names}
-    for name, plan in zip(texts, plans(cells, False, own), strict=True):
-        column = _column(name, plan, cells[name][0])
-        columns[name] = column.cells(table.column(name))
-        notes.extend(own[name])
-        tell(name, plan, column.tally, notes)
-    return as_frame(pa.table(columns))
+    texts = table.select([column.name for column in table.schema if column.type == pa.string()])
+    columns, own = _planned(texts, pa.array(np.arange(table.num_rows)), semicolons=False)
+    typed = dict(zip(own, _converted(texts, columns).columns, strict=True))
+    for column in columns:
+        column.tell(own[column.name], notes)
+    return pa.table({name: typed.get(name, table.column(name)) for name in table.column_names})
 
 
-def as_frame(table: pa.Table) -> pd.DataFrame:
-    """Return a table as a DataFrame; booleans may be missing."""
-    return table.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+def _planned(sample: pa.Table, rows: pa.Array, semicolons: bool) -> tuple[list[TextColumn], dict[str, list[str]]]:
+    """Return the columns of a sample of text in their types, and notes of their plans, by column.
+
+    rows : of the sample in the file. semicolons : whether they separate its columns."""
+    own: dict[str, list[str]] = {name: [] for name in sample.column_names}
+    cells = {name: (trimmed(sample.column(name)), rows) for name in own}
+    made = zip(own, plans(cells, semicolons, own), strict=True)
+    return [_column(name, plan, cells[name][0]) for name, plan in made], own
 
 
 def _column(name: str, plan: TypePlan, cells: pa.Array) -> TextColumn:

@@ -30,6 +30,28 @@ SEED: Final = np.uint64(0x5EED)
 
 
 @dataclass(frozen=True)
+class Typed:
+    """The rows of a file in their types, and the bytes that they take as a DataFrame; share : of all work, so far."""
+
+    batches: Iterator[pa.Table]
+    schema: pa.Schema
+    rows: int
+    memory: int
+    share: float
+
+    @classmethod
+    def whole(cls, table: pa.Table) -> Self:
+        """Return the rows of a table in memory."""
+        batches = (table.slice(start, GROUP_ROWS) for start in range(0, table.num_rows, GROUP_ROWS))
+        return cls(batches, table.schema, table.num_rows, frame_bytes(table), share=0.8)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the rows as a DataFrame; booleans may be missing."""
+        table = pa.Table.from_batches([part for batch in self.batches for part in batch.to_batches()], self.schema)
+        return table.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+
+
+@dataclass(frozen=True)
 class Written:
     """What was written: rows, columns, bytes as a DataFrame, and rows of the sample."""
 
@@ -125,22 +147,20 @@ def frame_bytes(table: pa.Table) -> int:
     return size
 
 
-def write(
-    batches: Iterator[pa.Table], schema: pa.Schema, rows: int, sample: int, into: Path, tell: Tell, share: float = 0.0
-) -> Written:
-    """Write table.parquet and, if `sample` is above 0, sample.parquet into a folder.
-
-    `rows` is the total number of rows in the batches; `share` is the share of all work done before."""
+def write(typed: Typed, limit: int, into: Path, tell: Tell) -> Written:
+    """Write table.parquet into a folder; also sample.parquet if the rows exceed `limit` bytes as a DataFrame."""
+    rows = typed.rows
+    sample = sample_size(rows, typed.memory, limit) if typed.memory > limit else 0
     below, seen = threshold(sample, rows), 0
     with contextlib.ExitStack() as files:
-        table = files.enter_context(Groups(into / "table.parquet", schema))
-        some = files.enter_context(Groups(into / "sample.parquet", schema)) if sample else None
-        for batch in batches:
+        table = files.enter_context(Groups(into / "table.parquet", typed.schema))
+        some = files.enter_context(Groups(into / "sample.parquet", typed.schema)) if sample else None
+        for batch in typed.batches:
             table.add(batch)
             if some is not None:
                 places = sampled_rows(seen, seen + batch.num_rows, below)[: sample - some.rows]
                 if len(places):
                     some.add(batch.take(pa.array(places)))
             seen += batch.num_rows
-            tell(share + (1 - share) * seen / max(rows, 1), f"{count(seen)} of {count(rows)} rows")
-    return Written(table.rows, len(schema), table.memory, some.rows if some is not None else 0)
+            tell(typed.share + (1 - typed.share) * seen / max(rows, 1), f"{count(seen)} of {count(rows)} rows")
+    return Written(table.rows, len(typed.schema), table.memory, some.rows if some is not None else 0)

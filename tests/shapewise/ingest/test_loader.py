@@ -17,11 +17,10 @@ import pyarrow.parquet
 import pytest
 
 from shapewise import processes
-from shapewise.ingest import child, text
-from shapewise.ingest import parquet_large as bigparquet
 from shapewise.ingest import supervisor as loader
+from shapewise.ingest import text
 from shapewise.ingest import writer as big
-from shapewise.ingest.read import ReaderError, read_file
+from shapewise.ingest.read import Reader, ReaderError, read_file
 from shapewise.ingest.supervisor import PROGRAM, Loading, Reading, ReadLimits, kind_of_file, load
 from tests.support.bombs import BOMBS, read, tiny
 from tests.support.corpus import AB, PLAIN
@@ -192,8 +191,13 @@ def test_progress_is_told_from_the_begin_to_the_end(kind):
 
 def read_text(path, into, notes, gz=False, limit=2**40):
     """Write a text file as a table, as the child does."""
-    consume = partial(child.write_text, into=into, limit=limit, tell=nothing)
-    return text.TextFile(path, gz, notes, nothing).read(consume)
+    consume = partial(big.write, limit=limit, into=into, tell=nothing)
+    return Reader(notes, nothing).read(path, ".csv.gz" if gz else ".csv", consume)
+
+
+def read_folder(folder, into, notes):
+    """Write a folder of Parquet files as a table, as the child does."""
+    return Reader(notes, nothing).read(folder, "folder", partial(big.write, limit=2**40, into=into, tell=nothing))
 
 
 def as_text(frame, path, **options):
@@ -327,17 +331,17 @@ def test_parts_of_a_folder_may_differ_a_little(tmp_path):
     pa.parquet.write_table(pa.table({"b": ["z"], "a": [2.5]}), folder / "2.parquet")
     pa.parquet.write_table(pa.table({"a": [3], "c": [True]}), folder / "3.parquet")
     (folder / "_SUCCESS").touch()
-    bigparquet.read_parquet(folder, tmp_path, 2**40, notes, nothing)
+    read_folder(folder, tmp_path, notes)
     frame = pd.read_parquet(tmp_path / "table.parquet")
     assert frame["a"].tolist() == [1, 2, 2.5, 3]
     assert frame["b"].fillna("-").tolist() == ["x", "y", "z", "-"]
     assert "Not all 3 files have the columns b, c" in notes[0]
     pa.parquet.write_table(pa.table({"a": ["text"]}), folder / "4.parquet")
     with pytest.raises(ReaderError, match=r"4\.parquet"):
-        bigparquet.read_parquet(folder, tmp_path, 2**40, [], nothing)
+        read_folder(folder, tmp_path, [])
     (folder / "4.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(ReaderError, match=r"4\.parquet"):
-        bigparquet.read_parquet(folder, tmp_path, 2**40, [], nothing)
+        read_folder(folder, tmp_path, [])
 
 
 def test_a_sample_is_spread_evenly():

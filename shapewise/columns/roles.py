@@ -17,10 +17,11 @@ import pandas as pd
 from gamcore.data.columns import read_numbers
 from gamcore.data.table import Table
 from gamcore.numbers import percent
+from gamcore.types import Floats
 from shapewise.columns import arms_found, targets_found
 from shapewise.columns.guesses import Guess, Question
 from shapewise.doctor.examine import ColumnReport
-from shapewise.doctor.name_words import BEFORE, EXPOSURES, MAYBE_EXPOSURES, OUTCOMES, shares_word, words_of
+from shapewise.doctor.name_words import BEFORE, EXPOSURES, HOW_MANY, MAYBE_EXPOSURES, OUTCOMES, shares_word, words_of
 
 Role = Literal[
     "feature", "target", "outcome", "arm", "exposure", "id", "group", "time", "task", "weight", "leave out",
@@ -134,8 +135,11 @@ def _exposures(table: Table, reports: Sequence[ColumnReport], target: str | None
     """Return the numbers that a count or an amount may be divided by, the likeliest first."""
     if target is None or not _is_count_or_amount(table, target):
         return []
-    guesses = [guess for r in reports if (guess := _exposure(table.frame[r.name], r.name)) is not None]
-    whole = not (read_numbers(table.frame[target].dropna()) % 1).any()
+    counts = read_numbers(table.frame[target])
+    whole = not (counts[np.isfinite(counts)] % 1).any()
+    guesses = [guess for r in reports
+               if (guess := _exposure(table.frame[r.name], r.name) or
+                   (_total(counts, table.frame[r.name], r.name, target) if whole else None)) is not None]  # fmt: skip
     return sorted((guess for guess in guesses if guess.sure or whole), key=lambda guess: -guess.score)
 
 
@@ -158,6 +162,18 @@ def _exposure(series: pd.Series, name: str) -> Guess | None:
     if word := shares_word(name, MAYBE_EXPOSURES):
         return Guess("exposure", name, 0.4, f"its name may be that of an exposure ({word})")
     return None
+
+
+def _total(counts: Floats, series: pd.Series, name: str, target: str) -> Guess | None:
+    """Return that a column called how many, of whole numbers (n,) that are never below the target's (n,), may be of how
+    many these are."""
+    word = shares_word(name, HOW_MANY)
+    totals = read_numbers(series)
+    known = np.isfinite(counts) & np.isfinite(totals)
+    some, of = counts[known], totals[known]
+    if not word or not of.size or (of <= 0).any() or (of % 1).any() or (some > of).any():
+        return None
+    return Guess("exposure", name, 0.3, f"its name may be that of how many ({word}), and it is never below {target}")
 
 
 def _is_count_or_amount(table: Table, target: str) -> bool:

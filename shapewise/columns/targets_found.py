@@ -103,7 +103,7 @@ AGAINST: Final = frozenset({"given", "earlier", "before", "square", "dummy"})
 """Evidence of columns that are passed over in looking for the first and the last."""
 
 SURE: Final = 1.25
-SURE_BY_PLACE: Final = 1.75
+SURE_BY_PLACE: Final = 2.25
 """Least distance of the likeliest column from the next, for it to be taken without asking: by its name, or by its place
 alone."""
 

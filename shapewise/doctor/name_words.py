@@ -197,6 +197,12 @@ MAYBE_EXPOSURES: Final = _words(
 )
 """What counts may be divided by."""
 
+HOW_MANY: Final = _words(
+    "size sample sampled number count tested tests examined screened inspected exposed observed attempts shots games "
+    "births animals anzahl getestet geprüft untersucht nombre testés examinés número probados numero testati"
+)
+"""What counts may be of, where it is never below them."""
+
 IDS: Final = _words(
     "id ids uuid guid key ident identifier idno idnr idcode cusip isin gvkey permno ticker symbol lei ein ssn "
     "iban vin imei ean upc isbn asin orcid iso iso2c iso3c iso2 iso3 obsno patno "

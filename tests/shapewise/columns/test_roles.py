@@ -72,6 +72,20 @@ def test_claims_are_the_target_and_years_the_exposure():
     assert read(policies(), coverage="target").column("exposure") is None  # no count, and no amount
 
 
+def test_the_number_that_counts_are_of_is_asked_about():
+    rng = np.random.default_rng(4)
+    of = rng.integers(5, 40, 200)
+    herds = pd.DataFrame({
+        "region": rng.choice(["N", "S"], 200), "herd_size": of, "hall_size": rng.integers(1, 9, 200),
+        "age": rng.integers(30, 60, 200), "calm": rng.integers(1, 40, 200), "cases": rng.binomial(of, 0.4),
+    })  # fmt: skip
+    question = read(herds, cases="target").question("exposure")
+    assert [answer.column for answer in question.answers] == ["herd_size"]
+    assert "never below cases" in question.answers[0].why
+    herds.loc[0, "cases"] = herds.loc[0, "herd_size"] + 1
+    assert read(herds, cases="target").question("exposure") is None
+
+
 @pytest.mark.parametrize("name", [
     "churn", "Kündigung", "defaulted", "SeriousDlqin2yrs", "SalePrice", "hr_wage", "y", "Kundigung", "Ku\u0308ndigung",
     "loyer", "Décès", "deces", "huurprijs", "Sprzedaz",

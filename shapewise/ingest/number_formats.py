@@ -56,8 +56,8 @@ class Section:
 
     @cached_property
     def unit(self) -> str:
-        """The letters or signs around digits, as kg or €; empty without."""
-        unit = "".join(self.around).strip(f"{BLANK}-()") if self.digits else ""
+        """The letters or signs around digits, as kg or €; empty without, and where they say what is divided by."""
+        unit = "".join(self.around).strip(f"{BLANK}-()") if self.digits and self.divisor == 1.0 else ""
         return unit if any(sign.isalpha() or sign == "$" or not sign.isascii() for sign in unit) else ""
 
     @cached_property

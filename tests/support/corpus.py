@@ -806,6 +806,10 @@ in_format("with a word for 0", '0;-0;"none"', [3, 0], [3, 0], "b: 0 here is show
 in_format("with a dash for 0", '_-* #,##0_-;-* #,##0_-;_-* "-"_-', [3, 0], [3, 0])
 in_format("of percent", "0.0%", [0.01, 0.125], [0.01, 0.125], "b: 0.125 here is shown as '12.5%' in the workbook")
 in_format("of thousands", '"$"#,##0,"K"', [1234567, 0], [1234567, 0], "b: 1234567 here is shown as '$1,235K'")
+in_format(
+    "of thousands and millions", '[>=1000000]0.0,,"M";[>=1000]0.0,"K";0', [2_500_000, 1200], [2_500_000, 1200],
+    "b: 2500000 here is shown as '2.5M' in the workbook",
+)  # fmt: skip
 in_format("with a unit", '0.0" kg"', [12.5, 3], [12.5, 3])
 in_format("with a currency", "[$€-407] #,##0.00", [12.5, 3], [12.5, 3])
 in_format(

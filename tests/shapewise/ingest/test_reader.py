@@ -16,6 +16,7 @@ import pytest
 from shapewise.ingest import arrow as binary
 from shapewise.ingest import streams
 from shapewise.ingest.read import ReaderError, read_file
+from tests.support.corpus import CORPUS
 
 PLAIN = "a,b\n1,x\n2,y\n3,z\n"
 
@@ -85,6 +86,11 @@ def test_a_workbook_gives_values_only():
     assert any("first of 2 sheets" in note for note in loaded.notes)
     with pytest.raises(ReaderError, match="at least one row"):
         read_file("t.xlsx", sheet(["a"]))
+
+
+def test_thousands_and_millions_of_a_format_are_told_once_and_are_no_units():
+    case = CORPUS["workbook: in the format of thousands and millions"]
+    assert len(read_file(case.file, case.data()).notes) == 1
 
 
 def test_mixed_cells_of_a_workbook_are_text():

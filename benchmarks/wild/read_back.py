@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 from benchmarks.wild.faults import Fault
 from benchmarks.wild.rows import Effects
 from gamcore.data.dates import days_of
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, set_apart
 from gamcore.explain.claims import LONGEST_LEVEL
 
 NUMBER: Final = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
@@ -177,7 +177,7 @@ def _of_levels(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
     levels = sorted({str(cell) for cell in rows.cells.tolist()} - {""}, key=len, reverse=True)
     shown: dict[str, list[str]] = {}
     for level in levels:
-        shown.setdefault(cut(level, LONGEST_LEVEL), []).append(level)
+        shown.setdefault(set_apart(cut(level, LONGEST_LEVEL)), []).append(level)
     n_named = 0
     for text, names in shown.items():
         match = re.search(rf"(?:^: |, ){re.escape(text)} ({EFFECT})(?= points|, |;|$)", rest)

@@ -17,6 +17,9 @@ from gamcore.data.years import are_years, is_axis_of_years, is_year_of
 from gamcore.numbers import exact, read, roundest
 from gamcore.types import Bools, Floats, Ints
 
+FEW_DIGITS: Final = 5
+"""Digits of a value that people say in full."""
+
 FINEST: Final = 200
 """A cut is moved by at most this part of the axis where no value is near."""
 
@@ -85,13 +88,15 @@ def names_of_bins(edges: Floats, beside: Floats, display: Floats, kind: Kind, me
 
 def values_in_words(bins: Bins, k: int, measure: Measure) -> str:
     """Return values of value bin k of a number or date in words, each of which the model has in this bin, also where it
-    is between training values."""
+    is between training values. An inner one that is narrower than a number may be rounded by has one
+    number."""
     known, measure = bins.beside.size > 0, measure.of_years(bins.feature.kind == "number" and are_years(bins.display))
     first = bins.low if k == 0 else float(bins.beside[1, k - 1] if known else bins.display[k])
     last = bins.high if k + 1 == bins.n_values else float(bins.beside[0, k] if known else bins.display[k])
-    if first > last:  # cuts that somebody chose, without a value between them
+    is_empty, is_inner = first > last, 0 < k < bins.n_values - 1
+    if is_empty:  # cuts that somebody chose, without a value between them
         first = last = float(bins.display[k])
-    elif first == last:
+    elif first == last and (bins.feature.kind == "date" or read(exact(first, FEW_DIGITS)) == first):
         return f"is {cut_in_words(first, measure, bins.feature.kind == 'date')}"
     low = float(np.nextafter(bins.cuts[k - 1], -np.inf)) if k else -math.inf
     high = float(bins.cuts[k]) if k + 1 < bins.n_values else math.inf
@@ -100,6 +105,11 @@ def values_in_words(bins: Bins, k: int, measure: Measure) -> str:
         end = end.removesuffix(" 00:00:00")  # of whole days, the last one
         more, less = "or later", "or earlier"
     else:
+        slack = slack_of(bins.display, bins.low, bins.high)
+        if not is_empty and (first == last or (is_inner and last - first < slack)):
+            least = max(float(np.nextafter(low, np.inf)), bins.low, first - slack)
+            about = roundest(least, min(float(np.nextafter(high, -np.inf)), bins.high, last + slack), first)
+            return f"is about {measure.dress(measure.in_full(read(about)))}"
         ends = (window(low, first, math.inf, upper=False), window(last, high, math.inf, upper=True))
         start, end = (measure.in_full(read(roundest(least, most, near))) for least, near, most in ends)
         more, less = "or more", "or less"

@@ -13,13 +13,21 @@ FEWEST: Final = 3
 
 def labels_of(members: Sequence[Sequence[str]], rare: Sequence[str]) -> tuple[str, ...]:
     """Return the labels of bins by the levels of each. rare : those that are pooled into the last."""
-    labels = [f"{', '.join(levels[:3])}{', ...' if len(levels) > 3 else ''}" for levels in members]
+    apart = [[set_apart(level) for level in levels[:3]] if len(levels) > 1 else levels for levels in members]
+    labels = [
+        f"{', '.join(first)}{', ...' if len(levels) > 3 else ''}" for first, levels in zip(apart, members, strict=True)
+    ]
     return (*labels[:-1], f"(rare: {labels[-1]})") if rare else tuple(labels)
 
 
 def cut(text: str, most: int) -> str:
     """Return a text cut to at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def set_apart(name: str) -> str:
+    """Return a name as it stands in a list: in quotation marks where it has a comma itself."""
+    return f"“{name}”" if "," in name else name
 
 
 def listed(names: Sequence[str]) -> str:

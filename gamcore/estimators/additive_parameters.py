@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Options as AllowedOptions
 from sklearn.utils._param_validation import StrOptions
 
 from gamcore.boosting.pairs.selection import Options
-from gamcore.boosting.refit.problem import LATE_LEAVES, Parameters, first_leaves
+from gamcore.boosting.refit.problem import COARSE_ROWS, LATE_LEAVES, Parameters, first_leaves
 from gamcore.boosting.refit.rounds import MAX_BAGS, MAX_LEAVES
 from gamcore.boosting.rows.source import Source
 from gamcore.data.columns import TableError
@@ -48,6 +48,7 @@ PAIR_STAGE: Final[dict[str, Any]] = {
     "small_rounds": 0,
     "coarse_leaves": 0,
     "late_leaves": 0,
+    "late_bags": 0,
     "order": "cyclic",
 }
 """Boosting parameters specific to the pair stage, chosen by measurement (docs/method/pairs.md)."""
@@ -107,7 +108,10 @@ class AdditiveParameters(TableEstimator):
         paper="alpha", search=(0.5, 0.65, 0.8, 1.0),
     )  # fmt: skip
     n_bags: int | None = parameter(
-        None, [*whole(1, MAX_BAGS), None], 'Trees per step; None is 16 for "grouped" and 100 otherwise.',
+        None, [*whole(1, MAX_BAGS), None], 'Trees per step; None is 16 for "grouped" and 100 otherwise. '
+        "Of several classes, where rows x features x classes are 400,000 or more and rows fewer than 25,000, None goes "
+        "on with one tree of all rows after 15 rounds, until a third of `early_stopping_rounds` no longer lowers the "
+        "validation loss by half a percent.",
         form=Input("Bags per step", "Trees that are averaged in each step.", 1, 500),
         paper="B",
     )  # fmt: skip
@@ -311,6 +315,7 @@ def boosting_parameters(settings: AdditiveParameters, n_rows: int) -> Parameters
         early_stopping_rounds=settings.early_stopping_rounds,
         coarse_leaves=first_leaves(settings.coarse_leaves, n_rows),
         late_leaves=LATE_LEAVES if settings.coarse_leaves == "auto" else 0,
+        late_bags=int(settings.n_bags is None and settings.ensemble == "grouped" and n_rows < COARSE_ROWS),
         smoothing_rounds=settings.smoothing_rounds,
         order=settings.order,
     )

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 
-from gamcore.data.labels import cut, listed
+from gamcore.data.labels import cut, listed, set_apart
 from gamcore.explain.places import Place
 from gamcore.model.scales import Scale, no_effect
 from gamcore.numbers import MOST_DECIMALS, count, decimals_of, exact, fixed, percent, read, within
@@ -86,7 +86,7 @@ class Claim:
     def words(self) -> str:
         """Return the claim as a part of a sentence."""
         place = "" if self.where is None else self.where.words
-        share = f", where {percent(self.share, 0)} of rows are" if self.says_share else ""
+        share = f", where {self._share_of_rows()} are" if self.says_share else ""
         match self.kind:
             case "rises" | "falls":
                 return f"{self.kind} {self._size()} {self._from()}{share}"
@@ -109,12 +109,15 @@ class Claim:
                 return f"cannot be told apart from {self._others()}; together they have an effect"
         return NO_CLEAR_EFFECT
 
+    def _share_of_rows(self) -> str:
+        return "all rows" if self.share == 1 else f"{percent(self.share, 0)} of rows"
+
     def _level(self) -> str:
         """Return the level, cut; where it is several, and that is cut off, how many."""
         assert self.where is not None
         words, n = self.where.words, len(self.where.levels)
         if n < 2 or len(words) <= LONGEST_LEVEL:
-            return cut(words, LONGEST_LEVEL)
+            return set_apart(cut(words, LONGEST_LEVEL)) if n == 1 else cut(words, LONGEST_LEVEL)
         return f"{cut(words.partition(', … (')[0], LONGEST_LEVEL)} ({count(n)} levels)"
 
     def _others(self) -> str:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import entropy
 
+from gamcore.boosting.refit.extrapolation import OF_CLASSES, USUAL, Pace
 from gamcore.boosting.refit.loop import boost
 from gamcore.boosting.refit.problem import LazyShare, Parameters, Problem, rows_of
 from gamcore.boosting.refit.rounds import Rounds
@@ -28,6 +30,24 @@ from gamcore.model.classes import base_scores
 
 NO_STOP: Final = StopRule(2**31, 0.0)
 """A class never stops by itself."""
+
+LONG: Final = 400_000
+"""Cells of a table, once per class, from which rounds are long. Where they are short, and rows few, small steps to the
+end have the lower loss."""
+
+LATE: Final = 15
+"""Rounds after which steps are trees of all rows: classes that overlap have ended, and of others little is noise."""
+
+WORTH_IT: Final = 5e-3
+"""What a few late rounds must take off the validation loss, relatively: each is a round of all classes."""
+
+
+def late_rounds(state: RefitState, executor: Executor | None) -> Rounds:
+    """Return rounds of a class whose bags are all of the training rows."""
+    parameters = replace(state.parameters, subsample=1.0)
+    choice = replace(state.choice, parameters=parameters, n_bags=parameters.late_bags)
+    settings = state.settings()._replace(n_bags=parameters.late_bags)
+    return choice.over(state.problem.table.active, settings, executor)
 
 
 def one_class(problem: Problem, split: Split, n_classes: int) -> list[Problem]:
@@ -87,7 +107,19 @@ class ClassesState:
 
     def rounds(self, executor: Executor | None) -> ClassRounds:
         """Return rounds in which every class has its turn."""
-        return ClassRounds(self, [state.rounds(executor) for state in self.states])
+        late = [late_rounds(state, executor) for state in self.states] if self._is_long else []
+        return ClassRounds(self, [state.rounds(executor) for state in self.states], late)
+
+    @property
+    def _is_long(self) -> bool:
+        """Whether its rounds are long, so that later ones have to be worth it."""
+        reads = len(self.states) * self.problem.table.active.size * self.problem.n_rows
+        return bool(self.parameters.late_bags and self.split.valid.size) and reads >= LONG
+
+    @property
+    def pace(self) -> Pace:
+        """When its movements are taken further."""
+        return OF_CLASSES if self._is_long else USUAL
 
     def begin_turn(self, k: int) -> None:
         """Put the odds of a class against the others into the row scores."""
@@ -157,16 +189,21 @@ class ClassesState:
 
 
 class ClassRounds:
-    """Rounds in which every class has its turn, and which are judged by the loss of all."""
+    """Rounds in which every class has its turn, and which are judged by the loss of all. late : those of each class
+    from round LATE on; empty where they stay the same."""
 
-    def __init__(self, state: ClassesState, rounds: Sequence[Rounds]) -> None:
-        self._state, self._rounds = state, rounds
+    def __init__(self, state: ClassesState, rounds: Sequence[Rounds], late: Sequence[Rounds] = ()) -> None:
+        self._state, self._rounds, self._late = state, rounds, late
 
     def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
         state = self._state
         for done in range(n_rounds):
-            for k, rounds in enumerate(self._rounds):
+            is_late = bool(self._late) and state.done >= LATE
+            if is_late:
+                settings = settings._replace(n_bags=state.parameters.late_bags)
+                rule = rule._replace(patience=ceil(state.parameters.early_stopping_rounds / 3), tolerance=WORTH_IT)
+            for k, rounds in enumerate(self._late if is_late else self._rounds):
                 state.begin_turn(k)
                 rounds.run(settings, n_greedy, NO_STOP, state.states[k].course, 1)
                 state.end_turn(k)

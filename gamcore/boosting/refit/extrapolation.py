@@ -1,9 +1,10 @@
 """Going on along the last movements of the curves, where a refit converges slowly.
 
 Where columns are nearly functions of each other, what one curve ought to give to another passes in small steps: the
-loss falls for thousands of rounds, by less and less, and always along the same few directions. So from FIRST rounds on,
-the last movements are taken further, to where the training loss is least among all their combinations: a Newton step,
-which for squared loss is the acceleration of Anderson (1965). The validation loss decides whether the curves go there.
+loss falls for thousands of rounds, by less and less, and always along the same few directions. So from the first round
+of a `Pace` on, the last movements are taken further, to where the training loss is least among all their combinations:
+a Newton step, which for squared loss is the acceleration of Anderson (1965). The validation loss decides whether the
+curves go there.
 A try costs as much as a few rounds. So after each one that failed, the next waits twice as long: a refit that is about
 to end, where all of them fail, has few.
 """
@@ -11,21 +12,32 @@ to end, where all of them fail, has few.
 from __future__ import annotations
 
 from collections import deque
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels.layout import Fit
 
-FIRST: Final = 100
-"""Rounds of a refit before the first: most have ended by then."""
 
-EVERY: Final = 5
-"""Rounds of a movement."""
+class Pace(NamedTuple):
+    """When movements are taken further.
 
-MOVEMENTS: Final = 8
-"""Movements that are combined."""
+    first : rounds of a refit before the first. every : rounds of a movement. movements : as many are combined.
+    """
+
+    first: int
+    every: int
+    movements: int
+
+
+USUAL: Final = Pace(first=100, every=5, movements=8)
+"""Most refits have ended by then."""
+
+OF_CLASSES: Final = Pace(first=15, every=1, movements=4)
+"""Classes have their turns one after the other, and each waits for what the others give up: where they can be told
+apart, all scores grow together for a hundred rounds, along one direction. A round of ten classes costs more than a try.
+Where they overlap, the loss is least before the first. For rounds that are long (`class_turns.LONG`)."""
 
 NEVER: Final = 2**31
 """Rounds that no refit has."""
@@ -44,6 +56,11 @@ class Movable(Protocol):
     @property
     def done(self) -> int:
         """Rounds so far."""
+        ...
+
+    @property
+    def pace(self) -> Pace:
+        """When its movements are taken further."""
         ...
 
     @property
@@ -69,24 +86,31 @@ class Extrapolation:
     """Takes the movements of a stage of rounds further."""
 
     def __init__(self, state: Movable) -> None:
-        self._state, self._is_movable = state, state.is_movable
-        self._next, self._wait = FIRST, EVERY
-        self._past: deque[Floats] = deque(maxlen=MOVEMENTS + 1)
+        self._state, self._is_movable, self._pace = state, state.is_movable, state.pace
+        self._next, self._wait = self._pace.first, self._pace.every
+        self._past: deque[Floats] = deque(maxlen=self._pace.movements + 1)
 
     def rounds_left(self) -> int:
         """Return the rounds until the next call that does something."""
-        done = self._state.done
-        return max(self._next - EVERY * MOVEMENTS - done, EVERY - done % EVERY) if self._is_movable else NEVER
+        if not self._is_movable:
+            return NEVER
+        done, every = self._state.done, self._pace.every
+        return max(self._begin - done, every - done % every)
+
+    @property
+    def _begin(self) -> int:
+        """The round from which on movements are noted."""
+        return self._next - self._pace.every * self._pace.movements
 
     def __call__(self) -> None:
         """Note where the curves are, and move them if that lowers the validation loss."""
         state = self._state
-        if not self._is_movable or state.done % EVERY or state.done < self._next - EVERY * MOVEMENTS:
+        if not self._is_movable or state.done % self._pace.every or state.done < self._begin:
             return
         self._past.append(state.fit.curves.copy())
         if state.done < self._next or len(self._past) < 2:
             return
-        self._wait = EVERY if self._moved_further() else 2 * self._wait
+        self._wait = self._pace.every if self._moved_further() else 2 * self._wait
         self._next = state.done + self._wait
 
     def _moved_further(self) -> bool:

@@ -59,6 +59,7 @@ class Parameters:
     smoothing_rounds: int = 0  # rounds with one random cut per bag, before all others
     small_rounds: int = 0  # rounds of small steps, before the coarse ones
     coarse_leaves: int = 0  # leaves of the coarse rounds' trees; no such rounds unless more than max_leaves
+    late_bags: int = 0  # bags of the later rounds of several classes, all of the same rows; as many as before if 0
     late_leaves: int = 0  # leaves once little loss is left; no such rounds unless more than max_leaves
     tolerance: float = 1e-5
     min_node_weight: float = 5.0  # row weight that a node needs to be cut

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.boosting.refit.extrapolation import USUAL
 from gamcore.boosting.refit.problem import Parameters, Problem, rows_of
 from gamcore.boosting.refit.round_choice import RoundChoice
 from gamcore.boosting.refit.rounds import Rounds
@@ -68,6 +69,7 @@ class RefitState:
     """
 
     by_aic = False
+    pace = USUAL
 
     def __init__(self, problem: Problem, split: Split, parameters: Parameters, seed: int) -> None:
         self.problem, self.split, self.parameters, self.seed = problem, split, parameters, seed

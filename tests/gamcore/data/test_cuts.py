@@ -193,7 +193,13 @@ def test_values_that_are_advised_are_in_their_bin_though_no_training_row_has_the
             continue
         measure, is_date = Measure(form=str(rng.choice(FORMS))), bins.feature.kind == "date"
         k = int(rng.integers(bins.n_values))
-        text = values_in_words(bins, k, measure).replace("%", "").removeprefix("between ").removeprefix("is ")
+        text = (
+            values_in_words(bins, k, measure)
+            .replace("%", "")
+            .removeprefix("between ")
+            .removeprefix("is ")
+            .removeprefix("about ")
+        )
         ends = re.sub(r" or (more|less|later|earlier)$", "", text).split(" and ")
         if is_date:
             first, last = days_of(ends[0]), days_of(ends[-1])
@@ -204,3 +210,22 @@ def test_values_that_are_advised_are_in_their_bin_though_no_training_row_has_the
             values = [float(end.replace(",", "") + ("e-2" if measure.form == "percent" else "")) for end in ends]
             inside = [*values, np.mean(np.array(values) / len(values)) * len(values)]
             assert (bins.encode(np.array(inside)) == k + 1).all(), text
+
+
+def test_advice_into_a_narrow_bin_is_about_a_number_in_it():
+    frame = pd.DataFrame({"x": np.concatenate([np.linspace(0, 100, 300), 3.141 + np.linspace(0, 0.001, 300)])})
+    bins = bin_table(frame, learn_features(frame), max_bins=20).bins[0]
+    k = int(bins.encode(np.array([3.1415]))[0]) - 1
+    text = values_in_words(bins, k, Measure())
+    assert re.fullmatch(r"is about 3\.14\d*", text), text
+    assert bins.encode(np.array([float(text.removeprefix("is about "))]))[0] == k + 1
+    assert any(values_in_words(bins, j, Measure()).startswith("between ") for j in range(1, bins.n_values - 1))
+
+
+def test_advice_of_a_value_with_many_digits_is_about_it():
+    values = np.log(np.arange(20_000, 220_000, 1_000, dtype=np.float32)).astype(float)
+    bins = bin_table(pd.DataFrame({"x": values}), learn_features(pd.DataFrame({"x": values})), max_bins=256).bins[0]
+    for k in range(1, bins.n_values - 1):
+        text = values_in_words(bins, k, Measure())
+        assert re.fullmatch(r"is (about )?\d+(\.\d{1,4})?", text), text
+        assert bins.encode(np.array([float(text.split()[-1])]))[0] == k + 1

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from gamcore import GAMRegressor
 from gamcore.data.column_names import PAIR, Names, free_name, members
 from gamcore.data.columns import read_texts
-from gamcore.data.labels import cut_apart
+from gamcore.data.labels import cut_apart, labels_of
 from gamcore.data.table import Table, learn_features
 from gamcore.decide.fairness import groups_of
+from gamcore.decide.rules import Levels
+from gamcore.explain.claims import Claim
+from gamcore.explain.places import Place
 from gamcore.io.score_json import from_json, to_json
 from gamcore.io.score_sql import to_sql
 from gamcore.stats.column_drift import what_moved
@@ -172,3 +175,12 @@ def test_names_that_are_cut_differ_in_what_is_left(parts, most):
     assert all(len(one) <= most for one in shown)
     assert len(set(shown)) == len(set(names))
     assert all(one == name for one, name in zip(shown, names, strict=True) if len(name) <= most)
+
+
+def test_levels_with_commas_are_set_apart_in_a_list():
+    members = [("Smith, Ann",), ("Smith, Bob", "Wu"), ("a, b", "c", "d", "e")]
+    assert labels_of(members, ()) == ("Smith, Ann", "“Smith, Bob”, Wu", "“a, b”, c, d, ...")
+    assert Levels("who", ("Smith, Ann", "Wu")).words() == "who is “Smith, Ann” or Wu"
+    assert Levels("who", ("Smith, Ann",)).words() == "who is Smith, Ann"
+    claim = Claim("differs", Place("Smith, Ann", levels=("Smith, Ann",)), 0.18, (0.1, 0.3), "link")
+    assert claim.words() == "“Smith, Ann” +0.2"

@@ -10,8 +10,9 @@ import pytest
 from scipy.special import softmax
 
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.boosting.refit import extrapolation
+from gamcore.boosting.refit import class_turns
 from gamcore.boosting.refit.class_turns import ClassesState, one_class
+from gamcore.boosting.refit.extrapolation import OF_CLASSES, USUAL, Extrapolation
 from gamcore.boosting.refit.problem import Parameters, rows_of
 from gamcore.boosting.refit.state import RefitState
 from gamcore.data.sampling import splits
@@ -85,6 +86,12 @@ TARGETS = {"squared": lambda s: s, "quantile": lambda s: s, "logistic": lambda s
            "tweedie": np.exp, "softmax": lambda s: np.digitize(5 * s, [-0.5, 0.5])}  # fmt: skip
 
 
+def without(monkeypatch):
+    """Let no movement be taken further."""
+    for state in (RefitState, ClassesState):
+        monkeypatch.setattr(state, "pace", USUAL._replace(first=10**9))
+
+
 def rounds_and_loss(objective, X, y):
     """Return the rounds of a fit to the first half of the rows, and the loss of the others."""
     classes = objective in ("logistic", "softmax")
@@ -104,7 +111,7 @@ def test_columns_that_are_nearly_alike_take_no_more_rounds_for_the_same_accuracy
     X, score = alike()
     y = np.asarray(TARGETS[objective](score))
     rounds, loss = rounds_and_loss(objective, X, y)
-    monkeypatch.setattr(extrapolation, "FIRST", 10**9)
+    without(monkeypatch)
     rounds_without, loss_without = rounds_and_loss(objective, X, y)
     assert rounds <= rounds_without * (0.6 if objective in ("squared", "quantile", "tweedie") else 1.0)
     assert loss < loss_without * 1.02
@@ -122,14 +129,25 @@ def test_a_refit_that_ends_early_is_as_it_was(monkeypatch):
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=list("abc"))
     y = X["a"] + rng.normal(size=600)
     here = GAMRegressor(random_state=0, outer_bags=2).fit(X, y)
-    monkeypatch.setattr(extrapolation, "FIRST", 10**9)
+    without(monkeypatch)
     np.testing.assert_array_equal(GAMRegressor(random_state=0, outer_bags=2).fit(X, y).predict(X), here.predict(X))
+
+
+def test_classes_that_can_be_told_apart_take_fewer_rounds_for_the_same_accuracy(monkeypatch):
+    X = np.random.default_rng(0).uniform(-1, 1, (4_000, 4))
+    y = np.digitize(X.sum(axis=1), [-1.0, 0.0, 1.0])
+    monkeypatch.setattr(class_turns, "LONG", 20_000)
+    rounds, loss = rounds_and_loss("softmax", X, y)
+    monkeypatch.setattr(class_turns, "LONG", 10**9)
+    rounds_without, loss_without = rounds_and_loss("softmax", X, y)
+    assert rounds < 0.8 * rounds_without
+    assert loss < loss_without
 
 
 @pytest.mark.slow
 def test_curves_that_may_only_rise_still_do(monkeypatch):
     X, score = alike(400)
-    monkeypatch.setattr(extrapolation, "FIRST", 20)
+    monkeypatch.setattr(RefitState, "pace", USUAL._replace(first=20))
     model = GAMRegressor(random_state=0, outer_bags=1, monotone={"a": 1, "c": 1}, max_rounds=200).fit(X, score)
     assert np.diff(model.model_.terms[0].scores[1:-1]).min() >= 0  # the fit itself proves it for all rows
 
@@ -139,7 +157,8 @@ class Course:
 
     is_movable = True
 
-    def __init__(self, helps):
+    def __init__(self, helps, pace):
+        self.pace = pace
         self.fit, self.done, self.tries, self._sign = make_fit(1, 1.0, np.float64, 4), 0, [], -1 if helps else 1
 
     def newton(self, moves):
@@ -153,10 +172,18 @@ class Course:
         return self._sign * float(self.fit.curves.sum())
 
 
-@pytest.mark.parametrize(("helps", "expected"), [(True, [100, 105, 110, 115, 120]), (False, [100, 110, 130, 170, 250])])
-def test_tries_that_fail_are_further_and_further_apart(helps, expected):
-    course = Course(helps)
-    further = extrapolation.Extrapolation(course)
+@pytest.mark.parametrize(
+    ("pace", "helps", "expected"),
+    [
+        (USUAL, True, [100, 105, 110, 115, 120]),
+        (USUAL, False, [100, 110, 130, 170, 250]),
+        (OF_CLASSES, True, [15, 16, 17, 18, 19]),
+        (OF_CLASSES, False, [15, 17, 21, 29, 45]),
+    ],
+)
+def test_tries_that_fail_are_further_and_further_apart(pace, helps, expected):
+    course = Course(helps, pace)
+    further = Extrapolation(course)
     while len(course.tries) < len(expected):
         ran = further.rounds_left()
         assert ran > 0

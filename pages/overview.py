@@ -12,9 +12,7 @@ import streamlit as st
 
 from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.reading import NOTHING_LEARNED, learned_nothing
-from gamcore.explain import plots
 from gamcore.explain.importance import Importance
-from gamcore.explain.sentences import read_curve
 from gamcore.numbers import fixed
 from shapewise.ui.explain import curves, fewer, outside, over_time, quality
 from shapewise.ui.session import state
@@ -37,7 +35,7 @@ estimator = state.additive(model.id)
 
 def ranking(measure: str) -> tuple[Importance, pd.DataFrame]:
     """Return the importances to draw, and a table of all known measures."""
-    ranking = estimator.importance(scale)
+    ranking = curves.importance(model, scale)
     table = ranking.frame()
     if measure != "permutation":
         return ranking, table.sort_values(measure, ascending=False, ignore_index=True)
@@ -118,19 +116,17 @@ def warn() -> None:
 def multiples(names: list[str]) -> None:
     """Show the strongest shapes, small and on one scale."""
     st.subheader("Strongest shapes", anchor=False)
-    curves = [estimator.explain_shape(name).on(scale) for name in names[:MULTIPLES]]
+    shown = curves.multiples(model, names[:MULTIPLES], scale)
     st.caption("All on one scale, so that heights can be compared.")
-    sureness.line(model, curves[0].band)
-    limits = plots.common_limits(curves)
-    grid = [st.columns(COLUMNS) for _ in range(0, len(curves), COLUMNS)]
-    for k, curve in enumerate(curves):
+    sureness.line(model, shown[0].band)
+    grid = [st.columns(COLUMNS) for _ in range(0, len(shown), COLUMNS)]
+    for k, one in enumerate(shown):
         with grid[k // COLUMNS][k % COLUMNS].container(border=True, height="stretch"):
-            seen = state.seen(model, curve)
-            cards.small(plots.small(seen, limits), f"small-{model.id}-{k}")
-            if curve.has_whole:
-                st.caption(md(model.headlines.get(curve.feature) or read_curve(seen)))
+            cards.small(one.plot, f"small-{model.id}-{k}")
+            if one.sentence:
+                st.caption(md(model.headlines.get(one.feature) or one.sentence))
             if st.button("Open", key=f"open-{k}", icon=":material/open_in_full:", type="tertiary"):
-                st.switch_page("pages/shapes.py", query_params={"model": model.id, "feature": curve.feature})
+                st.switch_page("pages/shapes.py", query_params={"model": model.id, "feature": one.feature})
 
 
 names = importance()

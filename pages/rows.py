@@ -38,9 +38,10 @@ before = of.estimator.explain_rows(row)
 with side:
     st.markdown("**What if**")
     made = what_if.edit(of, row, before, f"value-{model.id}-{place}")
-breakdown = state.seen(model, of.estimator.explain_rows(made))
-was, goes = float(of.predict(row)[0]), float(of.predict(made)[0])
 moved = not made.equals(row)
+breakdown = state.seen(model, of.estimator.explain_rows(made) if moved else before)
+was = float(of.predict(row)[0])
+goes = float(of.predict(made)[0]) if moved else was
 change = of.say_move(goes - was) if moved else None
 called = of.predicted.capitalize()
 tiles.metric(called if not moved else f"{called} then", of.say(goes), change)
@@ -58,7 +59,7 @@ with first.drawing:
     expected_range.show(of, made, place, first.options)
 if not loss_of(of.estimator).is_partial:  # a change moves the scores of the other classes, too
     with st.container(border=True):
-        how = reasons.show(of, made)
+        how = reasons.show(of, made, goes)
     with st.container(border=True):
-        flip.show(of, made, how)
+        flip.show(of, made, how, goes)
 expected_range.causes(of)

@@ -57,8 +57,8 @@ def members(term: str, known: Container[str]) -> tuple[str, ...]:
 
 def _members(term: str, known: Container[str]) -> tuple[str, ...]:
     """Return the known features that a name joins; none where it joins others."""
-    if term in known:
-        return (term,)
+    if term in known or PAIR not in term:
+        return (term,) if term in known else ()
     signs = [k for k in range(len(term)) if term.startswith(PAIR, k) and term[:k] in known]
     rests = ((term[:k], *_members(term[k + len(PAIR) :], known)) for k in signs)
     return next((features for features in rests if len(features) > 1), ())

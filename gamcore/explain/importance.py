@@ -79,13 +79,14 @@ def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
     terms = model.all_terms
     means, spans = np.zeros(len(terms)), np.zeros(len(terms))
     for k, term in enumerate(terms):
-        if not (term.counts > 0).any():
+        has_rows = term.counts > 0
+        if not has_rows.any():
             continue
         scores = (
             model.loss.effect(term.scores, scale, model.base_score) if scale in ("points", "units") else term.scores
         )
-        means[k] = np.average(np.abs(scores), weights=term.counts)
-        spans[k] = np.ptp(scores[term.counts > 0])
+        means[k] = (np.abs(scores) * term.counts).sum() / term.counts.sum()  # `np.average` takes five times as long
+        spans[k] = np.ptp(scores[has_rows])
     if scale == "ratio":
         means, spans = (model.loss.effect(values, scale, 0.0) for values in (means, spans))
     return Importance(term_names(model), means, span=spans, loss=model.loss.name,

@@ -20,6 +20,7 @@ from gamcore.types import Floats
 from shapewise.errors import DeniedError, room
 from shapewise.store import records
 from shapewise.store.atomic_files import scratch_file, scratch_folder
+from shapewise.store.database import once
 from shapewise.store.items import Things
 from shapewise.store.names import clean_name, known, new_id
 from shapewise.store.parts import read_expected, read_unseen
@@ -154,7 +155,8 @@ class Models:
 
     def listed(self) -> list[ModelAbout]:
         """Return all models, newest first, without those trained on a part of another model's rows."""
-        return self._space.listed("models", self._known)[::-1]
+        key = "models", self._space.root, self._space.person.id
+        return once(key, lambda: self._space.listed("models", self._known))[::-1]
 
     def parts(self, identifier: str) -> list[ModelAbout]:
         """Return the models trained on parts of a model's rows, oldest first."""

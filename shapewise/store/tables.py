@@ -19,6 +19,7 @@ from shapewise.access.permissions import LOCAL
 from shapewise.errors import DeniedError, StoreError, room
 from shapewise.store import records
 from shapewise.store.atomic_files import scratch_file
+from shapewise.store.database import once
 from shapewise.store.items import Things
 from shapewise.store.names import clean_name, known, new_id
 from shapewise.store.object_store import digest_of
@@ -128,7 +129,8 @@ class Tables:
         return [table for table in self._listed() if table.dropped_on == model]
 
     def _listed(self) -> list[TableAbout]:
-        return self._space.listed("tables", lambda kept: known(TableAbout, kept))[::-1]
+        key = "tables", self._space.root, self._space.person.id
+        return once(key, lambda: self._space.listed("tables", lambda kept: known(TableAbout, kept)))[::-1]
 
     def path(self, identifier: str) -> Path:
         """Return the Parquet file of a table; StoreError if its rows are not here."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.data.labels import cut
 from gamcore.data.table import MONTHS, WEEKDAYS
 from gamcore.explain.curves import WHOLE, Curve
 from gamcore.explain.observed import Observed
@@ -131,7 +130,8 @@ def small(
     shape: Curve, limits: tuple[float, float], other: Curve | None = None, title: str | None = None, height: int = 170,
     before: str = "common",
 ) -> Plot:  # fmt: skip
-    """Return a small multiple: the bare curve on shared limits, and `other` over it, a curve of the same bins.
+    """Return a small multiple: the bare curve on shared limits, and `other` over it, a curve of the same bins. It is
+    drawn as a picture, which has no texts for what is pointed at.
 
     before : what `other` is called.
     """
@@ -139,9 +139,8 @@ def small(
     axis = Axis()
     if shape.kind in ("category", "boolean"):
         order = level_order(shape)
-        hover = [f"{cut(shape.labels[k], 28)}: {say(shape.scores[k], shape.scale)}" for k in order]
         at = np.arange(order.size, dtype=np.float64)
-        marks.append(Bars(at, shape.scores[order] - shape.zero, shape.zero, 0.6, hover=hover))
+        marks.append(Bars(at, shape.scores[order] - shape.zero, shape.zero, 0.6))
         if shape.has_band and order.size <= MOST_LEVELS:
             marks.append(Whiskers(at, shape.lower[order], shape.upper[order]))
         if other is not None:
@@ -150,9 +149,9 @@ def small(
         ticks = [(float(k), shape.labels[place]) for k, place in enumerate(order)] if named else []
         axis = Axis(ticks=tuple(ticks), named=named)
     elif shape.scores.size:
-        drawn, edges, hover = as_line(shape, visible_edges(shape), _told(shape))
+        drawn, edges, _ = as_line(shape, visible_edges(shape), [])
         marks.append(Ribbon(edges, drawn.lower, drawn.upper))
-        marks.append(Steps(edges, drawn.scores, width=1.8, hover=hover))
+        marks.append(Steps(edges, drawn.scores, width=1.8))
         marks += [*_pale(drawn, shape.thin, edges, 1.8, ""), *_by_hand(drawn, edges, 1.8)]
         if other is not None:
             marks.append(Steps(visible_edges(shape), other.scores, "muted", 1.4, True, name=before))
@@ -354,7 +353,7 @@ def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[fl
 
 def _read(line: Floats, curve: Curve) -> Floats:
     """Return the means (m,) of a line (K,) over the rows of the runs that can be read."""
-    return np.array([np.average(line[run], weights=curve.counts[run]) for run in curve.runs])
+    return np.array([float((line[run] * (rows := curve.counts[run])).sum() / rows.sum()) for run in curve.runs])
 
 
 def common_limits(curves: list[Curve]) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -9,11 +10,17 @@ import numpy as np
 from gamcore.data.binning import encode_table
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.gam import GAMClassifier
+from gamcore.explain import plots
 from gamcore.explain.classes import ClassCurves
 from gamcore.explain.concurvity import Tradeoff, tradeoffs
+from gamcore.explain.importance import Importance
 from gamcore.explain.observed import Observed, observed
+from gamcore.explain.sentences import read_curve
 from gamcore.model.scales import Scale
+from gamcore.viz.spec import Plot
+from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
+from shapewise.ui.widgets.drawn import content
 
 MOST_ROWS: Final = 5_000
 """Training rows on which curves that trade off are looked for."""
@@ -56,3 +63,41 @@ def trade_offs(identifier: str, bands: int) -> list[Tradeoff]:
     places = np.flatnonzero(~data.held_out)
     places = np.sort(np.random.default_rng(0).permutation(places)[:MOST_ROWS])
     return tradeoffs(single_model(estimator), encode_table(data.X.iloc[places], estimator.model_.bins))
+
+
+def importance(model: ModelAbout, scale: Scale) -> Importance:
+    """Return the importance of every term of a model."""
+    return _importance(model.id, model.bands, scale)
+
+
+@state.kept(show_spinner=False, max_entries=32)
+def _importance(identifier: str, bands: int, scale: Scale) -> Importance:
+    return state.additive(identifier).importance(scale)
+
+
+@dataclass(frozen=True)
+class Multiple:
+    """A curve among others on one scale. band : what its band is, as `Curve.band`. sentence : empty without a band of
+    the whole curve, which alone says what is clear."""
+
+    feature: str
+    plot: Plot
+    band: str
+    sentence: str
+
+
+def multiples(model: ModelAbout, features: list[str], scale: Scale) -> list[Multiple]:
+    """Return the curves of some features, small, on one scale, and as people name them."""
+    return _multiples(model.id, model.bands, tuple(features), scale, content(state.names_of(model)))
+
+
+@state.kept(show_spinner=False, max_entries=64)
+def _multiples(identifier: str, bands: int, features: tuple[str, ...], scale: Scale, names: str) -> list[Multiple]:
+    about, estimator = state.workspace().models.about(identifier), state.additive(identifier)
+    curves = [estimator.explain_shape(name).on(scale) for name in features]
+    limits = plots.common_limits(curves)
+    made = []
+    for curve, seen in zip(curves, (state.seen(about, curve) for curve in curves), strict=True):
+        sentence = read_curve(seen) if curve.has_whole else ""
+        made.append(Multiple(curve.feature, plots.small(seen, limits), curve.band, sentence))
+    return made

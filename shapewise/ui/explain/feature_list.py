@@ -33,18 +33,22 @@ arrow keys go from feature to feature, and Tab goes on, as in any list."""
 FEATURE: Final = "feature"
 
 
-def curves(model: ModelAbout, scale: Scale) -> pd.DataFrame:
-    """Return the features of a model, the most important first: their names, small curves and importance."""
-    return _curves(model.id, model.bands, scale).copy()
+def curves(model: ModelAbout, scale: Scale) -> tuple[pd.DataFrame, tuple[float, float]]:
+    """Return the features of a model, the most important first: their names, small curves and importance; and the ends
+    of all these curves."""
+    table, ends = _curves(model.id, model.bands, scale)
+    return table.copy(), ends
 
 
 @state.kept(show_spinner=False, max_entries=32)
-def _curves(model: str, bands: int, scale: Scale) -> pd.DataFrame:
+def _curves(model: str, bands: int, scale: Scale) -> tuple[pd.DataFrame, tuple[float, float]]:
     estimator = state.additive(model)
     table = estimator.importance(scale).frame()
     table = table[~table["pair"]]
     lines = [_line(estimator.explain_shape(str(name)).on(scale)) for name in table["feature"]]
-    return pd.DataFrame({"feature": table["feature"].astype(str), "curve": lines, "effect": table["mean_abs"]})
+    listed = pd.DataFrame({"feature": table["feature"].astype(str), "curve": lines, "effect": table["mean_abs"]})
+    every = np.stack(lines)
+    return listed, (float(every.min()), float(every.max()))
 
 
 def _line(curve: Curve) -> Floats:
@@ -60,7 +64,7 @@ def _line(curve: Curve) -> Floats:
 
 def choose(model: ModelAbout, scale: Scale) -> str:
     """Show the list, and return the chosen feature; a link can name it, and a reload finds it again."""
-    table = curves(model, scale)
+    table, (low, high) = curves(model, scale)
     named = state.names_of(model)
     table.insert(0, "name", [named.term(name) for name in table["feature"]])
     names = table["feature"].tolist()
@@ -80,7 +84,6 @@ def choose(model: ModelAbout, scale: Scale) -> str:
     listed = shown["feature"].tolist()
     now = st.session_state[FEATURE]
     start = listed.index(now) if now in listed else 0
-    low, high = (float(f([f(line) for line in table["curve"]])) for f in (np.min, np.max))
     shown, form = (shown, TENTHS) if scale == "points" else measured(shown, "effect")
     event = st.dataframe(
         shown.assign(feature=shown["name"]).drop(columns="name"), hide_index=True, on_select="rerun",

@@ -11,13 +11,14 @@ import streamlit as st
 
 from gamcore import smallest_changes
 from gamcore.estimators.base import loss_of
-from gamcore.explain.counterfactuals import Change
+from gamcore.explain.counterfactuals import Change, Possible
 from gamcore.explain.shown import shown
 from gamcore.numbers import percent
 from shapewise.scoring.reasons import Telling, cell_text
 from shapewise.ui.explain import helped
 from shapewise.ui.explain import line as lines
 from shapewise.ui.explain.row_model import RowModel
+from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import grid, settled
 from shapewise.ui.widgets.columns import texts_of_numbers
@@ -25,10 +26,16 @@ from shapewise.ui.widgets.columns import texts_of_numbers
 MOST_CHANGES: Final = 5
 
 
-def show(of: RowModel, row: pd.DataFrame, how: Telling) -> None:
-    """Show the smallest changes that take the prediction across the line from which the answer is yes."""
+@state.kept(show_spinner=False, max_entries=64)
+def _changes(model: str, bands: int, row: pd.DataFrame, border: float, possible: Possible) -> list[Change]:
+    """Return the smallest changes of a row of a stored model."""
+    return smallest_changes(state.additive(model), row, border, possible)
+
+
+def show(of: RowModel, row: pd.DataFrame, how: Telling, now: float) -> None:
+    """Show the smallest changes that take the prediction of a row, which is `now`, across the line from which the
+    answer is yes."""
     st.subheader("What would flip it", anchor=False)
-    now = float(of.predict(row)[0])
     answer, below = st.container(), st.container()  # the answer stands above what it depends on
     with below:
         how = _may_change(of, row, how)
@@ -42,7 +49,7 @@ def _answer(of: RowModel, row: pd.DataFrame, how: Telling, now: float) -> None:
     border = float(loss_of(of.estimator).link(np.array([line]))[0])
     possible = how.possible(list(of.bins()), of.names)
     many = partial(helped.show, of, how)
-    changes = [shown(change, of.names) for change in smallest_changes(of.estimator, row, border, possible)]
+    changes = [shown(one, of.names) for one in _changes(of.about.id, of.about.bands, row, border, possible)]
     verdict = "yes" if now >= line else "no"
     way = "reach" if now < line else "fall below"
     if not changes:

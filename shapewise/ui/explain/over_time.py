@@ -71,7 +71,7 @@ def _border(codes: NDArray[np.int64]) -> int:
 def columns_of_time(model: ModelAbout, data: Data) -> list[str]:
     """Return the columns that hold the time of a row, the one with the role time first."""
     table = state.table(model.table)
-    dates = [name for name in table.names if is_datetime64_any_dtype(table.frame[name])]
+    dates = [str(name) for name, kind in table.frame.dtypes.items() if is_datetime64_any_dtype(kind)]
     named = model.spec.get("time")
     first = [named] if named and named in table and table.kind(named) in ("date", "number") else []
     return list(dict.fromkeys([*first, *dates]))

@@ -38,6 +38,13 @@ def held_out(model: str) -> HeldOutPredictions:
     return held.of(data, predicted(fitted, data.X[data.held_out]), loss_of(fitted))
 
 
+@state.kept(show_spinner=False, max_entries=32)
+def _deviance(model: str) -> tuple[float, float]:
+    """Return the held-out deviance per row of a stored model, and the share explained."""
+    held = held_out(model)
+    return quality.deviance(held.y, held.predicted, held.baseline, held.binary, held.weight)
+
+
 def show(model: ModelAbout) -> None:
     """Show the section; a sentence if the table is gone."""
     st.subheader("How good it is", anchor=False)
@@ -60,7 +67,7 @@ def show(model: ModelAbout) -> None:
         )
         (rate_quality.show if rated else _quantile)(model, held)
         return
-    losses, share = quality.deviance(held.y, held.predicted, held.baseline, held.binary, held.weight)
+    losses, share = _deviance(model.id)
     mean = "the base rate" if held.binary else "the mean"
     name = "deviance per row" if held.binary else "squared error per row"
     st.caption(

@@ -43,9 +43,9 @@ def formula_of(of: RowModel, how: Telling) -> Formula:
     return _formula(of.about.id, of.about.bands, json.dumps(kept), json.dumps(of.names.to_dict()))
 
 
-def show(of: RowModel, row: pd.DataFrame) -> Telling:
+def show(of: RowModel, row: pd.DataFrame, predicted: float) -> Telling:
     """Show the reasons of a row (1, p) for its decision, and its letter; return how they are told. What is decided from
-    which line, and compared with what, is in the options."""
+    which line, and compared with what, is in the options. predicted : the prediction of the row."""
     place = chart.place("decided")
     place.said.subheader("Why it is decided so", anchor=False)
     with place.options:
@@ -56,7 +56,7 @@ def show(of: RowModel, row: pd.DataFrame) -> Telling:
         st.error(md(error), icon=":material/error:")
         return how
     assert formula.reasons is not None
-    facts, written = tell(formula, row).iloc[0], of.say(float(of.predict(row)[0]))
+    facts, written = tell(formula, row).iloc[0], of.say(predicted)
     answer = ANSWERS[0 if facts["decision"] else 1]
     reasons = [text for k in range(1, formula.reasons.most + 1) if (text := facts[output_names.reason(k)])]
     pushes = [facts[output_names.push(k, formula.score_unit)] for k in range(1, len(reasons) + 1)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial, wraps
 from pathlib import Path
@@ -43,6 +42,7 @@ from shapewise.reports.card import card as full_card
 from shapewise.reports.card import described, line, measure_of_target, names_of_table, target, unit_of_effect
 from shapewise.scoring import all_rows as wholes
 from shapewise.store.cleanup import sweep, why_stopped
+from shapewise.store.database import once
 from shapewise.store.root import default_root
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training.dataset import Data, read_data
@@ -66,10 +66,15 @@ def _workspace(root: str) -> tuple[Workspace, str]:
 
 def workspace() -> Workspace:
     """Return the workspace of this server as the user of this session sees it."""
-    space, _ = _workspace(str(default_root()))
-    mine = space.seen_by(signin.person(space))
-    mine.stored = stored
-    return mine
+    root = str(default_root())
+
+    def seen_by_user() -> Workspace:
+        space, _ = _workspace(root)
+        mine = space.seen_by(signin.person(space))
+        mine.stored = stored
+        return mine
+
+    return once(("workspace", root), seen_by_user)  # a run of a page asks for it fifty times
 
 
 def warn_of_sweep() -> None:
@@ -218,18 +223,8 @@ def table(identifier: str, codes: MissingCodes | None = None) -> Table:
 
 def names(table: str) -> Names:
     """Return how the columns of a table are shown, and which codes mean missing; nothing where the table is gone."""
-    return _names(str(default_root()), table, _second())
-
-
-def _second() -> int:
-    """Return the number of the present second, as a key of what is read anew in each. Streamlit's `ttl` fails with a
-    KeyError where a value expires between its look and its take, which a page that asks a hundred times meets."""
-    return int(time.monotonic())
-
-
-@kept(show_spinner=False, max_entries=100)  # a page asks for them many times while it is drawn
-def _names(root: str, table: str, second: int) -> Names:
-    return names_of_table(workspace(), table)
+    space = workspace()
+    return once(("names", space.root, space.person.id, table), lambda: names_of_table(space, table))
 
 
 def set_names(table: str, changed: Names) -> None:
@@ -238,8 +233,6 @@ def set_names(table: str, changed: Names) -> None:
     workspace().tables.set_names(table, changed)
     if changed.codes() != before.codes():
         forget()  # what a cell of the table means has changed
-    else:
-        _names.clear(str(default_root()), table, _second())
 
 
 def as_read(model: ModelAbout) -> Table:
@@ -305,7 +298,8 @@ def _wanted_class() -> str:
 
 def whole(model: str) -> Estimator:
     """Return a fitted estimator by its model's id; of several classes, that of all."""
-    return _estimator(model, workspace().models.about(model).bands)
+    about = workspace().models.about(model)
+    return once(("estimator", model, about.bands), lambda: _estimator(model, about.bands))
 
 
 def class_names(model: str) -> list[str]:

@@ -10,8 +10,10 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
+from gamcore.data.column_names import ColumnNames, Names
 from shapewise.store.database import reading_once
 from shapewise.training import runs
+from shapewise.ui.session import state
 from tests.support.pages import captions
 from tests.support.places import ROOT
 
@@ -94,3 +96,17 @@ def test_what_is_read_once_is_read_again_after_a_change(sure, statements):
     statements.clear()
     space.models.about(model.id), space.models.about(model.id)
     assert len(statements) == 2
+
+
+def test_what_a_run_has_read_is_read_anew_once_it_writes(full):
+    """Names and lists of things, which a run of a page asks for again and again."""
+    space, table, *_ = full
+    column, *_ = space.tables.columns(table.id)
+    with reading_once():
+        assert state.names(table.id).column(column) == column
+        before = len(state.workspace().tables.listed())
+        assert state.workspace() is state.workspace()
+        state.set_names(table.id, Names({column: ColumnNames("Named anew")}))
+        state.workspace().tables.add(space.tables.read(table.id).head(9), "another")
+        assert state.names(table.id).column(column) == "Named anew"
+        assert len(state.workspace().tables.listed()) == before + 1

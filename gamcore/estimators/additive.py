@@ -107,7 +107,8 @@ class AdditiveEstimator(AdditiveParameters):
 
     def _pair_options(self, source: Source) -> Options:
         options = pair_options(self, source.n_rows, n_threads(self.n_jobs))
-        return replace(options, parameters=replace(options.parameters, signs=self._signs(source)))
+        parameters = replace(options.parameters, signs=self._signs(source))
+        return replace(options, parameters=parameters, learners=learners_of(self.shapes, source.bins))
 
     def _main_parameters(self, source: Source) -> Parameters:
         """Return the parameters of main effects: with the signs and learners of the source's features."""
@@ -171,7 +172,7 @@ class AdditiveEstimator(AdditiveParameters):
             interactions=wanted_pairs(self, names),
             triples=wanted_triples(self, names),
             pairs=self._pair_options(source),
-            purify=self.purify and not parameters.learners,
+            purify=self.purify,
             n_jobs=n_threads(self.n_jobs),
             n_classes=self._n_scores if self._n_scores > 1 else 2,
         )

@@ -192,7 +192,8 @@ class AdditiveParameters(TableEstimator):
         'How each curve is learnt, by the name or position of a feature: by trees ("steps"), as a "smooth" line, as '
         'one around a cycle ("cyclic": hours, months), as a straight line ("linear"), or as "levels" of a category, '
         'each drawn towards the mean the more, the fewer its rows. "smooth" or "linear" alone is for all numbers and '
-        "dates; categories are then levels. Not for several classes.",
+        "dates; categories are then levels. A pair of two smooth features without a sign has a smooth surface. Not for "
+        "several classes.",
     )  # fmt: skip
     bins: dict[Any, Any] | None = parameter(
         None, [dict, None],

@@ -110,6 +110,7 @@ class Surface(Explanation):
     margins : the curves of the two features in the model, over all their bins. alone : (K_1,), (K_2,) their means in
         the bins of the axes.
     pure : whether the surface's main effects were moved to those curves. n_by_hand : cells with scores set by hand.
+    is_smooth : whether it goes on from cell to cell without steps.
     """
 
     first: SurfaceAxis
@@ -128,6 +129,7 @@ class Surface(Explanation):
     base: float
     scale: Scale = "link"
     n_by_hand: int = 0
+    is_smooth: bool = False
 
     def on(self, scale: Scale) -> Surface:
         """Return the surface on another scale; a target in its own units has only one."""
@@ -353,6 +355,7 @@ def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SH
         whole=whole,
         base=model.base_score,
         n_by_hand=0 if term.drawn is None else _n_drawn(term.drawn, sides),
+        is_smooth=term.is_smooth,
     )
 
 

@@ -53,7 +53,8 @@ A model with triples has its `triples`, their features and the shapes of their t
     grid_parts.npy  the part of each code of each feature of each triple    grid_counts.npy  training rows of the cells
 
 which such a file requires, and `sides` and `half_sides`, the bins along an axis of each pair's surfaces where triples
-have added to some.
+have added to some. Merged bins of the pairs that `smooth` lists, which such a file requires, are fractions: 1.5 is the
+mean of what the surface has at 1 and at 2, along either feature.
 What additions keep with a model is in the manifest's `additions` and in optional members (`attached`).
 
 A file of a later minor schema is read if possible: unknown fields are ignored, and so are unknown members that
@@ -144,7 +145,7 @@ UNDERSTOOD: Final = frozenset({
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
     "intervals", "law", "evenness", "shared", "signs", "shapes", "merged_levels", "zoned", "sentinels", "ordered",
     "required", "optional", *[f"arrays/{name}.npy" for content in CONTENTS for name in (*content, *BESIDES)],
-    "triples", "sides", "half_sides",
+    "triples", "sides", "half_sides", "smooth",
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""
 

@@ -37,12 +37,17 @@ def pairs_entry(model: AdditiveModel) -> dict[str, Any]:
 
     ordered : the places of pairs that are so although no feature of theirs has a sign, as its promise was broken.
     sides, half_sides : of each pair the bins along an axis of its surfaces, and of those of half-sample refits, where
-    triples have added to some.
+    triples have added to some. smooth : the places of pairs whose merged codes are fractions.
     """
     refits = {"sides": model, "half_sides": model.halves}
     sides = {name: [pair.surfaces.shape[1] for pair in of.pairs] for name, of in refits.items() if of is not None}
     wide = {name: each for name, each in sides.items() if any(side != SIDE for side in each)}
-    return with_required(_beyond_surfaces(model), {**wide, "required": list(wide)} if wide else {})
+    smooth = [k for k, pair in enumerate(model.pairs) if pair.is_smooth]
+    return with_required(
+        _beyond_surfaces(model),
+        {**wide, "required": list(wide)} if wide else {},
+        {"smooth": smooth, "required": ["smooth"]} if smooth else {},
+    )
 
 
 def _beyond_surfaces(model: AdditiveModel) -> dict[str, Any]:
@@ -67,11 +72,12 @@ def build_pairs(
     signs: tuple[int, ...] = (),
 ) -> tuple[PairTerm, ...]:
     """Return the checked pairs of a file: no code indexes beyond a surface. signs : as in `AdditiveModel`."""
-    entries, ordered = manifest.get("pairs", []), manifest.get("ordered", [])
+    entries, ordered, smooth = manifest.get("pairs", []), manifest.get("ordered", []), manifest.get("smooth", [])
     require(isinstance(entries, list) and len(entries) <= MAX_PAIRS, "its pairs are not a list, or too many")
     require(bool(entries) == ("surfaces" in arrays), "its pairs have no surfaces")
-    fine = isinstance(ordered, list) and all(type(place) is int and 0 <= place < len(entries) for place in ordered)
-    require(fine, "its ordered pairs are not places of them")
+    for name, listed in {"ordered": ordered, "smooth": smooth}.items():
+        fine = isinstance(listed, list) and all(type(place) is int and 0 <= place < len(entries) for place in listed)
+        require(fine, f"its {name} pairs are not places of them")
     if not entries:
         require(DRAWN not in arrays, "scores of pairs are drawn, and it has none")
         return ()
@@ -95,12 +101,13 @@ def build_pairs(
     require(not any(np.any(np.abs(scores) > MAX_DRAWN) for scores in drawn), "a drawn score is out of range")
     merges = arrays["merges"]
     most = np.repeat(across, widths["merges"])
-    require(
-        bool(np.all((merges >= 0) & (merges < most) & (merges == np.floor(merges)))), "a merged bin is out of range"
-    )
+    whole = np.repeat([k not in smooth for k in range(len(places))], widths["merges"])
+    fine = (merges >= 0) & (merges <= most - 1) & (~whole | (merges == np.floor(merges)))
+    require(bool(np.all(fine)), "a merged bin is out of range")
     made = []
     for k, (place, (a, b)) in enumerate(zip(places, sides, strict=True)):
-        merge, effects = parts["merges"][k].astype(np.min_scalar_type(across[k])), parts["effects"][k]
+        kept = np.float64 if k in smooth else np.min_scalar_type(across[k])
+        merge, effects = parts["merges"][k].astype(kept), parts["effects"][k]
         surfaces = parts["surfaces"][k].reshape(n_refits, across[k], across[k])
         means, rows, columns = effects[:, 0], effects[:, 1 : 1 + a], effects[:, 1 + a :]
         counts, pure = cells[k].reshape(a, b), bool(entries[k]["pure"])

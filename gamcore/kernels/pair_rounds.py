@@ -195,7 +195,7 @@ def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, 
 
 
 @kernel
-def _cut_line(
+def cut_line(
     table: CodedTable, line: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, scratch: Scratch
 ) -> None:
     """Update a feature's curve from its histogram in `wide`, without bags."""
@@ -215,7 +215,7 @@ def _cut_line(
 
 
 @kernel
-def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bool, board: PairScratch) -> None:
+def cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bool, board: PairScratch) -> None:
     """Make a step on a pair from its histogram in `wide`."""
     ends = (terms.ends[line, 0], terms.ends[line, 1])
     run_up(board.wide, terms.weight[line], is_paired(settings.loss), ends, board.run)
@@ -285,9 +285,9 @@ def pair_rounds(
             line = table.active[k] if k < n_terms else first_most(fit.gains)
             add_pair(table, rows, train, fit, line, settings.loss, scratch)
             if line < terms.n_mains:
-                _cut_line(table, line, terms.weight, fit, settings, scratch)
+                cut_line(table, line, terms.weight, fit, settings, scratch)
             else:
-                _cut_pair(terms, line, fit, settings, choice[0], board)
+                cut_pair(terms, line, fit, settings, choice[0], board)
         catch_up_rows(table, rows, course.valid, terms.n_mains, fit, settings.loss, work)
         course.history[number] = mean_loss(table, rows, settings.loss, course)
         if judge(course.history[number], fit, rule, course):

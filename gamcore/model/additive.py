@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,13 @@ from gamcore.data.binning import Bins, merge_bins
 from gamcore.data.columns import TableError
 from gamcore.model.grids import GridTerm
 from gamcore.model.intervals import Intervals
+from gamcore.model.knots import between_knots, functions_by_code, knots_of, smooth_effects
 from gamcore.model.losses import Loss
 from gamcore.model.purification import CellWeights, two_way
-from gamcore.model.shapes import LINES, Shape
+from gamcore.model.shapes import LINES, Shape, are_smooth
 from gamcore.stats.bands import deviation, simultaneous
 from gamcore.stats.exact import counted, whole_weights
+from gamcore.stats.splines import MOST_KNOTS
 from gamcore.types import Bools, Codes, Floats, Ints
 
 Given = Literal["exposure", "init_score"]
@@ -26,6 +28,9 @@ GIVEN: Final[tuple[Given, ...]] = get_args(Given)
 """What may be given per row beside the features."""
 
 FEWEST_BINS, MOST_BINS = 6, 32
+Places = NDArray[Any]
+"""Merged codes, or places between them."""
+
 ROWS_A_CELL: Final = 60
 """Training rows per cell that set the number of bins per axis of a drawn pair.
 
@@ -90,7 +95,8 @@ class PairTerm:
 
     features : indices of the two features.
     surfaces : (K, m, m) one per refit, over merged bins.
-    merges : (K, size) for either feature, the merged code of each code.
+    merges : (K, size) for either feature, the merged code of each code. Those of a smooth pair are fractions: between
+        merged bins, a surface goes straight from one to the next along either feature (`model.knots`).
     means : (K,); rows : (K, size_1); columns : (K, size_2) means and main effects of the surfaces, weighted by the
         training rows of their cells; equal for all codes of a drawn bin.
     counts : (size_1, size_2) training rows (sum of weights) per cell.
@@ -101,7 +107,7 @@ class PairTerm:
 
     features: tuple[int, int]
     surfaces: Floats
-    merges: tuple[Codes, Codes]
+    merges: tuple[Places, Places]
     means: Floats
     rows: Floats
     columns: Floats
@@ -110,13 +116,35 @@ class PairTerm:
     ordered: bool = False
     drawn: Floats | None = None
 
+    @property
+    def is_smooth(self) -> bool:
+        """Whether its surfaces have no steps."""
+        return self.merges[0].dtype.kind == "f"
+
+    def surface_at(self, k: int | Ints, first: NDArray[np.integer], second: NDArray[np.integer]) -> Floats:
+        """Return the surfaces of refits at codes of the two features, whatever is pure or drawn; shapes broadcast."""
+        a, b = self.merges[0][k, first], self.merges[1][k, second]
+        if not self.is_smooth:
+            return np.asarray(self.surfaces[k, a, b])
+        last = self.surfaces.shape[1] - 1
+        (i, s), (j, t) = ((np.floor(at).astype(np.int64), at % 1.0) for at in (a, b))
+        next_i, next_j = np.minimum(i + 1, last), np.minimum(j + 1, last)
+        below = (1 - t) * self.surfaces[k, i, j] + t * self.surfaces[k, i, next_j]
+        above = (1 - t) * self.surfaces[k, next_i, j] + t * self.surfaces[k, next_i, next_j]
+        return np.asarray((1 - s) * below + s * above)
+
+    def whole_surface(self, k: int) -> Floats:
+        """Return the surface (size_1, size_2) of one refit, by the codes of the two features."""
+        first, second = (np.arange(size) for size in self.counts.shape)
+        return self.surface_at(k, first[:, None], second)
+
     def refit(self, k: int) -> Floats:
         """Return the scores (size_1, size_2) of one refit, by the codes of the two features.
 
         A code without training rows (unseen, or missing where no value was missing) has no interaction unless the term
-        is `ordered`: its scores hold only the mean and main effects.
+        is `ordered`: its scores hold only the mean and main effects. So have values of a smooth pair, as lines have.
         """
-        surface = self.surfaces[k][np.ix_(self.merges[0][k], self.merges[1][k])]
+        surface = self.whole_surface(k)
         effects = self.means[k] + self.rows[k][:, None] + self.columns[k]
         rows, columns = self._empty
         surface[rows], surface[:, columns] = effects[rows], effects[:, columns]
@@ -127,12 +155,14 @@ class PairTerm:
     def _empty(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which codes of either feature have no interaction."""
         rows, columns = (self.counts.sum(axis=axis) == 0 for axis in (1, 0))
+        if self.is_smooth:
+            rows[1:-1] = columns[1:-1] = False
         return (rows & False, columns & False) if self.ordered else (rows, columns)
 
     def refits_at(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> Floats:
         """Return the scores (K, n) of all refits for rows given by their codes (n,) of the two features."""
         k = np.arange(len(self.surfaces))[:, None]
-        surface = self.surfaces[k, self.merges[0][:, first], self.merges[1][:, second]]
+        surface = self.surface_at(k, first, second)
         effects = self.means[:, None] + self.rows[:, first] + self.columns[:, second]
         rows, columns = self._empty
         empty = rows[first] | columns[second]
@@ -456,20 +486,47 @@ def add_pair(
     Purifying moves the mean and main effects of the surfaces (weighted by the training rows of the drawn cells) to
     the intercept and the two terms. No prediction changes.
     """
-    means, rows, columns = pair_effects(surfaces, merges, counts, pair_bins(model, pair, counts))
+    smooth = are_smooth(pair, model.shapes, model.signs)
+    pure = purify and (smooth or not model.shapes)  # a line would get the steps of others
     term = PairTerm(
         features=pair,
         surfaces=surfaces,
         merges=merges,
-        means=means,
-        rows=rows,
-        columns=columns,
+        means=np.empty(0),
+        rows=np.empty(0),
+        columns=np.empty(0),
         counts=counts,
-        pure=purify,
+        pure=pure,
         ordered=any(sign for j in pair for sign in model.signs[j : j + 1]),
     )
+    coarse = pair_bins(model, pair, counts)
+    if smooth:
+        term, effects = _smooth(model, term, coarse)
+    else:
+        effects = pair_effects(surfaces, merges, counts, coarse)
+    means, rows, columns = effects
+    term = replace(term, means=means, rows=rows, columns=columns)
     model = replace(model, pairs=(*model.pairs, term))
-    return with_pair_effects(model, pair, (means, rows, columns)) if purify else model
+    return with_pair_effects(model, pair, effects) if pure else model
+
+
+def _smooth(
+    model: AdditiveModel, term: PairTerm, coarse: tuple[Codes, Codes]
+) -> tuple[PairTerm, tuple[Floats, Floats, Floats]]:
+    """Return a pair that goes straight from one merged bin to the next, and its means and main effects, as of
+    `pair_effects`.
+
+    The main effects have as many knots as the pair is read in bins.
+    """
+    places, functions = [], []
+    for side, j in enumerate(term.features):
+        positions, counts = model.bins[j].display, model.terms[j].counts
+        each = [between_knots(knots_of(merge, positions, counts), positions) for merge in term.merges[side]]
+        places.append(np.stack(each))
+        functions.append(functions_by_code(positions, counts, min(int(coarse[side].max()), MOST_KNOTS)))
+    term = replace(term, merges=(places[0], places[1]))
+    surfaces = np.stack([term.whole_surface(k) for k in range(len(term.surfaces))])
+    return term, smooth_effects(surfaces, term.counts, (functions[0], functions[1]))
 
 
 def with_pair_effects(

@@ -47,6 +47,17 @@ def _products(functions: Floats, begins: NDArray[np.int64], weight: Floats, size
     return system
 
 
+def alone_or_along(
+    positions: Floats, weight: Floats, most_knots: int = MOST_KNOTS
+) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Return the splines of `along`; of few positions a function that is 1 at each, which costs nothing."""
+    if positions.size > AT_ONCE:
+        return along(positions, weight, most_knots)
+    alone = np.zeros((positions.size, AT_ONCE))
+    alone[:, 0] = 1.0
+    return alone, np.arange(positions.size), np.zeros((positions.size, positions.size))
+
+
 def along(positions: Floats, weight: Floats, most_knots: int = MOST_KNOTS) -> tuple[Floats, NDArray[np.int64], Floats]:
     """Return cubic splines with knots at quantiles; bends are divided differences, for which a line is straight."""
     n_inner = min(most_knots, positions.size - AT_ONCE)

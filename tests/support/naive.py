@@ -439,3 +439,17 @@ def tree_partial(node, feature, code, given):
         return a if known in node["left"] else b
     sizes = [child["rows"] for child in node["children"]]
     return (sizes[0] * a + sizes[1] * b) / sum(sizes)
+
+
+def smooth_pair(sums, dense, penalties, products, bend, shrunken):
+    """Return the step (A, B) of a smooth pair by dense algebra, given gradient and hessian (2, A, B) of its cells.
+
+    dense, penalties, products : of either feature its functions (A, R), what bends cost, and the functions' products.
+    bend : what the former is multiplied by. shrunken : what the surface's size costs.
+    """
+    design, heavy = np.kron(*dense), sums[1].sum()
+    penalty = np.kron(penalties[0], products[1]) + np.kron(products[0], penalties[1])
+    system = design.T @ (sums[1].reshape(-1, 1) * design) + heavy * (
+        bend * penalty + shrunken * np.kron(*products) + 1e-9 * np.eye(len(penalty))
+    )
+    return (design @ np.linalg.solve(system, design.T @ sums[0].ravel())).reshape(sums[0].shape)

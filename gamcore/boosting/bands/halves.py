@@ -89,7 +89,7 @@ def fit_halves(
         signs=model.signs,
         shapes=model.shapes,
     )
-    pure = bool(model.pairs) and model.pairs[0].pure
+    pure = any(pair.pure for pair in model.pairs)
     halves = add_pairs(halves, pairs, refits, [term.counts for term in model.pairs], pure)
     if grids:
         of_triples = [refit.triples for refit in whole if refit.triples]

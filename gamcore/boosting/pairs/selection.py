@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.pairs.ranking import Ranking, Scored, lines_of, merge_all, rank
 from gamcore.boosting.pairs.ranking_in_parts import mean_of_refits, rank_by_parts
+from gamcore.boosting.pairs.smooth import smooth_pairs
 from gamcore.boosting.pairs.stage import MOST_BINS, PairRefit, PairState, Start, main_score, worth_of
+from gamcore.boosting.refit.learners import Learner
 from gamcore.boosting.refit.loop import boost
 from gamcore.boosting.refit.problem import LazyShare, Parameters, Problem, Shares, rows_of
 from gamcore.boosting.refit.state import Refit
@@ -52,7 +54,8 @@ LEAST_WORTH: Final = 0.0005
 class Options:
     """How pairs are ranked and fitted.
 
-    joint : also boost main effects and pairs together, and keep the fit with the lower validation loss.
+    joint : also boost main effects and pairs together, and keep the fit with the lower validation loss. learners : how
+    the curve of each feature is learnt; empty if all are steps.
     """
 
     parameters: Parameters
@@ -60,6 +63,7 @@ class Options:
     pure: bool = True
     joint: bool = False
     n_jobs: int = 1
+    learners: tuple[Learner | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ class PairTask:
             joint=options.joint,
             refined=options.refined,
             seed=self.seed,
+            smooth=smooth_pairs(self.pairs, options.learners, options.parameters.signs, self.counts, merges),
         )
         state = PairState(share.problem, start, options.parameters)
         yield from boost(state, within, self.watch)

@@ -6,7 +6,7 @@ finer than any of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -17,12 +17,17 @@ from gamcore.boosting.refit.problem import Parameters, Problem, rows_of
 from gamcore.boosting.refit.state import Refit, RefitState
 from gamcore.boosting.running.executor import Executor
 from gamcore.data.sampling import Split
-from gamcore.kernels.early_stopping import Course, StopRule
+from gamcore.kernels.early_stopping import Course, StopRule, judge, mean_loss
 from gamcore.kernels.layout import CodedTable, Settings, make_work
 from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
-from gamcore.kernels.pair_rounds import Terms, pair_rounds
+from gamcore.kernels.pair_rounds import Terms, add_pair, catch_up_rows, cut_line, cut_pair, pair_rounds
+from gamcore.kernels.smooth_pairs import SmoothPair, grid_sums, prepare_pair, smooth_pair_step
 from gamcore.model.purification import CellWeights, two_way
 from gamcore.types import Floats, Ints
+
+BENDS: Final = (1.0, 0.1, 0.01, 0.001, 0.0001)
+"""What the penalties of smooth pairs are multiplied by, in one stage after another: as those of curves, in smaller
+steps, since a surface bends along two features."""
 
 MOST_BINS: Final = SIDE - 2
 """Most bins of values on an axis; an offset adds at most one, and code 0 is the missing bin."""
@@ -62,6 +67,7 @@ class Start:
     joint: bool  # whether main effects are boosted again, together with the pairs
     refined: bool
     seed: int
+    smooth: Mapping[int, SmoothPair] = field(default_factory=dict)  # by the place of a pair whose surface is smooth
 
 
 class PairState(RefitState):
@@ -102,12 +108,20 @@ class PairState(RefitState):
         return np.concatenate([mains, signs[self._given.pairs]])
 
     @property
+    def _bends(self) -> tuple[float, ...]:
+        return BENDS if self._given.smooth else ()
+
+    @property
     def _n_mains(self) -> int:
         return self._mains.table.last.size if self._given.joint else 0
 
     def rounds(self, executor: Executor | None) -> PairRounds:
         """Return rounds over the pairs, compiled and in this thread."""
-        return PairRounds(self, Terms(self._n_mains, self._ends, self._cell_weights()), self._given.refined)
+        terms, given = Terms(self._n_mains, self._ends, self._cell_weights()), self._given
+        if given.smooth:
+            lines = {self._n_mains + place: functions for place, functions in given.smooth.items()}
+            return SmoothPairRounds(self, terms, given.refined, lines)
+        return PairRounds(self, terms, given.refined)
 
     def _cell_weights(self) -> NDArray[np.floating]:
         table, dtype = self.problem.table, self.rows.score.dtype.type
@@ -214,3 +228,47 @@ class PairRounds:
             rule, course, n_rounds,
         )  # fmt: skip
         return int(ran), bool(stalled)
+
+
+class SmoothPairRounds(PairRounds):
+    """Rounds in which some pairs, by line, have smooth surfaces. They are apart from the others, which compile without
+    them."""
+
+    def __init__(self, state: PairState, terms: Terms, refined: bool, smooth: Mapping[int, SmoothPair]) -> None:
+        super().__init__(state, terms, refined)
+        self._smooth, self._sums = smooth, np.zeros((2, SIDE, SIDE))
+        self._bend, self._prepared = 1.0, set[int]()
+
+    def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
+        """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
+        if settings.bend != self._bend:  # a new stage
+            self._bend, self._prepared = settings.bend, set()
+        state, terms, work = self._state, self._terms, self._scratch[0]
+        table, rows, fit = state.problem.table, state.rows, state.fit
+        for number in range(n_rounds):
+            for line in table.active:
+                self._step(int(line), settings)
+            for _ in range(n_greedy):
+                self._step(int(np.argmax(fit.gains)), settings)
+            catch_up_rows(table, rows, course.valid, terms.n_mains, fit, settings.loss, work)
+            course.history[number] = mean_loss(table, rows, settings.loss, course)
+            if judge(course.history[number], fit, rule, course):
+                return number + 1, True
+        return n_rounds, False
+
+    def _step(self, line: int, settings: Settings) -> None:
+        """Make a step on a line of the table."""
+        state, terms, scratch, board = self._state, self._terms, self._scratch, self._scratch[1]
+        table, fit = state.problem.table, state.fit
+        add_pair(table, state.rows, state.split.train, fit, line, settings.loss, scratch)
+        if line < terms.n_mains:
+            cut_line(table, line, terms.weight, fit, settings, scratch)
+        elif line not in self._smooth:
+            cut_pair(terms, line, fit, settings, self._refined, board)
+        else:
+            ends = int(terms.ends[line, 0]), int(terms.ends[line, 1])
+            grid_sums(ends, terms.weight[line], settings.loss, board, self._sums)
+            if line not in self._prepared:
+                prepare_pair(ends, self._sums[1], settings.bend, self._smooth[line])
+                self._prepared.add(line)
+            smooth_pair_step(line, ends, self._sums, self._smooth[line], fit, settings)

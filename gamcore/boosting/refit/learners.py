@@ -24,7 +24,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import place_among
 from gamcore.kernels.smoothers import AT_ONCE, LEVELS, SPLINE, Smoothers
 from gamcore.model.shapes import SHAPES, Shape
-from gamcore.stats.splines import along, around, with_freedom
+from gamcore.stats.splines import alone_or_along, around, with_freedom
 from gamcore.types import Floats
 
 FREEDOM: Final = 4.0
@@ -119,11 +119,9 @@ def _functions(learner: Learner, positions: Floats, weight: Floats) -> tuple[Flo
     """Return the functions at each position (K, 4), the first of each (K,), and what bends cost (R, R)."""
     if learner.shape == "linear":
         return _straight(positions, weight)
-    if positions.size <= AT_ONCE:  # each value for itself
-        alone = np.zeros((positions.size, AT_ONCE))
-        alone[:, 0] = 1.0
-        return alone, np.arange(positions.size), np.zeros((positions.size, positions.size))
-    return around(positions, learner.period) if learner.shape == "cyclic" else along(positions, weight)
+    if learner.shape == "cyclic" and positions.size > AT_ONCE:
+        return around(positions, learner.period)
+    return alone_or_along(positions, weight)
 
 
 def _straight(positions: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int64], Floats]:

@@ -20,8 +20,7 @@ def as_line(curve: Curve, edges: Floats, hover: list[str]) -> tuple[Curve, Float
     size = curve.scores.size
     if curve.shape not in LINES or curve.labels or not 1 < size < ENOUGH:
         return curve, edges, hover
-    parts = -(-ENOUGH // size)
-    finer = np.interp(np.arange(size * parts + 1) / parts, np.arange(size + 1), edges)
+    parts, finer = narrow(edges)
     middle = (finer[:-1] + finer[1:]) / 2
 
     def on_line(values: Floats) -> Floats:
@@ -35,3 +34,10 @@ def as_line(curve: Curve, edges: Floats, hover: list[str]) -> tuple[Curve, Float
         whole=np.stack([on_line(end) for end in curve.whole]) if curve.has_whole else curve.whole,
     )  # fmt: skip
     return drawn, finer, [text for text in hover for _ in range(parts)]
+
+
+def narrow(edges: Floats) -> tuple[int, Floats]:
+    """Return into how many parts bins are divided so that steps look like a line, and the edges of the parts."""
+    size = edges.size - 1
+    parts = -(-ENOUGH // size)
+    return parts, np.interp(np.arange(size * parts + 1) / parts, np.arange(size + 1), edges)

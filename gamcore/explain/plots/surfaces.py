@@ -8,6 +8,7 @@ import numpy as np
 
 from gamcore.explain.curves import Curve
 from gamcore.explain.plots.curves import effect_axis, view
+from gamcore.explain.plots.fine_bins import narrow
 from gamcore.explain.sentences import read_surface
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Rectangle, Surface
@@ -79,7 +80,12 @@ def slices(surface: Surface, places: list[int], target: str, detail: str) -> Plo
         if surface.first.labels:
             marks.append(Points(np.arange(scores.size, dtype=np.float64), scores, k, 9, name=name, hover=hover))
         else:
-            marks.append(Steps(surface.first.edges.astype(np.float64), scores, k, 2.0, name=name, hover=hover))
+            edges = surface.first.edges.astype(np.float64)
+            if surface.is_smooth:
+                parts, finer = narrow(edges)
+                scores = np.interp((finer[:-1] + finer[1:]) / 2, surface.first.display, scores)
+                edges, hover = finer, [text for text in hover for _ in range(parts)]
+            marks.append(Steps(edges, scores, k, 2.0, name=name, hover=hover))
     units = LOSSES[surface.margins[0].loss].unit(surface.scale, target)
     panel = Panel(
         _axis(surface.first, surface.margins[0]), effect_axis(units, surface.scale), (*marks, Line(surface.zero))

@@ -27,10 +27,10 @@ Given = Literal["exposure", "init_score"]
 GIVEN: Final[tuple[Given, ...]] = get_args(Given)
 """What may be given per row beside the features."""
 
-FEWEST_BINS, MOST_BINS = 6, 32
 Places = NDArray[Any]
 """Merged codes, or places between them."""
 
+FEWEST_BINS, MOST_BINS = 6, 32
 ROWS_A_CELL: Final = 60
 """Training rows per cell that set the number of bins per axis of a drawn pair.
 
@@ -98,7 +98,7 @@ class PairTerm:
     merges : (K, size) for either feature, the merged code of each code. Those of a smooth pair are fractions: between
         merged bins, a surface goes straight from one to the next along either feature (`model.knots`).
     means : (K,); rows : (K, size_1); columns : (K, size_2) means and main effects of the surfaces, weighted by the
-        training rows of their cells; equal for all codes of a drawn bin.
+        training rows of their cells; equal for all codes of a drawn bin, or of a smooth pair smooth.
     counts : (size_1, size_2) training rows (sum of weights) per cell.
     ordered : whether codes without training rows keep the scores of the surfaces, which are in order along a monotone
         feature, as their main effects alone need not be.

@@ -53,7 +53,12 @@ def axis_functions(positions: Floats, weight: Floats) -> AxisFunctions:
     penalty[inside, inside] = with_freedom(functions, begins, bend, weight=weight[1:], freedom=FREEDOM)
     dense, share = _dense(basis, first, size), np.zeros(SIDE)
     share[: weight.size] = weight / weight.sum()
-    return AxisFunctions(basis, first, dense, penalty, (dense * share[:, None]).T @ dense)
+    return AxisFunctions(basis, first, dense, penalty, _products(dense, share))
+
+
+def _products(dense: Floats, share: Floats) -> Floats:
+    """Return the weighted products (R, R) of functions (SIDE, R)."""
+    return np.asarray((dense[:, :, None] * (share[:, None] * dense)[:, None, :]).sum(axis=0))
 
 
 def _dense(basis: Floats, first: Ints, size: int) -> Floats:

@@ -19,6 +19,7 @@ from gamcore.boosting.running.executor import Executor
 from gamcore.data.sampling import Split
 from gamcore.kernels.early_stopping import Course, StopRule, judge, mean_loss
 from gamcore.kernels.layout import CodedTable, Settings, make_work
+from gamcore.kernels.losses import no_change
 from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.pair_rounds import Terms, add_pair, catch_up_rows, cut_line, cut_pair, pair_rounds
 from gamcore.kernels.smooth_pairs import SmoothPair, grid_sums, prepare_pair, smooth_pair_step
@@ -26,8 +27,11 @@ from gamcore.model.purification import CellWeights, two_way
 from gamcore.types import Floats, Ints
 
 BENDS: Final = (1.0, 0.1, 0.01, 0.001, 0.0001)
-"""What the penalties of smooth pairs are multiplied by, in one stage after another: as those of curves, in smaller
-steps, since a surface bends along two features."""
+"""What the penalty of a smooth pair is multiplied by, one after another: each pair bends as far as validation rows ask
+for. It goes on to the next once a step lowers their loss by less than the tolerance of a round."""
+
+MOST_FAILED: Final = 2
+"""Penalties in a row whose first steps do not lower the validation loss, after which a pair stays as it is."""
 
 MOST_BINS: Final = SIDE - 2
 """Most bins of values on an axis; an offset adds at most one, and code 0 is the missing bin."""
@@ -106,10 +110,6 @@ class PairState(RefitState):
         signs = np.array(self.parameters.signs or np.zeros(self._mains.table.last.size), np.int64)
         mains = np.stack([signs, np.zeros_like(signs)], axis=1)[: self._n_mains]
         return np.concatenate([mains, signs[self._given.pairs]])
-
-    @property
-    def _bends(self) -> tuple[float, ...]:
-        return BENDS if self._given.smooth else ()
 
     @property
     def _n_mains(self) -> int:
@@ -232,43 +232,82 @@ class PairRounds:
 
 class SmoothPairRounds(PairRounds):
     """Rounds in which some pairs, by line, have smooth surfaces. They are apart from the others, which compile without
-    them."""
+    them.
+
+    A step of such a pair that does not lower the loss of the validation rows is taken back, and the pair may bend more
+    from then on: one surface may be as narrow as a street beside others that are nearly flat.
+    """
 
     def __init__(self, state: PairState, terms: Terms, refined: bool, smooth: Mapping[int, SmoothPair]) -> None:
         super().__init__(state, terms, refined)
         self._smooth, self._sums = smooth, np.zeros((2, SIDE, SIDE))
-        self._bend, self._prepared = 1.0, set[int]()
+        self._bend, self._failed = dict.fromkeys(smooth, 0), dict.fromkeys(smooth, 0)
+        self._prepared: dict[int, int] = {}
+        self._lines = {line: state.problem.table._replace(active=np.array([line])) for line in range(len(terms.ends))}
 
     def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
-        if settings.bend != self._bend:  # a new stage
-            self._bend, self._prepared = settings.bend, set()
-        state, terms, work = self._state, self._terms, self._scratch[0]
-        table, rows, fit = state.problem.table, state.rows, state.fit
+        fit, active = self._state.fit, self._state.problem.table.active
         for number in range(n_rounds):
-            for line in table.active:
-                self._step(int(line), settings)
+            for line in active:
+                self._step(int(line), settings, rule, course)
             for _ in range(n_greedy):
-                self._step(int(np.argmax(fit.gains)), settings)
-            catch_up_rows(table, rows, course.valid, terms.n_mains, fit, settings.loss, work)
-            course.history[number] = mean_loss(table, rows, settings.loss, course)
-            if judge(course.history[number], fit, rule, course):
+                self._step(int(np.argmax(fit.gains)), settings, rule, course)
+            course.history[number] = self._valid_loss(settings, course)
+            stalled = judge(course.history[number], fit, rule, course)
+            if stalled or all(self._is_done(int(line)) for line in active):
                 return number + 1, True
         return n_rounds, False
 
-    def _step(self, line: int, settings: Settings) -> None:
-        """Make a step on a line of the table."""
+    def _is_done(self, line: int) -> bool:
+        """Return whether no step of a smooth pair has lowered the validation loss, however far it may bend."""
+        return line in self._smooth and (self._bend[line] == len(BENDS) or self._failed[line] == MOST_FAILED)
+
+    def _step(self, line: int, settings: Settings, rule: StopRule, course: Course) -> None:
+        """Make a step on a line of the table, and apply it to the validation rows."""
         state, terms, scratch, board = self._state, self._terms, self._scratch, self._scratch[1]
         table, fit = state.problem.table, state.fit
+        if self._is_done(line):
+            fit.gains[line] = -np.inf
+            return
         add_pair(table, state.rows, state.split.train, fit, line, settings.loss, scratch)
         if line < terms.n_mains:
             cut_line(table, line, terms.weight, fit, settings, scratch)
         elif line not in self._smooth:
             cut_pair(terms, line, fit, settings, self._refined, board)
         else:
-            ends = int(terms.ends[line, 0]), int(terms.ends[line, 1])
-            grid_sums(ends, terms.weight[line], settings.loss, board, self._sums)
-            if line not in self._prepared:
-                prepare_pair(ends, self._sums[1], settings.bend, self._smooth[line])
-                self._prepared.add(line)
-            smooth_pair_step(line, ends, self._sums, self._smooth[line], fit, settings)
+            self._bent_step(line, settings, rule, course)
+            return
+        self._catch_up(line, settings, course)
+
+    def _bent_step(self, line: int, settings: Settings, rule: StopRule, course: Course) -> None:
+        """Make a step on a smooth pair from its histogram; without validation rows, none is taken back."""
+        fit, bend, smooth = self._state.fit, self._bend[line], self._smooth[line]
+        ends = int(self._terms.ends[line, 0]), int(self._terms.ends[line, 1])
+        grid_sums(ends, self._terms.weight[line], settings.loss, self._scratch[1], self._sums)
+        if is_new := self._prepared.get(line) != bend:
+            prepare_pair(ends, self._sums[1], BENDS[bend], smooth)
+            self._prepared[line] = bend
+        before = self._valid_loss(settings, course)
+        smooth_pair_step(line, ends, self._sums, smooth, fit, settings)
+        moved = fit.moved[line].copy()
+        self._catch_up(line, settings, course)
+        if not course.valid.size:
+            return
+        lowered = before - self._valid_loss(settings, course)
+        if not lowered > 0.0:
+            fit.moved[line] = -moved
+            fit.factor[:] = no_change(settings.loss)
+            self._catch_up(line, settings, course)
+        if not lowered > rule.tolerance * abs(before):
+            self._bend[line] += 1
+            self._failed[line] = self._failed[line] + 1 if is_new and not lowered > 0.0 else 0
+
+    def _catch_up(self, line: int, settings: Settings, course: Course) -> None:
+        """Apply a step to the validation rows, and add it to the surface."""
+        state, table = self._state, self._lines[line]
+        catch_up_rows(table, state.rows, course.valid, self._terms.n_mains, state.fit, settings.loss, self._scratch[0])
+
+    def _valid_loss(self, settings: Settings, course: Course) -> float:
+        state = self._state
+        return float(mean_loss(state.problem.table, state.rows, settings.loss, course))

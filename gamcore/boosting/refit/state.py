@@ -109,11 +109,6 @@ class RefitState:
         is_linear = self.problem.loss.is_additive and smooth and not any(parameters.signs)
         return parameters.order == "greedy" and is_linear and not self.split.valid.size
 
-    @property
-    def _bends(self) -> tuple[float, ...]:
-        """What the penalties of smoothers are multiplied by, stage by stage; empty where nothing is learnt by one."""
-        return BENDS if any(self.parameters.learners) else ()
-
     def score(self) -> NDArray[np.float64]:
         """Return the scores (n,) of all rows."""
         problem = self.problem
@@ -248,11 +243,10 @@ class RefitState:
             late = fine._replace(max_leaves=parameters.late_leaves)
             stages.append(RoundStage(late, StopRule(1, parameters.tolerance, enough), n_greedy, no_end, nearly))
             stages.append(RoundStage(fine, rule, n_greedy, no_end, nearly))
-        if self._bends and self.split.valid.size:
+        if any(parameters.learners) and self.split.valid.size:
             quick = StopRule(1, BEND_TOLERANCE, enough)
-            *first, last = self._bends
-            stages = [one._replace(settings=one.settings._replace(bend=last)) for one in stages]
-            stages[:0] = [RoundStage(fine._replace(bend=bend), quick, n_greedy, no_end) for bend in first]
+            stages = [one._replace(settings=one.settings._replace(bend=BENDS[-1])) for one in stages]
+            stages[:0] = [RoundStage(fine._replace(bend=bend), quick, n_greedy, no_end) for bend in BENDS[:-1]]
         small, smooth = (
             min(n, parameters.max_rounds // 2) for n in (parameters.small_rounds, parameters.smoothing_rounds)
         )

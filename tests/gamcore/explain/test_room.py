@@ -36,12 +36,13 @@ def fitted():
 
 
 def adapted(room, data, feature, move):
-    """The mean squared error that a move leaves when the moves of all other features adapt by least squares."""
+    """The mean squared error that a move leaves when the moves of all other features adapt by least squares; one for
+    each column of moves."""
     codes = data.binned.codes
     others = [room.functions[k][codes[k]] for k in range(len(room.functions)) if k != feature]
     columns = np.column_stack([np.ones(codes.shape[1]), *others])
     wanted = -move[codes[feature]]
-    return np.mean((wanted - columns @ np.linalg.lstsq(columns, wanted, rcond=None)[0]) ** 2)
+    return np.mean((wanted - columns @ np.linalg.lstsq(columns, wanted, rcond=None)[0]) ** 2, axis=0)
 
 
 def test_a_redrawing_costs_one_unit_once_all_others_have_adapted(fitted):
@@ -58,10 +59,9 @@ def test_no_move_of_the_same_price_reaches_further(fitted):
     rng = np.random.default_rng(0)
     for feature in range(5):
         functions = room.functions[feature]
-        for _ in range(40):
-            move = functions @ rng.normal(size=functions.shape[1])
-            cost = adapted(room, data, feature, move)
-            assert (np.abs(move) <= 1.05 * np.sqrt(cost) * room.width(feature) + 1e-9).all()
+        moves = functions @ rng.normal(size=(functions.shape[1], 40))
+        costs = adapted(room, data, feature, moves)
+        assert (np.abs(moves) <= 1.05 * np.sqrt(costs) * room.width(feature)[:, None] + 1e-9).all()
 
 
 def test_what_another_feature_can_take_over_may_move_far(fitted):

@@ -11,6 +11,9 @@ import numpy as np
 from gamcore.stats.bands import deviation, simultaneous
 from gamcore.types import Codes, Floats
 
+RANK = 1e-11
+"""Singular values below this share of the largest are those of tables that others make up."""
+
 
 @dataclass(frozen=True)
 class GridTerm:
@@ -72,28 +75,41 @@ def split_off(cells: Floats, weight: Floats) -> tuple[Floats, list[Floats]]:
     an axis has no weight at all; the others lack the first, second, third axis, and all add up to `cells` elsewhere.
 
     They are the weighted least squares fit, found exactly: sweeps of centring crawl where features are nearly
-    collinear.
+    collinear. The two tables that share the longest axis fall into a two-way layout for each part of that axis, so
+    that only the third table is left to be solved for as a whole.
     """
-    shape, filled = weight.shape, np.nonzero(weight)
-    smaller = [tuple(np.delete(shape, axis)) for axis in range(len(shape))]
-    places = [
-        np.ravel_multi_index([where for k, where in enumerate(filled) if k != axis], of)
-        for axis, of in enumerate(smaller)
-    ]
-    firsts = np.cumsum([0, *(int(np.prod(of)) for of in smaller)])
-    design = np.zeros((filled[0].size, firsts[-1]))
-    for place, first in zip(places, firsts, strict=False):
-        design[np.arange(place.size), first + place] = 1.0
-    heavy = np.sqrt(weight[filled] / weight.max(initial=1e-300))[:, None]
-    known = np.linalg.lstsq(design * heavy, heavy * np.stack([table[filled] for table in cells], axis=1), rcond=None)[
-        0
-    ].T
-    lower = [line.reshape(-1, *of) for line, of in zip(np.split(known, firsts[1:-1], axis=1), smaller, strict=True)]
-    own = cells - sum(np.expand_dims(table, 1 + axis) for axis, table in enumerate(lower))
-    for axis in range(len(shape)):
-        others = tuple(k for k in range(len(shape)) if k != axis)
-        own[(slice(None), *[slice(None)] * axis, weight.sum(axis=others) == 0)] = 0.0
-    return own, lower
+    longest = int(np.argmax(weight.shape))
+    heavy = np.moveaxis(np.sqrt(weight / weight.max(initial=1e-300)), longest, 0)
+    tables = np.moveaxis(cells, 1 + longest, 1)
+    size, rows, columns = heavy.shape
+    two_way = np.concatenate(  # (rows x columns, rows + columns): a row's and a column's share of each cell
+        [np.repeat(np.eye(rows), columns, axis=0), np.tile(np.eye(columns), (rows, 1))], axis=1
+    )
+    flat = heavy.reshape(size, rows * columns)
+    layouts = flat[:, :, None] * two_way
+    inverse = np.linalg.pinv(layouts, rcond=RANK)
+
+    def beyond(values: Floats) -> Floats:
+        """What weighted values (size, cells, k) have beyond the layout of their part of the longest axis."""
+        return np.asarray(values - layouts @ (inverse @ values))
+
+    weighted = flat[:, :, None] * np.moveaxis(tables.reshape(len(tables), size, -1), 0, -1)
+    design = beyond(flat[:, :, None] * np.eye(rows * columns)).reshape(-1, rows * columns)
+    shared = np.linalg.lstsq(design, beyond(weighted).reshape(len(design), -1), rcond=RANK)[0]
+    shares = inverse @ (weighted - flat[:, :, None] * shared)
+    of_rows, of_columns = (np.moveaxis(part, -1, 0) for part in np.split(shares, [rows], axis=1))
+    shared = shared.T.reshape(-1, rows, columns)
+    own = tables - shared[:, None] - of_columns[:, :, None] - of_rows[..., None]
+    for axis in range(3):
+        others = tuple(k for k in range(3) if k != axis)
+        own[(slice(None), *[slice(None)] * axis, heavy.sum(axis=others) == 0)] = 0.0
+    first, last = (axis for axis in range(3) if axis != longest)
+    lacking = {
+        longest: shared,
+        first: np.moveaxis(of_columns, 1, 1 + (longest > last)),
+        last: np.moveaxis(of_rows, 1, 1 + (longest > first)),
+    }
+    return np.moveaxis(own, 1, 1 + longest), [lacking[axis] for axis in range(3)]
 
 
 def faces(features: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 import random
 import sqlite3
@@ -288,11 +287,13 @@ def change_anywhere(model, count):
     rng, whole, X = random.Random(0), to_dict(model), rows_of(model)
     every = [path for path in places(whole) if path[0] != "trees" or rng.random() < 0.02]
     for _ in range(count):
-        bent = copy.deepcopy(whole)
         *way, key = rng.choice(every)
-        at_place(bent, way)[key] = copy.deepcopy(rng.choice(VALUES))
+        holder = at_place(whole, way)
+        kept, holder[key] = holder[key], rng.choice(VALUES)
+        bent = json.dumps(whole)
+        holder[key] = kept
         try:
-            predicts = from_json(json.dumps(bent))
+            predicts = from_json(bent)
         except ScoringError:
             continue
         with contextlib.suppress(TableError):  # such as a column of another name, which the rows lack

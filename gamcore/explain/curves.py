@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -114,6 +114,9 @@ class Curve(Explanation):
     open_effect: OpenEffect | None = None
     shared_with: tuple[str, ...] = ()
 
+    moves: ClassVar[bool] = True
+    """Whether a place on it is told as what it does from one end to the other; an axis of a surface does nothing."""
+
     def on(self, scale: Scale) -> Curve:
         """Return the curve on another scale; a target in its own units has only one."""
         check_scale(scale)
@@ -133,6 +136,11 @@ class Curve(Explanation):
             low, high = loss.effect(np.array(self.missing_whole), scale, self.base)
             arrays["missing_whole"] = (float(low), float(high))
         return replace(self, **arrays, missing=at(self.missing), unseen=at(self.unseen), scale=scale)
+
+    @property
+    def tails(self) -> tuple[int, int]:
+        """The borders between which its rows are not few: see `explain.support.tails`."""
+        return support.tails(self.counts)
 
     @property
     def unit(self) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 
 from gamcore.data.cuts import FINEST, End, day_between, slack_of, window
 from gamcore.data.years import is_axis_of_years
-from gamcore.explain.support import tails
 from gamcore.numbers import exact, read, roundest
 from gamcore.types import Bools, Ints
 
@@ -64,7 +63,7 @@ def place_of(curve: Curve | SurfaceAxis, bins: Ints) -> Place:
         return Place(" to ".join(dict.fromkeys((curve.values[first], curve.values[last]))), low.value, high.value)
     less, more = _open_ends(curve, first, last)
     less_or_more = ("earlier", "later") if curve.kind == "date" else ("less", "more")
-    if not hasattr(curve, "counts") and (less is None) != (more is None):  # nothing moves from one end to the other
+    if not curve.moves and (less is None) != (more is None):
         inner = high if more is None else low
         return Place(f"{curve.measure.dress(inner.text)} or {less_or_more[less is None]}", low.value, high.value)
     start = low if less is None else _end(curve, less, upper=True)
@@ -80,7 +79,7 @@ def _open_ends(curve: Curve | SurfaceAxis, first: int, last: int) -> tuple[int |
     highest rows that can be read are on a longer stretch than all others. One row far out would be the end else, and
     say nothing of where the others are."""
     edges = curve.edges
-    low, high = tails(curve.counts) if hasattr(curve, "counts") else (1, edges.size - 2)  # an axis has full bins
+    low, high = curve.tails
     inner = float(edges[high] - edges[low])
     is_less = first == 0 and last >= low - 1 and 0 < inner < float(edges[low] - edges[0])
     is_more = last == edges.size - 2 and first <= high and 0 < inner < float(edges[-1] - edges[high])

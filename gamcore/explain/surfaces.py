@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pandas as pd
@@ -54,6 +54,14 @@ class SurfaceAxis:
     measure: Measure = PLAIN
     values: tuple[str, ...] = ()
     between: Floats = field(default_factory=lambda: np.empty((2, 0)))
+
+    moves: ClassVar[bool] = False
+    """Whether a place on it is told as what a curve does from one end to the other."""
+
+    @property
+    def tails(self) -> tuple[int, int]:
+        """As of a curve: behind its first bin and before its last, as all of them have rows."""
+        return 1, self.edges.size - 2
 
     @property
     def display(self) -> Floats:

@@ -22,7 +22,7 @@ from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import publish
-from benchmarks.readability.models import EBM, LIBRARIES, SEARCHED, TRIALS, defaults, loss_of, search, searched
+from benchmarks.readability.models import EBM, LIBRARIES, OURS, SEARCHED, TRIALS, defaults, loss_of, search, searched
 from benchmarks.readability.page import MARKS, lines
 from benchmarks.readability.tables import names, read, some_rows
 from gamcore import warmup
@@ -51,13 +51,15 @@ class Study:
         return X, X_test, y, y_test
 
     def measure(self, name: str, model: str, seed: int) -> None:
-        """Keep a cell, unless it is there; one whose search is missing asks for it first."""
+        """Keep a cell, unless it is there with as many rows and, if it is ours, of the same code; one whose search is
+        missing asks for it first."""
         path = self.path(name, model, seed)
-        if path.exists():
+        known: Cell = {"most_rows": self.most_rows} | ({"code": code()} if model in OURS else {})
+        if known.items() <= load(path).items():
             return
         table = read(self.data, name)
         about: Cell = {"table": name, "model": model, "seed": seed, "binary": table.binary, "rows": len(table.y)}
-        about |= {"columns": table.X.shape[1], "code": code()}
+        about |= {"columns": table.X.shape[1]} | known
         try:
             contender = self.contender(table, model)
             about |= {"machine": describe(*contender.packages)} | self.cell(table, contender, model, seed)
@@ -72,9 +74,10 @@ class Study:
             return defaults(table.binary)[model]
         library = model.removesuffix(SEARCHED)
         path = self.path(table.name, library, "search")
-        if not path.exists():
+        known: Cell = {"table": table.name, "library": library, "most_rows": self.most_rows, "trials": self.trials}
+        if not known.items() <= load(path).items():
             X, _, y, _ = self.rows(table, 0)
-            keep(path, {"table": table.name, "library": library} | search(library, X, y, table.binary, 0, self.trials))
+            keep(path, known | search(library, X, y, table.binary, 0, self.trials))
         return searched(library, load(path)["choice"])
 
     def cell(self, table: RealTable, contender: Contender, model: str, seed: int) -> Cell:

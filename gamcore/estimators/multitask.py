@@ -33,7 +33,7 @@ from gamcore.estimators.base import (
 from gamcore.estimators.multitask_parameters import MultiTaskParameters, MultiTaskRegressorParameters
 from gamcore.estimators.pieces import check_alone
 from gamcore.estimators.progress_bar import listening
-from gamcore.estimators.scores import share_explained, share_right, warn_of_missing
+from gamcore.estimators.scores import share_explained, share_right, warn_of_missing, warn_of_no_tasks
 from gamcore.estimators.task_pieces import fit_task_pieces, keep
 from gamcore.explain import tasks as explain
 from gamcore.explain.curves import Breakdown, Curve
@@ -167,6 +167,7 @@ class MultiTaskTrees(MultiTaskParameters):
         if single:
             place = np.zeros(len(table), np.int64)
         elif task is None:
+            warn_of_no_tasks(len(model.tasks))
             place = np.full(len(table), UNKNOWN)
         else:
             place = places(read_labels(task, len(table)), model.tasks)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_weight
@@ -63,6 +64,18 @@ def warn_of_missing(fitted_with: Iterable[str], given: Mapping[str, Any], stackl
                 UserWarning,
                 stacklevel=stacklevel,
             )
+
+
+def warn_of_no_tasks(n_tasks: int) -> None:
+    """Warn where metadata routing is enabled and rows of several tasks come without: scikit-learn's metrics by name
+    pass none to `predict`, whoever asked for them."""
+    if get_config()["enable_metadata_routing"]:
+        warnings.warn(
+            f"The model has {n_tasks} tasks and was given none: it answers by what they have in common. A metric by "
+            'its name, such as scoring="r2", passes no tasks: leave scoring out, or pass a function of (model, X, y).',
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def _weight_of(sample_weight: Any, target: NDArray[Any], n: int) -> Floats | None:

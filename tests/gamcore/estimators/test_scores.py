@@ -120,6 +120,22 @@ def test_tasks_are_rated_by_their_own_trees():
     assert counts.score(X, np.exp(y).round(), task=task) == pytest.approx(expected, abs=1e-9)
 
 
+def test_a_metric_that_passes_no_tasks_is_told_of_and_a_function_may_look_them_up():
+    X, y, task, _ = tasks()
+    model, labels = MultiTaskTreesRegressor(**FEW), pd.Series(task, X.index)
+
+    def rated(scoring):
+        return cross_validate(model, X, y, cv=2, params={"task": labels}, scoring=scoring)["test_score"].mean()
+
+    with config_context(enable_metadata_routing=True):
+        with pytest.warns(UserWarning, match="4 tasks and was given none.*leave scoring out"):
+            assert rated("r2") < 0.3
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            by_function = rated(lambda fitted, X, y: r2_score(y, fitted.predict(X, task=labels.loc[X.index])))
+            assert by_function == pytest.approx(rated(None), abs=1e-12)
+
+
 def searched(estimator, X, y, given):
     """Mean scores of a search and of cross-validation, and what they should be: of predictions out of fold."""
     cuts = KFold(3)

@@ -216,8 +216,12 @@ def measured(models: pd.DataFrame) -> list[str]:
     """Return what was measured and what was not, cell by cell."""
     n_tables, n_cells = models["table"].nunique(), int(models["metric"].notna().sum())
     failed = models[models["error"].notna()] if "error" in models else models.iloc[:0]
+    reached = models[models["metric"].notna()].groupby("model")["table"].nunique().reindex(list(MODELS), fill_value=0)
+    some = [f"{name} ({n} tables)" for name, n in reached.items() if 0 < n < n_tables]
     parts = [
         "## What was measured, and what was not", "",
+        f"Not measured at all: {'; '.join(reached.index[reached == 0]) or 'nothing'}. On some of the tables only: "
+        f"{'; '.join(some) or 'nothing'}.", "",
         f"{n_cells:,} fits of {n_tables} tables. Of each table and model, the first so many of five splits (0: "
         "not measured):", "", *markdown(counts(models)), "",
     ]  # fmt: skip

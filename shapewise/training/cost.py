@@ -3,7 +3,7 @@
 A step has a fixed cost (combining groups, cutting lines) and a cost per row. A round is one step per feature plus the
 greedy steps. The number of rounds until early stopping is a guess from the tables in docs/benchmarks/presets.md, and
 depends on how much a table has to tell: on 70 tables of under 10,000 rows, times were from a seventh to twelve times
-the guess. So less than `FEW_SECONDS` are not told apart, a guess that may be long is told as a range, and once a refit
+the guess. So less than `LONG_SECONDS` are not told apart, a guess that may be long is told as a range, and once a refit
 has been timed, its seconds take the place of the guess: times were from a third to four times those.
 """
 
@@ -64,11 +64,9 @@ PAIR_BYTES = 2**20
 RANKING_BYTES = 72
 """Bytes per row while pairs are ranked: scores, gradients and weights, once in order and once shuffled."""
 
-FEW_SECONDS = 5.0
-"""Seconds below which an estimate is no number for people."""
-
 MOST_TIMES, LONG_SECONDS = 12.0, 15.0
-"""How many times the guess a training of curves took at most, and the seconds from which that is told."""
+"""How many times the guess a training of curves took at most, and the seconds from which that is told; an estimate of
+fewer is no number for people: one of 12 was met where the training took 1.6."""
 
 WORKER_SECONDS = 2.0
 """Start-up time of a child process: importing the libraries, reading the table."""
@@ -124,7 +122,7 @@ class Estimate:
 
 def roughly(seconds: float) -> str:
     """Return estimated seconds in words, with no more digits than are known."""
-    return "a few seconds" if seconds < FEW_SECONDS else f"about {duration(seconds)}"
+    return "a few seconds" if seconds < LONG_SECONDS else f"about {duration(seconds)}"
 
 
 def _pairs(features: int, wanted: Any) -> tuple[int, float]:

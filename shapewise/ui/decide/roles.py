@@ -38,11 +38,11 @@ def edit(
     start = pd.DataFrame({
         "outcome": list(outcomes.values()),
         "role": [roles.get(name, "primary") for name in outcomes],
-        "before": [names.column(before[name]) if name in before else NOTHING for name in outcomes],
         "accepted": pd.Series([(accepted or {}).get(name, math.nan) for name in outcomes], dtype=float),
+        "before": [names.column(before[name]) if name in before else NOTHING for name in outcomes],
     })  # fmt: skip
     edited = st.data_editor(
-        start, hide_index=True, disabled=["outcome"], key=f"{key}-{'|'.join(start['outcome'])}",
+        start, hide_index=True, disabled=["outcome"], placeholder=NOTHING, key=f"{key}-{'|'.join(start['outcome'])}",
         column_config={
             "outcome": "Outcome",
             "role": st.column_config.SelectboxColumn("Role", options=list(ROLES), required=True),
@@ -51,12 +51,12 @@ def edit(
                 help="A column with the same quantity from before the test narrows the interval (CUPED).",
             ),
             "accepted": None if accepted is None else st.column_config.NumberColumn(
-                "Nobody minds a move under", min_value=0.0001, max_value=0.99, format=SHARE,
-                help="Of a guardrail the fall, of an expected null the move, relative to the control: 5% of 20% is one "
-                "point. A guardrail holds once a larger fall is ruled out.",
+                "Accepted move", min_value=0.0001, max_value=0.99, format=SHARE,
+                help="Nobody minds a smaller one. Of a guardrail the fall, of an expected null the move, relative to "
+                "the control: 5% of 20% is one point. A guardrail holds once a larger fall is ruled out.",
             ),
         },
-        alt="Outcomes, their roles, their values from before, and the moves that nobody minds.",
+        alt="Outcomes, their roles, the moves that nobody minds, and their values from before.",
     )  # fmt: skip
     chosen: dict[str, MetricRole] = dict(zip(outcomes, edited["role"], strict=True))
     columns_before = zip(outcomes, map(past.get, edited["before"]), strict=True)

@@ -123,7 +123,7 @@ def _of_place(said: str, place: Range, share: str, rows: Effects) -> Iterator[Fa
     low, high = (float(cells.min()), float(cells.max())) if cells.size else (0.0, 0.0)
     slack = 0.01 * (high - low) + 1e-9 * max(abs(low), abs(high))
     ends = [end for end in (place.low, place.high) if math.isfinite(end)]
-    if place.low > place.high or min(ends) < low - slack or max(ends) > high + slack:
+    if place.low > place.high or any(not low - slack <= end <= high + slack for end in ends):
         yield Fault("range", said=said, right=f"data from {low:.6g} to {high:.6g}")
     if share and not is_share(share, int(inside.sum()), inside.size):
         yield Fault("share", said=said, right=f"{inside.sum()} of {inside.size} rows")

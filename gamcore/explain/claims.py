@@ -55,9 +55,9 @@ class Claim:
     where : the place, as printed; None for all. value : how far a curve moves (a factor on the ratio scale), or an
     effect; NaN where none is said. interval : its ends, by the band of the whole curve. decimals : most that are
     written. rows, n_rows : training rows in the place, and all; NaN where they were not counted. says_share : whether
-    the share of rows is said. ends : where a rise or fall begins and ends; of the steepest step, its two
-    sides. also : the places of the other features of a pair or triple; all then name their feature. others : columns
-    that say nearly the same, of which `n_named` are named.
+    the share of rows is said, if they are not all. ends : where a rise or fall begins and ends; of the steepest
+    step, its two sides. also : the places of the other features of a pair or triple; all then name their feature.
+    others : columns that say nearly the same, of which `n_named` are named.
     """
 
     kind: Kind
@@ -86,7 +86,7 @@ class Claim:
     def words(self) -> str:
         """Return the claim as a part of a sentence."""
         place = "" if self.where is None else self.where.words
-        share = f", where {self._share_of_rows()} are" if self.says_share else ""
+        share = f", where {percent(self.share, 0)} of rows are" if self.says_share and self.share < 1 else ""
         match self.kind:
             case "rises" | "falls":
                 return f"{self.kind} {self._size()} {self._from()}{share}"
@@ -108,9 +108,6 @@ class Claim:
             case "shared":
                 return f"cannot be told apart from {self._others()}; together they have an effect"
         return NO_CLEAR_EFFECT
-
-    def _share_of_rows(self) -> str:
-        return "all rows" if self.share == 1 else f"{percent(self.share, 0)} of rows"
 
     def _level(self) -> str:
         """Return the level, cut; where it is several, and that is cut off, how many."""

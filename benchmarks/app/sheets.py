@@ -34,7 +34,7 @@ from shapewise.store.workspace import ModelAbout, TableAbout, Workspace
 from shapewise.training.dataset import read_data
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
-from tests.support.measuring import PHONE_HEIGHT, faults_at_rest, late_faults, tile_faults
+from tests.support.measuring import CHART_ENDS, PHONE_HEIGHT, faults_at_rest, late_faults, tile_faults
 from tests.support.serving import CALM, Server, browser_path, browsing, settle, window
 
 PAGES: Final = {
@@ -132,8 +132,8 @@ def views(browser: Any, address: str, asked: argparse.Namespace, ids: dict[str, 
                 page.set_viewport_size({"width": width, "height": tall or height})
                 settle(page)
                 faults = faults_at_rest(page) + tile_faults(page)
-                if ids and not tall:
-                    faults += late_faults(page, width)
+                if ids and not tall and name in CHART_ENDS:
+                    faults += late_faults(page, width, CHART_ENDS[name])
                 yield View(name, ids is not None, theme, width, page.screenshot(), faults)
         context.close()
 

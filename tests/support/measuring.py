@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 LEAST_CONTRAST = 4.5
 """Of text and what is behind it, as WCAG asks for."""
@@ -186,6 +186,16 @@ def tile_faults(page: Any) -> list[str]:
     seen = page.evaluate(OPENING)
     faults = ["tiles of one row differ in height"] * bool(seen["ragged"])
     return faults + ["tiles leave a gap in a row, or one stands alone"] * bool(seen["gaps"])
+
+
+UPPER_HALF: Final = 450
+TWO_LINES: Final = UPPER_HALF + 20
+CHART_ENDS: Final = {
+    "overview": UPPER_HALF, "shapes": TWO_LINES, "pairs": UPPER_HALF, "rows": UPPER_HALF, "compare": UPPER_HALF,
+    "tasks": UPPER_HALF, "strategies": UPPER_HALF, "experiment": TWO_LINES, "read-out": UPPER_HALF,
+}  # fmt: skip
+"""Where the first chart of a page ends at the latest, at 1440 x 900, in pixels; those whose answer there takes two
+lines may end a little lower."""
 
 
 def late_faults(page: Any, width: int, end: int) -> list[str]:

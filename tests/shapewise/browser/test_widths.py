@@ -11,7 +11,7 @@ from shapewise.decisions import boards
 from shapewise.ingest.read import read_file
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
-from tests.support.measuring import faults_at_rest, late_faults, tile_faults, too_many_controls
+from tests.support.measuring import CHART_ENDS, faults_at_rest, late_faults, tile_faults, too_many_controls
 from tests.support.places import ROOT
 from tests.support.prepared import winback
 from tests.support.serving import CALM, walk, window
@@ -22,12 +22,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WIDTHS = (1440, 1024, 390)
 OF_MODEL = ("data", "train", "models", "compare", "overview", "shapes", "pairs", "rows", "strategies", "experiment",
             "report")  # fmt: skip
-UPPER_HALF = 450
-TWO_LINES = UPPER_HALF + 20
-ANSWERS = {"overview": UPPER_HALF, "shapes": TWO_LINES, "pairs": UPPER_HALF, "rows": UPPER_HALF, "compare": UPPER_HALF,
-           "tasks": UPPER_HALF, "strategies": UPPER_HALF, "experiment": TWO_LINES, "read-out": UPPER_HALF}  # fmt: skip
-"""Where the first chart of a page ends at the latest, at 1440 x 900; those whose answer here takes two lines may end a
-little lower."""
 FEATURES = ["age", "income", "debt_ratio", "months_employed", "card_use", "late_payments"]
 
 
@@ -69,8 +63,8 @@ def test_every_text_keeps_to_its_place(chromium, server, addresses):
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             faults += [f"{name} {width}: {fault}" for fault in [*faults_at_rest(page), *tile_faults(page)]]
-            if name in ANSWERS:
-                faults += [f"{name} {width}: {fault}" for fault in late_faults(page, width, ANSWERS[name])]
+            if name in CHART_ENDS:
+                faults += [f"{name} {width}: {fault}" for fault in late_faults(page, width, CHART_ENDS[name])]
         page.set_viewport_size({"width": WIDTHS[0], "height": 900})
         if name == "models":
             faults += [f"{name}: {fault}" for fault in too_many_controls(page)]

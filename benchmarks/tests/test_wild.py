@@ -75,8 +75,8 @@ def test_words_about_a_line_are_held_against_its_rows(said, kind):
 @pytest.mark.parametrize(
     ("said", "kind"),
     [
-        ("x: a +1.0, b, c -2.0; 1 more level; missing +3.0", ""), ("x: a +1.4", "size"), ("x: a -1.0", "size"),
-        ("x: a +1.0, b, c -2.5; missing +3.0", "size"), ("x: a +1.0; 3 more levels", "levels"),
+        ("x: a +1.0, “b, c” -2.0; 1 more level; missing +3.0", ""), ("x: a +1.4", "size"), ("x: a -1.0", "size"),
+        ("x: a +1.0, “b, c” -2.5; missing +3.0", "size"), ("x: a +1.0; 3 more levels", "levels"),
         ("x: only missing +2.0", "size"), ("x: d +0.25; 2 more levels", ""), ("x: d +0.3; 2 more levels", ""),
     ],
 )  # fmt: skip

@@ -17,6 +17,9 @@ TINY: Final = 1e-12
 """The least value of a logarithmic axis."""
 FEWEST_RATIOS: Final = 3
 """A logarithmic axis with fewer of 1, 2 and 5 times a power of ten has even steps instead."""
+MOST_RATIOS: Final = 8
+"""Most round numbers on an upright logarithmic axis of a page; further apart, they are powers of ten."""
+LARGEST_POWER: Final = 308
 MOST_EVEN: Final = 5
 """Most even steps of a logarithmic axis."""
 Limits = tuple[float, float]
@@ -64,11 +67,17 @@ def round_ratios(ends: Limits) -> list[float]:
 
 
 def ratio_ticks(ends: Limits, most: int) -> list[float]:
-    """Return at most about `most` round numbers of a logarithmic axis: even steps where it spans less than a decade."""
+    """Return at most about `most` round numbers of a logarithmic axis: even steps where it spans less than a decade,
+    and powers of ten where it spans many."""
     inside = round_ratios(ends)
     if len(inside) < FEWEST_RATIOS:
         return [round(float(at), 12) for at in even_ticks(ends, min(most, MOST_EVEN))[1] if at > 0]
-    return inside[:: math.ceil(len(inside) / most)]
+    if len(inside) <= most:
+        return inside
+    powers = [power for power in range(-LARGEST_POWER, LARGEST_POWER + 1) if ends[0] <= 10.0**power <= ends[1]]
+    every = math.ceil(len(powers) / most)
+    whole = [10.0**power for power in powers if power % every == 0]
+    return whole if len(whole) >= FEWEST_RATIOS else inside[:: math.ceil(len(inside) / most)]
 
 
 def even_ticks(ends: Limits, most: int) -> tuple[float, Floats]:

@@ -14,11 +14,12 @@ from typing import Final
 import numpy as np
 import plotly.graph_objects as go
 
+from gamcore.numbers import exact
 from gamcore.viz.palette import PALETTES, Mode, Palette
 from gamcore.viz.plotly_figures.shapes import PanelPlace, backdrop, label, note, shapes
 from gamcore.viz.plotly_figures.style import Options, escape, heading, more_pixels, template
 from gamcore.viz.plotly_figures.traces import colors, places, traces
-from gamcore.viz.ranges import FEWEST_RATIOS, TINY, limits, round_ratios
+from gamcore.viz.ranges import FEWEST_RATIOS, MOST_RATIOS, TINY, limits, ratio_ticks, round_ratios
 from gamcore.viz.spec import Axis, Bars, Cells, ColorScale, Line, Mark, Panel, Plot, Steps
 
 FORMATS = {
@@ -205,9 +206,16 @@ def _axis(axis: Axis, color: Palette, most: int | None) -> Options:
 
 
 def _round_ratios(axis: Axis, marks: Iterable[Mark], along: bool) -> Options:
-    """Return the steps of a logarithmic axis: 1, 2, 5, 10, or plotly's even ones where the range is narrow."""
-    wide = axis.kind == "log" and len(round_ratios(limits(axis, marks, along))) >= FEWEST_RATIOS
-    return {"dtick": "D2"} if wide else {}
+    """Return the steps of a logarithmic axis: 1, 2, 5, 10, plotly's even ones where the range is narrow, and powers of
+    ten, written in full, where it is wide."""
+    if axis.kind != "log":
+        return {}
+    ends = limits(axis, marks, along)
+    n_round = len(round_ratios(ends))
+    if n_round <= MOST_RATIOS:
+        return {"dtick": "D2"} if n_round >= FEWEST_RATIOS else {}
+    at = ratio_ticks(ends, MOST_RATIOS)
+    return {"tickmode": "array", "tickvals": at, "ticktext": [exact(value) for value in at]}
 
 
 def _is_tall(axis: Axis) -> bool:

@@ -100,7 +100,14 @@ class PairTask:
             joint=options.joint,
             refined=options.refined,
             seed=self.seed,
-            smooth=smooth_pairs(self.pairs, options.learners, options.parameters.signs, self.counts, merges),
+            smooth=smooth_pairs(
+                self.pairs,
+                options.learners,
+                options.parameters.signs,
+                self.counts,
+                merges,
+                n_rows=share.problem.n_rows,
+            ),
         )
         state = PairState(share.problem, start, options.parameters)
         yield from boost(state, within, self.watch)

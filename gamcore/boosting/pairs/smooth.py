@@ -6,6 +6,7 @@ and Marx 2003), over the merged bins of the pair stage, at the mean value of eac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -26,6 +27,10 @@ MOST_KNOTS: Final = 40
 """Most inner knots of either feature, twice those of a curve: what two features do together may be as narrow as a town
 on a map. Equations have as many unknowns as both have functions, multiplied."""
 
+ROWS_A_KNOT: Final = 5
+"""Training rows for each pair of knots, one of either feature: fewer could not tell what is between them, and the time
+of a step grows with the fourth power of the knots of a feature."""
+
 
 @dataclass(frozen=True)
 class AxisFunctions:
@@ -42,9 +47,15 @@ class AxisFunctions:
     products: Floats
 
 
-def axis_functions(positions: Floats, weight: Floats) -> AxisFunctions:
-    """Return the functions of a feature. positions : (K,) of merged bins 1 .. K. weight : (K + 1,) missing first."""
-    functions, begins, bend = alone_or_along(positions, weight[1:], MOST_KNOTS)
+def most_knots(n_rows: int) -> int:
+    """Return the most inner knots of a feature for so many training rows."""
+    return min(max(math.isqrt(n_rows // ROWS_A_KNOT), AT_ONCE), MOST_KNOTS)
+
+
+def axis_functions(positions: Floats, weight: Floats, most: int = MOST_KNOTS) -> AxisFunctions:
+    """Return the functions of a feature. positions : (K,) of merged bins 1 .. K. weight : (K + 1,) missing first.
+    most : inner knots."""
+    functions, begins, bend = alone_or_along(positions, weight[1:], most)
     size = 1 + int(begins.max()) + AT_ONCE
     basis, first, penalty = np.zeros((SIDE, AT_ONCE)), np.zeros(SIDE, np.int64), np.zeros((size, size))
     basis[0, 0] = 1.0
@@ -93,11 +104,13 @@ def smooth_pairs(
     signs: Sequence[int],
     counts: Sequence[Floats],
     merges: NDArray[np.uint8],
+    *,
+    n_rows: int,
 ) -> dict[int, SmoothPair]:
     """Return the functions of the pairs whose surfaces are smooth, by their place.
 
     learners, signs : of each feature's curve, as in `Parameters`. counts : training rows per code of each feature.
-    merges : (p, V) the merged code of each.
+    merges : (p, V) the merged code of each. n_rows : training rows.
     """
     shapes = shapes_of(learners)
     smooth = [place for place, pair in enumerate(pairs) if are_smooth(pair, shapes, signs)]
@@ -106,5 +119,6 @@ def smooth_pairs(
         if learner and any(j in pairs[place] for place in smooth):
             merge = merges[j, : counts[j].size]
             knots = knots_of(merge, np.array(learner.positions), counts[j])
-            axes[j] = axis_functions(knots, np.bincount(merge, counts[j], knots.size + 1).astype(np.float64))
+            weight = np.bincount(merge, counts[j], knots.size + 1).astype(np.float64)
+            axes[j] = axis_functions(knots, weight, most_knots(n_rows))
     return {place: pair_of_axes([axes[j] for j in pairs[place]]) for place in smooth}

@@ -115,10 +115,10 @@ def _as_categories(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
     return X.astype(kinds), X_test.astype(kinds)
 
 
-def held_out(X: pd.DataFrame, y: NDArray[Any], seed: int, share: float = HELD_OUT) -> tuple[Any, Any, Any, Any]:
+def held_out(X: pd.DataFrame, y: NDArray[Any], seed: int) -> tuple[Any, Any, Any, Any]:
     """Return rows to fit, then rows that stop the fit: X, y, X, y."""
     classes = y if len(np.unique(y)) == 2 else None
-    X, X_held, y, y_held = train_test_split(X, y, test_size=share, random_state=seed, stratify=classes)
+    X, X_held, y, y_held = train_test_split(X, y, test_size=HELD_OUT, random_state=seed, stratify=classes)
     return X, y, X_held, y_held
 
 

@@ -28,27 +28,26 @@ MOST_KNOTS: Final = 40
 on a map. Equations have as many unknowns as both have functions, multiplied."""
 
 ROWS_A_KNOT: Final = 5
-"""Training rows for each pair of knots, one of either feature: fewer could not tell what is between them, and the time
-of a step grows with the fourth power of the knots of a feature."""
+"""Rows for each pair of knots, one of either feature: fewer could not tell what is between them, and to decompose the
+equations takes time in the fourth power of the knots of a feature."""
 
 
 @dataclass(frozen=True)
 class AxisFunctions:
     """The functions of one feature of a smooth pair, by merged code: missing has the first for its own.
 
-    basis : (SIDE, 4), first : (SIDE,) as in `SmoothPair`. dense : (SIDE, R) the same with all functions. penalty,
-    products : (R, R) what bends cost, and the products of the functions, for weights that add up to 1.
+    basis : (SIDE, 4), first : (SIDE,) as in `SmoothPair`. penalty, products : (R, R) what bends cost, and the products
+    of the functions, for weights that add up to 1.
     """
 
     basis: Floats
     first: Ints
-    dense: Floats
     penalty: Floats
     products: Floats
 
 
 def most_knots(n_rows: int) -> int:
-    """Return the most inner knots of a feature for so many training rows."""
+    """Return the most inner knots of a feature for so many rows."""
     return min(max(math.isqrt(n_rows // ROWS_A_KNOT), AT_ONCE), MOST_KNOTS)
 
 
@@ -62,17 +61,17 @@ def axis_functions(positions: Floats, weight: Floats, most: int = MOST_KNOTS) ->
     basis[1 : positions.size + 1], first[1 : positions.size + 1] = functions, 1 + begins
     inside = slice(1, 1 + len(bend))
     penalty[inside, inside] = with_freedom(functions, begins, bend, weight=weight[1:], freedom=FREEDOM)
-    dense, share = _dense(basis, first, size), np.zeros(SIDE)
+    share = np.zeros(SIDE)
     share[: weight.size] = weight / weight.sum()
-    return AxisFunctions(basis, first, dense, penalty, _products(dense, share))
+    return AxisFunctions(basis, first, penalty, _products(dense(basis, first, size), share))
 
 
-def _products(dense: Floats, share: Floats) -> Floats:
+def _products(functions: Floats, share: Floats) -> Floats:
     """Return the weighted products (R, R) of functions (SIDE, R)."""
-    return np.asarray((dense[:, :, None] * (share[:, None] * dense)[:, None, :]).sum(axis=0))
+    return np.asarray((functions[:, :, None] * (share[:, None] * functions)[:, None, :]).sum(axis=0))
 
 
-def _dense(basis: Floats, first: Ints, size: int) -> Floats:
+def dense(basis: Floats, first: Ints, size: int) -> Floats:
     """Return the functions at each code, (SIDE, size)."""
     whole = np.zeros((SIDE, size))
     np.add.at(whole, (np.arange(SIDE)[:, None], first[:, None] + np.arange(AT_ONCE)), basis)
@@ -110,7 +109,7 @@ def smooth_pairs(
     """Return the functions of the pairs whose surfaces are smooth, by their place.
 
     learners, signs : of each feature's curve, as in `Parameters`. counts : training rows per code of each feature.
-    merges : (p, V) the merged code of each. n_rows : training rows.
+    merges : (p, V) the merged code of each. n_rows : of the table, whatever they weigh.
     """
     shapes = shapes_of(learners)
     smooth = [place for place, pair in enumerate(pairs) if are_smooth(pair, shapes, signs)]

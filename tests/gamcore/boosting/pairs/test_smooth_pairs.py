@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from gamcore import GAMClassifier, GAMRegressor, ModelFileError, load_model
-from gamcore.boosting.pairs.smooth import axis_functions, pair_of_axes
+from gamcore.boosting.pairs.smooth import MOST_KNOTS, axis_functions, dense, most_knots, pair_of_axes
 from gamcore.explain.plots.surfaces import slices
 from gamcore.io import from_json, gamx, to_json, to_python, to_sql
 from gamcore.kernels.layout import Settings, make_fit
@@ -57,10 +57,11 @@ def test_a_step_is_that_of_dense_algebra(sizes, bend):
     settings = Settings(SQUARED, False, 1.0, 2, 1.0, np.inf, 1)
     prepare_pair(sizes, sums[1], bend, smooth)
     smooth_pair_step(0, sizes, sums, smooth, fit, settings)
-    dense = [axis.dense[: size + 1] for axis, size in zip(axes, sizes, strict=True)]
+    whole = [dense(axis.basis, axis.first, len(axis.penalty)) for axis in axes]
+    known = [functions[: size + 1] for functions, size in zip(whole, sizes, strict=True)]
     cells = sums[:, inside[0], inside[1]]
     costs = [axis.penalty for axis in axes], [axis.products for axis in axes]
-    expected = naive.smooth_pair(cells, dense, *costs, bend=bend, shrunken=SHRUNKEN)
+    expected = naive.smooth_pair(cells, known, *costs, bend=bend, shrunken=SHRUNKEN)
     moved = fit.moved[0].reshape(SIDE, SIDE)
     np.testing.assert_allclose(moved[inside], expected, atol=1e-6)
     np.testing.assert_array_equal(fit.factor.reshape(SIDE, SIDE), moved)
@@ -118,9 +119,9 @@ def test_a_surface_holds_no_curve_and_purifying_changes_no_prediction(model):
     for side, j in enumerate(pair.features):
         counts = terms[j].counts
         rows = (np.moveaxis(pair.scores * pair.counts, side, 0)).sum(axis=1)
-        for most_knots in (4, 6):  # as many as it is read in bins; fewer are not among them, but nearly
-            functions = functions_by_code(bins[j].display, counts, most_knots)
-            assert np.abs(rows @ functions).max() < (1e-8 if most_knots == 6 else 0.02) * pair.counts.sum()
+        for most in (4, 6):  # as many as it is read in bins; fewer are not among them, but nearly
+            functions = functions_by_code(bins[j].display, counts, most)
+            assert np.abs(rows @ functions).max() < (1e-8 if most == 6 else 0.02) * pair.counts.sum()
     X, y = table(1200, 0, missing=0.05)
     whole = GAMRegressor(shapes="smooth", interactions=PAIR, purify=False, **QUICK).fit(X, y)
     assert not whole.model_.pairs[0].pure
@@ -199,3 +200,11 @@ def test_codes_lie_between_the_means_of_merged_bins():
     knots = knots_of(np.array([0, 1, 1, 2, 2, 0]), positions, counts)
     np.testing.assert_allclose(knots, [1.5, 5.0])
     np.testing.assert_allclose(between_knots(knots, positions), [0, 1, 1 + 0.5 / 3.5, 1 + 2.5 / 3.5, 2, 0])
+
+
+def test_knots_are_as_many_as_rows_can_tell_apart():
+    knots = [most_knots(n_rows) for n_rows in (0, 100, 2_000, 8_000, 10**6)]
+    assert knots == [4, 4, 20, 40, MOST_KNOTS]
+    positions = np.arange(60.0)
+    few, many = (axis_functions(positions, np.ones(61), most) for most in (4, 20))
+    assert len(few.penalty) < len(many.penalty)

@@ -15,6 +15,7 @@ import streamlit as st
 from gamcore import ModelFileError
 from gamcore.additions.editing.edits import edit_of
 from gamcore.data.column_names import Names
+from gamcore.data.labels import levels_in_words
 from gamcore.estimators.base import loss_of
 from gamcore.viz import files as export
 from shapewise.reports.card import target_words
@@ -67,7 +68,8 @@ def setting_table(plain: dict[str, Any], named: Names) -> pd.DataFrame:
     roles = {"Weight": spec.weight, "Group": spec.group, "Time": spec.time, "Task": spec.task}
     rows = {
         "Target": target_words(spec.target, spec.positive, named),
-        "Held against": " or ".join(named.level(spec.target, level) for level in spec.negative) if spec.negative else
+        "Held against":
+        levels_in_words([named.level(spec.target, level) for level in spec.negative], "or") if spec.negative else
         "all other levels" if spec.positive else "",
         "Rows": spec.filter_words(named) if spec.conditions else "all",
         "Features": ", ".join(map(named.column, spec.features)),

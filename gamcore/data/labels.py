@@ -1,21 +1,32 @@
-"""Names of bins of levels, and of what has no room for its whole name."""
+"""Levels as they stand in sentences and in lists, names of bins of levels, and of what has no room for its name."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
+from gamcore.numbers import count
+
 FEWEST: Final = 3
 """Characters below which a text is cut no further."""
+
+LONGEST_LEVEL: Final = 60
+"""Characters of a level in a sentence; of those that begin alike, what tells them apart is left."""
+
+AMBIGUOUS: Final = re.compile(
+    r"""[,;"“”]|\s\s|[^\S ]|^\s|\s$|^$|\b(and|or)\b|^not\b|^(missing|nothing)$""", re.IGNORECASE
+)
+"""What makes a name several, none, or a word of the sentence that it stands in."""
 
 
 def labels_of(members: Sequence[Sequence[str]], rare: Sequence[str]) -> tuple[str, ...]:
     """Return the labels of bins by the levels of each. rare : those that are pooled into the last."""
-    apart = [[set_apart(level) for level in levels[:3]] if len(levels) > 1 else levels for levels in members]
     labels = [
-        f"{', '.join(first)}{', ...' if len(levels) > 3 else ''}" for first, levels in zip(apart, members, strict=True)
+        ", ".join([*map(set_apart, levels[:3]), *["..."] * (len(levels) > 3)]) if len(levels) > 1 else "".join(levels)
+        for levels in members
     ]
     return (*labels[:-1], f"(rare: {labels[-1]})") if rare else tuple(labels)
 
@@ -26,13 +37,23 @@ def cut(text: str, most: int) -> str:
 
 
 def set_apart(name: str) -> str:
-    """Return a name as it stands in a list: in quotation marks where it has a comma itself."""
-    return f"“{name}”" if "," in name else name
+    """Return a level as it stands in a sentence: in quotation marks where it would not be read as one name there."""
+    return f"“{' '.join(name.splitlines())}”" if AMBIGUOUS.search(name) else name
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names as a list in words."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+def levels_in_words(levels: Sequence[str], joint: str = "and", most: int | None = None) -> str:
+    """Return levels, arms, classes or tasks as they stand in a sentence: the one way in which they are listed.
+
+    joint : the word before the last. most : so many are named, and of the others is said how many they are.
+    """
+    named = [set_apart(level) for level in cut_apart(levels[:most], LONGEST_LEVEL)]
+    n_more = len(levels) - len(named)
+    return listed([*named, f"{'one of ' * (joint == 'or')}{count(n_more)} more"] if n_more else named, joint)
+
+
+def listed(names: Sequence[str], joint: str = "and") -> str:
+    """Return names as a list in words. joint : the word before the last."""
+    return f" {joint} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def whole_letters(ending: str) -> str:

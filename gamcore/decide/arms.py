@@ -20,6 +20,7 @@ from scipy.stats import chi2, chisquare, norm
 
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import read_present_texts
+from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Table, as_table
 from gamcore.decide.clusters import by_clusters, interval_of_level, read_assigned
 from gamcore.decide.experiment_effects import (
@@ -73,8 +74,7 @@ class ArmsTest:
     @property
     def pool(self) -> str:
         """What the pooled arms are called; "" where there are none."""
-        *most, last = self.pooled or ("",)
-        return f"{', '.join(most)} or {last}" if most else last
+        return levels_in_words(self.pooled, "or") if self.pooled else ""
 
     def __post_init__(self) -> None:
         """Take a control that is a number or a truth, and shares by such levels, by the names that levels have."""

@@ -17,6 +17,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from gamcore.data.labels import set_apart
 from gamcore.decide.arms import MOST_ARMS
 from gamcore.decide.arrivals import ALIKE, WEEK, Arrivals
 from gamcore.decide.experiment_effects import Adjustment
@@ -147,7 +148,7 @@ class ExperimentPlan(Explanation):
 
     def split(self) -> str:
         """Return the shares of the arms in words."""
-        return ", ".join(f"{arm} {exact(100 * share, 3)}%" for arm, share in self.shares.items())
+        return ", ".join(f"{set_apart(arm)} {exact(100 * share, 3)}%" for arm, share in self.shares.items())
 
     def _named(self, row: PlanRow) -> dict[str, str]:
         """Return what tells a row from others: its strategy and its arm, where there are several."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from gamcore.data.columns import read_texts
+from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Table
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import ExperimentError
@@ -40,7 +41,7 @@ def read_assigned(table: Table, column: str, arm: Ints, arms: tuple[str, ...]) -
     seen[codes[inside], arm[inside]] = True
     split = np.flatnonzero(seen.sum(axis=1) > 1)
     if split.size:
-        both = " and ".join(arms[k] for k in np.flatnonzero(seen[split[0]])[:2])
+        both = levels_in_words([arms[k] for k in np.flatnonzero(seen[split[0]])[:2]])
         raise ExperimentError(
             f"{column!r} {names[split[0]]!r} has rows in {both}: whole clusters must be in one arm, or leave it out."
         )

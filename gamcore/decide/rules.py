@@ -19,7 +19,7 @@ from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.columns import BOOLEANS, TableError, read_numbers
 from gamcore.data.cuts import cut_in_words
 from gamcore.data.dates import DAY, stamp
-from gamcore.data.labels import set_apart
+from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Feature, Table, as_table, read_feature
 from gamcore.numbers import in_full
 from gamcore.types import Bools
@@ -193,13 +193,7 @@ class Levels(Rule):
 
     def words(self, names: Names = AS_THEY_ARE) -> str:
         levels = [names.level(self.column, level) for level in self.levels]
-        levels = [*map(set_apart, levels)] if len(levels) > 1 else levels
-        named = ", ".join(levels[:MOST_NAMED])
-        if 1 < len(levels) <= MOST_NAMED:
-            named = f"{', '.join(levels[:-1])} or {levels[-1]}"
-        elif len(self.levels) > MOST_NAMED:
-            named += f" or one of {len(self.levels) - MOST_NAMED} more"
-        return f"{names.column(self.column)} is {named or 'nothing'}"
+        return f"{names.column(self.column)} is {levels_in_words(levels, 'or', MOST_NAMED) if levels else 'nothing'}"
 
     def to_dict(self) -> dict[str, Any]:
         return {"column": self.column, "is": list(self.levels)}

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
+from gamcore.data.labels import set_apart
 from gamcore.explain.curves import NO_BAND, Curve, explain_shape
 from gamcore.explain.places import typical_of
 from gamcore.explanation import Explanation
@@ -65,8 +66,8 @@ class ClassCurves(Explanation):
         read = np.stack([np.average(self.chances[:, run], axis=1, weights=rows[run]) for run in runs], axis=1)
         k = int(np.ptp(read, axis=1).argmax())
         low, high = int(read[k].argmin()), int(read[k].argmax())
-        ends = [f"{percent(float(read[k, at]))} at {typical_of(self.shape, runs[at]).words}" for at in (low, high)]
-        return f"{self.feature} moves {self.classes[k]} most: {', '.join(ends)}."
+        ends = [f"{percent(float(read[k, at]))} at {typical_of(self.shape, runs[at]).spoken}" for at in (low, high)]
+        return f"{self.feature} moves {set_apart(self.classes[k])} most: {', '.join(ends)}."
 
     def frame(self) -> pd.DataFrame:
         """Return the numbers: a row per bin, missing last, and the chance of each class with its band."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import NO_NAMES, ColumnNames
 from gamcore.data.cuts import values_in_words
+from gamcore.data.labels import levels_in_words
 from gamcore.data.past import of_the_past
 from gamcore.explain import support
 from gamcore.explain.cell_support import supported
@@ -399,5 +400,5 @@ def _words(bins: Bins, new: int, names: ColumnNames) -> str:
     if bins.feature.is_category:
         if new > len(bins.levels):
             return "is one of the rare levels"
-        return f"is {' or '.join(names.levels.get(level, level) for level in bins.members[new - 1])}"
+        return f"is {levels_in_words([names.levels.get(level, level) for level in bins.members[new - 1]], 'or')}"
     return values_in_words(bins, new - 1, names.measure)

@@ -312,8 +312,8 @@ class Curve(Explanation):
         low, high = (runs[int(find(means))] for find in (np.argmin, np.argmax))
         lowest, highest, missing = (say(v, self.scale) for v in (min(means), max(means), self.missing[0]))
         return (
-            f"Effect of {self.feature}: lowest {lowest} at {typical_of(self, low).words}, highest {highest} at "
-            f"{typical_of(self, high).words}; missing {missing}."
+            f"Effect of {self.feature}: lowest {lowest} at {typical_of(self, low).spoken}, highest {highest} at "
+            f"{typical_of(self, high).spoken}; missing {missing}."
         )
 
     def frame(self) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gamcore.data.cuts import FINEST, End, day_between, slack_of, window
+from gamcore.data.labels import levels_in_words, set_apart
 from gamcore.data.years import is_axis_of_years
 from gamcore.numbers import exact, read, roundest
 from gamcore.types import Bools, Ints
@@ -38,6 +39,11 @@ class Place:
     high: float = math.inf
     levels: tuple[str, ...] = ()
 
+    @property
+    def spoken(self) -> str:
+        """It as it stands in a sentence: a level set apart where it would not be read as one."""
+        return levels_in_words(self.levels) if self.levels == (self.words,) else self.words
+
     def holds(self, cells: Any) -> Bools:
         """Return which cells (n,) are here: numbers, days since 1970-01-01, or levels."""
         column = np.asarray(cells)
@@ -56,8 +62,10 @@ def place_of(curve: Curve | SurfaceAxis, bins: Ints) -> Place:
     if curve.labels:
         members = curve.members or tuple((label,) for label in curve.labels)
         levels = tuple(level for k in bins for level in members[k])
-        label = curve.labels[bins[0]]
-        return Place(label if bins.size == 1 else f"{label}, … ({len(levels)} levels)", levels=levels)
+        label, is_level = curve.labels[bins[0]], len(members[bins[0]]) == 1
+        if bins.size > 1:
+            label = f"{set_apart(label) if is_level else label}, … ({len(levels)} levels)"
+        return Place(label, levels=levels)
     low, high = _end(curve, first, upper=False), _end(curve, last + 1, upper=True)
     if curve.values:
         return Place(" to ".join(dict.fromkeys((curve.values[first], curve.values[last]))), low.value, high.value)
@@ -99,7 +107,7 @@ def cell_of(axis: SurfaceAxis, k: int) -> Place:
     if is_open and k == axis.size - 1:
         where = border_of(axis, k)
         return replace(where, words=f"{axis.feature} is at least {where.words}")
-    return replace(where, words=f"{axis.feature} is {where.words}")
+    return replace(where, words=f"{axis.feature} is {where.spoken}")
 
 
 def typical_of(curve: Curve, bins: Ints) -> Place:

@@ -20,6 +20,7 @@ import pandas as pd
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.cuts import cut_in_words, cut_of
+from gamcore.data.labels import set_apart
 from gamcore.data.years import are_years
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.piecewise import error_of_refits, partitions
@@ -242,7 +243,8 @@ def _half_widths(curve: Curve, groups: list[Ints]) -> Floats:
 def _label(curve: Curve, bins: Bins, group: Ints) -> str:
     """Return merged value bins in words."""
     if curve.labels:
-        return ", ".join(curve.labels[k] for k in sorted(group))
+        labels, levels = [curve.labels[k] for k in sorted(group)], {of[0] for of in curve.members if len(of) == 1}
+        return ", ".join(set_apart(one) if one in levels else one for one in labels) if labels[1:] else labels[0]
     start, end = int(group.min()), int(group.max()) + 1
     first, last = start == 0, end == bins.n_values
     if first and last:

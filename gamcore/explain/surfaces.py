@@ -17,6 +17,7 @@ from gamcore.data.binning import Bins, merge_bins
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import Kind
 from gamcore.data.cuts import names_of_bins
+from gamcore.data.labels import levels_in_words, listed, set_apart
 from gamcore.explain.cell_support import around
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.places import cell_of, place_of
@@ -93,9 +94,10 @@ class SurfaceAxis:
     def range_words(self, first: int, end: int) -> str:
         """Return neighbouring bins in words."""
         if self.labels:
-            return f"{self.feature} is {' or '.join(self.labels[first:end])}"
+            levels = [level for of in (self.members or [(name,) for name in self.labels])[first:end] for level in of]
+            return f"{self.feature} is {levels_in_words(levels, 'or')}"
         if self.values:
-            return f"{self.feature} is {' or '.join(self.values[first:end])}"
+            return f"{self.feature} is {listed(self.values[first:end], 'or')}"
         return f"{self.feature} is {place_of(self, np.arange(first, end)).words}"
 
 
@@ -407,7 +409,7 @@ def axis_of(bins: Bins, merge: Codes, line: Ints | None = None) -> SurfaceAxis:
 
 def several_levels(names: Sequence[str]) -> str:
     """Return the label of a bin of one level or of several."""
-    return names[0] if len(names) == 1 else f"{names[0]}, … ({len(names)} levels)"
+    return names[0] if len(names) == 1 else f"{set_apart(names[0])}, … ({len(names)} levels)"
 
 
 def _alone(term: Term, axis: SurfaceAxis) -> Floats:

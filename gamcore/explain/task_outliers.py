@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.data.labels import levels_in_words
 from gamcore.explain.tasks import AGREES, cosines
 from gamcore.explanation import Explanation
 from gamcore.multitask.model import TaskModel
@@ -58,9 +59,7 @@ class TaskOutliers(Explanation):
         return f"No task is a clear outlier: the curves of {shares} of {n_tasks} go with those of the others."
 
     def _of_outliers(self) -> str:
-        names = [str(task) for task in self.outliers[:MOST_NAMED]]
-        more = len(self.outliers) - len(names)
-        listed = ", ".join([*names, *([f"{more} more"] if more else [])])
+        listed = levels_in_words([str(task) for task in self.outliers], most=MOST_NAMED)
         if len(self.outliers) > 1:
             return f"Outliers are {listed}: their curves do not go with those of the other tasks."
         reverses = self.verdict[self.tasks.index(self.outliers[0])] == "reverses"

@@ -17,6 +17,7 @@ from scipy.stats import chi2_contingency, ks_2samp
 
 from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.dates import as_date
+from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Table
 from gamcore.explanation import Explanation
 from gamcore.numbers import count, number, percent
@@ -41,7 +42,6 @@ LITTLE: Final = 0.05
 BLUNT: Final = 0.25
 """Where only distances above this could be significant, a test without a finding is inconclusive."""
 MOST_NAMED: Final = 3
-LONGEST: Final = 40
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,10 @@ def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
     went = tuple(name for name, a, b in zip(names, old, new, strict=True) if a and not b)
     shares = old / old.sum(), new / new.sum()
     most = int(np.abs(shares[1] - shares[0]).argmax())
-    words = f"{_cut(names[most])}: {percent(shares[0][most])} then, {percent(shares[1][most])} now" if names else ""
-    words += "".join(f"; {_some(part)} {verb}" for part, verb in ((came, "came"), (went, "went")) if part)
+    level = levels_in_words(names[most : most + 1])
+    words = f"{level}: {percent(shares[0][most])} then, {percent(shares[1][most])} now" if names else ""
+    moved = {verb: levels_in_words(part, most=MOST_NAMED) for verb, part in (("came", came), ("went", went)) if part}
+    words += "".join(f"; {named} {verb}" for verb, named in moved.items())
     sizes = min(old.sum(), MOST_ROWS), min(new.sum(), MOST_ROWS)
     old, new = shares[0] * sizes[0], shares[1] * sizes[1]  # no more rows than are compared for numbers
     rare = (old + new) * min(sizes) / sum(sizes) < FEWEST_EXPECTED
@@ -302,12 +304,3 @@ def ranges(then: Floats, now: Floats) -> str:
 
 def _of_days(number: int) -> str:
     return "1 day" if number == 1 else f"{count(number)} days"
-
-
-def _some(names: tuple[str, ...]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join(map(_cut, names[:MOST_NAMED])) + (f" and {count(more)} more" if more > 0 else "")
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

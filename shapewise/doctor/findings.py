@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from gamcore.data.labels import levels_in_words
 from gamcore.numbers import count, percent
 
 FindingKind = Literal[
@@ -98,7 +99,7 @@ class Finding:
         return self.said
 
     def _code_words(self, sample: str) -> str:
-        codes = " and ".join([", ".join(self.values[:-1]), self.values[-1]] if self.values[1:] else self.values)
+        codes = levels_in_words(self.values)
         stands = "stand" if self.values[1:] else "stands"
         if not self.nearest:
             return f"{codes} in {_rows(self.rows)}{sample} may {stands.rstrip('s')} for a missing value"

@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.stats import rankdata, spearmanr
 
 from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
+from gamcore.data.labels import levels_in_words, set_apart
 from gamcore.data.table import Table, as_table
 from gamcore.numbers import count, exact, fixed
 from gamcore.types import Bools, Floats, Ints
@@ -108,7 +109,7 @@ class Leak:
         return f"{self.measure} {fixed(self.strength, 3 if self.measure == 'AUC' else 4)}"
 
     def _then(self) -> str:
-        named = " or ".join(self.levels)
+        named = levels_in_words(self.levels, "or")
         of = f"of {count(self.rows)} rows"
         if self.then == "is":
             return f"{named} in all but {count(self.exceptions)} {of}" if self.exceptions else f"always {named}"
@@ -307,8 +308,8 @@ def _sides(series: pd.Series, kind: Kind) -> Iterator[tuple[Bools, Bools, tuple[
     if len(names) < 2:
         return
     usual = int(counts.argmax())
-    others = ("is", names[1 - usual]) if len(names) == 2 else ("is not", names[usual])
-    yield filled & (codes != usual), codes == usual, others, ("is", names[usual])
+    others = ("is", set_apart(names[1 - usual])) if len(names) == 2 else ("is not", set_apart(names[usual]))
+    yield filled & (codes != usual), codes == usual, others, ("is", set_apart(names[usual]))
 
 
 def _most(numbers: Floats) -> int:

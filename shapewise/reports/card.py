@@ -16,6 +16,7 @@ from gamcore import __version__
 from gamcore.additions.editing.edits import edit_of
 from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import AS_THEY_ARE, Measure, Names
+from gamcore.data.labels import levels_in_words
 from gamcore.decide.rules import All
 from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.base import loss_of
@@ -189,7 +190,7 @@ def target_words(column: str, positive: list[str] | None, names: Names = AS_THEY
     """Return a target in words. positive : levels that count as 1; None for a number."""
     name, unit = names.column(column), names.of(column).unit
     if positive:
-        return f"{name} = {' or '.join(names.level(column, level) for level in positive)}"
+        return f"{name} = {levels_in_words([names.level(column, level) for level in positive], 'or')}"
     return (f"{name} ({unit})" if unit else name) or "the target"
 
 

@@ -14,6 +14,7 @@ from gamcore.data.binning import Bins
 from gamcore.data.column_names import AS_THEY_ARE, PLAIN, Measure, Names
 from gamcore.data.columns import Kind as ColumnKind
 from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts, without_codes
+from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Table
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import loss_of, n_scores
@@ -91,8 +92,7 @@ def _column(table: Table, of: Bins) -> list[ColumnFit]:
 
 def _levels(names: list[str], strange: np.ndarray) -> str:
     unseen = [name for name, odd in zip(names, strange[:-1], strict=True) if odd]
-    more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
-    return f"has levels never seen in training, which get the average effect: {', '.join(unseen[:3])}{more}"
+    return f"has levels never seen in training, which get the average effect: {levels_in_words(unseen, most=3)}"
 
 
 class Scorer:

@@ -10,6 +10,7 @@ from typing import Any
 
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.columns import TableError
+from gamcore.data.labels import set_apart
 from gamcore.numbers import exact
 from shapewise.training.by_feature import BINS, values_of
 
@@ -47,6 +48,6 @@ def words(changes: dict[str, Any], names: Names = AS_THEY_ARE) -> str:
 
 def _said(feature: str, chosen: Sequence[Any], names: Names) -> str:
     if is_merging(chosen):
-        groups = [" with ".join(names.level(feature, level) for level in group) for group in chosen]
+        groups = [" with ".join(set_apart(names.level(feature, level)) for level in group) for group in chosen]
         return f"takes {', and '.join(groups)}"
     return f"cut at {text_of(chosen)}"

@@ -14,7 +14,7 @@ from gamcore.data.column_names import AS_THEY_ARE, PAIR, Names
 from gamcore.data.columns import TableError
 from gamcore.data.cuts import cut_in_words
 from gamcore.data.dates import days_of, stamp
-from gamcore.data.labels import set_apart
+from gamcore.data.labels import levels_in_words
 from gamcore.numbers import exact, number
 from gamcore.types import Ints
 
@@ -143,9 +143,7 @@ class Where:
             for word, end in (("from", self.low), ("below", self.high))
             if end is not None
         ]
-        levels = ", ".join(set_apart(names.level(feature, level)) for level in self.levels[:MOST_NAMED])
-        if len(self.levels) > MOST_NAMED:
-            levels += f" and {len(self.levels) - MOST_NAMED} more levels"
+        levels = levels_in_words([names.level(feature, level) for level in self.levels], most=MOST_NAMED)
         parts = [" ".join(ends), levels, "missing" * self.missing, "unseen values" * self.unseen]
         return " and ".join(part for part in parts if part)
 

@@ -13,6 +13,7 @@ from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
+from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Table
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.decide.rules import Levels, Range, Rule, RuleError
@@ -74,7 +75,7 @@ class Target:
             return shown + where
         all_others = not self.negative or {*self.positive, *self.negative} == {*self.levels}
         positive, negative = (
-            ", ".join(self.names.level(self.target, level) for level in levels or [])
+            levels_in_words([self.names.level(self.target, level) for level in levels or []], "or")
             for levels in (self.positive, self.negative)
         )
         return f"{shown}: {positive}{'' if all_others else f' against {negative}'}{where}"

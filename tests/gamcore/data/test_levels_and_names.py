@@ -181,6 +181,6 @@ def test_levels_with_commas_are_set_apart_in_a_list():
     members = [("Smith, Ann",), ("Smith, Bob", "Wu"), ("a, b", "c", "d", "e")]
     assert labels_of(members, ()) == ("Smith, Ann", "“Smith, Bob”, Wu", "“a, b”, c, d, ...")
     assert Levels("who", ("Smith, Ann", "Wu")).words() == "who is “Smith, Ann” or Wu"
-    assert Levels("who", ("Smith, Ann",)).words() == "who is Smith, Ann"
+    assert Levels("who", ("Smith, Ann",)).words() == "who is “Smith, Ann”"
     claim = Claim("differs", Place("Smith, Ann", levels=("Smith, Ann",)), 0.18, (0.1, 0.3), "link")
     assert claim.words() == "“Smith, Ann” +0.2"

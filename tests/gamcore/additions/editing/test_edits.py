@@ -351,7 +351,7 @@ def test_levels_that_share_a_bin_are_edited_and_named_together():
     merged = GAMRegressor(random_state=0, outer_bags=2, bins={"area": [["p", "q"]]}).fit(X, X["use"])
     assert edits_of(edit(merged, "area", "add", {"is": ["q"]}, 1.0))[0].where[0].levels == ("p", "q")
     one = Where(levels=tuple("abcdefgh"))
-    assert one.words(feature="area") == "a, b, c, d, e, f and 2 more levels"
+    assert one.words(feature="area") == "a, b, c, d, e, f and 2 more"
 
 
 def test_a_mean_of_0_moves_bins_without_rows_along():

@@ -15,6 +15,8 @@ from shapewise.ingest.types import EXACT, check_lengths, infinity_note, rounding
 DIGITS: Final = 15
 """Decimal digits that float64 always preserves."""
 
+INT64_DIGITS: Final = 18
+
 
 @dataclass(frozen=True)
 class ArrowColumn:
@@ -55,6 +57,8 @@ def plain_kind(kind: pa.DataType) -> pa.DataType | None:
         value = plain_kind(kind.value_type)
         is_text = value in (pa.string(), pa.large_string()) and not types.is_binary(kind.value_type)
         return pa.dictionary(kind.index_type, value, kind.ordered) if is_text else value
+    if types.is_decimal(kind) and kind.scale == 0 and kind.precision <= INT64_DIGITS:
+        return pa.int64()
     if types.is_decimal(kind) or types.is_null(kind) or types.is_float16(kind):
         return pa.float64()
     if types.is_date(kind):
@@ -117,7 +121,7 @@ def plain_columns(
     for name, (_, column, _) in zip(names, kept, strict=True):
         if pa.types.is_timestamp(column.type) and column.type.tz:
             notes.append(f"{name}: times of the zone {column.type.tz} are in UTC here.")
-        if pa.types.is_decimal(column.type) and column.type.precision > DIGITS:
+        if pa.types.is_decimal(column.type) and column.type.precision > DIGITS and column.type.scale:
             notes.append(f"{name}: decimals of {column.type.precision} digits are rounded to about {DIGITS} here.")
         if holds_bytes(column.type):
             notes.append(f"{name}: its bytes are read as text.")
@@ -149,6 +153,7 @@ def _plain(values: pa.ChunkedArray, column: ArrowColumn, changed: Changed) -> pa
         values = pa.chunked_array([chunk.storage for chunk in values.chunks], values.type.storage_type)
     if pa.types.is_run_end_encoded(values.type):
         values = pa.chunked_array([pc.run_end_decode(chunk) for chunk in values.chunks], values.type.value_type)
+    is_whole = pa.types.is_integer(column.kind) or (pa.types.is_decimal(values.type) and values.type.scale == 0)
     values = _text_of_bytes(values, column.name) if holds_bytes(values.type) else values.cast(column.kind)
     if pa.types.is_floating(column.kind):
         infinite = pc.is_inf(values)
@@ -156,9 +161,9 @@ def _plain(values: pa.ChunkedArray, column: ArrowColumn, changed: Changed) -> pa
         if count:
             changed.infinite[column.name] = changed.infinite.get(column.name, 0) + count
             values = pc.if_else(infinite, pa.scalar(None, column.kind), values)
-    elif column.kind in (pa.int64(), pa.uint64()):
+    if is_whole and column.kind.bit_width == 64:
         large = pc.greater_equal(values, pa.scalar(EXACT, column.kind))
-        if column.kind == pa.int64():
+        if column.kind != pa.uint64():
             large = pc.or_(large, pc.less_equal(values, pa.scalar(-EXACT, column.kind)))
         changed.rounded[column.name] = changed.rounded.get(column.name, 0) + (pc.sum(large).as_py() or 0)
     return values

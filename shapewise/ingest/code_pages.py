@@ -39,6 +39,13 @@ CLOSE: Final = 1.3
 LEAST: Final = 0.3
 """A single sign behind a letter may be right: it counts against an encoding, and rules none out."""
 
+TYPOGRAPHY: Final = re.compile(
+    r"(?<=[a-z])’(?=(?:s|t|re|ve|ll|m|d)\b)|“[A-Za-z0-9][^“”\n]*[A-Za-z0-9.,!?]”|(?<![^\d\s])[–—](?![^\d\s])"
+    r"|€(?= ?\d)|(?<=\d)€|(?<=\d )€|(?<=\d)°|(?<![^\d\s])[¼½¾](?!\S)",
+    re.IGNORECASE,
+)
+"""Signs where English text and amounts have them: it’s, “so”, 1 – 2, 5 €, 20°, 1½."""
+
 KANA: Final = re.compile("[\u3040-\u30ff]")
 KANA_SHARE: Final = 0.7
 
@@ -80,7 +87,9 @@ def _readings(part: bytes) -> list[Reading]:
     likelihoods = {str(rank["encoding"]): rank["confidence"] for rank in ranked if rank["encoding"]}
     # Katakana alone has too few lead bytes for chardet.
     likelihoods |= {name: 1.0 for name in ("cp932", "euc_jis_2004") if _is_kana(part, name)}
-    likelihoods["cp1252"] = WESTERN_PRIOR * likelihoods.get("cp1252", 0.0)
+    western = _decoded(part, "cp1252")
+    is_typed = western is not None and not western.isascii() and TYPOGRAPHY.sub("", western).isascii()
+    likelihoods["cp1252"] = 1.0 if is_typed else WESTERN_PRIOR * likelihoods.get("cp1252", 0.0)
     names: dict[str, list[str]] = {}  # by text, in chardet's order, which tells apart what is alike
     for name in likelihoods:
         if (text := _decoded(part, name)) is not None:
@@ -108,8 +117,9 @@ def _is_kana(part: bytes, encoding: str) -> bool:
 
 def _oddity(text: str) -> float:
     """Return the share of the characters beyond ASCII that are capitals behind small letters, signs behind letters or
-    right before small ones, or nothing at all."""
+    right before small ones, or nothing at all; signs in their usual places are none of them."""
     odd = beyond = 0
+    text = TYPOGRAPHY.sub("", text)
     for before, sign, after in zip(" " + text, text, text[1:] + " ", strict=False):
         if sign.isascii():
             continue

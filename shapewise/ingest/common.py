@@ -55,6 +55,11 @@ def counted(n: int, noun: str, one: str = "", more: str = "") -> str:
     return f"{words} {one if n == 1 else more}".rstrip()
 
 
+def are(n: int) -> str:
+    """Return the verb of a number of things."""
+    return "is" if n == 1 else "are"
+
+
 def in_words(error: Exception) -> str:
     """Return a library's error message, shortened to fit into a sentence."""
     return " ".join(str(error).split()).split(". ")[0].rstrip(".")[:120]

@@ -8,6 +8,7 @@ import re
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final
 from xml.etree import ElementTree
 
@@ -15,8 +16,8 @@ import pyarrow as pa
 import python_calamine
 
 from gamcore.numbers import count
-from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, check_columns, in_words
-from shapewise.ingest.header import header_of, named, skipped_note
+from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, are, check_columns, counted, in_words
+from shapewise.ingest.header import header_of, is_typed, is_value, named, names_note, skipped_note, spare_columns
 from shapewise.ingest.number_formats import codes_shown, formats_of, give_formats, plain_number
 from shapewise.ingest.text import TAIL_ROWS, footer_rows, typed_texts
 from shapewise.ingest.types import EXACT, rounding_note
@@ -34,6 +35,7 @@ PART: Final = 2**20
 SHEET: Final = re.compile(r"/?xl/worksheets/[^/]+\.xml", re.IGNORECASE)
 CELL: Final = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
 ERROR_CELL: Final = re.compile(rb'<(?:\w+:)?c\s[^>]{0,40}\bt="e"')
+HIDDEN: Final = re.compile(rb'<(?:\w+:)?(?:row|col)\s[^>]*\bhidden="(?:1|true)"')
 EMPTY_FORMULA: Final = re.compile(rb"</((?:\w+:)?)f>\s*(?:<\1v\s*/>|<\1v></\1v>|</\1c>)")
 MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell ")
 TAGS: Final = tuple(begin + end for begin in (b"<c", b":c") for end in (b" ", b">", b"/"))
@@ -45,7 +47,7 @@ SETTLED: Final = pa.large_string()
 @dataclass
 class Seen:
     """What the inspection of a sheet found: the last row and column, cells, merged ranges, formulas without a stored
-    value, and error cells."""
+    value, error cells, and whether rows or columns are hidden."""
 
     rows: int = 0
     columns: int = 0
@@ -53,6 +55,7 @@ class Seen:
     merged: int = 0
     empty: int = 0
     errors: int = 0
+    hidden: bool = False
 
     def tell(self, notes: list[str]) -> None:
         """Note what is lost of the sheet."""
@@ -63,11 +66,15 @@ class Seen:
             )
         if self.empty:
             notes.append(
-                f"{count(self.empty)} formulas of the sheet have no stored value and are missing here: "
+                f"{counted(self.empty, 'formula')} of the sheet without a stored value {are(self.empty)} missing here: "
                 "open and save it in a spreadsheet program first."
             )
         if self.errors:
-            notes.append(f"{count(self.errors)} cells of the sheet hold errors such as #DIV/0! and are missing here.")
+            notes.append(
+                f"{counted(self.errors, 'cell')} of the sheet with errors such as #DIV/0! {are(self.errors)} missing."
+            )
+        if self.hidden:
+            notes.append("Rows or columns that the sheet hides are read like the others.")
 
 
 def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pa.Table:
@@ -81,7 +88,7 @@ def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pa.Table:
             seen, parts = _look_through(archive, tell), _parts_of_sheets(archive)
             book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
             tell(0.4, "Reading the cells")
-            name, rows = _first_table(book, Formats(archive, parts))
+            name, rows = _first_sheet(book, Formats(archive, parts))
             tell(0.8, f"{count(len(rows))} rows")
     except ReaderError:
         raise
@@ -93,7 +100,7 @@ def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pa.Table:
         why = "" if place == 0 else ": those before it are hidden or hold no table"
         notes.append(f"Read {which} of {len(book.sheet_names)} sheets, {name!r}{why}.")
     seen.get(parts.get(name, ""), Seen()).tell(notes)
-    return _as_table(rows, notes)
+    return _as_table(_first_table(rows, notes), notes)
 
 
 class Formats:
@@ -110,8 +117,8 @@ class Formats:
             give_formats(rows, start, self._archive.open(self._entries[name]), self._formats)
 
 
-def _first_table(book: python_calamine.CalamineWorkbook, formats: Formats) -> tuple[str, list[list[Any]]]:
-    """Return the name and the rows of the first visible sheet with a table; of one column only if no other has more."""
+def _first_sheet(book: python_calamine.CalamineWorkbook, formats: Formats) -> tuple[str, list[list[Any]]]:
+    """Return the name and the rows of the first visible sheet with a table; one of one column if no other has more."""
     visible = [
         sheet.name for sheet in book.sheets_metadata
         if sheet.visible == python_calamine.SheetVisibleEnum.Visible
@@ -120,14 +127,42 @@ def _first_table(book: python_calamine.CalamineWorkbook, formats: Formats) -> tu
     narrow: tuple[str, list[list[Any]]] | None = None
     for name in visible:
         rows = _cells(book.get_sheet_by_name(name), formats)
-        rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
-        if len(rows) > 1:
-            if max(sum(cell not in ("", None) for cell in row) for row in rows) > 1:
+        filled = [number for row in rows if (number := sum(cell not in ("", None) for cell in row))]
+        if len(filled) > 1:
+            if max(filled) > 1:
                 return name, rows
             narrow = narrow or (name, rows)
     if narrow is None:
         raise ReaderError("No visible sheet of the workbook has a line of column names and at least one row.")
     return narrow
+
+
+def _first_table(rows: list[list[Any]], notes: list[str]) -> list[list[Any]]:
+    """Return the filled rows of a sheet, up to a blank row below which another table begins."""
+    above: list[list[Any]] = []
+    blocks = [list(block) for blank, block in groupby(rows, _is_blank) if not blank]
+    for k, block in enumerate(blocks):
+        if k and _is_another(above[:HEADER_ROWS], block[:HEADER_ROWS]) and len(above) >= len(block):
+            names = ", ".join(filter(None, map(_plain, block[0])))
+            last = counted(sum(map(len, blocks[k:])), "last row")
+            notes.append(f"Left out {last}: below a blank row, another table begins with {names[:40]!r}.")
+            break
+        above += block
+    return above
+
+
+def _is_blank(row: list[Any]) -> bool:
+    return all(cell in ("", None) for cell in row)
+
+
+def _is_another(above: list[list[Any]], below: list[list[Any]]) -> bool:
+    """Return whether a row of other names is first in a block below a table: words where this has numbers."""
+    rows, others = ([[_plain(cell).strip() for cell in row] for row in block] for block in (above, below))
+    head = header_of(rows)
+    typed = [k for k, cells in enumerate(zip(*rows[head.end :], strict=True)) if is_typed(cells)]
+    names = [others[0][k] for k in typed if others[0][k]]
+    has_names = head.end > head.first and len(rows) > 2 and len(others) > 1 and others[0] != rows[head.first]
+    return has_names and bool(names) and sum(map(bool, others[0])) > 1 and not any(map(is_value, names))
 
 
 def _cells(sheet: python_calamine.CalamineSheet, formats: Formats) -> list[list[Any]]:
@@ -176,8 +211,33 @@ def _as_table(rows: list[list[Any]], notes: list[str]) -> pa.Table:
     tail = [[_plain(cell) for cell in row] for row in cells[-TAIL_ROWS:]]
     above = {_plain(row[0]) for row in cells[: -len(tail)]}
     cells = cells[: len(cells) - footer_rows(tail, len(cells), above, notes)]
-    columns = {name: _column(name, [row[k] for row in cells], notes) for k, name in enumerate(names)}
-    return typed_texts(pa.table(columns), notes)
+    if head.joined == 1 and head.end > head.first and len(names) > 1:
+        written = [_plain(cell) for cell in rows[head.first]]
+        kept = [row for row in cells if _plain(row[0]) != written[0] or list(map(_plain, row)) != written]
+        if 0 < len(kept) < len(cells):
+            notes.append(names_note(len(cells) - len(kept)))
+            cells = kept
+    by_name = {name: [row[k] for row in cells] for k, name in enumerate(names)}
+    for name in spare_columns(names, {k for k, cells in enumerate(by_name.values()) if not _is_blank(cells)}, notes):
+        del by_name[name]
+    table = typed_texts(pa.table({name: _column(name, cells, notes) for name, cells in by_name.items()}), notes)
+    for name, cells in by_name.items():
+        _tell_of_texts(name, cells, table.column(name), notes)
+    return table
+
+
+def _tell_of_texts(name: str, cells: list[Any], read: pa.ChunkedArray, notes: list[str]) -> None:
+    """Note texts with a point or comma that are read as numbers, among numbers: the program did not take them for
+    some."""
+    if pa.types.is_floating(read.type) or pa.types.is_integer(read.type):
+        texts = [k for k, cell in enumerate(cells) if isinstance(cell, str) and re.search(r"\d[.,]\d", cell)]
+        if texts and any(isinstance(cell, int | float) for cell in cells):
+            value = read[texts[0]].as_py()
+            number = "missing" if value is None else plain_number(value)
+            notes.append(
+                f"{name}: {counted(len(texts), 'cell', 'is', 'are')} text in the workbook; {cells[texts[0]][:20]!r} is "
+                f"{number} here."
+            )
 
 
 def _column(name: str, cells: list[Any], notes: list[str]) -> pa.Array:
@@ -273,4 +333,5 @@ def _look_at_cells(text: bytes, old: int, seen: Seen) -> None:
     seen.cells += sum(text.count(tag, old) for tag in TAGS)
     seen.merged += sum(match.end() > old for match in MERGED.finditer(text))
     seen.errors += sum(match.end() > old for match in ERROR_CELL.finditer(text))
+    seen.hidden = seen.hidden or HIDDEN.search(text) is not None
     seen.empty += sum(match.end() > old for match in EMPTY_FORMULA.finditer(text))

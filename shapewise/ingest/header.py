@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from gamcore.numbers import count
 from shapewise.ingest.amounts import SIGNS
-from shapewise.ingest.common import ReaderError, clean_names
+from shapewise.ingest.common import ReaderError, clean_names, counted
 from shapewise.ingest.types import MISSING
 
 LOOKED_AT: Final = 20
@@ -26,6 +26,7 @@ VALUE: Final = re.compile(
 """A number with its currency or unit, a date in digits, a truth."""
 
 MONTHLY: Final = re.compile(r"\d{1,2}[-/. ]*[^\W\d_]{3,12}[-/. ,]*\d{2,4}.*|\d{4}-\d{2}-\d{2}T.*")
+DATE: Final = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}\b.*")
 YEAR: Final = re.compile(r"(?:1[89]|20)\d\d")
 WHOLE: Final = re.compile(r"-?\d+(?:\.0)?")
 RULE: Final = re.compile(r"\W*(?:[-=_]{3,}|:-+:?|-+:)\W*")
@@ -49,7 +50,7 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
     width = len(rows[0])
     filled = [[cell.strip() for cell in row] for row in rows]
     skipped = min(LOOKED_AT // 2, len(rows) // 2)
-    typed = [k for k in range(width) if _is_typed([row[k] for row in filled[skipped:]])]
+    typed = [k for k in range(width) if is_typed([row[k] for row in filled[skipped:]])]
     body = filled[skipped:]
     if len(rows) == 1:
         return Header(0, 1, list(rows[0]))
@@ -97,6 +98,23 @@ def skipped_note(lines: int, head: Header) -> str:
     return f"Skipped {count(lines)} line{'s' * (lines > 1)} before {what}."
 
 
+def names_note(rows: int) -> str:
+    """Return the note on rows that repeat the names."""
+    return f"Left out {counted(rows, 'row', 'that repeats', 'that repeat')} the column names."
+
+
+def spare_columns(names: list[str], filled: Container[int], notes: list[str]) -> list[str]:
+    """Return which columns are to be left out, as they have neither a name nor a cell; one of all stays.
+
+    filled : the places of columns with cells. notes : say so, in place of what they say of the names."""
+    spare = [k for k, name in enumerate(names, 1) if name == f"column {k}" and k - 1 not in filled][: len(names) - 1]
+    if spare:
+        without = {f"Column {k} had no name." for k in spare}
+        notes[:] = [note for note in notes if note not in without]
+        notes.append(f"Dropped {counted(len(spare), 'empty column')} without a name.")
+    return [names[k - 1] for k in spare]
+
+
 def is_value(cell: str) -> bool:
     """Return whether a cell looks like a number, a date or a truth, and not like a word."""
     return bool(VALUE.fullmatch(cell) or MONTHLY.fullmatch(cell))
@@ -106,7 +124,8 @@ def _is_blank(cell: str) -> bool:
     return not cell or cell.lower() in MISSING
 
 
-def _is_typed(cells: list[str]) -> bool:
+def is_typed(cells: Sequence[str]) -> bool:
+    """Return whether nearly all cells of a column that are not missing look like values."""
     known = [cell for cell in cells if not _is_blank(cell)]
     return bool(known) and sum(map(is_value, known)) >= TYPED_SHARE * len(known)
 
@@ -129,6 +148,10 @@ def _are_names(row: list[str], typed: list[int], body: list[list[str]], above: l
     return groups and all(row) and _years([row[k] for k in typed], typed, body)
 
 
+def _is_date(cell: str) -> bool:
+    return bool(DATE.fullmatch(cell) or MONTHLY.fullmatch(cell))
+
+
 def _years(cells: list[str], typed: list[int], body: list[list[str]]) -> bool:
     """Return whether cells are years, in columns that do not hold years."""
     below = [row[k] for row in body for k in typed]
@@ -136,15 +159,15 @@ def _years(cells: list[str], typed: list[int], body: list[list[str]]) -> bool:
 
 
 def _are_numbered(row: list[str], typed: list[int], body: list[list[str]]) -> bool:
-    """Return whether the first row counts the columns, or names them by years, and so is no row of values.
+    """Return whether the first row counts the columns, or names them by years or dates, and so is no row of values.
 
     A word above numbers is a name among them, such as that of the column of rows."""
     typed = [k for k in typed if is_value(row[k])]
     cells = [row[k] for k in typed]
-    if not all(map(WHOLE.fullmatch, cells)) or len(cells) < 2:
-        return False
-    if any([row[k] for k in typed] == cells for row in body):
+    if len(cells) < 2 or any([row[k] for k in typed] == cells for row in body):
         return False  # a row like those below it
+    if not all(map(WHOLE.fullmatch, cells)):
+        return all(map(_is_date, cells)) and not any(_is_date(row[k]) for row in body for k in typed)
     numbers = [int(float(cell)) for cell in cells]
     steps = {later - earlier for earlier, later in pairwise(numbers)}
     counts = len(steps) == 1 and steps != {0} and (len(cells) > 2 or numbers in ([0, 1], [1, 2]))
@@ -177,7 +200,7 @@ def _top(rows: list[list[str]], bottom: int) -> int:
         places = [k for k, cell in enumerate(row) if cell]
         gap = len(places) > 1 and places != list(range(len(places)))  # a label over several columns
         spans = gap or all(row) or len(set(filter(None, names))) < len([cell for cell in names if cell])
-        if len(places) < 2 and not (places and places[0] > 0):
+        if (len(places) < 2 and not (places and places[0] > 0)) or row[0].startswith("#"):
             break
         if not spans and places[0] == 0:
             break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -29,6 +30,12 @@ SEPARATORS: Final = {
 }  # fmt: skip
 USUAL: Final = ";\t|,"
 NULL: Final = r"\N"
+DRAWN: Final = re.compile(r"(?m)^[ \t]*[+|]?(?:[-=:]{3,}[+|])+(?:[-=:]{3,})?[ \t]*$")
+"""A line of a table drawn with bars, such as +----+----+."""
+
+FORMULA: Final = r'(?m)(^|{0})(?:"=""([^"\n]*)"""|="([^"\n]*)")(?={0}|$)'
+"""A text written as a formula, ="00123", so that a spreadsheet does not take it for a number; behind a separator."""
+
 WRAPPED: Final = re.compile(r'(?m)^"((?:[^"\n]|"")*)"[;,\t]*$')
 UNIT: Final = "\x1f"
 """The character between columns of files whose own separator the parser cannot take, and of files of one column."""
@@ -53,6 +60,8 @@ BEGINNINGS: Final = (
     (re.compile(rb"\x89PNG|\xff\xd8\xff|GIF8"), "a picture such as PNG"),
     (re.compile(rb"\xd0\xcf\x11\xe0"), "an old or encrypted workbook"),
     (re.compile(rb"\s*<(?:!doctype html|html|table)", re.IGNORECASE), "a web page"),
+    (re.compile(rb"\s*<\?xml"), "XML"),
+    (re.compile(rb"\{\\rtf"), "a text with formats, RTF"),
     (re.compile(rb'\s*(?:\[\s*)?\{\s*"'), "JSON"),
 )
 TEXT: Final = bytes({*b"\0\t\n\r\f\x1a\x1b", *range(32, 256)})
@@ -86,6 +95,10 @@ class Dialect:
         if NULL in text:  # as databases write it; no other text stands for a cell so
             text = re.sub(rf"(?m)(^|{re.escape(self.own or UNIT)}){re.escape(NULL)}(?={re.escape(self.own or UNIT)}|$)",
                           r"\1", text)  # fmt: skip
+        if self.own == "|" and "---" in text:
+            text = DRAWN.sub("", text)
+        if '="' in text:
+            text = re.sub(FORMULA.format(re.escape(self.own or UNIT)), r'\1"\2\3"', text)
         if self.spaced:
             text = re.sub(rf"(?m)(^|{re.escape(self.own)})[ \t]+(?={self.quote})", r"\1", text)
         if self.inner:
@@ -112,7 +125,7 @@ class Dialect:
         """Return the rows of lines as they are in the file, without empty lines."""
         kept, start = list[TextRow](), 0
         reader = csv.reader(
-            self.plain("\n".join(lines)).split("\n"), delimiter=self.separator, quotechar=self.quote,
+            io.StringIO(self.plain("\n".join(lines)), newline="\n"), delimiter=self.separator, quotechar=self.quote,
             escapechar=self.escape or None, doublequote=True,
         )  # fmt: skip
         try:
@@ -175,19 +188,22 @@ def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
 
 
 def _is_mostly_utf8(head: bytes) -> bool:
-    """Return whether nearly all that is not ASCII is UTF-8: files put together of several have odd bytes in it."""
+    """Return whether most that is not ASCII is UTF-8: files put together of several have odd bytes in it, and no other
+    encoding is UTF-8 so often by chance."""
     text = head.decode("utf-8", "replace")
     odd = text.count("\ufffd")
-    return 10 * odd <= len(re.findall(r"[^\x00-\x7f\ufffd]", text))
+    return 2 * odd <= len(re.findall(r"[^\x00-\x7f\ufffd]", text))
 
 
 def _unmarked_utf16(head: bytes) -> str:
-    """Detect UTF-16 without a mark: mostly Latin text has a NUL in every other byte, always on the same side."""
+    """Detect UTF-16 without a mark: separators, digits and Latin letters have a NUL, always on the same side."""
     part = head[:20_000]
     even, odd = part[::2].count(0), part[1::2].count(0)
-    if len(part) < 8 or even + odd < 0.3 * len(part):
+    if len(part) < 8 or even + odd < 0.02 * len(part):
         return ""
-    return "utf-16-le" if even < 0.01 * odd else "utf-16-be" if odd < 0.01 * even else ""
+    wide = "utf-16-le" if even < 0.01 * odd else "utf-16-be" if odd < 0.01 * even else ""
+    text = part[: len(part) // 2 * 2].decode(wide or "ascii", "replace")
+    return wide if "\n" in text and 100 * sum(not (c.isprintable() or c in "\t\r\n") for c in text) < len(text) else ""
 
 
 def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layout:
@@ -196,14 +212,16 @@ def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layo
     known : its dialect, where later lines show it."""
     said = re.match(r'"?sep=([^\w\s"]|\t)"?[;\t|,]*\n', text, re.IGNORECASE)
     start = said.end() if said else 0
-    lines = text[start:].split("\n", SAMPLE_LINES)[:SAMPLE_LINES]
+    whole = lines = text[start:].split("\n", SAMPLE_LINES)[:SAMPLE_LINES]
+    if sum(line.lstrip().startswith("+--") for line in lines) > 1:
+        lines = [DRAWN.sub("", line) for line in lines]
     dialect = known or (Dialect(said[1], escape=escape_of(lines, said[1])) if said else dialect_of(lines))
     if known is None:
         dialect = replace(dialect, spaced=_is_spaced(lines, dialect), inner=has_inner_quotes(text, dialect))
     rows = dialect.rows(lines)
     if len(rows) > SAMPLE_LINES // 2 and len(lines) == SAMPLE_LINES:
         rows.pop()  # its quote may end below
-    rows, width = _table(rows)
+    rows, width = _table(rows, _is_labelled(lines, dialect))
     head = header_of([row.cells + [""] * (width - len(row.cells)) for row in rows])
     if dialect.own not in ("", ","):
         notes.append(f"Columns are separated by {SEPARATORS.get(dialect.own, repr(dialect.own))}.")
@@ -213,13 +231,15 @@ def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layo
         notes.append("Each line as a whole is in quotation marks: they are taken off.")
     if dialect.inner:
         notes.append("Quotation marks within quoted cells are not doubled: those next to separators are the quotes.")
+    if '="' in text and re.search(FORMULA.format(re.escape(dialect.own or UNIT)), text):
+        notes.append('Cells written as formulas, ="00123", are read as the text in them.')
     if not dialect.own and _has_fixed_widths(lines):
         notes.append("All in one column: columns of fixed width, with blanks between them, are not told apart.")
     before = rows[head.first].line
     if before:
         notes.append(skipped_note(before, head))
     after = rows[head.end - 1].after if head.end > head.first else before
-    start += sum(len(line) + 1 for line in lines[:after])
+    start += sum(len(line) + 1 for line in whole[:after])
     written = rows[head.first].cells if head.joined == 1 and head.end > head.first else []
     return Layout(dialect, named(head, notes), min(start, len(text)), written)
 
@@ -330,6 +350,8 @@ def _fitting(dialect: Dialect, lines: list[str]) -> Dialect | None:
         return None  # one name above cells that hold the mark
     if dialect.own in USUAL:
         return dialect
+    if len(first) == width - 1 and times == len(rows) - 1 and _is_labelled(lines, dialect):
+        return dialect
     if dialect.own in ":/" and all(map(is_value, lines)):
         return None  # times or dates
     if times < 0.95 * len(rows) or len(first) != width:
@@ -370,11 +392,19 @@ def _count_rows(cells: list[str]) -> bool:
     return len(cells) > 2 and any(cells == [str(start + k) for k in range(len(cells))] for start in (0, 1))
 
 
-def _table(rows: list[TextRow]) -> tuple[list[TextRow], int]:
+def _is_labelled(lines: list[str], dialect: Dialect) -> bool:
+    """Return whether all names and the first cell of each row are in quotes, each another, as R writes named rows."""
+    names, *rows = [line for line in lines if line] or [""]
+    quoted = rf"{dialect.quote}[^{dialect.quote}]*{dialect.quote}{re.escape(dialect.own)}"
+    labels = {match[0] for row in rows if (match := re.match(quoted, row))}
+    return re.fullmatch(f"(?:{quoted})+", names + dialect.own) is not None and 2 < len(labels) == len(rows)
+
+
+def _table(rows: list[TextRow], labelled: bool) -> tuple[list[TextRow], int]:
     """Return the rows of the usual width, from the first on, and that width.
 
-    Rows may be one cell short where every row ends in a spare separator. A narrower line right before the data is
-    refused: it could be a title, or names with one missing."""
+    Rows may be one cell short where every row ends in a spare separator. A narrower line right before data without
+    names is refused: it could be a title, or names with one missing."""
     widths = Counter(len(row.cells) for row in rows)
     width = max(widths, key=lambda one: (widths[one], one))
     check_columns(width)
@@ -384,9 +414,12 @@ def _table(rows: list[TextRow]) -> tuple[list[TextRow], int]:
     fitting = (width, width - 1) if spare else (width,)
     first = next(k for k, row in enumerate(rows) if len(row.cells) in fitting)
     if first > 0 and len(rows[first - 1].cells) == width - 1 and width > 2 and not spare:
-        if _count_rows([row.cells[0] for row in rows[first:] if len(row.cells) == width]):
+        if labelled or _count_rows([row.cells[0] for row in rows[first:] if len(row.cells) == width]):
             above = rows[first - 1]  # as R writes them: the column of row numbers has no name
-            return [replace(above, cells=["", *above.cells]), *_table(rows[first:])[0]], width
+            return [replace(above, cells=["", *above.cells]), *_table(rows[first:], labelled)[0]], width
+        table = [row.cells for row in rows[first:] if len(row.cells) == width]
+        if rows[first - 1].after < rows[first].line or _has_names(table):
+            return [row for row in rows[first:] if len(row.cells) == width], width
         raise ReaderError(
             f"Line {rows[first - 1].line + 1} has {width - 1} cells and the rows below have {width}: "
             "give every column a name, or remove the line if it is a title."

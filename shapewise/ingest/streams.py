@@ -25,9 +25,13 @@ MAX_GZIP: Final = 300
 FREE: Final = 2**26
 
 
+INVISIBLE: Final = "\ufeff\u200b\u2060\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""Marks without width, of byte order and of the direction of writing, which keep 1 from being a number."""
+
 INNER: Final = "\ufdd0"
 """A character that no text has, in place of a carriage return within a cell."""
 
+WITHOUT_INVISIBLE: Final = dict.fromkeys(map(ord, INVISIBLE))
 MAX_LINE: Final = 2**24
 
 
@@ -72,7 +76,7 @@ class Texts:
         codec, errors = (encoding, "strict") if whole else ("utf-8", "replace")
         self._text = io.TextIOWrapper(cast(Any, _Watched(file)), encoding=codec, errors=errors, newline="")
         self._encoding, self._rest = encoding, ""
-        self.nuls = self.inner = self.odd = 0
+        self.nuls = self.inner = self.odd = self.invisible = 0
         self._is_whole = whole
         self.lines = 0
         self._ends_lines: bool | None = None
@@ -82,6 +86,9 @@ class Texts:
             if nuls := part.count("\0"):
                 self.nuls += nuls
                 part = part.replace("\0", "")
+            if not part.isascii() and (invisible := sum(map(part.count, INVISIBLE))):
+                self.invisible += invisible
+                part = part.translate(WITHOUT_INVISIBLE)
             if not self._is_whole:
                 self.odd += part.count("\ufffd")
             yield from self._whole_lines(part)

@@ -23,6 +23,7 @@ import pyarrow.csv
 
 from gamcore.numbers import count
 from shapewise.ingest.common import NO_ROWS, ReaderError, counted, in_words, size_of
+from shapewise.ingest.header import names_note, spare_columns
 from shapewise.ingest.layout import Dialect, Layout, encoding_of, layout_of
 from shapewise.ingest.streams import HEAD, INNER, Feed, Quotes, Texts, check_closed, place, unpacked
 from shapewise.ingest.types import (
@@ -55,7 +56,10 @@ PASSES: Final = 4
 
 MAX_RAGGED_SHARE: Final = 0.01
 TOTAL: Final = re.compile(
-    r"(?:grand |sub)?totals?|sum|(?:gesamt)?summe|gesamt|insgesamt|total général|totaal|totale|suma|合计|总计|合計",
+    r"(?:grand |sub)?totals?|(?:eind|sub)?totaal|sum|(?:gesamt|teil)?summe|gesamt(?:ergebnis|summe)?|insgesamt"
+    r"|total (?:général|general|geral)|totale(?: complessivo)?|suma(?: (?:końcowa|total))?|totalsumma|hovedtotal|totalt"
+    r"|razem|ogółem|celk(?:em|ový součet)|végösszeg|összesen|genel toplam|toplam|kaikkiaan|yhteensä"
+    r"|(?:общий )?итог|итого|всего|合计|总计|合計|総計|小计|小計",
     re.IGNORECASE,
 )
 
@@ -83,7 +87,7 @@ class Ragged:
     def tell(self, rows: int, width: int, notes: list[str]) -> None:
         """Note how many rows were skipped beside the `rows` read, or refuse the file if they are too many."""
         if self.names:
-            notes.append(f"Left out {counted(self.names, 'row', 'that repeats', 'that repeat')} the column names.")
+            notes.append(names_note(self.names))
         if not self.count:
             return
         where = ", ".join(self.first) + (" ..." if self.count > len(self.first) else "")
@@ -240,6 +244,8 @@ class TextFile(Generic[Result]):
                 check_closed(Texts(file, self._encoding), layout.dialect)
         if texts.nuls:
             notes.append(f"Removed {counted(texts.nuls, 'NUL character')}.")
+        if texts.invisible:
+            notes.append(f"Removed {counted(texts.invisible, 'character')} without width, such as marks of byte order.")
         if texts.odd:
             notes.append(f"{counted(texts.odd, 'character', 'is', 'are')} not UTF-8, as the others are: \ufffd here.")
         if texts.inner:
@@ -253,14 +259,8 @@ class TextFile(Generic[Result]):
 
     def _settle(self) -> None:
         """Leave out empty columns without a name and rows below the table."""
-        names, kept = self._layout.names, self._kept
-        spare = [k for k, name in enumerate(names, 1) if name == f"column {k}" and k - 1 not in kept.filled]
-        spare = spare[: len(names) - 1]
-        if spare:
-            self._spare = [names[k - 1] for k in spare]
-            without = {f"Column {k} had no name." for k in spare}
-            self._notes[:] = [note for note in self._notes if note not in without]
-            self._notes.append(f"Dropped {counted(len(spare), 'empty column')} without a name.")
+        kept = self._kept
+        self._spare = spare_columns(self._layout.names, kept.filled, self._notes)
         tail = kept.tail.drop_columns(self._spare)
         rows = [[str(cell or "").strip() for cell in row] for row in zip(*tail.to_pydict().values(), strict=True)]
         words = set(kept.sample.column(0).filter(pa.array(kept.numbers < kept.rows - len(rows))).to_pylist())
@@ -466,6 +466,7 @@ def _is_footnote(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
     alone, words = bool(row[0]) and not any(row[1:]), row[0].split()
     if not alone or len(row) < 3 or not above:
         return False
+    above = [cells for cells in above if any(cells)]
     filled = [cells for cells in above if sum(map(bool, cells)) > 1]
     longest = max((len(cells[0].split()) for cells in filled), default=0)
     named = re.match(

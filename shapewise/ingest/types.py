@@ -25,12 +25,14 @@ MISSING: Final = frozenset({
     "not available", "k.a.", "k. a.", "keine angabe", "fehlt", "unbekannt", "n.v.t.", "nvt", "s/d", "sin datos",
     "sans objet", "non disponible", "н/д", "нет данных", "不明", "無",
     "-", "--", "---", "–", "—", "−", "?", ".", "..", "...", "…",
+    "0000-00-00", "0000-00-00 00:00:00", "00.00.0000", "00/00/0000",
     "#n/a", "#nv", "#n/d", "#div/0!", "#ref!", "#value!", "#wert!", "#valeur!", "#¡valor!", "#name?", "#num!", "#null!",
 })  # fmt: skip
 MISSING_WORDS: Final = pa.array(sorted(MISSING))
 CODE: Final = r"^[+-]?(?:0\d+(?:[eE].*)?|\d{19,})$"
 LEADING_ZERO: Final = r"^-?0\d+(?:[eE]|$)"
 LONG_INTEGER: Final = r"^-?\d{16,}$"
+EXPONENT_CODE: Final = r"^\d+E\d+$"
 SHORTENED: Final = r"^[1-9][.,]\d{1,5}E\+1\d$"
 
 UNIT: Final = r"(?:\s?(?:\pL{1,5}|[^\pL\d\s.,:/-])\.?)"
@@ -223,6 +225,9 @@ def _plan_without_marks(name: str, cells: pa.Array, rows: pa.Array, notes: list[
     if len(distinct) > 1 and _all(pc.match_substring_regex(distinct, SHORTENED)):
         shown = repr(distinct[0].as_py())
         notes.append(f"{name}: {shown} and the like may be identifiers of which a spreadsheet kept the first digits.")
+    if len(distinct) > 1 and _all(pc.match_substring_regex(distinct, EXPONENT_CODE)):
+        notes.append(f"{name}: kept as text, as {distinct[0].as_py()!r} and the like may be identifiers.")
+        return TypePlan()
     numbers = plain_numbers(cells)
     if numbers is not None:
         dotted = distinct.filter(pc.match_substring(distinct, "."))
@@ -259,7 +264,7 @@ def _plan_dates(name: str, distinct: pa.Array, times: Ints, notes: list[str]) ->
     readable = [form for form, share in shares.items() if share >= least]
     if len(readable) == 1:
         words = {"dmy": " with the day first", "mdy": " with the month first"}.get(dates.ORDERS[readable[0]], "")
-        words += " and years of two digits" if parts.short.any() else ""
+        words += f" and years of two digits, up to 20{dates.LATEST_PLAIN}" if parts.short.any() else ""
         words += ", those with a zone in UTC" if parts.zoned[parts.like].any() else ""
         return TypePlan("date", form=readable[0], said=f"dates{words}")
     if readable or min(shares.get(form, 0.0) for form in ("%d-%m-%Y", "%m-%d-%Y")) > 0:

@@ -117,6 +117,66 @@ READ = {
     "one column with a blank": (rows("a", "1", "", "3"), {"a": [1, np.nan, 3]}, None),
     "ambiguous dates stay text": (rows("a,b", "01/02/2024,x", "03/04/2024,y"), {"a": ["01/02/2024", "03/04/2024"]}, "two ways"),
     "dates that do not exist": (rows("a,b", "2024-02-31,x", "2024-01-01,y"), {"a": ["2024-02-31", "2024-01-01"]}, "do not exist"),
+    "a title as wide as a short header": (
+        rows("Sales report, March", "region,product,amount", "x,y,1", "x,z,2"),
+        {"region": ["x", "x"], "product": ["y", "z"], "amount": [1, 2]}, "Skipped 1 line",
+    ),
+    "facts above the table": (
+        rows("Report:,Sales", "Date:,2024-01-31", "", "region,n,x", "a,1,2.5", "b,2,3.5"),
+        {"region": ["a", "b"], "n": [1, 2], "x": [2.5, 3.5]}, "Skipped 3 lines",
+    ),
+    "remarks with commas above the table": (
+        rows("# by us", "# 2024-01-01, late", "a,b", "1,2", "3,4"), {"a": [1, 3], "b": [2, 4]}, "Skipped 2 lines",
+    ),
+    "dates as names": (
+        rows("land,1/22/20,1/23/20", "a,1,2", "b,3,4"), {"land": ["a", "b"], "1/22/20": [1, 3], "1/23/20": [2, 4]}, None,
+    ),
+    "texts as formulas": (
+        rows("id,code", '1,="00123"', '2,"=""004,56"""'), {"id": [1, 2], "code": ["00123", "004,56"]}, "formulas",
+    ),
+    "a drawn table": (
+        rows("+----+------+", "| id | name |", "+====+======+", "|  1 | ann  |", "+----+------+", "|  2 | bob  |", "+----+------+"),
+        {"id": [1, 2], "name": ["ann", "bob"]}, "bars",
+    ),
+    "what psql prints": (
+        rows(" id | name | x ", "----+------+---", "  1 | ann  | 2.5", "  2 | bob  | 3.5", "(2 rows)"),
+        {"id": [1, 2], "name": ["ann", "bob"], "x": [2.5, 3.5]}, "bars",
+    ),
+    "rows named by R": (
+        rows('"mpg" "cyl"', '"Mazda RX4" 21 6', '"Datsun 710" 22.8 4', '"Hornet" NA 6'),
+        {"column 1": ["Mazda RX4", "Datsun 710", "Hornet"], "mpg": [21, 22.8, np.nan], "cyl": [6, 4, 6]}, "no name",
+    ),
+    "a line end in a name": (rows('a,"b', 'c"', "1,2", "3,4"), {"a": [1, 3], "b c": [2, 4]}, "named"),
+    "a remark as wide as the table below it": (
+        rows("a,b,c", "1,2,3", "4,5,6", "7,8,9", ",,", "Note: these are figures,,"), {"a": [1, 4, 7], "c": [3, 6, 9]},
+        "Left out 2 last rows",
+    ),
+    "codes that look like exponents": (rows("a,b", "1E10,x", "2E05,y"), {"a": ["1E10", "2E05"]}, "identifiers"),
+    "exponents as R writes them": (rows("a,b", "1e+10,x", "2e+05,y"), {"a": [1e10, 2e5]}, None),
+    "days that are none": (
+        rows("a,b", "0000-00-00,x", "2024-01-31,y", "0000-00-00,z"), {"a": pd.to_datetime([None, "2024-01-31", None])},
+        "say that they are missing",
+    ),
+    "the total of a German pivot table": (
+        rows("a;b", "x;1", "y;2", "Gesamtergebnis;3"), {"a": ["x", "y"], "b": [1, 2]}, "Left out 1 last row",
+    ),
+    "euro signs alone are not Latin": (rows("a;b", "1;5 €", "2;7 €").encode("cp1252"), {"b": [5, 7]}, "cp1252"),
+    "typographic signs in English": (
+        rows("a,b", "1,Don’t know", "2,“so” – or", "3,I can’t").encode("cp1252"),
+        {"b": ["Don’t know", "“so” – or", "I can’t"]}, "cp1252",
+    ),
+    "UTF-16 of Cyrillic without a mark": (
+        "имя,город\nАнна,Москва\nИван,Омск\nПётр,Тула\n".encode("utf-16-le"),
+        {"имя": ["Анна", "Иван", "Пётр"], "город": ["Москва", "Омск", "Тула"]}, "UTF-16",
+    ),
+    "a byte-order mark within": (
+        rows("a,b", "1,x", "\ufeff2,y", "\u200e3,z").encode("utf-8-sig"), {"a": [1, 2, 3], "b": ["x", "y", "z"]},
+        "Removed 2 characters without width",
+    ),
+    "half of the letters not UTF-8": (
+        rows("n,v", "Müller,1", "José,2", "Åsa,3", "Łódź,4").encode() + "Höß,5\n".encode("cp1252"),
+        {"n": ["Müller", "José", "Åsa", "Łódź", "H\ufffd\ufffd"]}, "2 characters are not UTF-8",
+    ),
     "preamble": (rows("Report of May", "", "a,b", "1,x", "2,y", "3,z"), {"a": [1, 2, 3]}, "Skipped"),
     "trailing separators": (rows("a,b", "1,x,", "2,y,"), {"a": [1, 2], "b": ["x", "y"]}, "1 empty column"),
     "trailing separators in the header too": (rows("a,b,", "1,x,", "2,y,"), {"a": [1, 2], "b": ["x", "y"]}, "1 empty column"),
@@ -127,7 +187,7 @@ READ = {
     "duplicate names": (rows("a,a,a", "1,2,3", "4,5,6"), {"a": [1, 4], "a (2)": [2, 5], "a (3)": [3, 6]}, "named"),
     "empty names": (rows("a,,c", "1,2,3", "4,5,6"), {"a": [1, 4], "column 2": [2, 5], "c": [3, 6]}, "no name"),
     "control characters in names": (rows("a\x07b,c", "1,2", "3,4"), {"a b": [1, 3]}, "named"),
-    "right-to-left and emoji names": (rows("\u202eabc,😀", "1,2", "3,4"), {"abc": [1, 3], "😀": [2, 4]}, "named"),
+    "right-to-left and emoji names": (rows("\u202eabc,😀", "1,2", "3,4"), {"abc": [1, 3], "😀": [2, 4]}, "without width"),
     "names of objects": (rows("__proto__,constructor", "1,2", "3,4"), {"__proto__": [1, 3], "constructor": [2, 4]}, None),
     "a very long name": (rows("n" * 500 + ",b", "1,x", "2,y"), {"n" * 79 + "…": [1, 2]}, "named"),
     "formulas are text": (rows("a,b", "=1+1,x", "@cmd,y"), {"a": ["=1+1", "@cmd"]}, None),
@@ -188,10 +248,7 @@ REFUSED = {
         rows("age,income", "r0,20,1000", "r1,21,1100", "r2,22,1200").encode(),
         "every column a name",
     ),
-    "a title as wide as a short header": (
-        rows("Sales report, March", "region,product,amount", "x,y,1", "x,z,2").encode(),
-        "title",
-    ),
+    "a row wider than its names": (rows("region,product", "x,y,1", "x,z,2").encode(), "title"),
     "many ragged rows": (
         rows("a,b", "1,x", "1,2,3", "1,2,3,4", "2,y", "1,2,3", "3,z", "9", "4,x", "5,z").encode(),
         "cells",
@@ -864,7 +921,44 @@ in_sheet(
         b'<row r="2"><c r="A2" t="e"><v>#DIV/0!</v></c><c r="B2"><v>5</v></c></row><row r="3"><c r="A3"><v>7</v></c><c r="B3"><v>6</v></c></row>'
     ),
     {"a": [None, 7], "b": [5, 6]},
-    "1 cells of the sheet hold errors",
+    "1 cell of the sheet with errors",
+)
+in_sheet(
+    "another table below",
+    lambda: sheet(["a", "b"], ["x", 1], ["y", 2], [], ["c", "d"], ["z", 7]),
+    {"a": ["x", "y"], "b": [1, 2]},
+    "Left out 2 last rows: below a blank row, another table begins with 'c, d'",
+)
+in_sheet(
+    "a second part with the same names",
+    lambda: sheet(["a", "b"], ["x", 1], [], ["a", "b"], ["y", 2]),
+    {"a": ["x", "y"], "b": [1, 2]},
+    "repeats",
+)
+in_sheet(
+    "blank rows and a blank column",
+    lambda: sheet(["a", None, "b"], ["x", None, 1], [], ["y", None, 2]),
+    {"a": ["x", "y"], "b": [1, 2]},
+    "Dropped 1",
+)
+in_sheet(
+    "a hidden row",
+    lambda: sheet(
+        ["a", "b"], ["x", 1], ["y", 2], change=lambda book: setattr(book.active.row_dimensions[3], "hidden", True)
+    ),
+    {"a": ["x", "y"], "b": [1, 2]},
+    "hides",
+)
+in_sheet(
+    "a number as text with a point",
+    lambda: sheet(["a", "b"], [1234.5, 1], ["1.234", 2], [7, 3]),
+    {"a": [1234.5, 1.234, 7], "b": [1, 2, 3]},
+    "'1.234' is 1.234 here",
+)
+in_sheet(
+    "days as names",
+    lambda: sheet(["a", dt.date(2024, 1, 31)], ["x", 1], ["y", 2]),
+    {"a": ["x", "y"], "2024-01-31": [1, 2]},
 )
 in_sheet(
     "a title and a total",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 import io
 
 import numpy as np
@@ -42,3 +43,14 @@ def test_numbers_and_days_kept_as_categories_are_numbers_and_days(cells):
     plain, coded = (read(pa.table({"c": column})) for column in (pa.array(cells), pa.array(cells).dictionary_encode()))
     assert coded.frame.equals(plain.frame)
     assert coded.notes == plain.notes
+
+
+@pytest.mark.parametrize(("precision", "kind"), [(18, "int64"), (38, "float64")])
+def test_whole_decimals_are_whole_numbers_and_a_note_says_which_are_too_long(precision, kind):
+    ids = [900719925474099301, 900719925474099302, 5]
+    for cells, long in ((ids, 2), ([1, 2, 3], 0)):
+        decimals = pa.array(list(map(decimal.Decimal, cells)), pa.decimal128(precision, 0))
+        loaded = read(pa.table({"id": decimals}))
+        assert loaded.frame["id"].dtype == kind
+        assert kind == "float64" or loaded.frame["id"].tolist() == cells
+        assert [note.startswith(f"id: {long} whole numbers") for note in loaded.notes] == [True] * bool(long)

@@ -164,9 +164,9 @@ def _are_numbered(row: list[str], typed: list[int], body: list[list[str]]) -> bo
     A word above numbers is a name among them, such as that of the column of rows."""
     typed = [k for k in typed if is_value(row[k])]
     cells = [row[k] for k in typed]
-    if len(cells) < 2 or any([row[k] for k in typed] == cells for row in body):
+    if any([row[k] for k in typed] == cells for row in body):
         return False  # a row like those below it
-    if not all(map(WHOLE.fullmatch, cells)):
+    if not all(map(WHOLE.fullmatch, cells)) or len(cells) < 2:
         return all(map(_is_date, cells)) and not any(_is_date(row[k]) for row in body for k in typed)
     numbers = [int(float(cell)) for cell in cells]
     steps = {later - earlier for earlier, later in pairwise(numbers)}

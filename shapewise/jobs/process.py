@@ -23,6 +23,7 @@ from shapewise import processes
 from shapewise.access.quotas import Limits
 from shapewise.errors import room
 from shapewise.store.atomic_files import keep_spare, read_json, write_json
+from shapewise.store.process_names import process_name, process_named
 
 State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 
@@ -77,7 +78,7 @@ def begin(folder: Path, module: str, limits: Limits) -> subprocess.Popen[bytes]:
             env=environment,
         )
     try:
-        write_json(folder / "process.json", {"pid": process.pid, "started": psutil.Process(process.pid).create_time()})
+        write_json(folder / "process.json", {"name": process_name(process.pid)})
     except BaseException:  # nobody would watch it, nor find it to cancel it
         process.kill()
         process.wait()
@@ -90,12 +91,10 @@ def _inherited() -> list[str]:
 
 
 def process_of(folder: Path) -> psutil.Process | None:
-    """Return the folder's worker if it is alive; the start time is compared, as process ids are reused."""
+    """Return the folder's worker if it is alive."""
     try:
-        record = read_json(folder / "process.json")
-        process = psutil.Process(record["pid"])
-        same = abs(process.create_time() - record["started"]) < 1.0
-        return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+        process = process_named(read_json(folder / "process.json")["name"])
+        return process if process and process.status() != psutil.STATUS_ZOMBIE else None
     except (OSError, ValueError, KeyError, psutil.Error):
         return None
 

@@ -22,8 +22,9 @@ from shapewise.errors import DeniedError, StoreError
 from shapewise.jobs import process as child
 from shapewise.jobs.scheduler import keeper
 from shapewise.store import records
-from shapewise.store.atomic_files import new_folder, owner, read_json, write_json
+from shapewise.store.atomic_files import new_folder, read_json, write_json
 from shapewise.store.database import job
+from shapewise.store.process_names import own_name
 from shapewise.store.workspace import Workspace, new_id
 
 NAMES: Final = {"runs": "training", "packs": "file"}
@@ -46,7 +47,7 @@ def submit(
     identifier = new_id()
     row = {"id": identifier, "kind": kind, "owner": space.person.id, "created": records.now()}
     with new_folder(space.root / "jobs" / identifier) as making:
-        write_json(making / "about.json", {**about, **row, "by": owner()})
+        write_json(making / "about.json", {**about, **row, "by": own_name()})
     try:
         with space.meta.writing() as connection:
             _check_queue(connection, space)

@@ -7,13 +7,12 @@ is started twice and no slot is filled twice. A server watches the workers that 
 from __future__ import annotations
 
 import logging
-import os
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +25,7 @@ from shapewise.errors import GoneError
 from shapewise.jobs import process as child
 from shapewise.store.atomic_files import read_json
 from shapewise.store.database import job
+from shapewise.store.process_names import is_alive, own_name
 from shapewise.store.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -34,10 +34,9 @@ RECOVER_SECONDS: Final = 5.0
 MODULES: Final = {"runs": "shapewise.workers.train", "packs": "shapewise.workers.files"}
 
 
-@cache
-def _here(pid: int) -> str:
-    """Return a name for a process of this machine; it includes the start time, as process ids are reused."""
-    return f"{socket.gethostname()}:{pid}:{psutil.Process(pid).create_time():.2f}"
+def _here() -> str:
+    """Return a name for this process that no other process of any machine has."""
+    return f"{socket.gethostname()}:{own_name()}"
 
 
 def _is_gone(server: str, alone: bool) -> bool:
@@ -45,14 +44,8 @@ def _is_gone(server: str, alone: bool) -> bool:
 
     alone : whether all servers are on this machine, as with an embedded database. A different host name is then that of
     an earlier container, which has ended."""
-    host, _, rest = server.partition(":")
-    if host != socket.gethostname():
-        return alone
-    pid, _, started = rest.partition(":")
-    try:
-        return f"{psutil.Process(int(pid)).create_time():.2f}" != started
-    except (psutil.Error, ValueError):
-        return True
+    host, _, name = server.partition(":")
+    return not is_alive(name) if host == socket.gethostname() else alone
 
 
 class Keeper:
@@ -126,7 +119,7 @@ class Keeper:
             for identifier, owner in connection.execute(waiting).all():
                 if self._limits.slots_each and running.get(owner, 0) >= self._limits.slots_each:
                     continue
-                taken = sa.update(job).where(job.c.id == identifier).values(state="running", server=_here(os.getpid()))
+                taken = sa.update(job).where(job.c.id == identifier).values(state="running", server=_here())
                 connection.execute(taken)
                 return str(identifier)
         return None
@@ -182,7 +175,7 @@ class Keeper:
             rows = connection.execute(sa.select(job.c.id, job.c.server).where(job.c.state == "running")).all()
         for identifier, server in rows:
             folder = self._folder(identifier)
-            gone = server == _here(os.getpid()) or _is_gone(server, self._space.meta.embedded)
+            gone = server == _here() or _is_gone(server, self._space.meta.embedded)
             if identifier in self._own or not gone:
                 continue
             if folder.is_dir() and child.process_of(folder) is not None:

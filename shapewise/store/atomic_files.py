@@ -8,13 +8,11 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import psutil
-
 from shapewise.errors import room
+from shapewise.store.process_names import own_name
 
 
 def is_read_only(root: Path) -> bool:
@@ -45,28 +43,9 @@ def sync_file(path: Path) -> None:
         os.close(handle)
 
 
-@cache
-def _told(pid: int) -> str:
-    return f"{pid}x{int(100 * psutil.Process(pid).create_time())}"
-
-
-def owner() -> str:
-    """Return a name for this process that no other process ever has: process ids are reused."""
-    return _told(os.getpid())
-
-
-def is_alive(name: str) -> bool:
-    """Return whether the process with this name is alive."""
-    pid, _, started = name.partition("x")
-    try:
-        return str(int(100 * psutil.Process(int(pid)).create_time())) == started
-    except (psutil.Error, ValueError):
-        return False
-
-
 def temporary(path: Path) -> Path:
     """Return a temporary name beside `path`; it names the owning process, for the sweep after a crash."""
-    return path.with_name(f".{path.name}.{owner()}-{secrets.token_hex(4)}.tmp")
+    return path.with_name(f".{path.name}.{own_name()}-{secrets.token_hex(4)}.tmp")
 
 
 SPARE: Final = "spare"

@@ -16,13 +16,14 @@ import sqlalchemy as sa
 from gamcore.numbers import count
 from shapewise.errors import StoreError
 from shapewise.store import identity, records
-from shapewise.store.atomic_files import is_alive, keep_spare, read_json, use_spare
+from shapewise.store.atomic_files import keep_spare, read_json, use_spare
 from shapewise.store.database import job, part, released, thing
 from shapewise.store.object_store import A_DAY
+from shapewise.store.process_names import is_alive
 from shapewise.store.workspace import Workspace
 
 log = logging.getLogger(__name__)
-TEMPORARY: Final = re.compile(r"\..*\.(\d+x\d+)-[0-9a-f]{8}\.tmp")
+TEMPORARY: Final = re.compile(r"\..*\.(\d+x[0-9a-fx]+)-[0-9a-f]{8}\.tmp")
 PURGE_AFTER: Final = timedelta(days=7)
 """How long deleted things stay on disk; until then an administrator can restore them."""
 

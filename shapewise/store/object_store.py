@@ -27,7 +27,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
 from shapewise.errors import StoreError, room, without_secrets
-from shapewise.store.atomic_files import is_alive, owner, sync_file, sync_folder, temporary, write_bytes
+from shapewise.store.atomic_files import sync_file, sync_folder, temporary, write_bytes
+from shapewise.store.process_names import is_alive, own_name
 
 IDENTITY: Final = "workspace"
 HASH: Final = re.compile(r"[0-9a-f]{64}")
@@ -237,7 +238,7 @@ class Folder:
 
     @contextmanager
     def marked(self, digest: str) -> Iterator[None]:
-        mark = self._marks / f"{owner()}-{digest}"
+        mark = self._marks / f"{own_name()}-{digest}"
         mark.touch(0o600)
         try:
             yield
@@ -292,7 +293,7 @@ class Remote:
         return Identity.read(written.decode("ascii", errors="replace"))
 
     def identify(self, identity: Identity) -> None:
-        making = str(self._root / f"{IDENTITY}.{owner()}")  # atomic on a file system, too
+        making = str(self._root / f"{IDENTITY}.{own_name()}")  # atomic on a file system, too
         self._system.pipe_file(making, identity.text().encode())
         self._system.mv(making, str(self._root / IDENTITY))
 

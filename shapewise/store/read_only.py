@@ -16,9 +16,10 @@ from tempfile import TemporaryDirectory
 from shapewise.access.permissions import LOCAL
 from shapewise.access.quotas import Limits
 from shapewise.store import database as meta
-from shapewise.store.atomic_files import is_alive, is_read_only
+from shapewise.store.atomic_files import is_read_only
 from shapewise.store.migrations import migrate
 from shapewise.store.object_store import Folder, Identity
+from shapewise.store.process_names import is_alive
 from shapewise.store.workspace import Workspace
 
 

@@ -387,7 +387,7 @@ def test_a_job_that_could_not_be_started_is_not_running(team, monkeypatch, error
 
     def fail(path, content):
         if path.name == "process.json":
-            begun.append(content["pid"])
+            begun.append(int(content["name"].partition("x")[0]))
             raise error
         write_json(path, content)
 

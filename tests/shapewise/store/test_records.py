@@ -28,10 +28,11 @@ from shapewise.decisions.boards import add_board, board, change
 from shapewise.errors import DeniedError, StoreError
 from shapewise.store import backup, migrations, people
 from shapewise.store import database as meta
-from shapewise.store.atomic_files import owner, write_json
+from shapewise.store.atomic_files import write_json
 from shapewise.store.cleanup import Swept, sweep
 from shapewise.store.database import reading_once
 from shapewise.store.deletions import bring_back, deletions
+from shapewise.store.process_names import own_name
 from shapewise.store.workspace import Workspace, new_id
 from shapewise.training.train import train, train_parts
 from shapewise.ui.session.signin import is_from_proxy
@@ -538,7 +539,7 @@ def test_the_sweep_takes_what_a_crash_left_and_nothing_else(space):
     dead = int(ended.stdout)
     half = space.root / "jobs" / f".x.{dead}x1-{'0' * 8}.tmp"
     half.mkdir(parents=True)
-    own = space.root / f".new.{owner()}-{'0' * 8}.tmp"
+    own = space.root / f".new.{own_name()}-{'0' * 8}.tmp"
     for path in (half / "part", space.root / f".new.{dead}x1-{'1' * 8}.tmp", own):
         path.write_bytes(b"half")
     lost = space.root / "objects" / "aa" / ("aa" * 32)

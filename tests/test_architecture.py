@@ -235,6 +235,14 @@ def test_a_button_whose_words_change_has_a_key(path):
             assert known or all(isinstance(word, ast.Constant) for word in words), f"line {node.lineno}"
 
 
+@each([*UI, *PAGES])
+def test_a_dialog_is_one_that_the_page_waits_for(path):
+    """Streamlit's own is closed by the next run of the page, which a timer may ask for."""
+    if path.name != "dialogs.py":
+        for node in nodes(path):
+            assert not (isinstance(node, ast.Attribute) and ast.unparse(node) == "st.dialog"), f"line {node.lineno}"
+
+
 @each(TESTS)
 def test_no_test_imports_another(path):
     for name in imports(path):

@@ -23,7 +23,7 @@ from shapewise.store.workspace import TableAbout
 from shapewise.training import carry_over as versions
 from shapewise.ui.data import queries
 from shapewise.ui.data.keeping import Around, keep, plainly, turn
-from shapewise.ui.session import current, state
+from shapewise.ui.session import current, dialogs, state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import undo
 
@@ -172,7 +172,7 @@ def _offered(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in {*files, *tops} if path.is_relative_to(folder))
 
 
-@st.dialog("Load another table", width="large")
+@dialogs.dialog("Load another table", width="large")
 def dialog() -> None:
     """Show all ways to load a table in a dialog."""
     upload()
@@ -180,7 +180,7 @@ def dialog() -> None:
     from_server()
 
 
-@st.dialog("Delete this table?")
+@dialogs.dialog("Delete this table?")
 def confirm_delete(table: TableAbout) -> None:
     """Ask before deleting a table; models trained on it stay."""
     st.markdown(

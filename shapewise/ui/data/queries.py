@@ -19,7 +19,7 @@ from shapewise.store.names import known
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training.carry_over import newest
 from shapewise.ui.data.keeping import Around, as_newer, keep, plainly, turn
-from shapewise.ui.session import deployment, state
+from shapewise.ui.session import deployment, dialogs, state
 from shapewise.ui.session.words import count, date, md
 
 FIRST_TABLE: Final = re.compile(r"\bfrom\s+([\w.\"]+)", re.IGNORECASE)
@@ -138,7 +138,7 @@ def show(table: TableAbout) -> None:
             keep(partial(_load, saved.connection, saved.text, latest.name), partial(as_newer, latest))
 
 
-@st.dialog("Change the query", width="large")
+@dialogs.dialog("Change the query", width="large")
 def dialog(saved: SavedQuery, latest: TableAbout) -> None:
     """Show the form of a query whose rows become the next version of a table."""
     there = _connections()

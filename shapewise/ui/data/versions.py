@@ -17,7 +17,7 @@ from shapewise.training import carry_over as versions
 from shapewise.ui.data import loading
 from shapewise.ui.data import retrained as renewed
 from shapewise.ui.data.keeping import as_newer
-from shapewise.ui.session import current, state
+from shapewise.ui.session import current, dialogs, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, date, md
 from shapewise.ui.widgets import cards, downloads
@@ -28,7 +28,7 @@ MOST_SAID = 2
 LONGEST_TITLE = 150
 
 
-@st.dialog("Load a newer version", width="large")
+@dialogs.dialog("Load a newer version", width="large")
 def dialog(table: TableAbout) -> None:
     """Show the ways to load a newer version of a table."""
     st.caption(

@@ -19,7 +19,7 @@ from shapewise.decisions import money as moneys
 from shapewise.decisions.boards import Board
 from shapewise.decisions.money import Money
 from shapewise.store.workspace import ModelAbout, StoreError
-from shapewise.ui.session import drafts, state
+from shapewise.ui.session import dialogs, drafts, state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, evidence, meanwhile, reach
 from shapewise.ui.widgets import rule_builder as builder
@@ -124,7 +124,7 @@ def _begin_gate(rule: Rule) -> None:
     st.session_state[GATE] = rule
 
 
-@st.dialog("Who is eligible?", width="large")
+@dialogs.dialog("Who is eligible?", width="large")
 def gate(board: Board) -> None:
     """Edit the gate of a board in a dialog."""
     st.caption("Only these rows can get a strategy; all other rows stay as they are.")
@@ -231,7 +231,7 @@ def _opportunity(at: st.delta_generator.DeltaGenerator, strategy: Strategy) -> N
          hint=evidence.CONTRAST, border=False)  # fmt: skip
 
 
-@st.dialog("Change a strategy", width="large")
+@dialogs.dialog("Change a strategy", width="large")
 def change(board: Board, name: str) -> None:
     """Edit all fields of a strategy in a dialog, which begins with what was typed and not saved, until it is."""
     try:
@@ -399,7 +399,7 @@ def next_name(made: StrategySet) -> str:
     return next((letter for letter in NEXT if letter not in taken), f"S{len(taken) + 1}")
 
 
-@st.dialog("Add a strategy", width="large")
+@dialogs.dialog("Add a strategy", width="large")
 def add(board: Board) -> None:
     """Add a strategy from a saved segment, a suggested one, or an own rule; what was typed and not saved is one more to
     begin with, until it is."""

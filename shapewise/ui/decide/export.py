@@ -20,7 +20,7 @@ from gamcore.viz import files as export
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
 from shapewise.decisions.proof import Proof, ProofError, prove
-from shapewise.ui.session import state
+from shapewise.ui.session import dialogs, state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import boards, downloads
 from shapewise.ui.widgets.columns import COUNT, PERCENT, hundredfold
@@ -144,7 +144,7 @@ def files(board: Board, made: StrategySet) -> None:
         st.code(python, language="python")
 
 
-@st.dialog("Import strategies")
+@dialogs.dialog("Import strategies")
 def bring(table: str) -> None:
     """Import a JSON file of strategies as a new board."""
     file = st.file_uploader("A file that was exported as JSON", type=["json"])

@@ -11,6 +11,7 @@ import streamlit as st
 from shapewise.places import PAGES
 from shapewise.ui.find.places import places
 from shapewise.ui.find.ranking import Place, grouped
+from shapewise.ui.session import dialogs
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, md
 
@@ -66,7 +67,7 @@ def button(menu: Mapping[str, Sequence[Any]], now: InView) -> None:
     press()
 
 
-@st.dialog("Find")
+@dialogs.dialog("Find")
 def search(known: Sequence[Place]) -> None:
     """Show the field, and where one can go."""
     with st.container(key="find"):

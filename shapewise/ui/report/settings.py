@@ -14,7 +14,7 @@ from shapewise.errors import StoreError
 from shapewise.reports import templates
 from shapewise.reports.recipes import Recipe
 from shapewise.ui.decide import prices
-from shapewise.ui.session import state
+from shapewise.ui.session import dialogs, state
 from shapewise.ui.session.words import md, told_apart
 from shapewise.ui.widgets import meanwhile, settled, sharing, undo
 
@@ -93,7 +93,7 @@ def _delete(identifier: str, name: str) -> None:
     undo.delete(templates.KIND, identifier, name)
 
 
-@st.dialog("Add a house template")
+@dialogs.dialog("Add a house template")
 def _add() -> None:
     """Upload a template."""
     st.caption("A .pptx or .potx with a layout that has a title at the top. Its slides are not used.")

@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from shapewise.access.quotas import is_shared
 from shapewise.places import PAGES
-from shapewise.ui.session import deployment, errors, late_fragments, news, sidebar, signin, slow_disk, state
+from shapewise.ui.session import deployment, dialogs, errors, late_fragments, news, sidebar, signin, slow_disk, state
 from shapewise.ui.widgets import guide, tiles, undo
 
 ASSETS = Path(__file__).parents[1] / "assets"
@@ -64,6 +64,7 @@ def configure() -> None:
     """Set the title, icon and width of the browser page, and check the deployment."""
     st.set_page_config(page_title="Shapewise", page_icon=str(ASSETS / "icon.svg"), layout="wide")
     st.logo(str(ASSETS / "logo.svg"), size="large", icon_image=str(ASSETS / "icon.svg"))
+    dialogs.closed()
     errors.watch()
     late_fragments.drop()
     deployment.refuse()

@@ -12,7 +12,7 @@ from shapewise.access.permissions import Level
 from shapewise.access.quotas import is_shared
 from shapewise.errors import StoreError
 from shapewise.store.workspace import KINDS
-from shapewise.ui.session import state
+from shapewise.ui.session import dialogs, state
 from shapewise.ui.session.words import md
 
 WORDS: dict[Level, str] = {"view": "view it", "edit": "view and change it"}
@@ -37,7 +37,7 @@ def of_whom(kind: str, identifier: str) -> None:
     )
 
 
-@st.dialog("Share")
+@dialogs.dialog("Share")
 def _dialog(kind: str, identifier: str, name: str, tables: tuple[str, ...]) -> None:
     space = state.workspace()
     st.markdown(f"**{md(name)}** is visible to you, administrators and the people you add here.")

@@ -1,4 +1,4 @@
-"""A page that a button opens stays on the screen, though a fragment was to be drawn again meanwhile."""
+"""What a button opens, a page or a dialog, stays on the screen, though a fragment was to be drawn again meanwhile."""
 
 from __future__ import annotations
 
@@ -13,14 +13,38 @@ import time
 
 import streamlit as st
 
-from shapewise.ui.session import late_fragments, news
+from shapewise.ui.session import dialogs, late_fragments, news, redraw
 
 late_fragments.drop()
+dialogs.closed()
 
 
 @st.fragment(run_every=0.3)
 def clock():
     st.caption(f"It is {time.time():.1f}.")
+
+
+@st.fragment(run_every=0.3)
+def wait():
+    redraw.by_timer()
+
+
+@dialogs.dialog("A question")
+def ask():
+    st.text_input("Answer")
+
+
+@st.fragment
+def opener():
+    if st.button("Ask"):
+        ask()
+
+
+def asking():
+    st.session_state.runs = st.session_state.get("runs", 0) + 1
+    st.caption(f"Run {st.session_state.runs}.")
+    opener()
+    wait()
 
 
 def first():
@@ -38,7 +62,7 @@ def second():
 
 
 after = st.Page(second, url_path="second")
-page = st.navigation([st.Page(first, default=True), after])
+page = st.navigation([st.Page(first, default=True), after, st.Page(asking, url_path="asking")])
 with st.sidebar:
     clock()
 page.run()
@@ -64,3 +88,21 @@ def test_a_page_stays_though_a_fragment_of_the_page_before_was_asked_for(page, _
     before = ticks.inner_text()
     page.wait_for_function("before => !document.body.innerText.includes(before)", arg=before)  # it goes on
     assert page.get_by_role("heading", name="Second").is_visible()
+
+
+def test_a_dialog_stays_open_though_the_page_behind_it_was_to_be_drawn_again(page):
+    page.goto("/asking")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    field = page.get_by_role("textbox", name="Answer")
+    field.fill("what is half typed")
+    runs = page.get_by_text("Run ")
+    before = runs.inner_text()
+    ticks = page.get_by_test_id("stSidebar").get_by_text("It is ")
+    for _ in range(4):
+        now = ticks.inner_text()
+        page.wait_for_function("now => !document.body.innerText.includes(now)", arg=now)
+    assert field.input_value() == "what is half typed"
+    assert runs.inner_text() == before
+    page.keyboard.press("Escape")
+    field.wait_for(state="detached")
+    page.wait_for_function("before => !document.body.innerText.includes(before)", arg=before)  # it is drawn again

@@ -27,13 +27,13 @@ from shapewise.training.spec import Spec
 from shapewise.ui.data import retrained as renewed
 from shapewise.ui.edit import retrain_button
 from shapewise.ui.explain import card_monitor, elsewhere, score, scorecard
-from shapewise.ui.session import current, sidebar, state
+from shapewise.ui.session import current, dialogs, sidebar, state
 from shapewise.ui.session.words import count, date, duration, md, metric
 from shapewise.ui.train import settings
 from shapewise.ui.widgets import cards, downloads, meanwhile, sharing, undo
 
 
-@st.dialog("Delete this model?")
+@dialogs.dialog("Delete this model?")
 def confirm_delete(model: ModelAbout) -> None:
     """Confirm before deleting."""
     st.markdown(f"**{md(model.name)}**, trained {date(model.created)}. It can be brought back for seven days.")
@@ -45,7 +45,7 @@ def confirm_delete(model: ModelAbout) -> None:
         st.rerun()
 
 
-@st.dialog("Rename this model")
+@dialogs.dialog("Rename this model")
 def rename(model: ModelAbout) -> None:
     """Ask for another name."""
     name = st.text_input("Name", model.name, max_chars=120)

@@ -20,7 +20,7 @@ from shapewise.reports import recipes
 from shapewise.reports.recipes import AUDIENCES, MOST_SLIDES, Audience, Recipe, ReportItem
 from shapewise.ui.report import recipe as ingredients
 from shapewise.ui.report import settings
-from shapewise.ui.session import current, state
+from shapewise.ui.session import current, dialogs, state
 from shapewise.ui.session.words import date, md, told_apart
 from shapewise.ui.widgets import artifacts as packing
 from shapewise.ui.widgets import cards, sharing
@@ -91,7 +91,7 @@ def usual_of(board: Board | None, test: StoredTest | None, audience: Audience) -
     return recipes.usual(model, names, board, test, audience=audience, of_class=of_class)
 
 
-@st.dialog("Delete this recipe?")
+@dialogs.dialog("Delete this recipe?")
 def confirm_delete(recipe: Recipe) -> None:
     """Confirm before deleting."""
     st.markdown(f"**{md(recipe.name)}**, with its order and its comments. Files made by it stay.")

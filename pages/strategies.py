@@ -20,7 +20,7 @@ from shapewise.ui.decide import export as handover
 from shapewise.ui.decide import prices
 from shapewise.ui.decide import segments as library
 from shapewise.ui.explain import scenarios
-from shapewise.ui.session import state
+from shapewise.ui.session import dialogs, state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import boards, cards, guide, meanwhile, panels, reach, sharing, undo
 
@@ -73,7 +73,7 @@ def rename(board: Board) -> None:
         deck.act(board.id, renamed)
 
 
-@st.dialog("Delete this board?")
+@dialogs.dialog("Delete this board?")
 def confirm_delete(board: Board) -> None:
     """Confirm before deleting."""
     st.markdown(

@@ -26,6 +26,7 @@ MOVE: Final = re.compile(
     rf"(rises|falls) (by a factor of (?:over )?|by |)({NUMBER})( points)? "
     rf"(?:from|around|at) {RANGE}(?:, where ({SHARE})% of rows are)?"
 )
+BETWEEN: Final = re.compile(rf"(rises|falls) (by a factor of |by |)({NUMBER})( points)? between {RANGE} and {RANGE}")
 APART: Final = re.compile(
     rf"(above|below) average \((over |under )?(×?)({NUMBER})\) (?:from|around|at) {RANGE}"
     rf"(?:, where ({SHARE})% of rows are)?"
@@ -78,6 +79,7 @@ def faults(said: str, name: str, rows: Effects, kind: str) -> Iterator[Fault]:
         yield Fault("digits", said=said, right="a number as people write it")
     if kind in ("number", "date"):
         yield from _of_moves(said, rest, rows, kind == "date")
+        yield from _between(said, rest, rows, kind == "date")
         yield from _of_one_side(said, rest, rows, kind == "date")
         yield from _overall(said, rest, rows)
         yield from _many_digits(said, rest, rows)
@@ -105,6 +107,17 @@ def _of_moves(said: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fa
             right, wrong = moved, size - slack > moved * (1 + TOLERANCE)
         if wrong:
             yield Fault("size", said=said, right=f"the whole curve moves by {right:.4g}")
+
+
+def _between(said: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fault]:
+    """Yield a movement between two ranges that is not that of the means of their rows."""
+    for words, kind, text, _, *ends in BETWEEN.findall(rest):
+        first, second = (places(low, high or None, is_date) for low, high in (ends[:2], ends[2:]))
+        before, after = (float(rows.heights[rows.inside(one.low, one.high)].mean()) for one in (first, second))
+        moved = (after - before) * (1 if words == "rises" else -1)
+        right = math.exp(moved) if "factor" in kind else moved
+        if abs(value(text) - right) > half_digit(text) + TOLERANCE * abs(right):
+            yield Fault("size", said=said, right=f"the means of the two move by {right:.4g}")
 
 
 def _overall(said: str, rest: str, rows: Effects) -> Iterator[Fault]:

@@ -16,9 +16,7 @@ FEWEST: Final = 3
 LONGEST_LEVEL: Final = 60
 """Characters of a level in a sentence; of those that begin alike, what tells them apart is left."""
 
-AMBIGUOUS: Final = re.compile(
-    r"""[,;"“”]|\s\s|[^\S ]|^\s|\s$|^$|\b(and|or)\b|^not\b|^(missing|nothing)$""", re.IGNORECASE
-)
+AMBIGUOUS: Final = re.compile(r"""[,;"“”]|[^\S ]|^\s|\s$|^$|\b(and|or)\b|^not\b|^(missing|nothing)$""", re.IGNORECASE)
 """What makes a name several, none, or a word of the sentence that it stands in."""
 
 

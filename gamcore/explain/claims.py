@@ -114,7 +114,7 @@ class Claim:
         assert self.where is not None
         words, n = self.where.words, len(self.where.levels)
         if n < 2 or len(words) <= LONGEST_LEVEL:
-            return set_apart(cut(words, LONGEST_LEVEL)) if n == 1 else cut(words, LONGEST_LEVEL)
+            return set_apart(cut(words, LONGEST_LEVEL)) if self.where.levels == (words,) else cut(words, LONGEST_LEVEL)
         return f"{cut(words.partition(', … (')[0], LONGEST_LEVEL)} ({count(n)} levels)"
 
     def _others(self) -> str:
@@ -127,6 +127,8 @@ class Claim:
     def _from(self) -> str:
         assert self.where is not None
         words = self.where.words
+        if self.ends is not None and words == f"{self.ends[0].words} and {self.ends[1].words}":
+            return f"between {words}"
         if words.endswith((" or more", " or less", " or later", " or earlier")) and " to " not in words:
             return f"at {words}"
         single = self.where.low == self.where.high or not math.isfinite(self.where.high - self.where.low)

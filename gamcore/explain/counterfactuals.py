@@ -88,7 +88,8 @@ class Possible:
     fixed : columns that may not. limits : by column, the lowest and highest value that a number (days for a date) may
     take; None where there is no limit. past : whether columns whose names speak of the past may change
     (`data.past`). sentinels : whether values that stand for no amount count as any others (`data.sentinels`).
-    any_way : whether a step may also be unclear by itself, or go against the direction of its feature's curve.
+    any_way : whether a step may also be unclear by itself, go against the direction of its feature's curve, or lead to
+    levels that have rows enough only together.
     """
 
     fixed: Collection[str] = ()
@@ -109,6 +110,8 @@ class Possible:
         allowed[[0, -1]] = False
         if not self.sentinels:
             allowed &= ~bins.of_sentinels
+        if bins.pooled and not self.any_way:  # rows enough only together: nobody changes to "one of them"
+            allowed[len(bins.levels) + 1] = False
         low, high = (self.limits or {}).get(bins.feature.column, (None, None))
         if not bins.feature.is_category:
             allowed[1:-1] &= (bins.display >= (-np.inf if low is None else low)) & (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -113,9 +113,6 @@ class Curve(Explanation):
     is_counted: bool = True
     open_effect: OpenEffect | None = None
     shared_with: tuple[str, ...] = ()
-
-    moves: ClassVar[bool] = True
-    """Whether a place on it is told as what it does from one end to the other; an axis of a surface does nothing."""
 
     def on(self, scale: Scale) -> Curve:
         """Return the curve on another scale; a target in its own units has only one."""
@@ -307,8 +304,10 @@ class Curve(Explanation):
         """Return the curve in a sentence, for those who cannot see it."""
         if not self.scores.size:
             return f"{self.feature} has no values in training, so no effect."
-        runs = self.runs or tuple(np.array([k]) for k in range(self.scores.size))
-        means = [float(np.average(self.scores[run], weights=self.counts[run] + 1e-9)) for run in runs]
+        runs = self.runs if len(self.runs) > 1 else tuple(np.array([k]) for k in range(self.scores.size))
+        heights = np.log(self.scores) if self.scale == "ratio" else self.scores  # means of ratios are geometric
+        means = [float(np.average(heights[run], weights=self.counts[run] + 1e-9)) for run in runs]
+        means = np.exp(means).tolist() if self.scale == "ratio" else means
         low, high = (runs[int(find(means))] for find in (np.argmin, np.argmax))
         lowest, highest, missing = (say(v, self.scale) for v in (min(means), max(means), self.missing[0]))
         return (

@@ -56,8 +56,9 @@ class Place:
 MISSING: Final = Place("missing", levels=("",))
 
 
-def place_of(curve: Curve | SurfaceAxis, bins: Ints) -> Place:
-    """Return some neighbouring bins of a curve as they are printed; levels by their names, and a long end as open."""
+def place_of(curve: Curve | SurfaceAxis, bins: Ints, is_move: bool = False) -> Place:
+    """Return some neighbouring bins of a curve as they are printed; levels by their names, and a long end as open.
+    is_move : whether it is told what the curve does from the first to the last of them."""
     first, last = int(bins.min()), int(bins.max())
     if curve.labels:
         members = curve.members or tuple((label,) for label in curve.labels)
@@ -71,7 +72,7 @@ def place_of(curve: Curve | SurfaceAxis, bins: Ints) -> Place:
         return Place(" to ".join(dict.fromkeys((curve.values[first], curve.values[last]))), low.value, high.value)
     less, more = _open_ends(curve, first, last)
     less_or_more = ("earlier", "later") if curve.kind == "date" else ("less", "more")
-    if not curve.moves and (less is None) != (more is None):
+    if not is_move and (less is None) != (more is None):
         inner = high if more is None else low
         return Place(f"{curve.measure.dress(inner.text)} or {less_or_more[less is None]}", low.value, high.value)
     start = low if less is None else _end(curve, less, upper=True)

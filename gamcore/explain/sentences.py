@@ -19,7 +19,7 @@ import numpy as np
 from gamcore.data.labels import cut, listed
 from gamcore.explain.claims import Claim, Kind
 from gamcore.explain.curves import Curve
-from gamcore.explain.places import MISSING, border_of, cell_of, place_of, typical_of
+from gamcore.explain.places import MISSING, Place, border_of, cell_of, place_of, typical_of
 from gamcore.explain.readings import Reading, direction, reading
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import SurfaceAxis
@@ -29,6 +29,9 @@ from gamcore.types import Floats, Ints
 
 STEP: Final = 0.2
 """Least share of a curve's height that a single step needs to be mentioned."""
+
+AT_BORDER: Final = 0.5
+"""Least share of a movement between two runs that is the step at their border, if it is told to be there."""
 
 STEEPER: Final = 1.5
 """By how much more a step that is called the steepest moves a curve than any other stretch as long as it does."""
@@ -307,15 +310,26 @@ def _moved(read: Reading, move: Leg, low: Floats, high: Floats) -> Claim:
         size, ends = float(np.exp(size)), (float(np.exp(ends[0])), float(np.exp(ends[1])))
     outer = place_of(curve, read.runs[start]), place_of(curve, read.runs[end])
     bins = read.bins(start, end)
-    where, counted = place_of(curve, bins), _counted(curve, bins)
-    if end == start + 1 and all(one.low < one.high for one in outer) and not curve.values:  # at the border of two
-        where, counted = border_of(curve, int(read.runs[end].min())), UNKNOWN
+    where, counted = place_of(curve, bins, is_move=True), _counted(curve, bins)
+    if end == start + 1 and all(one.low < one.high for one in outer) and not curve.values:
+        if _is_at_border(read, end, size):
+            where, counted = border_of(curve, int(read.runs[end].min())), UNKNOWN
+        else:  # the means of two wide runs are all that is read of it
+            where = Place(f"{outer[0].words} and {outer[1].words}", where.low, where.high)
     says_share = curve.is_counted and counted != UNKNOWN
     rows, n_rows = counted
     return Claim(
         "rises" if move.up else "falls", where, size, ends, curve.scale, rows=rows, n_rows=n_rows,
         says_share=says_share, ends=outer,
     )  # fmt: skip
+
+
+def _is_at_border(read: Reading, k: int, moved: float) -> bool:
+    """Return whether most of a movement between two neighbouring runs is at their border, from the last bin of the one
+    to the first bin of run k."""
+    beside = read.curve.scores[[int(read.runs[k - 1].max()), int(read.runs[k].min())]]
+    step = float(np.diff(np.log(beside) if read.curve.scale == "ratio" else beside)[0])
+    return step / moved >= AT_BORDER
 
 
 def _steepest(read: Reading) -> Claim | None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,9 @@ from gamcore.stats.intervals import student
 from gamcore.types import Codes, Floats, Ints
 from gamcore.viz.spec import Plot
 
+ROUNDING: Final = 1e-12
+"""Of the largest effect of the two features alone: a joint effect below is none."""
+
 SLICES: Final = (0.1, 0.5, 0.9)
 """Shares of the rows at which slices begin."""
 
@@ -55,9 +58,6 @@ class SurfaceAxis:
     measure: Measure = PLAIN
     values: tuple[str, ...] = ()
     between: Floats = field(default_factory=lambda: np.empty((2, 0)))
-
-    moves: ClassVar[bool] = False
-    """Whether a place on it is told as what a curve does from one end to the other."""
 
     @property
     def tails(self) -> tuple[int, int]:
@@ -258,6 +258,8 @@ class Surface(Explanation):
         cells = {name: int(find(seen)) for name, find in (("lowest", np.nanargmin), ("highest", np.nanargmax))}
         parts = [f"{name} {self._cell(k)}" for name, k in cells.items()]
         beyond = ", beyond each alone" if self.pure else ""
+        if not (np.abs(np.nan_to_num(seen, nan=self.zero) - self.zero) > 0).any():
+            return f"No joint effect of {self.names[0]} and {self.names[1]}{beyond}."
         effects = ", ".join(parts) if cells["lowest"] != cells["highest"] else self._cell(cells["lowest"])
         return f"Joint effect of {self.names[0]} and {self.names[1]}{beyond}: {effects}."
 
@@ -349,6 +351,9 @@ def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SH
     elif len(refits) >= FEWEST_QUICK:
         error, reach = quick_scale(train_share) * deviation(refits)[inside, inside], pointwise(len(refits))
     margins = [explain_shape(model, feature, train_share) for feature in term.features]
+    size = max(float(np.abs(curve.scores).max(initial=0.0)) for curve in margins)
+    scores = np.where(np.abs(scores) > ROUNDING * size, scores, 0.0)  # what purification leaves of nothing
+    seen = scores[inside, inside]
     return Surface(
         first=sides[0],
         second=sides[1],

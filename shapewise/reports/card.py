@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
 from scipy.stats import norm
 
 from gamcore import __version__
@@ -22,9 +23,9 @@ from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.curves import Curve
-from gamcore.numbers import alike, count, fixed, number, percent
+from gamcore.numbers import UNKNOWN, alike, count, fixed, number, percent, read
 from gamcore.stats import metrics as quality
-from gamcore.stats.intervals import ALPHA, student, wilson
+from gamcore.stats.intervals import ALPHA, skewed_mean, student, wilson
 from gamcore.types import Floats
 from shapewise.scoring.held_out import HeldOutPredictions, held_out
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
@@ -46,6 +47,9 @@ MEASURED: Final = (
     "Effects are those of the treatment, as far as its arms were drawn at random; where they are stronger is an "
     "association with what was known before."
 )
+
+CLOSE: Final = 1e-9
+"""An area under the curve nearer than that to 0 or 1 is that."""
 
 BEYOND_CHANCE: Final = 3.0
 """How many times what chance moves a feature must have moved to be named."""
@@ -251,12 +255,12 @@ def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
         return [_explained(held)]
     if not held.binary:
         squares = (y - predicted) ** 2
-        low, high = (math.sqrt(max(end, 0.0)) for end in student(squares, weight))
+        low, high = (math.sqrt(max(end, 0.0)) for end in skewed_mean(squares, weight))
         rmse = math.sqrt(float(np.average(squares, weights=weight)))
-        return [("Held-out RMSE", f"{number(rmse, 4)} (95%: {number(low, 4)} to {number(high, 4)})")]
+        return [("Held-out RMSE", f"{number(rmse, 4)} (95%: {_between(number(low, 4), number(high, 4))})")]
     chance = np.clip(predicted, 1e-15, 1 - 1e-15)
     losses = -np.where(y > 0, np.log(chance), np.log1p(-chance))
-    low, high = student(losses, weight)
+    low, high = skewed_mean(losses, weight)
     auc = quality.roc(y, predicted, weight).summary
     w = np.ones(y.size) if weight is None else weight
     ends = auc_interval(auc, _effective(w[y > 0]), _effective(w[y == 0]))
@@ -266,10 +270,15 @@ def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
         ("Held-out AUC", f"{fixed(auc, 3)} (95%: {fixed(ends[0], 3)} to {fixed(ends[1], 3)})"),
         (
             "Held-out log-loss",
-            f"{fixed(np.average(losses, weights=weight), 4)} (95%: {fixed(low, 4)} to {fixed(high, 4)})",
+            f"{fixed(np.average(losses, weights=weight), 4)} (95%: {_between(fixed(low, 4), fixed(high, 4))})",
         ),
         ("Held-out rate", f"{percent(rate)} (95%: {percent(ends_of_rate[0])} to {percent(ends_of_rate[1])})"),
     ]
+
+
+def _between(low: str, high: str) -> str:
+    """Return an interval of a mean error in words: rows with some error do not say that there may be none."""
+    return f"{low} to {high}" if low == UNKNOWN or read(low) > 0 else f"up to {high}"
 
 
 def _explained(held: HeldOutPredictions) -> tuple[str, str]:
@@ -282,7 +291,7 @@ def _explained(held: HeldOutPredictions) -> tuple[str, str]:
     low, high = student((usual - rows - share * usual) / whole if whole > 0 else rows, w)
     return (
         f"Held-out {loss.error} explained",
-        f"{percent(share)} (95%: {percent(share + low)} to {percent(share + high)})",
+        f"{percent(share)} (95%: {percent(share + low)} to {percent(min(share + high, 1.0))})",
     )
 
 
@@ -292,9 +301,15 @@ def _effective(weight: Floats) -> float:
 
 
 def auc_interval(auc: float, positives: float, negatives: float) -> tuple[float, float]:
-    """Return the 95% interval of an area under the ROC curve (Hanley and McNeil 1982, eq. 1 and 2), clipped to [0,
-    1]."""
-    first, second = auc / (2 - auc), 2 * auc**2 / (1 + auc)
-    above = auc * (1 - auc) + (positives - 1) * (first - auc**2) + (negatives - 1) * (second - auc**2)
-    reach = float(norm.ppf(1 - ALPHA / 2)) * math.sqrt(max(above, 0.0) / max(positives * negatives, 1.0))
-    return max(auc - reach, 0.0), min(auc + reach, 1.0)
+    """Return the 95% interval of an area under the ROC curve: the areas whose own standard error allows it (Newcombe
+    2006, method 5), so that it ends within [0, 1], and some rows that are all told apart do not prove that all are."""
+    if min(positives, negatives) <= 0:
+        return math.nan, math.nan
+    more, reach = (positives + negatives) / 2 - 1, float(norm.ppf(1 - ALPHA / 2))
+
+    def beyond(area: float) -> float:
+        by_rows = 1 + more * (1 - area) / (2 - area) + more * area / (1 + area)
+        return (auc - area) ** 2 - reach**2 * area * (1 - area) * by_rows / (positives * negatives)
+
+    low = float(brentq(beyond, 0.0, min(auc, 1 - CLOSE))) if auc > CLOSE else 0.0
+    return low, float(brentq(beyond, max(auc, CLOSE), 1.0)) if auc < 1 - CLOSE else 1.0

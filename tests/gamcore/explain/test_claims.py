@@ -314,6 +314,8 @@ def test_a_printed_range_has_the_rows_of_its_bins(values, form):
         for last in range(first, size):
             place = place_of(curve, np.arange(first, last + 1))
             assert (place.holds(x) == ((codes > first) & (codes <= last + 1))).all(), place
+            if " to " in place.words:  # not from a number to another one or more, unless both ends are open
+                assert place.words.endswith("or more") == ("or less" in place.words)
 
 
 @pytest.mark.parametrize(

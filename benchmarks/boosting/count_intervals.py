@@ -2,11 +2,10 @@
 
 Tables of counts with an exposure, as they come about: the same chance for all rows of a mean, a rate that varies
 between rows, and a share of rows that have 0 whatever their mean, also one that depends on a feature. Each has its own
-model and calibration rows, of Poisson deviance at the row's exposure, or (`--objective squared`) of squared loss where
-each row is watched for a year. Reported by tenth of the expected count, as means over tables: the share of *levels*
-inside, each outcome at random within its mass, which is what was asked for but for chance; the share of *outcomes*
-inside, which is larger by those equal to an end; and of rows with a lower end above 0 the share of outcomes that reach
-it. The tables go between two marks of a page (`--doc`).
+model and calibration rows, of Poisson deviance at the row's exposure. Reported by tenth of the expected count, as means
+over tables: the share of *levels* inside, each outcome at random within its mass, which is what was asked for but for
+chance; and the share of *outcomes* inside, which is larger by those equal to an end. The table goes between two marks
+of a page (`--doc`).
 """
 
 from __future__ import annotations
@@ -26,10 +25,7 @@ from gamcore.estimators.base import read_table
 from gamcore.model.outcomes import Rows
 from gamcore.types import Floats
 
-MARKS: Final = {
-    "poisson": ("<!-- counts -->", "<!-- /counts -->"),
-    "squared": ("<!-- squared -->", "<!-- /squared -->"),
-}
+MARKS: Final = ("<!-- counts -->", "<!-- /counts -->")
 COVERAGES: Final = (0.8, 0.9, 0.95)
 TRAIN, CALIBRATE, TEST = 1_500, 3_000, 3_000
 LEVELS: Final = (-0.6, 1.4)
@@ -38,10 +34,10 @@ LEVELS: Final = (-0.6, 1.4)
 KINDS: Final = ("gamma rates", "zeros", "lognormal rates", "zeros by a feature", "poisson")
 
 
-def draw(kind: str, level: float, n: int, rng: np.random.Generator, years: bool) -> tuple[pd.DataFrame, Floats, Floats]:
-    """Return a table of n rows, their exposures and counts. years : whether all exposures are 1."""
+def draw(kind: str, level: float, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Floats, Floats]:
+    """Return a table of n rows, their exposures and counts."""
     X = pd.DataFrame({"age": rng.uniform(18, 80, n).round(), "zone": rng.choice(list("abcd"), n)})
-    exposure = np.where((rng.random(n) < 0.5) | years, 1.0, rng.uniform(0.05, 1.0, n).round(2))
+    exposure = np.where(rng.random(n) < 0.5, 1.0, rng.uniform(0.05, 1.0, n).round(2))
     mean = np.exp(level + np.sin(X["age"] / 12) + 0.5 * (X["zone"] == "b")).to_numpy() * exposure
     zeros = np.zeros(n)
     if kind == "zeros":
@@ -56,13 +52,13 @@ def draw(kind: str, level: float, n: int, rng: np.random.Generator, years: bool)
     return X, exposure, rng.poisson(mean / (1.0 - zeros) * varied) * (rng.random(n) >= zeros) * 1.0
 
 
-def replicate(seed: int, objective: str) -> list[dict[str, Any]]:
+def replicate(seed: int) -> list[dict[str, Any]]:
     """Return the shares of one table by coverage and tenth: two seeds of a kind, all kinds of a level, and again."""
     kind, level = KINDS[seed // 2 % len(KINDS)], LEVELS[seed // (2 * len(KINDS)) % len(LEVELS)]
-    rng, years = np.random.default_rng(seed), objective == "squared"
-    model = GAMRegressor(objective=objective, outer_bags=2, max_rounds=60, random_state=seed)
-    tables = [draw(kind, level, n, rng, years) for n in (TRAIN, CALIBRATE, TEST)]
-    given = [{} if years else {"exposure": exposure} for _, exposure, _ in tables]
+    rng = np.random.default_rng(seed)
+    model = GAMRegressor(objective="poisson", outer_bags=2, max_rounds=60, random_state=seed)
+    tables = [draw(kind, level, n, rng) for n in (TRAIN, CALIBRATE, TEST)]
+    given = [{"exposure": exposure} for _, exposure, _ in tables]
     fit_intervals(model.fit(*tables[0][::2], **given[0]), *tables[1][::2], **given[1])
     X, _, y = tables[2]
     mean, intervals = model.predict(X, **given[2]), single_model(model).intervals
@@ -102,13 +98,12 @@ def lines(cells: pd.DataFrame, tables: int) -> list[str]:
 def main() -> None:
     asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     asked.add_argument("--doc", type=Path, help="a page whose marks get the table")
-    asked.add_argument("--objective", choices=[*MARKS], default="poisson")
     asked.add_argument("--runs", type=int, default=200, help="tables")
     options = asked.parse_args()
-    rows = [row for seed in range(options.runs) for row in replicate(seed, options.objective)]
+    rows = [row for seed in range(options.runs) for row in replicate(seed)]
     written = lines(pd.DataFrame(rows), options.runs)
     if options.doc:
-        put_between(options.doc, MARKS[options.objective], written)
+        put_between(options.doc, MARKS, written)
     print("\n".join(written))
 
 

@@ -31,7 +31,6 @@ from benchmarks.boosting.known_truths import (
     known_curves,
     places,
 )
-from benchmarks.harness.available import lack
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, put_between
@@ -48,11 +47,6 @@ def codes_at(curve: Curve, at: NDArray[Any]) -> NDArray[np.int64]:
     if curve.labels:
         return np.array([curve.labels.index(level) for level in at])
     return np.searchsorted(curve.edges[1:-1], at.astype(np.float64), side="right")
-
-
-def lacking(target: Target) -> str:
-    """Return what our estimators lack for a kind of target, in words; empty where they lack nothing."""
-    return lack(target.parameters or {}, classes=target.several)
 
 
 def unfitted(target: Target, **settings: Any) -> GAMRegressor | GAMClassifier:
@@ -123,9 +117,7 @@ def measure(asked: argparse.Namespace) -> None:
     for scenario in SCENARIOS:
         if scenario.target not in asked.targets or scenario.n > asked.rows:
             continue
-        if reason := lacking(scenario.of):
-            print(f"{scenario.name}: not available, since {reason}.", flush=True)
-        for seed in range(0 if reason else asked.runs or scenario.runs):
+        for seed in range(asked.runs or scenario.runs):
             out = asked.json / f"{scenario.name}-{seed}.json"
             about = {"scenario": asdict(scenario), "name": scenario.name, "model": "ours", "seed": seed, "code": code()}
             if not about.items() <= load(out).items():

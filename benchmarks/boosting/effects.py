@@ -1,5 +1,4 @@
-"""How often bands of effect curves cover known effects: `python -m benchmarks.boosting.effects [--runs N] [--rows N]
-[--doc PAGE]`.
+"""How often bands of effect curves cover known effects: `python -m benchmarks.boosting.effects [--runs N] [--rows N]`.
 
 An experiment draws customers, assigns them to arms, and moves some of them by a known effect, a sum of three curves;
 two features move the outcome alike in both arms, or not at all. `EffectGAM` is fitted with bands, and each curve
@@ -14,7 +13,6 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -22,7 +20,7 @@ import pandas as pd
 
 from benchmarks.boosting.coverage import codes_at
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown
 from gamcore import EffectGAM, GAMClassifier, GAMRegressor, warmup
 from gamcore.decide.segments import HeldOutRows, suggest_by
 from gamcore.decide.uplift import read_uplift, signals
@@ -30,7 +28,6 @@ from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import train_share
 from gamcore.types import Floats
 
-MARKS: Final = ("<!-- effects -->", "<!-- /effects -->")
 PLANS: Final = {"p": 0.0, "q": 0.5, "r": -0.5, "s": 0.3, "t": -0.3}
 PLACES: Final = 200
 FEWEST_ROWS: Final = 12
@@ -161,17 +158,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=23, help="experiments per scenario")
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--doc", type=Path, help="page that gets the table")
     asked = parser.parse_args()
     warmup()
     rows = [
         {"scenario": scenario.name} | experiment(scenario, asked.rows, seed)
         for scenario in SCENARIOS for seed in range(asked.runs)
     ]  # fmt: skip
-    lines = table(pd.DataFrame(rows))
-    print(describe(), *lines, sep="\n")
-    if asked.doc:
-        put_between(asked.doc, MARKS, lines)
+    print(describe(), *table(pd.DataFrame(rows)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""Lou et al. 2020 (CIKM) reproduced: `python -m benchmarks.boosting.paper --data DIR --json DIR [--peers DIR] [--doc
-FILE] [--speedups FILE]`.
+"""Lou et al. 2020 (CIKM) reproduced: `python -m benchmarks.boosting.paper --data DIR --json DIR [--speedups
+FILE]`.
 
 Figure 3: rows read for the histograms of a step. Figure 4: CPU time of 50 rounds relative to MART with bagging, on the
 public tables; `--speedups` puts it beside the printed factors, a row per table, with the rounds that take as long as
-finding the order of the bags. One step on synthetic rows, by strategy. Table 5: our model next to XGBoost, from the
-cells of `benchmarks.boosting.peers`. Tables 2 and 3 are those of `benchmarks.boosting.alphas`. The runs of a comparison
-alternate in one thread and are kept as one cell."""
+finding the order of the bags. One step on synthetic rows, by strategy. Tables 2 and 3 are those of
+`benchmarks.boosting.alphas`. The runs of a comparison alternate in one thread and are kept as one cell."""
 
 from __future__ import annotations
 
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from benchmarks.boosting import paper_tables
@@ -39,7 +37,6 @@ ALPHA = 0.65
 STRATEGIES = ("rescan", "mst", "complement", "mask")
 TRAIN_SHARE = 0.64
 TURNS = 3
-MARKS = ("<!-- paper: begin -->", "<!-- paper: end -->")
 SPEEDUPS = ("<!-- speedups -->", "<!-- /speedups -->")
 FIGURES = ("3", "step", "4", "order")
 
@@ -181,8 +178,6 @@ def measure_all(asked: argparse.Namespace) -> None:
 def main() -> None:
     """Measure the missing cells, then print the tables."""
     options = parser(__doc__, TABLES)
-    options.add_argument("--peers", type=Path, help="folder of the cells of benchmarks.boosting.peers")
-    options.add_argument("--doc", type=Path, help="a page whose part on the paper is to be made anew")
     options.add_argument("--speedups", type=Path, help="a page for Figure 4 as a row per table")
     options.add_argument("--figures", nargs="*", default=list(FIGURES), choices=FIGURES, help="what to measure")
     options.add_argument("--alphas", type=float, nargs="*", default=list(ALPHAS))
@@ -194,13 +189,9 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=1.0, help="of measuring, a variant of the one step and turn")
     asked = options.parse_args()
     measure_all(asked)
-    if asked.doc:
-        put_between(asked.doc, MARKS, paper_tables.lines(asked.json, asked.peers))
     if asked.speedups:
         put_between(asked.speedups, SPEEDUPS, ["", *markdown(paper_tables.speedups(asked.json)), ""])
-    with pd.option_context("display.width", 160, "display.max_rows", None):
-        for title, frame in paper_tables.everything(asked.json, asked.peers).items():
-            print(f"\n{title}\n{frame.to_string(float_format='{:.3f}'.format)}")
+    print("\n".join(paper_tables.lines(asked.json)))
 
 
 if __name__ == "__main__":

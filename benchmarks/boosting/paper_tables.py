@@ -6,12 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.boosting import standing
 from benchmarks.harness.cells import load, load_all
 from benchmarks.harness.page import markdown
-
-ALPHAS_SHOWN = (0.5, 0.65, 0.8)
-"""Of Figure 4: the ends and the middle of those measured."""
 
 
 def over_first(seconds: pd.Series) -> pd.Series:
@@ -42,19 +38,6 @@ def one_step(folder: Path) -> dict[str, pd.DataFrame]:
     }
     title = f"One step, logistic, {cell['rows']:,} synthetic rows, {cell['bags']} bags, alpha {cell['alpha']}"
     return {title: pd.DataFrame(times).rename_axis("variant")}
-
-
-def figure_4(folder: Path) -> dict[str, pd.DataFrame]:
-    """Return the time relative to MART with bagging, by table, variant and alpha."""
-    cells = load_all(folder, "figure4-*.json")
-    made = {}
-    for name in cells["table"].unique() if len(cells) else ():
-        part = cells[(cells["table"] == name) & cells["alpha"].isin(ALPHAS_SHOWN)].sort_values("alpha")
-        columns = {f"alpha {cell.alpha}": over_first(pd.Series(cell.seconds)) for cell in part.itertuples()}
-        first = next(iter(part["seconds"].iloc[0]))
-        title = f"Figure 4: {name}, time of {part['rounds'].iloc[0]} rounds over that of {first}"
-        made[title] = pd.DataFrame(columns).rename_axis("variant")
-    return made
 
 
 PRINTED = {"MART": "up to 3.7", "Logit": "up to 7"}
@@ -92,27 +75,9 @@ def _from_to(times: pd.Series) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
-def table_5(peers: Path | None) -> dict[str, pd.DataFrame]:
-    """Return the test metrics of our model and of XGBoost with its defaults."""
-    cells = standing.measured(load_all(peers)) if peers else pd.DataFrame()
-    if not len(cells) or not {standing.BASE, "xgboost"} <= set(cells["model"]):
-        return {}
-    table = standing.overview(cells)
-    pairs = zip(table["metric"], table["sd"].fillna(0.0), strict=True)
-    table["shown"] = [f"{mean:.4g} ± {sd:.2g}" for mean, sd in pairs]
-    frame = table.reset_index().pivot_table(index="table", columns="model", values="shown", aggfunc="first")
-    frame = frame.reindex(index=standing.in_order(frame.index), columns=[standing.BASE, "xgboost"])
-    return {"Table 5: test RMSE or AUC, ours and XGBoost, each with its defaults": frame}
-
-
-def everything(folder: Path, peers: Path | None) -> dict[str, pd.DataFrame]:
-    """Return all tables by title."""
-    return figure_3(folder) | one_step(folder) | figure_4(folder) | table_5(peers)
-
-
-def lines(folder: Path, peers: Path | None) -> list[str]:
-    """Return all tables as Markdown."""
+def lines(folder: Path) -> list[str]:
+    """Return Figure 3 and the times of one step as Markdown."""
     made = []
-    for title, frame in everything(folder, peers).items():
+    for title, frame in (figure_3(folder) | one_step(folder)).items():
         made += [f"### {title}", "", *markdown(frame), ""]
     return made

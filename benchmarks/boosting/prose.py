@@ -116,8 +116,8 @@ Seconds from a key on a setting's slider to the first frame with the curve of th
 PAPER: Final = """
 ## Lou et al. 2020, reproduced
 
-The paper's strategies in our own code, on one thread, in float32 unless stated. Its Tables 2 and 3, the test metrics of
-the variants, are in [the presets](presets.md#accuracy).
+The paper's strategies in our own code, on one thread, in float32 unless stated. Its other tables, and how many times as
+fast each strategy is on public tables, are with [the sources](sources.md).
 """
 
 NOISE: Final = """

@@ -184,9 +184,9 @@ def noise(records: list[dict[str, Any]]) -> Lines:
         yield from say(prose.NOISE, worst=worst)
 
 
-def paper(folder: Path, peers: Path) -> Lines:
+def paper(folder: Path) -> Lines:
     """Return the paper's tables, reproduced."""
-    lines = paper_tables.lines(folder, peers)
+    lines = paper_tables.lines(folder)
     if lines:
         yield from say(prose.PAPER)
         yield from lines
@@ -213,7 +213,7 @@ def page(asked: argparse.Namespace) -> Lines:
     yield from steps(asked.steps)
     yield from growth(asked.scale, asked.doc)
     yield from live(asked.live)
-    yield from paper(asked.paper, asked.peers)
+    yield from paper(asked.paper)
 
 
 def squeezed(lines: Lines) -> Lines:

@@ -19,7 +19,6 @@ from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
 
 from benchmarks.boosting.target_trials import EXPOSURE, Kind, Trial
-from benchmarks.harness.available import lack
 from benchmarks.harness.contenders import (
     MOST_JOBS,
     PATIENCE,
@@ -158,7 +157,4 @@ def contenders(kind: Kind) -> dict[str, Contender]:
 
 def missing(trial: Trial) -> dict[str, str]:
     """Return why models cannot be fitted to a table, by name, without trying."""
-    kind = trial.kind
-    ours = lack(kind.ours, kind.classifier, trial.exposed)
-    reasons = {OURS: ours, **dict.fromkeys(EBM, "" if kind.ebm else "EBM has no such objective")}
-    return {name: reason for name, reason in reasons.items() if reason}
+    return {} if trial.kind.ebm else dict.fromkeys(EBM, "EBM has no such objective")

@@ -36,7 +36,7 @@ def commands(data: Path, folder: Path, doc: Path) -> dict[str, Arguments]:
         "peers": ["--data", data, "--json", peers],
         "steps": ["--json", steps],
         "scale": ["--train", "--json", scale],
-        "paper": ["--data", data, "--json", paper, "--peers", peers],
+        "paper": ["--data", data, "--json", paper],
         "live": ["--data", data, "--json", live],
         "report": [
             "--peers", peers, "--paper", paper, "--steps", steps, "--scale", scale, "--live", live, "--doc", doc,

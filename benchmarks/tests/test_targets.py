@@ -24,7 +24,7 @@ from benchmarks.boosting.known_truths import (
 )
 from benchmarks.boosting.peers import measure, split
 from benchmarks.boosting.target_trials import EXPOSURE, KINDS, Trial
-from benchmarks.harness import available, outcomes
+from benchmarks.harness import outcomes
 from benchmarks.harness.outcomes import QUANTILE
 
 pytestmark = pytest.mark.slow
@@ -145,12 +145,12 @@ def test_linear_models_and_ours_are_fitted_to_every_kind():
     letters = Trial(KINDS["classes"], pd.DataFrame(rng.normal(size=(500, 2)), columns=["a", "b"]), pd.Series(dtype=int))
     letters = Trial(letters.kind, letters.X, pd.Series(np.array(list("pqr"))[np.digitize(letters.X["a"], [-0.5, 0.5])]))
     for trial in (small("claims"), small("amounts"), small("spend"), small("upper"), letters):
-        models, reasons = target_models.contenders(trial.kind), target_models.missing(trial)
-        for name in {"ours", "linear"} - set(reasons):
+        models = target_models.contenders(trial.kind)
+        for name in ("linear", "ours"):
             cell = measure(trial, models[name], 0)
             assert np.isfinite(cell["metric"]), name
             assert cell["seconds"] > 0
-        if trial is letters and "ours" not in reasons:
+        if trial is letters:
             assert cell["metric"] > 20.0
 
 
@@ -162,27 +162,6 @@ def test_bins_of_a_linear_model_bend(monkeypatch):
     straight, binned = (measure(trial, models[name], 0)["metric"] for name in ("linear", "linear-binned"))
     assert straight < 5.0
     assert binned > 30.0
-
-
-def test_what_is_not_there_is_known_by_signatures(monkeypatch):
-    assert available.lack({}) == ""
-    assert available.lack({"objective": "poisson"}) == ""
-    assert available.lack({"objective": "of nobody"}) == "GAMRegressor has no objective 'of nobody'"
-    assert available.lack({"nothing": 1}) == "GAMRegressor has no nothing"
-
-    class Older:
-        def __init__(self, objective="squared"):
-            self.objective = objective
-
-        def fit(self, X, y, sample_weight=None): ...
-
-    monkeypatch.setattr(available, "GAMRegressor", Older)
-    monkeypatch.setattr(available, "knows_classes", lambda: False)
-    assert available.lack({"objective": "poisson"}, exposure=True) == "GAMRegressor.fit has no exposure"
-    assert target_models.missing(small("claims")) == {"ours": "GAMRegressor.fit has no exposure"}
-    assert coverage.lacking(TARGETS["classes"]) == "GAMClassifier knows two classes"
-    assert coverage.lacking(TARGETS["quantile"]) == "GAMRegressor has no quantile"
-    assert target_models.missing(small("upper")).keys() == {"ours", "ebm-8", "ebm"}
 
 
 def test_a_model_that_is_not_there_is_not_started(tmp_path, monkeypatch):
@@ -275,7 +254,7 @@ def test_coverage_counts_places_inside_the_band(name):
     assert shown[every[0].key] == f"50.0 ({0.7 / spread:.1f}, {1 / spread:.1f})"
 
 
-@pytest.mark.parametrize("name", [name for name, target in TARGETS.items() if not coverage.lacking(target)])
+@pytest.mark.parametrize("name", TARGETS)
 def test_a_replication_has_every_curve(name):
     scenario = Scenario(400, name, rounded=True)
     cell = coverage.replicate(scenario, 0)

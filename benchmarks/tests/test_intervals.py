@@ -1,4 +1,4 @@
-"""What the benchmarks of intervals and of amounts in tasks take for the truth is what they draw from."""
+"""What the benchmarks of intervals take for the truth is what they draw from."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 
 from benchmarks.boosting import count_intervals, intervals
-from benchmarks.harness.families import imbalanced
-from benchmarks.multitask import amounts
 
 pytestmark = pytest.mark.slow
 
@@ -33,34 +31,9 @@ def test_a_table_of_intervals_is_the_mean_over_cells():
     assert not intervals.table(pd.DataFrame(cells[:1]))["within a point"].any()
 
 
-@pytest.mark.parametrize("objective", amounts.OBJECTIVES)
-def test_amounts_have_the_means_that_models_are_judged_by(objective):
-    sample = imbalanced(0.5, (4_000, 200), 0).test
-    mean = amounts.means(sample)
-    y = amounts.outcomes(objective, mean, np.random.default_rng(0))
-    assert y.mean() == pytest.approx(mean.mean(), rel=0.03)
-    high = mean > np.median(mean)
-    assert y[high].mean() == pytest.approx(mean[high].mean(), rel=0.03)
-    small = (sample.task == amounts.TASKS["small"]).to_numpy()
-    assert np.log(mean[small]).mean() - np.log(mean[~small]).mean() == pytest.approx(amounts.LEVEL, abs=0.05)
-
-
-def test_a_table_of_amounts_compares_within_a_seed():
-    cells = [
-        {"objective": "gamma", "similarity": 0.5, "model": name, "seed": seed,
-         "large": 1.0 + k * seed**2, "small": 2.0 + seed + k * seed}
-        for seed in (0, 1, 2) for k, name in enumerate(amounts.MODELS)
-    ]  # fmt: skip
-    found = amounts.table(pd.DataFrame(cells)).iloc[0]
-    assert found["runs"] == 3
-    assert found["small: ours"] == pytest.approx(3.0)
-    assert found["small: independent trees"] == "+1 (1.7)"
-    assert found["small: global trees"] == "+2 (1.7)"
-
-
 @pytest.mark.parametrize("kind", count_intervals.KINDS)
 def test_counts_are_overdispersed_but_for_one_kind(kind):
-    X, exposure, y = count_intervals.draw(kind, 0.5, 60_000, np.random.default_rng(0), years=False)
+    X, exposure, y = count_intervals.draw(kind, 0.5, 60_000, np.random.default_rng(0))
     mean = np.exp(0.5 + np.sin(X["age"] / 12) + 0.5 * (X["zone"] == "b")).to_numpy() * exposure
     assert y.mean() == pytest.approx(mean.mean(), rel=0.03)
     assert (np.mean((y - mean) ** 2 / mean) > 1.1) == (kind != "poisson")

@@ -53,7 +53,7 @@ with form:
         changes |= settings.few(table, target.goal, changes)
         with st.expander("All settings"):
             parameters = {**PRESETS[preset], **changes}
-            measured = settings.bands(table, parameters)
+            measured = settings.bands(table, parameters, target.n_scores)
             kept = settings.counts(table, target.goal, parameters)
             codes = inputs.categories(table, chosen, begun)
             changes |= settings.more(table, preset, target.goal in ("binary", "classes"))

@@ -81,9 +81,7 @@ def signals(y: Floats, treated: Floats, share: Floats, expected: Floats) -> Floa
     return (treated - share) / (share * (1 - share)) * (y - expected)
 
 
-def read_uplift(
-    predicted: Floats, signal: Floats, clusters: NDArray[Any] | None = None, tenths: int = TENTHS
-) -> Uplift:
+def read_uplift(predicted: Floats, signal: Floats, clusters: NDArray[Any] | None = None) -> Uplift:
     """Return what an order of rows is worth.
 
     predicted : (n,) effects by a model that did not see the rows. signal : (n,) see `signals`. clusters : (n,) which
@@ -99,18 +97,18 @@ def read_uplift(
     _, which = np.unique(predicted, return_inverse=True)
     shared = np.bincount(which, place)[which] / np.bincount(which)[which]
     behind = 1.0 - (shared + 0.5) / n  # share of all shares at which the row is treated
-    tenth = np.minimum((shared + 0.5) * tenths / n, tenths - 1).astype(np.int64)
+    tenth = np.minimum((shared + 0.5) * TENTHS / n, TENTHS - 1).astype(np.int64)
     made = []
-    for number in range(tenths):
+    for number in range(TENTHS):
         inside = tenth == number
         if inside.any():
             own = None if alike is None else alike[inside]
             made.append(Tenth(int(inside.sum()), float(predicted[inside].mean()), *_mean(signal[inside], own)))
     gains = []
-    for number in range(1, tenths + 1):
-        treated = np.clip(number / tenths * n - place, 0.0, 1.0)
+    for number in range(1, TENTHS + 1):
+        treated = np.clip(number / TENTHS * n - place, 0.0, 1.0)
         reach = (np.bincount(which, treated) / np.bincount(which))[which]  # rows of the same prediction alike
-        gains.append((number / tenths, *_mean(reach * signal, alike)))
+        gains.append((number / TENTHS, *_mean(reach * signal, alike)))
     return Uplift(n, _mean(signal, alike), tuple(made), tuple(gains), _mean((behind - 0.5) * signal, alike))
 
 

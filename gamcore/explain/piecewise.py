@@ -37,7 +37,7 @@ class Piece:
     rows: float
 
 
-def simplify(curve: Curve, most: int = MOST_PIECES) -> list[Piece]:
+def simplify(curve: Curve) -> list[Piece]:
     """Return a curve of a number or date (on the link scale) as constant pieces, from left to right.
 
     For each k, dynamic programming finds the best k pieces (least sum of n_v (f_v - mean)^2, at least 1% of the rows in
@@ -47,7 +47,7 @@ def simplify(curve: Curve, most: int = MOST_PIECES) -> list[Piece]:
     if curve.labels or not curve.scores.size or curve.counts.sum() <= 0:
         return []
     least = max(LEAST_SHARE, FEW_ROWS / float(curve.counts.sum()))
-    starts = partitions(curve.scores, curve.counts, most, min(least, 1.0))
+    starts = partitions(curve.scores, curve.counts, MOST_PIECES, min(least, 1.0))
     clear = [start for start in starts if _is_clear(curve, start)]
     return _pieces(curve, clear[-1])
 

@@ -28,6 +28,8 @@ from shapewise.store.process_names import own_name
 from shapewise.store.workspace import Workspace, new_id
 
 NAMES: Final = {"runs": "training", "packs": "file"}
+MOST_SHOWN: Final = 100
+"""Jobs of everybody that an administrator sees."""
 
 
 def submit(
@@ -122,12 +124,12 @@ def ids(space: Workspace, kind: str, active: bool = False) -> list[str]:
         return list(connection.execute(chosen.order_by(job.c.created.desc(), job.c.id)).scalars())
 
 
-def everyones(space: Workspace, most: int = 100) -> Iterator[tuple[str, str, str, str, str]]:
+def everyones(space: Workspace) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield id, kind, owner, time and state of the latest jobs, newest first; for an administrator."""
     if not may(space.person, "administer"):
         raise DeniedError("Only an administrator sees everybody's jobs.")
     with space.meta.reading() as connection:
-        rows = connection.execute(sa.select(job).order_by(job.c.created.desc()).limit(most)).all()
+        rows = connection.execute(sa.select(job).order_by(job.c.created.desc()).limit(MOST_SHOWN)).all()
     for row in rows:
         there = (space.root / "jobs" / row.id).is_dir()
         state = row.state if row.state == "queued" or not there else child.end_of(space.root / "jobs" / row.id)["state"]

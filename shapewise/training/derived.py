@@ -45,7 +45,7 @@ class _Making:
     made_of: str
     notes: Sequence[str] = ()
 
-    def store(self, space: Workspace, of: TableAbout, tell: Tell) -> tuple[TableAbout, list[str]]:
+    def store(self, space: Workspace, of: TableAbout, tell: Tell = _nobody) -> tuple[TableAbout, list[str]]:
         """Store it as the newer version of `of`; one that is there already is returned as it is."""
         there = {table.id for table in space.tables.listed()}
 
@@ -80,9 +80,7 @@ def keep(space: Workspace, of: TableAbout, steps: Sequence[Step], tell: Tell = _
     return _Making(source, steps, steps, source.id).store(space, of, tell)
 
 
-def add_newer(
-    space: Workspace, of: TableAbout, store: Callable[[], TableAbout], tell: Tell = _nobody
-) -> tuple[TableAbout, list[str]]:
+def add_newer(space: Workspace, of: TableAbout, store: Callable[[], TableAbout]) -> tuple[TableAbout, list[str]]:
     """Store a table as the newer version of another and repeat its steps; return the version to work on, and messages.
 
     What a newer version does not allow is left out, and said. store : stores the table on its own.
@@ -99,13 +97,11 @@ def add_newer(
         space.edit("tables", table.id, lambda about: about | {"replaces": with_steps.id})
         return space.tables.about(table.id), said
     making = _Making(table, replayed.steps, replayed.steps, table.id, replayed.said())
-    made, more = making.store(space, with_steps if source else table, tell)
+    made, more = making.store(space, with_steps if source else table)
     return made, [*said, *more]
 
 
-def fit_to_model(
-    space: Workspace, table: TableAbout, steps: Sequence[Step], tell: Tell = _nobody
-) -> tuple[TableAbout, list[str]]:
+def fit_to_model(space: Workspace, table: TableAbout, steps: Sequence[Step]) -> tuple[TableAbout, list[str]]:
     """Store a version of a table with the columns that a model computes, and return it with messages.
 
     steps : those of the model's own table. StoreError where the table allows none of them.
@@ -113,5 +109,5 @@ def fit_to_model(
     replayed = replay(steps, kinds_of_stored(space, table.id))
     if not replayed.steps:
         raise StoreError(" ".join(replayed.said()))
-    made, said = keep(space, table, [*steps_of(table.steps), *replayed.steps], tell)
+    made, said = keep(space, table, [*steps_of(table.steps), *replayed.steps])
     return made, [*replayed.said(), *said]

@@ -219,13 +219,13 @@ def active(workspace: Workspace) -> list[Run]:
     return [run for run in _readable(workspace, jobs.ids(workspace, KIND, active=True)) if run.goes_on]
 
 
-def last_failure(workspace: Workspace, model: str, column: str = "") -> str:
-    """Return why the newest run for a model's bands, or for its parts, failed; empty if it did not fail."""
+def last_failure(workspace: Workspace, model: str) -> str:
+    """Return why the newest run for a model's bands failed; empty if it did not fail."""
     for identifier in jobs.ids(workspace, KIND):
         with contextlib.suppress(StoreError, OSError, ValueError, KeyError):  # the run was deleted meanwhile
             folder = jobs.folder(workspace, KIND, identifier)
             about = read_json(folder / "about.json")
-            if (about.get("model") or trained(folder)) == model and bool(about.get("column")) == bool(column):
+            if (about.get("model") or trained(folder)) == model and not about.get("column"):
                 run = read(workspace, identifier)
                 return run.message if run.state in ("failed", "interrupted") else ""
     return ""

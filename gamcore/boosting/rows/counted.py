@@ -115,7 +115,7 @@ def spread_about(rows: Rows, targets: Moments) -> float:
     return targets.reach * float(np.sqrt(as_float(squares, targets.n_rows))) or 1.0
 
 
-def measured_by_parts(rows: RowsInParts, plan: CountPlan, spare: int = 0) -> CountPlan:
+def measured_by_parts(rows: RowsInParts, plan: CountPlan) -> CountPlan:
     """Return a plan with the scale of the rows, and the room that their counts need."""
     moments = rows.parts.sum(weight_moments)
     unit = grain(moments.sum) if rows.weighted else 1.0
@@ -124,7 +124,7 @@ def measured_by_parts(rows: RowsInParts, plan: CountPlan, spare: int = 0) -> Cou
     ends = np.cumsum(sizes)[:-1]
     heaviest = np.array([one.max() for one in np.split(sums, ends, axis=1)])
     heaviest[np.setdiff1d(np.arange(heaviest.size), plan.active)] = 0.0
-    return measured(plan, heaviest, moments.sum, rows.weighted, spare)
+    return measured(plan, heaviest, moments.sum, rows.weighted, spare=0)
 
 
 def _group_counts(sizes: Sequence[int], n_groups: int, unit: float, part: Part) -> NDArray[np.int64]:

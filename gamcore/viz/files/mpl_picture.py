@@ -99,7 +99,7 @@ def with_fonts(svg: bytes) -> bytes:
 
 def compose(
     plot: Plot, mode: Mode = "light", size: tuple[float, float] | None = None,
-    margins: tuple[float, float, float, float] = (0.12, 0.12, 0.12, 0.12), titled: bool = True, *, note: str = "",
+    margins: tuple[float, float, float, float] = (0.12, 0.12, 0.12, 0.12), *, note: str = "",
 ) -> Figure:  # fmt: skip
     """Return a plot as a matplotlib figure; call it inside `house`.
 
@@ -108,10 +108,10 @@ def compose(
     color = PALETTES[mode]
     wide = size[0] if size else (plot.width or WIDTH) / INCH
     room = wide - margins[0] - margins[1]
-    titles = wrapped(plot.title, room, TITLE, MOST_TITLE) if titled else []
+    titles = wrapped(plot.title, room, TITLE, MOST_TITLE)
     named = plot.named()
     lines, columns = _legend_lines([getattr(mark, "name", "") for mark in named], room, plot.legend == "list")
-    details = [*(wrapped(plot.detail, room, DETAIL, MOST_TITLE) if titled else []), *wrap(note, per_line(room, DETAIL))]
+    details = [*wrapped(plot.detail, room, DETAIL, MOST_TITLE), *wrap(note, per_line(room, DETAIL))]
     head = LINES["title"] * len(titles) + LINES["detail"] * len(details) + LINES["legend"] * lines + 0.06
     high = size[1] if size else plot.height / INCH + head + margins[2] + margins[3]
     figure = Figure(figsize=(wide, high), facecolor=color.background, layout="constrained")

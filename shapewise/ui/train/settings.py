@@ -84,10 +84,13 @@ def triples(table: TableAbout, goal: str, parameters: dict[str, Any]) -> dict[st
     return {"triples": "auto"} if wanted and not lacking else {}
 
 
-def bands(table: TableAbout, parameters: dict[str, Any]) -> int:
-    """Show the switch for bands; return the number of half-sample refits. On by default unless they take long."""
+def bands(table: TableAbout, parameters: dict[str, Any], n_scores: int) -> int:
+    """Show the switch for bands; return the number of half-sample refits. On by default unless they take long.
+
+    n_scores : scores of a row; of several classes, one for each.
+    """
     rows, features = round((1 - HELD_OUT) * (table.sampled or table.rows)), table.columns
-    seconds = estimate_bands(rows, features, parameters, BANDS, state.n_jobs())
+    seconds = estimate_bands(rows, features, parameters, BANDS, state.n_jobs(), n_scores)
     wanted = st.toggle(
         "Measure the uncertainty of the curves", seconds < BANDS_SECONDS, key=f"bands-{table.id}",
         help=f"{BANDS} more refits, each on half of the {'sample' if table.sampled else 'rows'}, in the background "

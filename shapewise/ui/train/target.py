@@ -59,6 +59,11 @@ class Target:
     quantile: float = 0.9
 
     @property
+    def n_scores(self) -> int:
+        """Scores of a row: of several classes, one for each."""
+        return len(self.classes or self.levels) if self.goal == "classes" else 1
+
+    @property
     def words(self) -> str:
         """What is predicted, as the name of a model."""
         return self._question + self.tasks.words

@@ -22,6 +22,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, read_all, train
 from shapewise.ui.explain import elsewhere, expected_range
 from shapewise.ui.session import state
+from shapewise.ui.train import settings
 from tests.support.gears import mostly_slow
 from tests.support.pages import button, charts, choose, headlines, open_page, open_tab
 from tests.support.places import ROOT
@@ -161,6 +162,15 @@ def test_train_proposes_the_kind(trained, name, label):
     assert kind.value in ("count", "classes")
     assert label in kind.options
     assert any("Suggested, since" in one.value for one in app.caption)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "scores"), [("claims", 1), ("choice", 4)])
+def test_bands_of_several_classes_are_estimated_for_each_class(trained, monkeypatch, name, scores):
+    asked = []
+    monkeypatch.setattr(settings, "estimate_bands", lambda *numbers: asked.append(numbers[-1]) or 1.0)
+    assert not open_page("train", table=trained[1][name].table).error
+    assert set(asked) == {scores}
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import put_between
+from benchmarks.harness.page import publish
 from gamcore.decide.rules import AnyOf, Levels, Missing, Not, Range
 from gamcore.decide.strategies import Strategy, StrategySet
 from sample_data.generate import renewal
@@ -86,9 +86,7 @@ def main() -> None:
         f"{where}: {options.millions:,} million rows, {len(RULES)} strategies, {len(times)} clicks: median "
         f"{middle:.0f} ms, nine in ten under {most:.0f} ms, the slowest {worst:.0f} ms."
     ]
-    if options.doc:
-        put_between(options.doc, MARKS, lines)
-    print("\n".join(lines))
+    publish(lines, options.doc, MARKS)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.harness.arguments import parser
 from benchmarks.harness.machine import describe
+from benchmarks.harness.page import markdown, put_between
 from gamcore import PRESETS, GAMClassifier, GAMRegressor, warmup
 from tests.support.real_tables import BINARY, REGRESSION, RealTable, read
 
@@ -94,12 +95,8 @@ def document(folder: Path, path: Path) -> None:
         part = table[table["table"].isin(tables)]
         wide = part.pivot_table(index="variant", columns="table", values="shown", aggfunc="first", sort=False)
         wide = wide.reindex(columns=[t for t in tables if t in wide]).fillna("")
-        lines += ["", f"### {title}: {', '.join(wide.columns)}", "", f"| variant | {' | '.join(wide.columns)} |"]
-        lines += ["|---" * (wide.shape[1] + 1) + "|"]
-        lines += [f"| {name} | {' | '.join(row)} |" for name, row in zip(wide.index, wide.to_numpy(), strict=True)]
-    before, rest = path.read_text().split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    path.write_text(f"{before}{MARKS[0]}\n{chr(10).join(lines)}\n{MARKS[1]}{after}")
+        lines += ["", f"### {title}: {', '.join(wide.columns)}", "", *markdown(wide)]
+    put_between(path, MARKS, lines)
 
 
 def main() -> None:

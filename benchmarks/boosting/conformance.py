@@ -20,7 +20,7 @@ import sklearn
 from sklearn.utils.estimator_checks import check_estimator
 
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from tests.support.conformance import expected_failures, ours
 
 MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
@@ -75,9 +75,7 @@ def main() -> None:
     machine = describe()
     versions = ", ".join(f"{name} {machine[name]}" for name in machine if name in ("python", "numpy", "lightgbm"))
     lines = [f"scikit-learn {sklearn.__version__}" + (f", {versions}" if versions else "") + ".", "", *markdown(table)]
-    if options.doc:
-        put_between(options.doc, MARKS, lines)
-    print("\n".join(lines))
+    publish(lines, options.doc, MARKS)
 
 
 if __name__ == "__main__":

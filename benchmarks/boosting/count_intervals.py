@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import GAMRegressor, fit_intervals, predict_interval
 from gamcore.data.binning import encode_table
 from gamcore.estimators.additive import single_model
@@ -102,9 +102,7 @@ def main() -> None:
     options = asked.parse_args()
     rows = [row for seed in range(options.runs) for row in replicate(seed)]
     written = lines(pd.DataFrame(rows), options.runs)
-    if options.doc:
-        put_between(options.doc, MARKS, written)
-    print("\n".join(written))
+    publish(written, options.doc, MARKS)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from scipy import stats
 
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import GAMRegressor, fit_intervals, predict_interval
 from gamcore.types import Floats
 
@@ -147,9 +147,7 @@ def main() -> None:
     options = asked.parse_args()
     measure(options.json, options.runs)
     written = lines(options.json)
-    if options.doc:
-        put_between(options.doc, MARKS, written)
-    print("\n".join(written))
+    publish(written, options.doc, MARKS)
 
 
 if __name__ == "__main__":

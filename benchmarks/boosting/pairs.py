@@ -22,7 +22,7 @@ from benchmarks.harness.arguments import parser
 from benchmarks.harness.cells import TRIES, Cell, keep, load, load_all, noisy, run_module
 from benchmarks.harness.contenders import JOBS, Contender, with_pairs
 from benchmarks.harness.machine import code, describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import GAMClassifier, GAMRegressor, pair_ranking
 from gamcore.boosting.pairs.ranking import rank_without_pairs
 from gamcore.boosting.rows.source import Encoded
@@ -189,9 +189,7 @@ def main() -> None:
         cells = cells[cells["metric"].notna()]
         parts = [[provenance(cells)], *parts, markdown(standing(cells), 4)]
     lines = [line for part in parts for line in ["", *part]]
-    print("\n".join(lines))
-    if asked.doc:
-        put_between(asked.doc, MARKS, [*lines, ""])
+    publish([*lines, ""], asked.doc, MARKS)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import put_between
+from benchmarks.harness.page import publish
 from tests.support.chance_segments import THRESHOLDS, shown
 
 MARKS = ("<!-- selection -->", "<!-- /selection -->")
@@ -53,9 +53,7 @@ def main() -> None:
     machine = describe()
     where = ", ".join(f"{name} {machine[name]}" for name in ("processor", "cores", "python", "numpy"))
     lines = [f"{where}; {time.perf_counter() - began:.0f} s.", "", *lines]
-    if options.doc:
-        put_between(options.doc, MARKS, lines)
-    print("\n".join(lines))
+    publish(lines, options.doc, MARKS)
 
 
 if __name__ == "__main__":

@@ -7,17 +7,12 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from benchmarks.boosting.standing import disturbed
 from benchmarks.boosting.target_models import EBM, OURS
-from benchmarks.harness.cells import noisy
 
 TRUTH: Final = "truth"
-MOST_WORSE: Final = 0.1
-"""Points of deviance explained by which ours may be behind EBM's."""
-
-LEAST_FASTER: Final = 30.0
 MEAN_ROW: Final = "geometric mean"
 NOT_THERE: Final = "not available"
-FINE: Final = f"no worse than by {MOST_WORSE}"
 
 
 def measured(cells: pd.DataFrame, value: str) -> pd.DataFrame:
@@ -50,9 +45,8 @@ def behind(cells: pd.DataFrame) -> pd.DataFrame:
             continue
         gaps = (wide[OURS] - wide[peer]).dropna()
         for table, gap in gaps.groupby("table", sort=False):
-            fine = gap.mean() >= -MOST_WORSE
             row = {"table": table, "peer": peer, "splits": len(gap), "ours - peer's": gap.mean()}
-            rows.append(row | {"standard error": gap.sem(), FINE: fine})
+            rows.append(row | {"standard error": gap.sem()})
     return pd.DataFrame(rows).set_index("table") if rows else pd.DataFrame()
 
 
@@ -69,25 +63,6 @@ def faster(cells: pd.DataFrame) -> pd.DataFrame:
     return ratios.rename_axis(index="table", columns=None)
 
 
-def verdicts(cells: pd.DataFrame) -> list[str]:
-    """Return a sentence per EBM and goal, with what was measured."""
-    lines = []
-    gaps, ratios = behind(cells), faster(cells)
-    for peer in EBM:
-        mine = gaps[gaps["peer"] == peer] if len(gaps) else gaps
-        if len(mine):
-            gap = mine["ours - peer's"]
-            fine = mine[FINE].sum()
-            lines.append(
-                f"Ours explains as much as {peer} less {MOST_WORSE} points, or more, on {fine} of {len(mine)} tables; "
-                f"the smallest difference is {gap.min():+.2f} points, on {gap.idxmin()}."
-            )
-        if len(ratios) and peer in ratios and np.isfinite(mean := ratios.loc[MEAN_ROW, peer]):
-            reached = "reached" if mean >= LEAST_FASTER else "not reached"
-            lines.append(f"{peer} takes {mean:.1f} times our seconds; the goal of {LEAST_FASTER:.0f} is {reached}.")
-    return lines
-
-
 def seconds(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the median seconds of a fit over splits, a table per row and a model per column."""
     return measured(cells, "seconds").groupby("table", sort=False).median().rename_axis(index="table", columns=None)
@@ -99,12 +74,6 @@ def reasons(cells: pd.DataFrame) -> pd.DataFrame:
     texts = cells[kept].bfill(axis=1).iloc[:, 0] if kept else pd.Series(dtype=object)
     why = cells.assign(reason=texts)[["table", "model", "reason"]].dropna().drop_duplicates()
     return why.set_index("table")
-
-
-def disturbed(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that were timed while other processes were busy."""
-    loud = [noisy(cell) for cell in cells.to_dict("records")]
-    return cells[loud].reindex(columns=["table", "model", "seed", "seconds", "others_cores"]).set_index("table")
 
 
 def everything(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from benchmarks.boosting.peers import known, measure, split, up_to_date
 from benchmarks.boosting.target_models import contenders, missing
-from benchmarks.boosting.target_report import TRUTH, everything, verdicts
+from benchmarks.boosting.target_report import TRUTH, everything
 from benchmarks.boosting.target_trials import TABLES, Trial
 from benchmarks.harness.cells import Cell, keep, load, quietest, run_module
 from benchmarks.harness.contenders import Contender
@@ -108,7 +108,6 @@ def main() -> None:
     with pd.option_context("display.width", 160, "display.max_columns", None):
         for title, frame in everything(pd.DataFrame(list(cells.values()))).items():
             print(f"\n{title}\n{frame.to_string(float_format='{:.4g}'.format)}")
-    print("", *verdicts(pd.DataFrame(list(cells.values()))), sep="\n")
 
 
 if __name__ == "__main__":

@@ -22,14 +22,13 @@ def show(value: Any, digits: int = 3) -> str:
     return f"{value:#.{digits}g}".removesuffix(".")
 
 
-def markdown(frame: pd.DataFrame, digits: int = 3, precise: tuple[str, ...] = ()) -> list[str]:
-    """Return the lines of a table with its index; columns in `precise` get one more digit."""
+def markdown(frame: pd.DataFrame, digits: int = 3) -> list[str]:
+    """Return the lines of a table with its index."""
     frame = frame.reset_index()
     heads = [str(name) for name in frame.columns]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for values in frame.itertuples(index=False, name=None):
-        shown = [show(value, digits + (head in precise)) for head, value in zip(heads, values, strict=True)]
-        lines.append(f"| {' | '.join(shown)} |")
+        lines.append(f"| {' | '.join(show(value, digits) for value in values)} |")
     return lines
 
 

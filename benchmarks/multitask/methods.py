@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from benchmarks.multitask.contenders import CONTENDERS, contenders
 from benchmarks.multitask.report import page, rare_page
 from benchmarks.multitask.speed import measure_speed, speed_table
@@ -111,9 +111,7 @@ def main() -> None:
     if SPEED in asked.studies:
         parts[SPEED_MARKS] = show_speed(asked)
     for marks, lines in parts.items():
-        print("\n".join(lines))
-        if asked.doc:
-            put_between(asked.doc, marks, lines)
+        publish(lines, asked.doc, marks)
 
 
 if __name__ == "__main__":

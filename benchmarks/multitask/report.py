@@ -14,13 +14,6 @@ from benchmarks.multitask.studies import RARE, SIMILARITIES
 Cells = Mapping[str, pd.DataFrame]
 """Cells by study, for those that were measured."""
 
-LEAST_SCHOOL: Final = 9.6
-"""Pupils with equal columns in the same school differ by more, so a lower RMSE indicates a leak."""
-
-TWO_SE: Final = 2.0
-MOST_LOST: Final = 0.03
-"""Largest accepted rise in RMSE for a small task unrelated to the large one."""
-
 IMBALANCED = tuple(f"imbalanced {similarity:g}" for similarity in SIMILARITIES)
 OTHER_FAMILIES = (
     ("outlier", "outlier"), ("outlier", "others"), ("unrelated", "mean of tasks"),
@@ -88,35 +81,6 @@ def parts_table(all_cells: Cells, columns: Iterable[tuple[str, str]], names: Ite
     return frame.set_axis(pd.Index(labels(frame.index), name="model"))
 
 
-def claims(cells: Cells) -> pd.DataFrame:
-    """Return what was asked of the default, and whether it holds."""
-    rows = []
-    if "school" in cells:
-        lowest = against(cells["school"], "pooled", "ridge")["mean"].min()
-        rows.append(("school", f"no model under {LEAST_SCHOOL}", f"lowest {lowest:.3f}", lowest >= LEAST_SCHOOL))
-        for measure in ("pooled", "mean of tasks"):
-            gap, se = against(cells["school"], measure, "ridge").loc["default", ["gap", "se"]]
-            rows.append(("school", f"no worse than ridge, {measure}", signed(gap, se), gap <= TWO_SE * se))
-    for study in IMBALANCED:
-        rows += _claims_imbalanced(study, cells[study]) if study in cells else []
-    return pd.DataFrame(rows, columns=["study", "asked of the default", "measured", "holds"]).set_index("study")
-
-
-def _claims_imbalanced(study: str, cells: pd.DataFrame) -> list[tuple[str, str, str, bool]]:
-    rows = []
-    for rival in ("independent", "global"):
-        gap, se = against(cells, "small", rival).loc["default", ["gap", "se"]]
-        if study in ("imbalanced 0.8", "imbalanced 0.5"):
-            asked = f"small task: better than {CONTENDERS[rival].label} by more than two standard errors"
-            rows.append((study, asked, signed(gap, se), gap < -TWO_SE * se))
-        elif study == "imbalanced 0" and rival == "independent":
-            asked = f"small task: at most {MOST_LOST} worse than {CONTENDERS[rival].label}"
-            rows.append((study, asked, signed(gap, se), gap <= MOST_LOST))
-    gap, se = against(cells, "big", "independent").loc["default", ["gap", "se"]]
-    rows.append((study, "big task: no worse than independent trees", signed(gap, se), gap <= TWO_SE * se))
-    return rows
-
-
 def provenance(cells: pd.DataFrame) -> str:
     """Return when and on what it was measured, and with which code."""
     machine = {name: value for each in cells["machine"] for name, value in each.items()}
@@ -132,7 +96,7 @@ def provenance(cells: pd.DataFrame) -> str:
 def page(cells: Cells) -> list[str]:
     """Return all tables with their headings."""
     everything = pd.concat(cells.values(), ignore_index=True)
-    lines = ["", provenance(everything), "", *markdown(claims(cells))]
+    lines = ["", provenance(everything)]
     for study, title in REAL.items():
         if study in cells:
             runs = cells[study]["seed"].nunique()

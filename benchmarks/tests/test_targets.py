@@ -202,18 +202,13 @@ def invented():
     return pd.DataFrame(rows)
 
 
-def test_goals_are_judged_within_splits(invented):
+def test_models_are_compared_within_splits(invented):
     gaps = target_report.behind(invented)
     assert gaps["ours - peer's"].tolist() == pytest.approx([-0.05, -0.4])
-    assert gaps[target_report.FINE].tolist() == [True, False]
     ratios = target_report.faster(invented)
     assert ratios.loc["bike", "ebm"] == pytest.approx(10.0)
     assert ratios.loc[target_report.MEAN_ROW, "ebm"] == pytest.approx(30.0)
     assert ratios.loc[target_report.MEAN_ROW, "linear"] == pytest.approx(0.1)
-    sentences = target_report.verdicts(invented)
-    assert "on 1 of 2 tables" in sentences[0]
-    assert "-0.40 points, on spend" in sentences[0]
-    assert "30.0 times our seconds" in sentences[1]
 
 
 def test_what_has_no_result_is_told(invented):
@@ -225,7 +220,6 @@ def test_what_has_no_result_is_told(invented):
     assert "Timed while others were busy" not in target_report.everything(invented)
     only = target_report.everything(invented[invented["model"] != "ours"])
     assert "Seconds of others over ours" not in only
-    assert target_report.verdicts(invented[invented["model"] != "ours"]) == []
 
 
 def invented_cells(every, shift):

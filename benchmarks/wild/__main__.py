@@ -12,8 +12,9 @@ import math
 import sys
 from pathlib import Path
 
+from benchmarks.harness.page import put_between
 from benchmarks.wild.children import LIMIT, meet_all
-from benchmarks.wild.report import cells_of, details, lines, write
+from benchmarks.wild.report import MARKS, cells_of, details, lines
 from benchmarks.wild.tables import FEWEST_ROWS, MOST_COLUMNS, MOST_ROWS, Stranger, sample, strangers
 
 
@@ -41,7 +42,7 @@ def main() -> None:
     summary = lines(cells, f"python -m benchmarks.wild --tables {asked.tables} --seed {asked.seed}{less}")
     print("\n".join([*details(cells, asked.examples), "", *summary]))
     if asked.doc:
-        write(asked.doc, summary)
+        put_between(asked.doc, MARKS, summary)
 
 
 def _tell(table: Stranger, seconds: float) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from benchmarks.harness.cells import Cell, load
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown
 from benchmarks.wild.children import path_of
 from benchmarks.wild.faults import DOUBTS, KINDS
 from benchmarks.wild.tables import Stranger
@@ -68,8 +68,3 @@ def details(cells: list[Cell], most: int = EXAMPLES) -> list[str]:
     for cell in cells:
         out += [f"refused: {cell['table']}, {stage}: {words}" for stage, words in cell["refused"].items()]
     return out
-
-
-def write(page: Path, summary: list[str]) -> None:
-    """Put the summary on its page."""
-    put_between(page, MARKS, summary)

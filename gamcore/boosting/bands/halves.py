@@ -6,7 +6,7 @@ shared one deal would have only as many degrees of freedom as it has groups.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -15,11 +15,10 @@ import numpy as np
 
 from gamcore.boosting.calibration.credibility import credible_halves
 from gamcore.boosting.pairs.selection import Options, Pair, PairTask, add_pairs
-from gamcore.boosting.pairs.stage import PairRefit
 from gamcore.boosting.refit.loop import RefitTask, run_all
 from gamcore.boosting.refit.problem import Parameters, Share
 from gamcore.boosting.rows.source import Encoded
-from gamcore.boosting.running.executor import Executor
+from gamcore.boosting.running.executor import Executor, Task
 from gamcore.boosting.running.progress import Callback, Loop
 from gamcore.boosting.triples.selection import add_triples
 from gamcore.boosting.triples.stage import Grid, TripleRefit, TripleTask
@@ -71,15 +70,9 @@ def fit_halves(
 ) -> AdditiveModel:
     """Refit a model on `n_refits` halves of its rows; return them as a model with the same bins, counts and pairs."""
     check_halves(data)
-    pairs = [pair.features for pair in model.pairs]
+    pairs, counts = [pair.features for pair in model.pairs], [term.counts for term in model.terms]
     grids = [Grid(triple.features, triple.parts) for triple in model.triples]
-    counts = [term.counts for term in model.terms]
-    tasks = [
-        HalfTask(data, recipe, pairs=pairs, counts=counts, offset=number / n_refits, seed=seed, grids=grids)
-        for number, seed in enumerate(seed.spawn(n_refits))
-    ]
-    whole = run_all(tasks, data.y.size // 2, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})
-    refits = [refit.pairs for refit in whole]
+    refits = HalfTask(data, recipe, pairs, counts, seed, grids=grids).refits(n_refits, callback, about)
     halves = assemble(
         model.bins,
         np.stack([refit.main.curves for refit in refits]),
@@ -90,9 +83,9 @@ def fit_halves(
         shapes=model.shapes,
     )
     pure = any(pair.pure for pair in model.pairs)
-    halves = add_pairs(halves, pairs, refits, [term.counts for term in model.pairs], pure)
+    halves = add_pairs(halves, pairs, [refit.pairs for refit in refits], [term.counts for term in model.pairs], pure)
     if grids:
-        of_triples = [refit.triples for refit in whole if refit.triples]
+        of_triples = [refit.triples for refit in refits if refit.triples]
         halves = add_triples(halves, grids, of_triples, [term.counts for term in model.triples])
     if not model.loss.has_log_link:
         return with_doubt(data, model, halves)
@@ -155,55 +148,59 @@ def draw_half(data: Encoded, recipe: HalfRecipe, seed: np.random.SeedSequence) -
 
 @dataclass(frozen=True)
 class HalfRefit:
-    """The result of a refit on half of the rows; triples is None where the model has none."""
+    """The result of a refit on half of the rows: main effects, pairs and triples, the latter None where there are none.
 
-    pairs: PairRefit
+    main, pairs : a `Refit` and a `PairRefit`, or those of several classes.
+    """
+
+    main: Any
+    pairs: Any = None
     triples: TripleRefit | None = None
 
 
 @dataclass(frozen=True)
 class HalfTask:
-    """A refit on half of the rows, as data that can be pickled; without pairs, it has no surfaces.
+    """A refit on half of the rows, as data that can be pickled.
 
-    counts : training rows per bin of each feature. offset : shift of a pair's merged bins, as a share of a bin.
+    counts : training rows per bin of each feature. main, stage : the tasks of main effects and of pairs, of one score
+    or of several classes. offset : shift of a pair's merged bins, as a share of a bin.
     """
 
     data: Encoded
     recipe: HalfRecipe
     pairs: list[Pair]
     counts: list[Floats]
-    offset: float
     seed: np.random.SeedSequence
+    main: Callable[[Share, Parameters, int], Task[Any]] = RefitTask
+    stage: Callable[..., Task[Any]] = PairTask
     grids: Sequence[Grid] = ()
+    offset: float = 0.0
+
+    def refits(self, n_refits: int, callback: Callback | None, about: dict[str, Any] | None) -> list[HalfRefit]:
+        """Run the task on `n_refits` halves, each with a seed and an offset of its own, and return the results."""
+        each = enumerate(self.seed.spawn(n_refits))
+        tasks = [replace(self, seed=seed, offset=number / n_refits) for number, seed in each]
+        said = {"stage": "bands", **(about or {})}
+        return run_all(tasks, self.data.y.size // 2, self.recipe.pairs.n_jobs, callback, said)
 
     def run(self, within: Executor | None) -> Loop[HalfRefit]:
         """Draw the half, then boost its main effects, its pairs and its triples."""
-        recipe = self.recipe
-        share, bags = draw_half(self.data, recipe, self.seed)
-        main = yield from RefitTask(share, recipe.parameters, bags).run(within)
-        of_pairs = PairTask(
+        options = self.recipe.pairs
+        share, bags = draw_half(self.data, self.recipe, self.seed)
+        main = yield from self.main(share, self.recipe.parameters, bags).run(within)
+        if not self.pairs:
+            return HalfRefit(main)
+        stage = self.stage(
             share=share,
             main=main,
             pairs=self.pairs,
             counts=self.counts,
             offset=self.offset,
-            options=recipe.pairs,
+            options=options,
             seed=bags,
         )
-        if not self.pairs:
-            merges = of_pairs.merges(share.problem)
-            return HalfRefit(
-                PairRefit(
-                    main=main,
-                    surfaces=np.empty((0, 0, 0)),
-                    merges=merges,
-                    best_round=0,
-                    valid_loss=main.valid_loss,
-                    first_loss=main.valid_loss,
-                )
-            )
-        pairs = yield from of_pairs.run(within)
+        pairs = yield from stage.run(within)
         if not self.grids:
-            return HalfRefit(pairs)
-        of_triples = TripleTask(share, pairs, self.pairs, self.grids, options=recipe.pairs, seed=bags)
-        return HalfRefit(pairs, (yield from of_triples.run(within)))
+            return HalfRefit(pairs.main, pairs)
+        of_triples = TripleTask(share, pairs, self.pairs, self.grids, options=options, seed=bags)
+        return HalfRefit(pairs.main, pairs, (yield from of_triples.run(within)))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gamcore.boosting.bands.halves import HalfRecipe, check_halves, draw_half, with_doubt
+from gamcore.boosting.bands.halves import HalfRecipe, HalfTask, check_halves, with_doubt
 from gamcore.boosting.pairs.classes import ClassPairRefit, ClassPairTask
 from gamcore.boosting.pairs.selection import Pair, add_pairs
 from gamcore.boosting.refit.class_turns import ClassRefit, ClassTask
-from gamcore.boosting.refit.loop import run_all
 from gamcore.boosting.rows.source import Encoded, Source
-from gamcore.boosting.running.executor import Executor
-from gamcore.boosting.running.progress import Callback, Loop
+from gamcore.boosting.running.progress import Callback
 from gamcore.model.additive import AdditiveModel, assemble
 from gamcore.model.classes import ClassesModel, beside_the_average
 from gamcore.types import Floats
@@ -39,38 +38,6 @@ def model_of(
     return beside_the_average(models, shares)
 
 
-@dataclass(frozen=True)
-class ClassHalfTask:
-    """A refit of several classes on half of the rows, as data that can be pickled; fields as in `HalfTask`."""
-
-    data: Encoded
-    recipe: HalfRecipe
-    n_classes: int
-    pairs: list[Pair]
-    counts: list[Floats]
-    offset: float
-    seed: np.random.SeedSequence
-
-    def run(self, within: Executor | None) -> Loop[tuple[ClassRefit, ClassPairRefit | None]]:
-        """Draw the half, then boost its main effects and its pairs."""
-        recipe = self.recipe
-        share, bags = draw_half(self.data, recipe, self.seed)
-        main = yield from ClassTask(share, recipe.parameters, bags, self.n_classes).run(within)
-        if not self.pairs:
-            return main, None
-        task = ClassPairTask(
-            share=share,
-            main=main,
-            pairs=self.pairs,
-            counts=self.counts,
-            offset=self.offset,
-            options=recipe.pairs,
-            seed=bags,
-        )
-        refit = yield from task.run(within)
-        return refit.main, refit
-
-
 def fit_class_halves(
     data: Encoded,
     model: ClassesModel,
@@ -83,18 +50,16 @@ def fit_class_halves(
     """Return a model with `n_refits` refits on halves of its rows: of the same bins, counts and pairs."""
     check_halves(data)
     pairs, counts = [pair.features for pair in model.pairs], [term.counts for term in model.terms]
-    tasks = [
-        ClassHalfTask(data, recipe, model.n_classes, pairs=pairs, counts=counts, offset=number / n_refits, seed=one)
-        for number, one in enumerate(seed.spawn(n_refits))
-    ]
-    made = run_all(tasks, data.y.size // 2, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})
+    main = partial(ClassTask, n_classes=model.n_classes)
+    task = HalfTask(data, recipe, pairs, counts, seed, main=main, stage=ClassPairTask)
+    refits = task.refits(n_refits, callback, about)
     halves = [
-        _halves(model.models[k], [main.classes[k] for main, _ in made], data, counts) for k in range(model.n_classes)
+        _halves(each, [refit.main.classes[k] for refit in refits], data, counts) for k, each in enumerate(model.models)
     ]
     if pairs:
         pure, cells = model.pairs[0].pure, [pair.counts for pair in model.pairs]
         halves = [
-            add_pairs(half, pairs, [refit.classes[k] for _, refit in made if refit], cells, pure)
+            add_pairs(half, pairs, [refit.pairs.classes[k] for refit in refits], cells, pure)
             for k, half in enumerate(halves)
         ]
     both = [replace(one, halves=half) for one, half in zip(model.models, halves, strict=True)]

@@ -208,7 +208,7 @@ def _step_on_rows(rows: int, bins: int, settings: dict[str, Any]) -> float:
 
 
 def estimate_bands(
-    rows: int, features: int, parameters: dict[str, Any], n_refits: int, n_jobs: int, n_scores: int
+    rows: int, features: int, parameters: dict[str, Any], n_refits: int, n_jobs: int, *, n_scores: int
 ) -> float:
     """Return the seconds of `n_refits` half-sample refits; "auto" pairs are not searched for again."""
     wanted = parameters.get("interactions", 0)

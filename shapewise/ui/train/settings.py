@@ -90,7 +90,7 @@ def bands(table: TableAbout, parameters: dict[str, Any], n_scores: int) -> int:
     n_scores : scores of a row; of several classes, one for each.
     """
     rows, features = round((1 - HELD_OUT) * (table.sampled or table.rows)), table.columns
-    seconds = estimate_bands(rows, features, parameters, BANDS, state.n_jobs(), n_scores)
+    seconds = estimate_bands(rows, features, parameters, BANDS, state.n_jobs(), n_scores=n_scores)
     wanted = st.toggle(
         "Measure the uncertainty of the curves", seconds < BANDS_SECONDS, key=f"bands-{table.id}",
         help=f"{BANDS} more refits, each on half of the {'sample' if table.sampled else 'rows'}, in the background "

@@ -168,7 +168,7 @@ def test_train_proposes_the_kind(trained, name, label):
 @pytest.mark.parametrize(("name", "scores"), [("claims", 1), ("choice", 4)])
 def test_bands_of_several_classes_are_estimated_for_each_class(trained, monkeypatch, name, scores):
     asked = []
-    monkeypatch.setattr(settings, "estimate_bands", lambda *numbers: asked.append(numbers[-1]) or 1.0)
+    monkeypatch.setattr(settings, "estimate_bands", lambda *_, n_scores: asked.append(n_scores) or 1.0)
     assert not open_page("train", table=trained[1][name].table).error
     assert set(asked) == {scores}
 

@@ -29,7 +29,7 @@ def supported(model: AdditiveModel, pair: PairTerm) -> Bools:
 def around(values: Floats, counts: Floats, fewest: float = FEW_ROWS) -> Floats:
     """Return the mean value (K_1, K_2) over the rows of the smallest square of cells around each cell that holds
     `fewest` rows, or of all cells where none does; NaN for cells without rows."""
-    made, sums = np.where(counts > 0, values, np.nan), np.where(counts > 0, values * counts, 0.0)
+    smoothed, sums = np.where(counts > 0, values, np.nan), np.where(counts > 0, values * counts, 0.0)
     left = (counts > 0) & (counts < fewest)
     for reach in range(1, max(values.shape)):
         if not left.any():
@@ -37,6 +37,6 @@ def around(values: Floats, counts: Floats, fewest: float = FEW_ROWS) -> Floats:
         square = np.ones((2 * reach + 1, 2 * reach + 1))
         rows = convolve(counts, square, mode="constant")
         means = convolve(sums, square, mode="constant") / np.maximum(rows, 1e-300)
-        made = np.where(left, means, made)
+        smoothed = np.where(left, means, smoothed)
         left &= rows < fewest
-    return np.asarray(made)
+    return np.asarray(smoothed)

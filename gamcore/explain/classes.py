@@ -85,9 +85,9 @@ def explain_classes(
     model: ClassesModel, feature: int, classes: tuple[str, ...], train_share: float = USUAL_SHARE
 ) -> ClassCurves:
     """Return the chances of all classes along one feature, with bands from the refits behind those of its curves."""
-    curves = [explain_shape(one, feature, train_share) for one in model.models]
-    bases = np.array([one.base_score for one in model.models])[:, None]
-    scores = np.stack([one.terms[feature].scores for one in model.models])
+    curves = [explain_shape(class_model, feature, train_share) for class_model in model.models]
+    bases = np.array([class_model.base_score for class_model in model.models])[:, None]
+    scores = np.stack([class_model.terms[feature].scores for class_model in model.models])
     chances = np.asarray(softmax(bases + scores, axis=0))
     inside = slice(1, model.bins[feature].n_values + 1)
     shown = chances[:, inside]

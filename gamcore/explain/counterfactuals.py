@@ -288,11 +288,11 @@ def smallest_changes(codes: Codes, line: float, ways: Ways) -> list[Change]:
     columns = [bins.feature.column for bins in model.bins]
     free = [j for j, bins in enumerate(model.bins)
             if columns.count(columns[j]) == 1 and ways.possible.is_free(bins, int(codes[j]))]  # fmt: skip
-    options = [made for j in free if (made := _options(ways, codes, j, (now, side))) is not None]
+    options = [option for j in free if (option := _options(ways, codes, j, (now, side))) is not None]
     search = _Search(ways, codes, line, side)
-    changes = [change for of in options for change in search.first([of])]
+    changes = [change for option in options for change in search.first([option])]
     best = min((change.passed for change in changes), default=np.inf)
-    strongest = sorted(options, key=lambda of: -of.gain.max())[:MOST_TOGETHER]
+    strongest = sorted(options, key=lambda option: -option.gain.max())[:MOST_TOGETHER]
     for n in range(2, MOST_FEATURES + 1):
         for change in search.first(strongest, n, best):
             changes.append(change)
@@ -335,7 +335,7 @@ class _Search:
         nothing."""
         pause()
         needed = self.side * (self.line - float(self.model.score(self.codes[:, None])[0]))
-        tried = sorted(self._combined(options, n, needed, below), key=lambda one: one[0])[:MOST_TRIED]
+        tried = sorted(self._combined(options, n, needed, below), key=lambda combination: combination[0])[:MOST_TRIED]
         if not tried:
             return []
         rows = np.repeat(self.codes[:, None], len(tried), axis=1)
@@ -358,18 +358,18 @@ class _Search:
 
         Where features interact, gains do not add up exactly: what is yielded is checked afterwards.
         """
-        for thin in combinations([_thinned(of) for of in options] if n > 1 else options, n):
-            if sum(of.most for of in thin) <= needed or sum(of.least for of in thin) >= below:
+        for thin in combinations([_thinned(option) for option in options] if n > 1 else options, n):
+            if sum(option.most for option in thin) <= needed or sum(option.least for option in thin) >= below:
                 continue
             gain = thin[0].gain
             passed = thin[0].passed
-            for of in thin[1:]:
-                gain = np.add.outer(gain, of.gain)
-                passed = np.add.outer(passed, of.passed)
+            for option in thin[1:]:
+                gain = np.add.outer(gain, option.gain)
+                passed = np.add.outer(passed, option.passed)
             fits = np.argwhere((gain > needed) & (passed < below))
             cost = passed[tuple(fits.T)]
             for k in np.argsort(cost, kind="stable")[: MOST_STEPS if n > 1 else None]:
-                chosen = [(of.place, int(of.codes[at])) for of, at in zip(thin, fits[k], strict=True)]
+                chosen = [(option.place, int(option.codes[at])) for option, at in zip(thin, fits[k], strict=True)]
                 yield float(cost[k]), chosen
 
     def _step(self, place: int, code: int) -> Step:
@@ -379,12 +379,12 @@ class _Search:
         return Step(bins.feature.name, bins, code, passed)
 
 
-def _thinned(of: _Options) -> _Options:
+def _thinned(options: _Options) -> _Options:
     """Return some of many changes of a feature, from the most usual to the strongest."""
-    if of.codes.size <= MOST_STEPS:
-        return of
-    kept = np.unique(np.round(np.linspace(0, of.codes.size - 1, MOST_STEPS)).astype(np.intp))
-    return _Options(of.place, of.codes[kept], of.gain[kept], of.passed[kept])
+    if options.codes.size <= MOST_STEPS:
+        return options
+    kept = np.unique(np.round(np.linspace(0, options.codes.size - 1, MOST_STEPS)).astype(np.intp))
+    return _Options(options.place, options.codes[kept], options.gain[kept], options.passed[kept])
 
 
 def _passed(bins: Bins, counts: Floats, code: int) -> Floats:

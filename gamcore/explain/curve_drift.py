@@ -49,7 +49,7 @@ class CurveMoves(Explanation):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per curve; on the ratio scale, distances and bands are typical factors."""
-        table = pd.DataFrame([vars(one) for one in self.moves], columns=list(CurveMove.__annotations__))
+        table = pd.DataFrame([vars(move) for move in self.moves], columns=list(CurveMove.__annotations__))
         sizes = ["distance", "band_then", "band_now"]
         if self.scale == "ratio":
             table[sizes] = ratio(table[sizes].to_numpy(np.float64))
@@ -68,7 +68,7 @@ def curve_moves(then: dict[str, Curve], now: dict[str, Curve], scale: Scale = "l
         except CompareError as error:
             left.append((name, str(error)))
     left += [(name, "it is in only one of the two") for name in then if name not in now]
-    moves.sort(key=lambda one: -one.distance)
+    moves.sort(key=lambda move: -move.distance)
     return CurveMoves(tuple(moves), tuple(left), scale)
 
 

@@ -394,7 +394,7 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
         refits = mean + scale * (half.refits - mean)
         spread = Spread(scale * half.deviation, pointwise(len(refits)), half.reach, POINTWISE, refits)
     bins = model.bins[feature]
-    made = make_curve(
+    curve = make_curve(
         bins,
         term.scores,
         spread=spread,
@@ -406,11 +406,11 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
     )
     marks = model.by_hand(feature)[1:-1]
     is_counted = model.halves is None or model.halves.evenness == 1  # else counts are sums of weights
-    made = replace(made, by_hand=marks if marks.any() else made.by_hand, is_counted=is_counted)
+    curve = replace(curve, by_hand=marks if marks.any() else curve.by_hand, is_counted=is_counted)
     known = () if model.halves is None else model.halves.open_effects
     effect = next((effect for effect in known if effect.feature == feature), None)
     others = () if effect is None else tuple(model.bins[k].feature.name for k in effect.others)
-    return replace(made, open_effect=effect, shared_with=others)
+    return replace(curve, open_effect=effect, shared_with=others)
 
 
 def quick_spread(refits: Floats, train_share: float) -> Spread | None:

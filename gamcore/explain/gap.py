@@ -80,11 +80,11 @@ def measured(loss: Loss, rows: HeldOut, scores: Floats) -> Measured:
     return Measured(1.0 - ratio, -share * (left - ratio * usual) / whole, size)
 
 
-def difference(one: Sequence[Measured], other: Sequence[Measured], clusters: Sequence[Ints]) -> Difference:
+def difference(reference: Sequence[Measured], other: Sequence[Measured], clusters: Sequence[Ints]) -> Difference:
     """Return how much larger the second of two models' metrics is, each over the same parts of rows."""
-    whole = sum(part.size for part in one)
+    whole = sum(part.size for part in reference)
     value, sums = 0.0, []
-    for first, second, of_part in zip(one, other, clusters, strict=True):
+    for first, second, of_part in zip(reference, other, clusters, strict=True):
         value += first.size / whole * (second.value - first.value)
         sums.append(np.bincount(of_part, first.size / whole * (second.influences - first.influences)))
     each = np.concatenate(sums)

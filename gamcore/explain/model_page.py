@@ -94,17 +94,17 @@ def page(title: str, reading: Reading, quality: tuple[Sequence[Fact], Sequence[P
 
 def _explained(heading: str, explanations: Sequence[Curve | Surface], target: str) -> list[str]:
     """Return a heading, and every explanation with its sentence; nothing where there are none."""
-    parts = [_section(one.describe(target=target), one.words()) for one in explanations]
+    parts = [_section(explanation.describe(target=target), explanation.words()) for explanation in explanations]
     return [f"<h2>{text(heading)}</h2>", *parts] if parts else []
 
 
 def _section(plot: Plot, words: str = "") -> str:
     """Return a picture, what there is to say of it beside its title, and its numbers behind a click."""
-    said = f"<p>{text(words)}</p>" if words else ""
+    sentence = f"<p>{text(words)}</p>" if words else ""
     rows = plot.numbers.head(MOST_ROWS)
     table = rows.to_html(index=False, border=0, float_format=_four, na_rep="", justify="left")
     return (
-        f"<section>{still(plot)}{said}<details><summary>Numbers</summary>"
+        f"<section>{still(plot)}{sentence}<details><summary>Numbers</summary>"
         f'<div class="numbers">{clean(table)}</div></details></section>'
     )
 

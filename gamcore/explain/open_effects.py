@@ -85,9 +85,9 @@ def with_open_effects(
     if isinstance(model, ClassesModel):
         scores = model.score(codes) + np.reshape(offset, (-1, 1))
         each = []
-        for place, one in enumerate(model.models):
+        for place, class_model in enumerate(model.models):
             rest = -logsumexp(np.delete(scores, place, axis=1), axis=1)
-            each.append(_of_score(one, data, data.y == place, rest + offset, train_share))
+            each.append(_of_score(class_model, data, data.y == place, rest + offset, train_share))
         return replace(model, models=tuple(each))
     return _of_score(model, data, data.y, offset, train_share)
 
@@ -196,8 +196,8 @@ class _Rows:
         """Return with which others a feature shares an effect; None if it does not."""
         shapes = [self.values[j]] if self.values[j].any() else []
         shapes.append(self._told_by(j, self.effects.sum(axis=0)))
-        made = [one for shape in shapes if (one := self._of_shape(j, shape))]
-        return min(made, key=lambda one: one[0])[1] if made else None
+        candidates = [candidate for shape in shapes if (candidate := self._of_shape(j, shape))]
+        return min(candidates, key=lambda candidate: candidate[0])[1] if candidates else None
 
     def _of_shape(self, j: int, shape: Floats) -> tuple[float, OpenEffect] | None:
         """Return what is left to the feature of a joint effect along a shape (n,) of it, and the group."""
@@ -206,8 +206,8 @@ class _Rows:
         alone = np.zeros(len(self.codes))
         for i, curve in curves.items():
             alone[i] = _correlation(curve[judged], shape[judged])
-        ranked = [np.argsort(-of, kind="stable")[:MOST_CANDIDATES] for of in (self._near[j], alone)]
-        chosen = sorted({int(i) for of in ranked for i in of} - {j})
+        ranked = [np.argsort(-correlations, kind="stable")[:MOST_CANDIDATES] for correlations in (self._near[j], alone)]
+        chosen = sorted({int(i) for ranking in ranked for i in ranking} - {j})
         fit = _Fit.of(shape[judged], {i: np.stack([self.values[i], curves[i]])[:, judged] for i in chosen})
         others, left = self._fewest(fit)
         if left > 1 - NEARLY_THE_SAME:
@@ -327,7 +327,7 @@ class _Fit:
 
     @classmethod
     def of(cls, shape: Floats, columns: dict[int, Floats]) -> _Fit:
-        ends = np.cumsum([0, *(len(of) for of in columns.values())])
+        ends = np.cumsum([0, *(len(column) for column in columns.values())])
         places = {i: np.arange(a, b) for i, a, b in zip(columns, ends[:-1], ends[1:], strict=True)}
         lines = _standard(np.concatenate([*columns.values(), shape[None]]))
         return cls(places, lines @ lines.T / shape.size, shape.size)
@@ -346,8 +346,8 @@ def _standard(lines: Any) -> Floats:
     lines = np.asarray(lines, np.float64)
     lines = lines - lines.mean(axis=1, keepdims=True)
     size = lines.std(axis=1, keepdims=True)
-    made: Floats = np.divide(lines, size, out=np.zeros_like(lines), where=size > TINY)
-    return made
+    scaled: Floats = np.divide(lines, size, out=np.zeros_like(lines), where=size > TINY)
+    return scaled
 
 
 def _values(bins: Bins) -> Floats:

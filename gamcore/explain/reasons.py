@@ -61,7 +61,7 @@ class Reasons:
 
     def pushes(self, parts: Floats, score: Floats) -> Floats:
         """Return by how much each part (n, m) pushed the decision of a row with a score (n,)."""
-        above, below = (np.array([getattr(one, side) for one in self.each]) for side in ("above", "below"))
+        above, below = (np.array([getattr(reason, side) for reason in self.each]) for side in ("above", "below"))
         return np.where((score >= self.line)[:, None], parts - above, below - parts)
 
     def choose(self, pushes: Floats) -> tuple[Ints, Bools]:
@@ -70,7 +70,7 @@ class Reasons:
         order = np.argsort(-pushes, axis=1, kind="stable")
         place = np.empty((n, m), np.int64)
         np.put_along_axis(place, order, np.broadcast_to(np.arange(m), (n, m)), axis=1)
-        sensitive = np.array([one.sensitive for one in self.each], bool)
+        sensitive = np.array([reason.sensitive for reason in self.each], bool)
         large = (pushes > 0) & (pushes >= LEAST * pushes.max(axis=1, initial=0.0)[:, None])
         review = sensitive & large & (place < self.most)
         open_ones = np.where(sensitive | ~large, -np.inf, pushes)

@@ -70,7 +70,7 @@ def recourse_of(
     changes: list[Change | None] = [None] * score.size
     alone: list[tuple[str, ...]] = [()] * score.size
     for row, k in zip(np.flatnonzero(needs), place, strict=True):
-        made = each[int(k)]
-        changes[row] = made[0] if made else None
-        alone[row] = tuple(change.steps[0].feature for change in made if len(change.steps) == 1)
+        options = each[int(k)]
+        changes[row] = options[0] if options else None
+        alone[row] = tuple(change.steps[0].feature for change in options if len(change.steps) == 1)
     return Recourse(needs, tuple(changes), tuple(alone))

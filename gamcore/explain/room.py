@@ -63,7 +63,7 @@ class Room:
 def room_of(model: AdditiveModel, rows: Encoded) -> Room:
     """Return the room of a fitted model. rows : those that it learnt from, of which at most `MOST_ROWS` are used."""
     functions = [_moves(bins, term.counts) for bins, term in zip(model.bins, model.terms, strict=True)]
-    starts = np.concatenate([[0], np.cumsum([one.shape[1] for one in functions])])
+    starts = np.concatenate([[0], np.cumsum([function.shape[1] for function in functions])])
     n_moves, n_rows = int(starts[-1]), rows.y.size
     most = min(MOST_ROWS, max(FEWEST_ROWS, int(MOST_WORK / max(n_moves, 1) ** 2)))
     chosen = np.arange(n_rows)
@@ -73,7 +73,7 @@ def room_of(model: AdditiveModel, rows: Encoded) -> Room:
     score = model.score(codes) + (0.0 if rows.offset is None else rows.offset[chosen])
     weight = np.ones(chosen.size) if rows.weight is None else rows.weight[chosen]
     bend = weight / weight.sum() * np.maximum(model.loss.curvature(rows.y[chosen], score), 0.0)
-    columns = np.concatenate([one[line] for one, line in zip(functions, codes, strict=True)], axis=1)
+    columns = np.concatenate([function[line] for function, line in zip(functions, codes, strict=True)], axis=1)
     means = np.average(columns, axis=0, weights=bend if bend.sum() > 0 else None)
     low = np.zeros((n_moves, n_moves))
     add_squares(np.ascontiguousarray(columns - means), bend, low)
@@ -81,8 +81,8 @@ def room_of(model: AdditiveModel, rows: Encoded) -> Room:
     curvature[np.diag_indices(n_moves)] += RIDGE * max(float(np.diag(curvature).mean()), 1e-300)
     inverse = np.linalg.inv(curvature)
     centred = tuple(
-        np.where(np.any(one != 0.0, axis=1)[:, None], one - means[starts[j] : starts[j + 1]], 0.0)
-        for j, one in enumerate(functions)
+        np.where(np.any(function != 0.0, axis=1)[:, None], function - means[starts[j] : starts[j + 1]], 0.0)
+        for j, function in enumerate(functions)
     )
     return Room(centred, np.asarray(inverse, np.float64), tuple(starts.tolist()))
 

@@ -93,8 +93,8 @@ class CardPart:
     def table(self, size: int) -> Ints:
         """Return the points (size,) by code of the feature."""
         points = np.zeros(size, np.int64)
-        for one in self.bins:
-            points[one.codes] = one.points
+        for card_bin in self.bins:
+            points[card_bin.codes] = card_bin.points
         return points
 
 
@@ -125,8 +125,8 @@ class Scorecard:
     def frame(self) -> pd.DataFrame:
         """Return a row per bin: feature, bin, points, the band of its curve, and population and rate where known."""
         rows = [("(start)", "", self.start, np.nan, np.nan, np.nan)]
-        rows += [(part.feature, one.label, one.points, one.lower, one.upper, one.rows)
-                 for part in self.parts for one in part.bins]  # fmt: skip
+        rows += [(part.feature, card_bin.label, card_bin.points, card_bin.lower, card_bin.upper, card_bin.rows)
+                 for part in self.parts for card_bin in part.bins]  # fmt: skip
         table = pd.DataFrame(rows, columns=["feature", "bin", "points", "lower", "upper", "training rows"])
         return table if self.seen.empty else table.join(self.seen)
 
@@ -147,7 +147,7 @@ def make_card(
         counts = model.terms[place].counts
         least = float((points.factor * scores[counts > 0]).min()) if (counts > 0).any() else 0.0
         each = _bins(curve, bins, groups=groups, scores=scores, points=points, least=least)
-        if len({one.points for one in each}) > 1:
+        if len({card_bin.points for card_bin in each}) > 1:
             part = CardPart(curve.feature, place, tuple(each), _average(each))
             low += least
             parts.append(part)
@@ -191,43 +191,44 @@ def _bins(
 
 def _others(curve: Curve, bins: Bins, points: Points, least: float) -> list[CardBin]:
     """Return the bins of missing and of new values; one for both where no cell of training was missing."""
-    made = []
+    outside = []
     for label, code, (score, low, high, rows) in ((MISSING, 0, curve.missing), (NEW, bins.unseen, curve.unseen)):
         exactly = points.factor * score - least
         ends = sorted((points.factor * low - least, points.factor * high - least))
         ends = ends if curve.has_band and rows > 0 else [np.nan, np.nan]
-        made.append(CardBin(label=label, codes=np.array([code]), points=round(exactly), exactly=exactly, lower=ends[0],
-                            upper=ends[1], rows=rows))  # fmt: skip
-    missing, new = made
+        outside.append(CardBin(label=label, codes=np.array([code]), points=round(exactly), exactly=exactly,
+                               lower=ends[0], upper=ends[1], rows=rows))  # fmt: skip
+    missing, new = outside
     if missing.rows == 0 and missing.points == new.points:
         return [replace(missing, label=EITHER, codes=np.array([0, bins.unseen]))]
-    return made
+    return outside
 
 
 def _average(each: Sequence[CardBin]) -> float:
     """Return the mean points over training rows."""
-    rows = np.array([one.rows for one in each])
-    return float(np.average([one.points for one in each], weights=rows)) if rows.sum() > 0 else 0.0
+    rows = np.array([card_bin.rows for card_bin in each])
+    return float(np.average([card_bin.points for card_bin in each], weights=rows)) if rows.sum() > 0 else 0.0
 
 
 def _joined(each: Sequence[CardBin], curve: Curve, bins: Bins) -> list[CardBin]:
     """Return the bins with neighbours of equal points as one."""
-    made: list[CardBin] = []
-    for one in each:
-        if made and made[-1].points == one.points:
-            last = made.pop()
-            codes, rows = np.concatenate([last.codes, one.codes]), np.array([last.rows, one.rows])
+    joined: list[CardBin] = []
+    for card_bin in each:
+        if joined and joined[-1].points == card_bin.points:
+            last = joined.pop()
+            codes, rows = np.concatenate([last.codes, card_bin.codes]), np.array([last.rows, card_bin.rows])
             weight = np.maximum(rows, 1e-12)
 
             def mean(first: float, second: float, weight: Floats = weight) -> float:
                 return float(np.average([first, second], weights=weight))
 
-            one = replace(
-                one, label=_label(curve, bins, codes - 1), codes=codes, exactly=mean(last.exactly, one.exactly),
-                lower=mean(last.lower, one.lower), upper=mean(last.upper, one.upper), rows=float(rows.sum()),
+            card_bin = replace(
+                card_bin, label=_label(curve, bins, codes - 1), codes=codes,
+                exactly=mean(last.exactly, card_bin.exactly), lower=mean(last.lower, card_bin.lower),
+                upper=mean(last.upper, card_bin.upper), rows=float(rows.sum()),
             )  # fmt: skip
-        made.append(one)
-    return made
+        joined.append(card_bin)
+    return joined
 
 
 def _half_widths(curve: Curve, groups: list[Ints]) -> Floats:
@@ -243,8 +244,10 @@ def _half_widths(curve: Curve, groups: list[Ints]) -> Floats:
 def _label(curve: Curve, bins: Bins, group: Ints) -> str:
     """Return merged value bins in words."""
     if curve.labels:
-        labels, levels = [curve.labels[k] for k in sorted(group)], {of[0] for of in curve.members if len(of) == 1}
-        return ", ".join(set_apart(one) if one in levels else one for one in labels) if labels[1:] else labels[0]
+        labels = [curve.labels[k] for k in sorted(group)]
+        levels = {members[0] for members in curve.members if len(members) == 1}
+        apart = [set_apart(label) if label in levels else label for label in labels]
+        return ", ".join(apart) if labels[1:] else labels[0]
     start, end = int(group.min()), int(group.max()) + 1
     first, last = start == 0, end == bins.n_values
     if first and last:

@@ -50,20 +50,20 @@ class Seen:
     def of(cls, loss: Loss, y: Floats, predicted: Floats, weight: Floats, exposure: Floats, clusters: Ints | None
            ) -> Seen:  # fmt: skip
         """Return the rows."""
-        target, said = y, predicted
+        target, forecast = y, predicted
         kind, power = loss.outcome_kind, loss.variance_power
         if not loss.is_of_mean:
             y, predicted = (y <= predicted).astype(np.float64), np.full(y.size, float(getattr(loss, "quantile", 0.5)))
             kind, power = "share", 0.0
         own = np.arange(y.size) if clusters is None else np.unique(clusters, return_inverse=True)[1]
         return cls(
-            y, predicted, weight, exposure, own.astype(np.int64), clusters is not None, target, said, kind, power
+            y, predicted, weight, exposure, own.astype(np.int64), clusters is not None, target, forecast, kind, power
         )
 
     def take(self, rows: Bools) -> Seen:
         """Return some of the rows."""
-        made = {name: getattr(self, name)[rows] for name in ("y", "predicted", "weight", "exposure", "target", "said")}
-        return replace(self, **made, clusters=np.unique(self.clusters[rows], return_inverse=True)[1])
+        parts = {name: getattr(self, name)[rows] for name in ("y", "predicted", "weight", "exposure", "target", "said")}
+        return replace(self, **parts, clusters=np.unique(self.clusters[rows], return_inverse=True)[1])
 
     def measured(self, loss: Loss, here: Bools) -> Measured:
         """Return the main metric over some of the rows (n,), by a loss; TableError where it cannot tell them apart."""
@@ -81,7 +81,7 @@ def observed_interval(rows: Seen, here: Bools) -> Interval:
             return student(y / exposure, w * exposure)
         return rate(y, rows.kind, exposure if rows.kind != "share" else None, w)[1]  # type: ignore[arg-type]
     numbers = np.unique(rows.clusters[here], return_inverse=True)[1]
-    totals, sizes = (np.bincount(numbers, of).astype(np.float64) for of in (w * y, w * exposure))
+    totals, sizes = (np.bincount(numbers, amounts).astype(np.float64) for amounts in (w * y, w * exposure))
     n, mean = effective_rows(sizes), float(totals.sum() / sizes.sum())
     spread = n / max(n - 1, 1e-9) * float(np.square(totals - sizes * mean).sum())
     match rows.kind:

@@ -95,13 +95,13 @@ def _told(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
     if not curve.has_whole:
         return f"Effect of {name}", ()
     curve = curve.as_levels()
-    said = _levels(curve) if curve.labels else _line(curve)
+    wordings = _levels(curve) if curve.labels else _line(curve)
     missing = _missing(curve)
     if missing:
-        if said[0][0].kind == "no clear effect":
+        if wordings[0][0].kind == "no clear effect":
             return f"{name}: only {missing.words()}{_unit(curve)}", (missing,)
-        said = [*((*claims, missing) for claims in said), *said]
-    every = [(f"{name}: {_sentence(claims, curve)}", claims) for claims in said]
+        wordings = [*((*claims, missing) for claims in wordings), *wordings]
+    every = [(f"{name}: {_sentence(claims, curve)}", claims) for claims in wordings]
     return next((sentence for sentence in every if len(sentence[0]) <= LONGEST), every[-1])
 
 
@@ -225,9 +225,9 @@ def _line(curve: Curve) -> list[tuple[Claim, ...]]:
         overall = _overall(read) if len(parts) == 1 else None
         return [(overall,)] if overall else _up_and_down(read)
     sizes = [abs(float(read.heights[move.end] - read.heights[move.start])) for move in moves]
-    made = [_moved(read, move, low, high) for move in moves]
-    largest = made[int(np.argmax(sizes))]
-    kept = [move for move, size in zip(made, sizes, strict=True) if size >= WORTH_SAYING * max(sizes)]
+    claims = [_moved(read, move, low, high) for move in moves]
+    largest = claims[int(np.argmax(sizes))]
+    kept = [move for move, size in zip(claims, sizes, strict=True) if size >= WORTH_SAYING * max(sizes)]
     every = tuple(move if move is largest else move.without_share() for move in kept)
     step = _steepest(read)
     return [
@@ -311,7 +311,7 @@ def _moved(read: Reading, move: Leg, low: Floats, high: Floats) -> Claim:
     outer = place_of(curve, read.runs[start]), place_of(curve, read.runs[end])
     bins = read.bins(start, end)
     where, counted = place_of(curve, bins, is_move=True), _counted(curve, bins)
-    if end == start + 1 and all(one.low < one.high for one in outer) and not curve.values:
+    if end == start + 1 and all(place.low < place.high for place in outer) and not curve.values:
         if _is_at_border(read, end, size):
             where, counted = border_of(curve, int(read.runs[end].min())), UNKNOWN
         else:  # the means of two wide runs are all that is read of it
@@ -371,14 +371,14 @@ def _levels(curve: Curve) -> list[tuple[Claim, ...]]:
     far = clear[int(np.abs(read.heights[clear]).argmax())]
     weights, firsts = np.abs(read.heights) * read.rows, np.array([run.min() for run in read.runs])
     weighty = clear[np.lexsort((firsts[clear], -weights[clear]))]
-    made = []
+    wordings = []
     for most in range(min(MOST_LEVELS, clear.size), 0, -1):
         # The level that stands out most is always among them, however few rows it has.
         chosen = list(dict.fromkeys([*weighty[: most - 1], far, *weighty]))[:most]
         listed = sorted(chosen, key=lambda k: -read.heights[k])
         decimals = _decimals(curve, [float(read.scores[k]) for k in listed])
-        made.append(tuple(_at(read, k, "differs", decimals) for k in listed))
-    return made
+        wordings.append(tuple(_at(read, k, "differs", decimals) for k in listed))
+    return wordings
 
 
 class JointEffect(Protocol):

@@ -32,8 +32,8 @@ Explained = TypeVar("Explained")
 
 def shown(explanation: Explained, names: Names) -> Explained:
     """Return an explanation with the names, units and number forms of its table."""
-    made: Explained = _shown(explanation, names) if names else explanation
-    return made
+    named: Explained = _shown(explanation, names) if names else explanation
+    return named
 
 
 def shown_chances(curves: ClassCurves, names: Names, target: str) -> ClassCurves:
@@ -74,8 +74,8 @@ def _values(curve: Curve, names: Names) -> dict[float, str]:
 @_shown.register
 def _(axis: SurfaceAxis, names: Names) -> SurfaceAxis:
     column = axis.feature
-    members = tuple(tuple(names.level(column, level) for level in of) for of in axis.members)
-    labels = tuple(several_levels(of) for of in members) if members else axis.labels
+    members = tuple(tuple(names.level(column, level) for level in levels) for levels in axis.members)
+    labels = tuple(several_levels(levels) for levels in members) if members else axis.labels
     return replace(axis, feature=names.term(column), labels=labels, members=members, measure=names.of(column).measure)
 
 
@@ -134,7 +134,7 @@ def _(change: Change, names: Names) -> Change:
 
 @_shown.register
 def _(moved: Moved, names: Names) -> Moved:
-    columns = tuple(replace(one, name=names.column(one.name)) for one in moved.columns)
+    columns = tuple(replace(column, name=names.column(column.name)) for column in moved.columns)
     retyped = tuple((names.column(name), old, new) for name, old, new in moved.retyped)
     return replace(moved, columns=columns, retyped=retyped)
 
@@ -146,6 +146,6 @@ def _(drawn: Overlay, names: Names) -> Overlay:
 
 
 @_shown.register
-def _(made: Profile, names: Names) -> Profile:
-    labels = tuple(names.level(made.name, label) for label in made.labels)
-    return replace(made, name=names.column(made.name), labels=labels, measure=names.of(made.name).measure)
+def _(profile: Profile, names: Names) -> Profile:
+    labels = tuple(names.level(profile.name, label) for label in profile.labels)
+    return replace(profile, name=names.column(profile.name), labels=labels, measure=names.of(profile.name).measure)

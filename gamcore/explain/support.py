@@ -32,29 +32,29 @@ def evidence(rows: Floats, events: Floats | None = None) -> Floats:
 def runs(amount: Floats) -> list[Ints]:
     """Return the runs of neighbouring bins that can be read, from left to right. amount : (K,) their `evidence`."""
     heavy = np.flatnonzero(amount >= 1)
-    made: list[Ints] = []
+    parts: list[Ints] = []
     for start, end in zip([0, *(heavy + 1)], [*heavy, amount.size], strict=True):
-        made += _joined(np.arange(start, end), amount, from_right=end == amount.size and start > 0)
+        parts += _joined(np.arange(start, end), amount, from_right=end == amount.size and start > 0)
         if end < amount.size:
-            made.append(np.array([end]))
-    return made
+            parts.append(np.array([end]))
+    return parts
 
 
 def _joined(bins: Ints, amount: Floats, from_right: bool) -> list[Ints]:
     """Return thin neighbours as runs with enough; what is left over joins the last, and is no run by itself."""
     order = bins[::-1] if from_right else bins
-    made: list[list[int]] = []
+    groups: list[list[int]] = []
     run: list[int] = []
     held = 0.0
     for place in order.tolist():
         run.append(place)
         held += float(amount[place])
         if held >= 1:
-            made.append(run)
+            groups.append(run)
             run, held = [], 0.0
-    if made:
-        made[-1] += run
-    ordered = [np.sort(np.array(one)) for one in made]
+    if groups:
+        groups[-1] += run
+    ordered = [np.sort(np.array(group)) for group in groups]
     return ordered[::-1] if from_right else ordered
 
 
@@ -69,5 +69,5 @@ def thin(amount: Floats) -> Bools:
 def tails(rows: Floats) -> tuple[int, int]:
     """Return the borders (of K + 1) behind the fewest lowest bins that together have rows enough to be read, and before
     the fewest highest ones. rows : (K,)."""
-    low, high = (int(np.searchsorted(np.cumsum(one), FEW_ROWS)) + 1 for one in (rows, rows[::-1]))
+    low, high = (int(np.searchsorted(np.cumsum(amounts), FEW_ROWS)) + 1 for amounts in (rows, rows[::-1]))
     return min(low, rows.size), max(rows.size - high, 0)

@@ -94,7 +94,8 @@ class SurfaceAxis:
     def range_words(self, first: int, end: int) -> str:
         """Return neighbouring bins in words."""
         if self.labels:
-            levels = [level for of in (self.members or [(name,) for name in self.labels])[first:end] for level in of]
+            parts = self.members or [(name,) for name in self.labels]
+            levels = [level for members in parts[first:end] for level in members]
             return f"{self.feature} is {levels_in_words(levels, 'or')}"
         if self.values:
             return f"{self.feature} is {listed(self.values[first:end], 'or')}"
@@ -291,12 +292,12 @@ class Surface(Explanation):
 
 def pair_worth(model: AdditiveModel | ClassesModel, data: Encoded) -> pd.DataFrame:
     """Return the worth of each pair on some rows; see `_worth`."""
-    return _worth(model, data, lambda one: one.pairs)
+    return _worth(model, data, lambda fitted: fitted.pairs)
 
 
 def triple_worth(model: AdditiveModel, data: Encoded) -> pd.DataFrame:
     """Return the worth of each triple on some rows; see `_worth`."""
-    return _worth(model, data, lambda one: one.triples)
+    return _worth(model, data, lambda fitted: fitted.triples)
 
 
 def _worth(
@@ -310,21 +311,22 @@ def _worth(
     """
     models = (model,) if isinstance(model, AdditiveModel) else model.models
     codes, y = data.binned.codes, data.y
-    score = np.stack([one.score(codes) for one in models], axis=1)
+    score = np.stack([fitted.score(codes) for fitted in models], axis=1)
     if data.offset is not None:
         score += data.offset.reshape(score.shape)
     names = [bins.feature.name for bins in model.bins]
 
-    def losses(of: Floats) -> Floats:
-        return class_losses(y.astype(np.int64), of) if len(models) > 1 else model.loss.loss(y, of[:, 0])
+    def losses(scores: Floats) -> Floats:
+        return class_losses(y.astype(np.int64), scores) if len(models) > 1 else model.loss.loss(y, scores[:, 0])
 
     whole, rows = losses(score), []
     for terms in zip(*map(terms_of, models), strict=True):
         without = losses(score - np.stack([term.at(codes) for term in terms], axis=1))
-        worth, of = (float(np.average(each, weights=data.weight)) for each in (without - whole, without))
+        worth, loss_without = (float(np.average(each, weights=data.weight)) for each in (without - whole, without))
         features = {f"feature_{k}": names[j] for k, j in enumerate(terms[0].features, 1)}
         low, high = student(without - whole, data.weight)
-        rows.append({**features, "worth": worth, "share": worth / of if of > 0 else 0.0, "low": low, "high": high})
+        share = worth / loss_without if loss_without > 0 else 0.0
+        rows.append({**features, "worth": worth, "share": share, "low": low, "high": high})
     return pd.DataFrame(rows, columns=None if rows else ["feature_1", "feature_2", "worth", "share", "low", "high"])
 
 

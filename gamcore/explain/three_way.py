@@ -64,8 +64,8 @@ class ThreeWay(Explanation):
         order = [*[k for k in range(3) if k != last], last]
         tables = {name: getattr(self, name).transpose(order) for name in ("cells", "low", "high", "rows")}
         wide = self.wide.transpose(0, *[1 + k for k in order])
-        one, two, three = (self.axes[k] for k in order)
-        return replace(self, **tables, wide=wide, axes=(one, two, three))
+        first, second, third = (self.axes[k] for k in order)
+        return replace(self, **tables, wide=wide, axes=(first, second, third))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ class ThreeWay(Explanation):
         parentheses to differ from features' names.
         """
         filled = [self.rows.sum(axis=tuple(k for k in range(3) if k != axis)) > 0 for axis in range(3)]
-        kept = [np.flatnonzero(of) for of in filled]
+        kept = [np.flatnonzero(mask) for mask in filled]
         named = [[MISSING.words if k == 0 else side.place(int(k) - 1) for k in parts]
                  for side, parts in zip(self.axes, kept, strict=True)]  # fmt: skip
         table = pd.MultiIndex.from_product(named, names=self.names).to_frame(index=False)
@@ -184,10 +184,10 @@ def three_way(model: AdditiveModel, place: int, train_share: float = USUAL_SHARE
     elif len(term.refits) >= FEWEST_QUICK:
         error, reach = quick_scale(train_share) * term.deviation[seen], pointwise(len(term.refits))
     axes = [
-        axis_of(model.bins[j], np.where(part < part.max(), np.searchsorted(of, part), 0))
-        for j, part, of in zip(term.features, term.parts, known, strict=True)
+        axis_of(model.bins[j], np.where(part < part.max(), np.searchsorted(codes, part), 0))
+        for j, part, codes in zip(term.features, term.parts, known, strict=True)
     ]
-    made = ThreeWay(
+    explained = ThreeWay(
         axes=(axes[0], axes[1], axes[2]),
         cells=cells,
         low=cells - reach * error,
@@ -198,4 +198,4 @@ def three_way(model: AdditiveModel, place: int, train_share: float = USUAL_SHARE
         base=model.base_score,
         is_counted=model.halves is None or model.halves.evenness == 1,
     )
-    return made.split_by(min(axes, key=lambda axis: (axis.size, not axis.labels)).feature)
+    return explained.split_by(min(axes, key=lambda axis: (axis.size, not axis.labels)).feature)

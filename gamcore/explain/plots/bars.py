@@ -38,8 +38,8 @@ def importance(
     frame = ranking.frame().sort_values(measure, ascending=False, ignore_index=True).head(most)
     what = "mean effect" if measure == "mean_abs" else "range of the effect"
     sizes = frame[measure].to_numpy(np.float64)
-    said = [say(size, ranking.scale).lstrip("+") for size in sizes]
-    hover = [f"{cut(name, 400)}\n{text}" for name, text in zip(frame["feature"], said, strict=True)]
+    written = [say(size, ranking.scale).lstrip("+") for size in sizes]
+    hover = [f"{cut(name, 400)}\n{text}" for name, text in zip(frame["feature"], written, strict=True)]
     bars = Bars(np.arange(len(frame), dtype=np.float64), sizes - ranking.zero, ranking.zero, lying=True, hover=hover)
     unit = LOSSES[ranking.loss].unit(ranking.scale, "units of the target").removesuffix(" at the base rate")
     title = axis or f"{what} ({unit})"

@@ -26,15 +26,15 @@ def chances(explanation: ClassCurves, target: str, detail: str = "", title: str 
     y = Axis(f"chance of each {target}", limits=(0.0, min(top, 1.02)), format="percent", grid=True)
     rows = rows_strip(shape)
     strip = Axis("rows", limits=(0.0, 1.05 * float(rows.sizes.max(initial=0.0)) or 1.0), named=False)
-    said = explanation.words()
+    sentence = explanation.words()
     return Plot(
         f"{shape.feature}-classes",
-        title or said.rstrip("."),
+        title or sentence.rstrip("."),
         detail=detail or "a row whose other features are average" + (", 95% bands" if explanation.has_band else ""),
         panels=((Panel(replace(x, title="", named=False), y, tuple(marks)),), (Panel(x, strip, (rows,)),)),
         heights=(0.8, 0.2),
         height=412,
-        words=said,
+        words=sentence,
         numbers=explanation.frame(),
     )
 

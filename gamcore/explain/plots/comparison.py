@@ -39,10 +39,12 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
     title, detail, target = words
     labels, levels = tuple(value_names(first)), [first.members[k][0] for k in level_order(first) if first.members]
     marks: list[Mark] = []
-    for k, (name, one) in enumerate(curves.items()):
+    for k, (name, curve) in enumerate(curves.items()):
         shift = WIDTH * ((k + 0.5) / len(curves) - 0.5)
         marks += (
-            _levels(one, levels, shift=shift, name=name, role=k) if labels else _line(one, name, k, len(curves) <= 2)
+            _levels(curve, levels, shift=shift, name=name, role=k)
+            if labels
+            else _line(curve, name, k, len(curves) <= 2)
         )
     units = LOSSES[first.loss].unit(first.scale, target)
     x = value_axis(first)
@@ -56,7 +58,7 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
         rows = ((Panel(Axis("", x.kind, x.limits, x.ticks, named=False), top.y, top.marks),),
                 (Panel(x, axis, (*_difference(minus, levels), Line(minus.zero))),))  # fmt: skip
     spoken = f"Curves of {first.feature} in {', '.join(curves)}. {title}"
-    numbers = pd.concat([one.frame().assign(model=name) for name, one in curves.items()], ignore_index=True)
+    numbers = pd.concat([curve.frame().assign(model=name) for name, curve in curves.items()], ignore_index=True)
     return Plot(
         first.feature,
         title,
@@ -73,7 +75,7 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
 def _limits(curves: list[Curve]) -> tuple[float, float]:
     """Return limits of curves on one scale, with all of each: where few rows are, curves may differ most."""
     low, high = common_limits(curves)
-    scores = np.concatenate([one.scores for one in curves])
+    scores = np.concatenate([curve.scores for curve in curves])
     least, most = widened(float(scores.min()), float(scores.max()), curves[0].scale)
     return min(low, least), max(high, most)
 

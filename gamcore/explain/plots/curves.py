@@ -61,7 +61,7 @@ def curve(
         grouped = n_levels > len(shape.labels)
         some = f"{MOST_LEVELS} groups with most rows, of" if grouped else f"{MOST_LEVELS} of"
         detail += f" · the {some} {count(n_levels)} levels{'' if grouped else ' with most rows'}"
-        shape, observed = shape.of_levels(often), [one.of_levels(often) for one in observed]
+        shape, observed = shape.of_levels(often), [means.of_levels(often) for means in observed]
     before = before.as_levels() if before is not None else None
     levels = shape.kind in ("category", "boolean")
     marks: list[Mark] = []
@@ -73,7 +73,7 @@ def curve(
             then, edges, _ = as_line(before, visible_edges(before), [])
             old = [Steps(edges, then.scores, width=1.4, opacity=0.4, name="before")]
         marks = [*old, *_line(shape)]
-    marks += [_dots(shape, one, role) for one, role in zip(observed, OBSERVED_ROLES, strict=False)]
+    marks += [_dots(shape, means, role) for means, role in zip(observed, OBSERVED_ROLES, strict=False)]
     zero = Line(shape.zero)
     x, special = value_axis(shape), Axis(ticks=((0.0, "missing"),), limits=(-0.5, 0.5))
     limits = _with_dots(limits_of(shape, before), observed, shape.scale)
@@ -358,7 +358,7 @@ def _read(line: Floats, curve: Curve) -> Floats:
 
 def common_limits(curves: list[Curve]) -> tuple[float, float]:
     """Return limits that fit every one of some curves, all on one scale, where they have rows enough to be read."""
-    each = [limits_of(one, None, thin=False) for one in curves]
+    each = [limits_of(shape, None, thin=False) for shape in curves]
     return min(low for low, _ in each), max(high for _, high in each)
 
 

@@ -15,11 +15,11 @@ from gamcore.stats.plots.drifts import MOST, bars_height, bars_panel
 from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Mark, Plot, Points
 
 
-def curves_moved(of: CurveMoves, detail: str = "") -> Plot:
+def curves_moved(moves: CurveMoves, detail: str = "") -> Plot:
     """Return how far each curve moved between two fits, and the half-width of its band now."""
-    table = of.frame().head(MOST)
+    table = moves.frame().head(MOST)
     names = table["feature"].tolist()
-    at, zero = np.arange(len(names), dtype=np.float64), 1.0 if of.scale == "ratio" else 0.0
+    at, zero = np.arange(len(names), dtype=np.float64), 1.0 if moves.scale == "ratio" else 0.0
     sizes, bands = (table[name].to_numpy(np.float64) for name in ("distance", "band_now"))
     hover = [f"{cut(name, 400)}\nmoved by {number(size)}" for name, size in zip(names, sizes, strict=True)]
     marks: tuple[Mark, ...] = (Bars(at, sizes - zero, zero, lying=True, hover=hover),)
@@ -28,30 +28,32 @@ def curves_moved(of: CurveMoves, detail: str = "") -> Plot:
     words = "No curve can be compared" if not names else "No curve moved"
     if names and sizes[0] > zero:
         words = f"{names[0]} moved most"
-    axis = Axis("mean distance of the curves", "log" if of.scale == "ratio" else "number", grid=True)
+    axis = Axis("mean distance of the curves", "log" if moves.scale == "ratio" else "number", grid=True)
     return Plot(
         "curves moved", words, detail or "over the newer rows, each curve centred", bars_panel(axis, names, marks),
-        words=words, numbers=of.frame(), height=bars_height(names), legend="left",
+        words=words, numbers=moves.frame(), height=bars_height(names), legend="left",
     )  # fmt: skip
 
 
-def agreement(of: Agreement, detail: str = "") -> Plot:
+def agreement(correlations: Agreement, detail: str = "") -> Plot:
     """Return the correlation of each task's curve with the common one; tasks with a flat curve have none."""
-    n_agree = of.verdict.count("agrees")
-    words = f"{of.feature}: {n_agree} of {len(of.tasks)} task{'s' * (len(of.tasks) != 1)} agree with the common curve"
+    n_agree = correlations.verdict.count("agrees")
+    n = len(correlations.tasks)
+    words = f"{correlations.feature}: {n_agree} of {n} task{'s' * (n != 1)} agree with the common curve"
     axis = "correlation with the common curve"
-    return _by_task(of, of.frame()[["task", "correlation", "verdict"]], axis, ("agreement", words, detail))
+    table = correlations.frame()[["task", "correlation", "verdict"]]
+    return _by_task(correlations, table, axis, ("agreement", words, detail))
 
 
-def task_outliers(of: TaskOutliers, detail: str = "") -> Plot:
+def task_outliers(ranking: TaskOutliers, detail: str = "") -> Plot:
     """Return how far the curves of each task go with those of the others, the farthest first; where no task is
     an outlier, none is called one."""
-    table = of.frame()[["task", "score", "verdict"]]
-    if not of.outliers:
+    table = ranking.frame()[["task", "score", "verdict"]]
+    if not ranking.outliers:
         table = table.replace({"verdict": dict.fromkeys(APART, "unclear")})
-    words = of.words().removesuffix(".")
+    words = ranking.words().removesuffix(".")
     axis = "correlation with the other tasks' curves"
-    return _by_task(of, table, axis, ("outliers", words, detail))
+    return _by_task(ranking, table, axis, ("outliers", words, detail))
 
 
 def _by_task(explanation: Explanation, table: pd.DataFrame, axis: str, texts: tuple[str, str, str]) -> Plot:

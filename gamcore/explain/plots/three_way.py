@@ -47,8 +47,8 @@ def three_way(shape: ThreeWay, target: str, detail: str, title: str | None = Non
     x, y = axis_along(shape.axes[0]), _with_strip(shape.axes[1], STRIP / (height / n_rows - STRIP))
     panels = [_panel(shape, part, shades[part], replace(colors, shown=k == 0), (x, y)) for k, part in enumerate(parts)]
     rows = [panels[k : k + across] for k in range(0, len(panels), across)]
-    quiet = [[_quiet(panel, row, column, n_rows) for column, panel in enumerate(of)] for row, of in enumerate(rows)]
-    filled = tuple((*of, *[None] * (across - len(of))) for of in quiet)
+    quiet = [[_quiet(panel, row, column, n_rows) for column, panel in enumerate(line)] for row, line in enumerate(rows)]
+    filled = tuple((*line, *[None] * (across - len(line))) for line in quiet)
     read = title or read_surface(shape)
     return Plot(
         name=" x ".join(shape.names),

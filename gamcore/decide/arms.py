@@ -234,8 +234,8 @@ def between_arms(
     _, (_, *treated) = _arms(table, test)
     pairs: list[tuple[str, Effect]] = []
     for k, other in enumerate(treated[:-1]):
-        made = read_arms(table, replace(test, control=other, adjustment="Holm", pooled=()), expected)
-        pairs += [(other, effect) for effect in made.effects if effect.strategy in treated[k + 1 :]]
+        read_out = read_arms(table, replace(test, control=other, adjustment="Holm", pooled=()), expected)
+        pairs += [(other, effect) for effect in read_out.effects if effect.strategy in treated[k + 1 :]]
     done = concluded([effect for _, effect in pairs], []).effects
     return [(other, effect) for (other, _), effect in zip(pairs, done, strict=True)]
 
@@ -301,18 +301,18 @@ def _effect(
     past: Floats | None, clusters: Ints | None = None,
 ) -> Effect:  # fmt: skip
     """Return the effect of an arm on a metric. rows : known ones of the arm, and those of the control."""
-    made = units.effect(arm, metric, role, rows=rows, past=past)
+    effect = units.effect(arm, metric, role, rows=rows, past=past)
     if clusters is None:
-        return made
+        return effect
     sides = units.of(rows[0]), units.of(rows[1])
     treated, control = (
         replace(side, interval=interval_of_level(values, clusters[part], units.is_rate) if values.size else UNKNOWN)
-        for side, values, part in zip((made.treated, made.control), sides, rows, strict=True)
+        for side, values, part in zip((effect.treated, effect.control), sides, rows, strict=True)
     )
-    made = replace(made, treated=treated, control=control)
+    effect = replace(effect, treated=treated, control=control)
     if past is not None and min(part.size for part in sides) >= FEWEST:
         sides = less_expected(sides, (past[rows[0]], past[rows[1]]))[:2]
-    return by_clusters(made, sides, (clusters[rows[0]], clusters[rows[1]]))
+    return by_clusters(effect, sides, (clusters[rows[0]], clusters[rows[1]]))
 
 
 def _by_dunnett(

@@ -174,11 +174,11 @@ class ExperimentPlan(Explanation):
         """Return the same as texts, to be read."""
         return pd.DataFrame(
             [
-                {**self._named(one), "metric": one.metric.name, "role": one.metric.role, "today": one.metric.value,
-                 "lift worth finding": f"{exact(100 * one.metric.lift, 3)}%", "customers per day": count(one.a_day),
-                 "treated": count(one.treated), "control": count(one.control),
-                 "days": count(one.days) if one.feasible else "never"}
-                for one in self.rows
+                {**self._named(row), "metric": row.metric.name, "role": row.metric.role, "today": row.metric.value,
+                 "lift worth finding": f"{exact(100 * row.metric.lift, 3)}%", "customers per day": count(row.a_day),
+                 "treated": count(row.treated), "control": count(row.control),
+                 "days": count(row.days) if row.feasible else "never"}
+                for row in self.rows
             ]
         )  # fmt: skip
 
@@ -188,14 +188,15 @@ class ExperimentPlan(Explanation):
             return ["No strategy reaches anybody, so there is nothing to test."]
         dates = self.dates(WEEK * self.weeks)
         weeks = f"{weeks_in_words(self.weeks)}{f' ({dates})' if dates else ''}"
-        said = [f"{weeks} and {count(self.customers)} customers ({self.split()}); {percent(self.power, 0)} power, "
-                f"{self.adjustment} over {self.tests} comparisons. {self.looking()}"]  # fmt: skip
+        sentences = [f"{weeks} and {count(self.customers)} customers ({self.split()}); {percent(self.power, 0)} power, "
+                     f"{self.adjustment} over {self.tests} comparisons. {self.looking()}"]  # fmt: skip
         for row, texts in zip(self.rows, self.table().to_dict("records"), strict=True):
             if row.metric.role == "primary" and row.feasible:
-                said.append(f"{' · '.join([*self._named(row).values(), row.metric.name])}: {texts['today']} today, "
-                            f"{texts['lift worth finding']} more after {texts['days']} days with {texts['treated']} "
-                            f"treated and {texts['control']} in the control.")  # fmt: skip
-        return said
+                name = " · ".join([*self._named(row).values(), row.metric.name])
+                sentences.append(f"{name}: {texts['today']} today, {texts['lift worth finding']} more after "
+                                 f"{texts['days']} days with {texts['treated']} treated and {texts['control']} in the "
+                                 "control.")  # fmt: skip
+        return sentences
 
     def looking(self) -> str:
         """Return when the test may be read, and what that costs, as a sentence."""
@@ -235,15 +236,15 @@ class ExperimentPlan(Explanation):
     def by_week_table(self, metric: str = "") -> pd.DataFrame:
         """Return the same as texts: one row per number of weeks, one column per comparison."""
         rows: dict[int, dict[str, str]] = {}
-        for one in self.by_week(metric).to_dict("records"):
-            base = self.comparisons(one["metric"])[one["comparison"]].metric
-            after = replace(base, base=base.base + one["smallest difference"]).value
-            lift = one["smallest lift"]
+        for row in self.by_week(metric).to_dict("records"):
+            base = self.comparisons(row["metric"])[row["comparison"]].metric
+            after = replace(base, base=base.base + row["smallest difference"]).value
+            lift = row["smallest lift"]
             seen = f"+{percent_of_lift(lift)} ({base.value} to {after})" if math.isfinite(lift) else "nothing"
-            until = {"until": str(one["until"])} if one["until"] is not None else {}
-            rows.setdefault(one["weeks"], {"after": weeks_in_words(one["weeks"]), **until,
-                                           "customers": count(one["customers"])})  # fmt: skip
-            rows[one["weeks"]][one["comparison"] or "smallest lift that shows"] = seen
+            until = {"until": str(row["until"])} if row["until"] is not None else {}
+            rows.setdefault(row["weeks"], {"after": weeks_in_words(row["weeks"]), **until,
+                                           "customers": count(row["customers"])})  # fmt: skip
+            rows[row["weeks"]][row["comparison"] or "smallest lift that shows"] = seen
         return pd.DataFrame(list(rows.values()))
 
     def comparisons(self, metric: str) -> dict[str, PlanRow]:
@@ -291,10 +292,10 @@ def plan(
                 raise ExperimentError(f"What {metric.name!r} is today for {strategy} is not known: enter it.")
             family = nulls if metric.role == "expected null" else tests
             own = single if adjustment == "Dunnett" else alpha / family
-            made = [_row(strategy, arm, metric, a_day=customers, shares=(share, control), alpha=own, power=power,
-                         arrivals=arrivals)
-                    for arm, share in treated]  # fmt: skip
-            rows += [_looked_at(one, power) for one in made] if looks else made
+            compared = [_row(strategy, arm, metric, a_day=customers, shares=(share, control), alpha=own, power=power,
+                             arrivals=arrivals)
+                        for arm, share in treated]  # fmt: skip
+            rows += [_looked_at(row, power) for row in compared] if looks else compared
     return ExperimentPlan(tuple(rows), shares, power, tests, adjustment=adjustment, arrivals=arrivals)
 
 
@@ -328,9 +329,9 @@ def _looked_at(once: PlanRow, power: float) -> PlanRow:
     """Return what a comparison needs that may be looked at whenever one likes, given what it needs for one look."""
     single = anytime_alpha(once.alpha)
     shares = once.share, once.control_share
-    made = _row(once.strategy, once.arm, once.metric, a_day=once.a_day, shares=shares, alpha=single, power=power,
-                arrivals=once.arrivals)  # fmt: skip
-    return replace(made, alpha=once.alpha, once=once.days)
+    row = _row(once.strategy, once.arm, once.metric, a_day=once.a_day, shares=shares, alpha=single, power=power,
+               arrivals=once.arrivals)  # fmt: skip
+    return replace(row, alpha=once.alpha, once=once.days)
 
 
 def _row(

@@ -32,7 +32,7 @@ class Arrivals:
     weekdays: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        known = all(math.isfinite(one) and one >= 0 for one in self.weekdays)
+        known = all(math.isfinite(weekday) and weekday >= 0 for weekday in self.weekdays)
         if self.weekdays and not (len(self.weekdays) == WEEK and known and sum(self.weekdays) > 0):
             raise ExperimentError("Weekdays need seven numbers from 0, Monday first, and one of them above 0.")
 

@@ -53,7 +53,7 @@ def by_clusters(effect: Effect, arms: tuple[Floats, Floats], clusters: tuple[Int
 
     arms : values of the treated and of the control, adjusted as the effect is. clusters : of the same rows.
     """
-    sides = [_error(values, of) for values, of in zip(arms, clusters, strict=True)]
+    sides = [_error(values, numbers) for values, numbers in zip(arms, clusters, strict=True)]
     (mean, square, n), (other, other_square, m) = sides
     if min(n, m) < FEWEST_CLUSTERS or not square + other_square > 0:
         return replace(effect, difference_interval=UNKNOWN, ratio_interval=UNKNOWN, p=math.nan)

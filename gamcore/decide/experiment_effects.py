@@ -145,20 +145,20 @@ class Effect:
             cells |= {name: change.value, f"{name}, lower": low, f"{name}, upper": high}
         return cells
 
-    def rows_of_file(self, arm: str, control: str, **of: Any) -> list[dict[str, Any]]:
+    def rows_of_file(self, arm: str, control: str, **known: Any) -> list[dict[str, Any]]:
         """Return what a file has of the comparison (`results.table_of`): the difference, and the relative change. arm,
-        control : what is compared. of : what else tells it from others."""
+        control : what is compared. known : what else tells it from others."""
         tested = {"role": self.role, "p": self.p, "p, adjusted": self.p_adjusted, "adjusted by": self.adjusted_by,
                   "planned": self.planned, "variance explained by the earlier value": self.reduced}  # fmt: skip
-        return [{**of, "arm": arm, "against": control, **result.cells(), **tested}
+        return [{**known, "arm": arm, "against": control, **result.cells(), **tested}
                 for result in (self.gap, self.change)]  # fmt: skip
 
-    def rows_with_levels(self, arm: str, control: str, **of: Any) -> list[dict[str, Any]]:
+    def rows_with_levels(self, arm: str, control: str, **known: Any) -> list[dict[str, Any]]:
         """Return the same, after what each of both arms did."""
         names = {"control": control, "treated": arm}
         return [
-            *({**of, "arm": names[side], "against": "", **result.cells()} for side, result in self.levels().items()),
-            *self.rows_of_file(arm, control, **of),
+            *({**known, "arm": names[side], "against": "", **result.cells()} for side, result in self.levels().items()),
+            *self.rows_of_file(arm, control, **known),
         ]
 
     def on(self, scale: Scale) -> Result:

@@ -68,8 +68,9 @@ def read_rows(
                 known = mine & units[metric].known
                 rows = known & (arm == k), known & (arm == 0)
                 hoped = (planned or {}).get((strategy, metric), math.nan)
-                made = units[metric].effect(strategy, metric, role, rows=rows, past=earlier.get(metric), planned=hoped)
-                effects.append(replace(made, arm=name if len(arms) > 1 else ""))
+                past = earlier.get(metric)
+                effect = units[metric].effect(strategy, metric, role, rows=rows, past=past, planned=hoped)
+                effects.append(replace(effect, arm=name if len(arms) > 1 else ""))
     return replace(concluded(whenever(effects, int(inside.sum()), customers), ratios), customers=customers)
 
 

@@ -103,13 +103,13 @@ class Units:
         values = self.of(rows[0]), self.of(rows[1])
         if self.is_rate and past is None:
             treated, control = (Arm(part.size, float(part.mean()) if part.size else math.nan) for part in values)
-            made = effect_of_rates(strategy, metric, role, treated=treated, control=control, planned=planned)
+            effect = effect_of_rates(strategy, metric, role, treated=treated, control=control, planned=planned)
         else:
             before = None if past is None else (past[rows[0]], past[rows[1]])
-            made = effect_of_means(strategy, metric, role, arms=values, before=before, planned=planned)
+            effect = effect_of_means(strategy, metric, role, arms=values, before=before, planned=planned)
         treated, control = (replace(side, interval=self.interval(part))
-                            for side, part in zip((made.treated, made.control), values, strict=True))  # fmt: skip
-        return replace(made, treated=treated, control=control, is_rate=self.is_share)
+                            for side, part in zip((effect.treated, effect.control), values, strict=True))  # fmt: skip
+        return replace(effect, treated=treated, control=control, is_rate=self.is_share)
 
     def interval(self, values: Floats) -> Interval:
         """Return the 95% interval of the outcome from values `of` some rows: Wilson's of a rate, else Student's."""

@@ -323,10 +323,10 @@ def on_codes(rule: Rule, codes: MissingCodes) -> Rule:
     """Return a rule that selects from a table whose cells hold codes for missing what the rule selects where they are
     missing."""
     match rule:
-        case All(of):
-            return All(tuple(on_codes(one, codes) for one in of))
-        case AnyOf(of):
-            return AnyOf(tuple(on_codes(one, codes) for one in of))
+        case All(parts):
+            return All(tuple(on_codes(part, codes) for part in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(on_codes(part, codes) for part in parts))
         case Not(inner):
             return Not(on_codes(inner, codes))
         case Missing(column) if codes.get(column):

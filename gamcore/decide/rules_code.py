@@ -90,10 +90,10 @@ def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind], column: str = C
 def sql_of(rule: Rule, kinds: dict[str, Kind]) -> str:
     """Return the rule as an SQL condition that is true or false, never NULL."""
     match rule:
-        case All(of):
-            return f"({' AND '.join(sql_of(one, kinds) for one in of)})" if of else "(1 = 1)"
-        case AnyOf(of):
-            return f"({' OR '.join(sql_of(one, kinds) for one in of)})" if of else "(1 = 0)"
+        case All(parts):
+            return f"({' AND '.join(sql_of(part, kinds) for part in parts)})" if parts else "(1 = 1)"
+        case AnyOf(parts):
+            return f"({' OR '.join(sql_of(part, kinds) for part in parts)})" if parts else "(1 = 0)"
         case Not(inner):
             return f"(NOT {sql_of(inner, kinds)})"
         case Missing(column):
@@ -230,10 +230,10 @@ def to_python(cascade: Cascade, kinds: dict[str, Kind]) -> str:
 def python_of(rule: Rule, kinds: dict[str, Kind]) -> str:
     """Return the rule as a Python expression over a dict `row`."""
     match rule:
-        case All(of):
-            return f"({' and '.join(python_of(one, kinds) for one in of)})" if of else "True"
-        case AnyOf(of):
-            return f"({' or '.join(python_of(one, kinds) for one in of)})" if of else "False"
+        case All(parts):
+            return f"({' and '.join(python_of(part, kinds) for part in parts)})" if parts else "True"
+        case AnyOf(parts):
+            return f"({' or '.join(python_of(part, kinds) for part in parts)})" if parts else "False"
         case Not(inner):
             return f"(not {python_of(inner, kinds)})"
         case Missing(column):

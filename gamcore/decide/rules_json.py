@@ -36,7 +36,7 @@ def _read(plain: Any, place: str, count: list[int], depth: int) -> Rule:
     for name, kind in (("all", All), ("any", AnyOf)):
         if set(plain) == {name} and isinstance(plain[name], list):
             return kind(
-                tuple(_read(one, f"{place}.{name}[{k}]", count, depth + 1) for k, one in enumerate(plain[name]))
+                tuple(_read(part, f"{place}.{name}[{k}]", count, depth + 1) for k, part in enumerate(plain[name]))
             )
     if set(plain) == {"not"}:
         return Not(_read(plain["not"], f"{place}.not", count, depth + 1))

@@ -106,13 +106,13 @@ class Evidence:
         """Return what the model says of the rows inside."""
         return self._gap(self.contrast, UNKNOWN, "model", measure)
 
-    def rows_of_file(self, measure: Measure = PLAIN, **of: Any) -> list[dict[str, Any]]:
-        """Return what a file has of a segment, a row per number (`results.table_of`). of : what is known beside it."""
+    def rows_of_file(self, measure: Measure = PLAIN, **known: Any) -> list[dict[str, Any]]:
+        """Return what a file has of a segment, a row per number (`results.table_of`). known : what is beside it."""
         numbers = {"inside": self.inside_result(measure), "outside": self.outside_result(measure),
                    "opportunity": self.opportunity_result(measure),
                    "model contrast": self.contrast_result(measure)}  # fmt: skip
         beside = {"reach": self.share, "refits agree": self.agree, "ranges tried": self.tried}
-        return [{**of, "number": name, **result.cells(), **beside} for name, result in numbers.items()]
+        return [{**known, "number": name, **result.cells(), **beside} for name, result in numbers.items()]
 
     def _gap(self, value: float, interval: Interval, source: Source, measure: Measure) -> Result:
         if self.effect:
@@ -252,14 +252,14 @@ class HeldOutRows:
     def _refit_means(self, mine: list[int], more: list[int], codes: Codes, weight: Floats | None) -> Floats:
         """Return the mean effect (K,) of some features, and of terms of several, over some rows: in each half-sample
         refit, or in each outer refit where there are none."""
-        of = self.model.halves or self.model
+        fitted = self.model.halves or self.model
         n = codes.shape[1] if weight is None else float(weight.sum())
-        means = np.zeros(of.n_refits)
+        means = np.zeros(fitted.n_refits)
         for j in mine:
-            refits = of.terms[j].refits
+            refits = fitted.terms[j].refits
             means += refits @ np.bincount(codes[j], weight, refits.shape[1]) / n
         for k in more:
-            pair = of.all_terms[k]
+            pair = fitted.all_terms[k]
             if not isinstance(pair, PairTerm):
                 means += np.average(pair.each_at(codes), axis=1, weights=weight)
                 continue
@@ -307,17 +307,17 @@ def suggest_by(rows: HeldOutRows, threshold: float = 0.0, train_share: float = 0
             candidates += [(rule, size, both_names) for rule, size in _rectangles(surface, sides, threshold)]
     kept: list[tuple[Rule, float, tuple[str, ...]]] = []
     masks: list[Bools] = []
-    for rule, size, names in sorted(candidates, key=lambda one: -abs(one[1])):
+    for rule, size, names in sorted(candidates, key=lambda candidate: -abs(candidate[1])):
         inside = rule.holds(table)
         if inside.mean() >= LEAST_SHARE and not any(_alike(inside, other) for other in masks):
             kept.append((rule, size, names))
             masks.append(inside)
-    made = [Segment(rule, size > 0, names, rows.evidence(rule, len(candidates))) for rule, size, names in kept]
-    return sorted(made, key=lambda segment: -segment.evidence.size)
+    segments = [Segment(rule, size > 0, names, rows.evidence(rule, len(candidates))) for rule, size, names in kept]
+    return sorted(segments, key=lambda segment: -segment.evidence.size)
 
 
-def _alike(one: Bools, other: Bools) -> bool:
-    return bool((one & other).sum() > SAME * (one | other).sum())
+def _alike(first: Bools, other: Bools) -> bool:
+    return bool((first & other).sum() > SAME * (first | other).sum())
 
 
 def _of_curve(model: AdditiveModel, place: int, threshold: float, train_share: float) -> list[tuple[Rule, float]]:

@@ -19,82 +19,86 @@ from gamcore.decide.outcomes import Outcome
 Value = TypeVar("Value")
 
 
-def shown_arms(made: ArmsReadOut, names: Names) -> ArmsReadOut:
+def shown_arms(read_out: ArmsReadOut, names: Names) -> ArmsReadOut:
     """Return what a test of arms measured, with the names of its table."""
-    test, arm = made.test, _arms_of(made.test, names)
+    test, arm = read_out.test, _arms_of(read_out.test, names)
 
     def called(metric: str) -> str:
         return test.outcome(metric).called(names)
 
-    def size(of: ArmSizes) -> ArmSizes:
-        return replace(of, counts=_keys(of.counts, arm), planned=_keys(of.planned, arm))
+    def size(sizes: ArmSizes) -> ArmSizes:
+        return replace(sizes, counts=_keys(sizes.counts, arm), planned=_keys(sizes.planned, arm))
 
     return replace(
-        made,
-        test=_test(made.test, names),
-        arms=tuple(map(arm, made.arms)),
-        sizes={called(key) if key in test.metrics else key: size(of) for key, of in made.sizes.items()},
+        read_out,
+        test=_test(read_out.test, names),
+        arms=tuple(map(arm, read_out.arms)),
+        sizes={called(key) if key in test.metrics else key: size(sizes) for key, sizes in read_out.sizes.items()},
         effects=tuple(
-            replace(_effect(one, names, test.outcome(one.metric)), strategy=arm(one.strategy)) for one in made.effects
+            replace(_effect(effect, names, test.outcome(effect.metric)), strategy=arm(effect.strategy))
+            for effect in read_out.effects
         ),
-        levels={(arm(level), called(metric)): value for (level, metric), value in made.levels.items()},
-        rates=frozenset(map(called, made.rates)),
+        levels={(arm(level), called(metric)): value for (level, metric), value in read_out.levels.items()},
+        rates=frozenset(map(called, read_out.rates)),
         measures={called(metric): test.outcome(metric).measure(names) for metric in test.metrics},
     )
 
 
-def shown_between(made: Sequence[tuple[str, Effect]], names: Names, test: ArmsTest) -> list[tuple[str, Effect]]:
+def shown_between(pairs: Sequence[tuple[str, Effect]], names: Names, test: ArmsTest) -> list[tuple[str, Effect]]:
     """Return differences between the arms of a test with the names of their table."""
     level = _arms_of(test, names)
     return [
-        (level(other), replace(_effect(one, names, test.outcome(one.metric)), strategy=level(one.strategy)))
-        for other, one in made
+        (level(other), replace(_effect(effect, names, test.outcome(effect.metric)), strategy=level(effect.strategy)))
+        for other, effect in pairs
     ]
 
 
-def shown_by_day(made: ByDay, names: Names, test: ArmsTest) -> ByDay:
+def shown_by_day(lifts: ByDay, names: Names, test: ArmsTest) -> ByDay:
     """Return the lifts by day of a test with the names of their table."""
     level = _arms_of(test, names)
     looks = (
-        (day, replace(_effect(one, names, test.outcome(one.metric)), strategy=level(one.strategy)))
-        for day, one in made.looks
+        (day, replace(_effect(effect, names, test.outcome(effect.metric)), strategy=level(effect.strategy)))
+        for day, effect in lifts.looks
     )
-    return replace(made, metric=test.outcome(made.metric).called(names), control=level(made.control),
+    return replace(lifts, metric=test.outcome(lifts.metric).called(names), control=level(lifts.control),
                    looks=tuple(looks))  # fmt: skip
 
 
-def shown_segments(made: Segments, names: Names, test: ArmsTest, column: str = "") -> Segments:
+def shown_segments(lifts: Segments, names: Names, test: ArmsTest, column: str = "") -> Segments:
     """Return lifts by segment of a test with the names of their table.
 
     column : the one whose levels or ranges the segments are; "" where they are something else, such as strategies.
     """
-    outcome, arm = test.outcome(made.metric), _arms_of(test, names)
+    outcome, arm = test.outcome(lifts.metric), _arms_of(test, names)
     effects = tuple(
         replace(
-            one, strategy=_segment(one.strategy, names, column), metric=arm(one.metric),
+            effect, strategy=_segment(effect.strategy, names, column), metric=arm(effect.metric),
             measure=outcome.measure(names),
         )
-        for one in made.effects
+        for effect in lifts.effects
     )  # fmt: skip
-    p, p_relative = (_keys(p, arm) for p in (made.p, made.p_relative))
-    named = names.column(column) if column else made.column
-    return replace(made, column=named, metric=outcome.called(names), effects=effects, p=p, p_relative=p_relative,
-                   control=arm(made.control))  # fmt: skip
+    p, p_relative = (_keys(p, arm) for p in (lifts.p, lifts.p_relative))
+    named = names.column(column) if column else lifts.column
+    return replace(lifts, column=named, metric=outcome.called(names), effects=effects, p=p, p_relative=p_relative,
+                   control=arm(lifts.control))  # fmt: skip
 
 
 def shown_read_out(
-    made: ReadOut, names: Names, arm: str = "", outcomes: Mapping[str, Outcome] | None = None
+    read_out: ReadOut, names: Names, arm: str = "", outcomes: Mapping[str, Outcome] | None = None
 ) -> ReadOut:  # fmt: skip
     """Return what a test of strategies measured, with the names of its table. arm : the own name of the arm's column;
     outcomes : metrics that are made of columns, by name. Strategies keep the names that their board gave them."""
-    of = {one.metric: (outcomes or {}).get(one.metric) or Outcome(one.metric) for one in made.effects}
-    with_metric = {f"with {metric}": f"with {outcome.called(names)}" for metric, outcome in of.items()}
+    metrics = {name: (outcomes or {}).get(name) or Outcome(name) for name in (e.metric for e in read_out.effects)}
+    with_metric = {f"with {metric}": f"with {outcome.called(names)}" for metric, outcome in metrics.items()}
 
     def ratio(measured: SampleRatio) -> SampleRatio:
         return replace(measured, where=with_metric.get(measured.where, measured.where))
 
-    effects = tuple(replace(_effect(one, names, of[one.metric]), arm=names.level(arm, one.arm)) for one in made.effects)
-    return replace(made, ratios=tuple(map(ratio, made.ratios)), effects=effects)
+    effects = tuple(
+        replace(_effect(effect, names, metrics[effect.metric]), arm=names.level(arm, effect.arm))
+        for effect in read_out.effects
+    )
+    return replace(read_out, ratios=tuple(map(ratio, read_out.ratios)), effects=effects)
 
 
 def _test(test: ArmsTest, names: Names) -> ArmsTest:
@@ -104,7 +108,7 @@ def _test(test: ArmsTest, names: Names) -> ArmsTest:
     return replace(
         test, arm=names.column(test.arm), control=arm(test.control), metrics=_keys(test.metrics, called.__getitem__),
         shares=None if test.shares is None else _keys(test.shares, arm), before=before or None,
-        outcomes={called[metric]: one.shown(names) for metric, one in test.outcomes.items() if metric in called},
+        outcomes={called[name]: outcome.shown(names) for name, outcome in test.outcomes.items() if name in called},
         pooled=tuple(map(arm, test.pooled)),
         accepted={called[metric]: share for metric, share in test.accepted.items() if metric in called},
     )  # fmt: skip
@@ -126,5 +130,5 @@ def _segment(label: str, names: Names, column: str) -> str:
     return own.measure.dress(label) if " to " in label and label not in own.levels else names.level(column, label)
 
 
-def _keys(of: Mapping[str, Value], named: Callable[[str], str]) -> dict[str, Value]:
-    return {named(key): value for key, value in of.items()}
+def _keys(values: Mapping[str, Value], named: Callable[[str], str]) -> dict[str, Value]:
+    return {named(key): value for key, value in values.items()}

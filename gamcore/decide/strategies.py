@@ -111,7 +111,7 @@ class Strategy:
         lift = plain.get("lift", [0.05, 0.1, 0.2])
         if not isinstance(lift, list) or len(lift) != 3:
             raise RuleError(f"{place} has a lift that is not three numbers: low, mid and high.")
-        for name, number in (*numbers.items(), *(("lift", one) for one in lift)):
+        for name, number in (*numbers.items(), *(("lift", factor) for factor in lift)):
             known = isinstance(number, int | float) and not isinstance(number, bool)
             if not known or not abs(number) <= MOST or (name in ("base", "cost", "tested") and number < 0):
                 raise RuleError(f"{place} has {str(number)[:40]!r} as {name}, which is not a valid number for it.")
@@ -120,7 +120,7 @@ class Strategy:
         for name, text in (("name", plain["name"]), *texts.items()):
             if not plain_text(text):
                 raise RuleError(f"{place} has {str(text)[:40]!a} as {name}, which is not text.")
-        low, mid, high = (float(one) for one in lift)
+        low, mid, high = (float(factor) for factor in lift)
         tested = int(numbers.pop("tested"))
         floats = {name: float(number) for name, number in numbers.items()}
         others: dict[str, Any] = {"tested": tested, "is_rate": bool(plain.get("is_rate", True)), **texts, **floats}
@@ -130,11 +130,17 @@ class Strategy:
 def worth_of_all(reached: Sequence[tuple[Strategy, float]], currency: str = "") -> Result:
     """Return what reaching some customers by each strategy is worth, net of costs. Where a test measured all lifts, the
     interval is that of a sum of independent parts (`worth.total`); else its ends are those of all lifts at once."""
-    if reached and all(one.tested for one, _ in reached):
-        parts = [Contribution(n * one.value, one.gap.value, one.gap.interval, n * one.cost) for one, n in reached]
+    if reached and all(strategy.tested for strategy, _ in reached):
+        parts = [
+            Contribution(n * strategy.value, strategy.gap.value, strategy.gap.interval, n * strategy.cost)
+            for strategy, n in reached
+        ]
         sum_of = total(parts)
         return money(sum_of.value, (sum_of.low, sum_of.high), currency, "measured")
-    low, mid, high = (sum(n * (one.base * one.lift[k] * one.value - one.cost) for one, n in reached) for k in range(3))
+    low, mid, high = (
+        sum(n * (strategy.base * strategy.lift[k] * strategy.value - strategy.cost) for strategy, n in reached)
+        for k in range(3)
+    )
     return money(mid, (low, high), currency, "assumed")
 
 
@@ -167,12 +173,14 @@ def board_table(strategies: Sequence[Strategy], ledger: Ledger, currency: str = 
     """Return what a board says, as the table of a file: whom each strategy reaches, with a row per number of it
     (`results.table_of`); then those whom none reaches, and what all of it is worth where each strategy has a value."""
     rows: list[dict[str, Any]] = []
-    for one, raw, lost, reached in zip(strategies, *(x.tolist() for x in (ledger.raw, ledger.lost, ledger.exclusive)),
-                                       strict=True):  # fmt: skip
-        who = {"strategy": one.name, "raw reach": raw, "lost": lost, "exclusive reach": reached, "metric": one.metric}
-        rows += [{**who, "number": name, **result.cells()} for name, result in one.results(reached, currency).items()]
+    counts = (ledger.raw.tolist(), ledger.lost.tolist(), ledger.exclusive.tolist())
+    for strategy, raw, lost, reached in zip(strategies, *counts, strict=True):
+        who = {"strategy": strategy.name, "raw reach": raw, "lost": lost, "exclusive reach": reached,
+               "metric": strategy.metric}  # fmt: skip
+        results = strategy.results(reached, currency)
+        rows += [{**who, "number": name, **result.cells()} for name, result in results.items()]
     rows.append({"strategy": "(none)", "raw reach": ledger.remainder, "lost": 0, "exclusive reach": ledger.remainder})
-    if strategies and all(one.value for one in strategies):
+    if strategies and all(strategy.value for strategy in strategies):
         every = worth_of_all(list(zip(strategies, ledger.exclusive.tolist(), strict=True)), currency)
         rows.append({"strategy": "(all)", "exclusive reach": int(ledger.exclusive.sum()), "number": "worth",
                      **every.cells()})  # fmt: skip
@@ -284,7 +292,7 @@ class StrategySet:
             raise RuleError("A set of strategies needs a name, and a list of strategies.")
         if len(plain["strategies"]) > MOST_STRATEGIES:
             raise RuleError(f"There are {len(plain['strategies'])} strategies, at most {MOST_STRATEGIES} are possible.")
-        listed = [Strategy.from_dict(one, f"strategies[{k}]") for k, one in enumerate(plain["strategies"])]
+        listed = [Strategy.from_dict(strategy, f"strategies[{k}]") for k, strategy in enumerate(plain["strategies"])]
         strategies = cls(plain["name"], tuple(listed), from_dict(plain.get("gate", {"all": []})))
         strategies.cascade().check()
         return strategies

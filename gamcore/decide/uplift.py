@@ -98,18 +98,18 @@ def read_uplift(predicted: Floats, signal: Floats, clusters: NDArray[Any] | None
     shared = np.bincount(which, place)[which] / np.bincount(which)[which]
     behind = 1.0 - (shared + 0.5) / n  # share of all shares at which the row is treated
     tenth = np.minimum((shared + 0.5) * TENTHS / n, TENTHS - 1).astype(np.int64)
-    made = []
+    parts = []
     for number in range(TENTHS):
         inside = tenth == number
         if inside.any():
             own = None if alike is None else alike[inside]
-            made.append(Tenth(int(inside.sum()), float(predicted[inside].mean()), *_mean(signal[inside], own)))
+            parts.append(Tenth(int(inside.sum()), float(predicted[inside].mean()), *_mean(signal[inside], own)))
     gains = []
     for number in range(1, TENTHS + 1):
         treated = np.clip(number / TENTHS * n - place, 0.0, 1.0)
         reach = (np.bincount(which, treated) / np.bincount(which))[which]  # rows of the same prediction alike
         gains.append((number / TENTHS, *_mean(reach * signal, alike)))
-    return Uplift(n, _mean(signal, alike), tuple(made), tuple(gains), _mean((behind - 0.5) * signal, alike))
+    return Uplift(n, _mean(signal, alike), tuple(parts), tuple(gains), _mean((behind - 0.5) * signal, alike))
 
 
 def _mean(values: Floats, alike: Ints | None) -> tuple[float, Interval]:

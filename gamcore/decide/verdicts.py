@@ -167,34 +167,34 @@ def overall(outcome: ReadOut) -> tuple[Tone, str]:
     return "good", f"{listed(good)} {works}. No guardrail got worse, and nothing moved that should not."
 
 
-def of_arms(made: ArmsReadOut, scale: Scale = "relative") -> tuple[Tone, str]:
+def of_arms(read_out: ArmsReadOut, scale: Scale = "relative") -> tuple[Tone, str]:
     """Return what a test of arms shows, in a sentence or two, with its numbers on a scale: a "difference", or
     "relative"."""
-    if made.stopped:
-        wrong = [name for name, size in made.sizes.items() if size.alarm]
+    if read_out.stopped:
+        wrong = [name for name, size in read_out.sizes.items() if size.alarm]
         where = "" if wrong[0] == "all" else f" among rows with {wrong[0]}"
         return "stop", f"The arms do not have the planned sizes{where}: find out why before reading any difference."
-    bad = [e for e in made.effects if e.is_significant and (e.difference < 0 or e.role == "expected null")]
-    good = [e for e in made.effects if e.is_significant and e.difference > 0 and e.role != "expected null"]
+    bad = [e for e in read_out.effects if e.is_significant and (e.difference < 0 or e.role == "expected null")]
+    good = [e for e in read_out.effects if e.is_significant and e.difference > 0 and e.role != "expected null"]
     parts = []
     if good:
         deciding = min(good, key=lambda e: e.role != "primary").metric
         ranked = sorted((e for e in good if e.metric == deciding), key=lambda e: -e.difference)
         moves = "; ".join(f"{moved(e, scale)} with {e.strategy}" for e in ranked)
-        parts.append(f"{_works(made, good)}. {deciding}: {moves}.")
+        parts.append(f"{_works(read_out, good)}. {deciding}: {moves}.")
     if bad:
         parts.append("; ".join(f"{e.strategy} moved {e.metric}, {moved(e, scale)}" for e in bad) + ".")
     if not parts:
         return "open", "No arm differs significantly from the control."
-    doubts = list(dict.fromkeys(name for e in good for name in unsettled(made.effects, e.strategy)))
+    doubts = list(dict.fromkeys(name for e in good for name in unsettled(read_out.effects, e.strategy)))
     if doubts:
         parts.append(f"{listed(doubts)} could have fallen: settle that first.")
     return "bad" if bad else "open" if doubts else "good", " ".join(parts)
 
 
-def _works(made: ArmsReadOut, good: Sequence[Effect]) -> str:
+def _works(read_out: ArmsReadOut, good: Sequence[Effect]) -> str:
     """Return which arms work; that pooled ones do, only where none does alone."""
-    alone = [arm for arm in dict.fromkeys(e.strategy for e in good) if arm != made.test.pool]
+    alone = [arm for arm in dict.fromkeys(e.strategy for e in good) if arm != read_out.test.pool]
     if not alone:
-        return f"{made.test.pool} work, read together"
+        return f"{read_out.test.pool} work, read together"
     return f"{listed(alone)} {'work' if len(alone) > 1 else 'works'}"

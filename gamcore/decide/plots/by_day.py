@@ -20,40 +20,40 @@ SETTLED: Final = 0.2
 """Share of the customers after which intervals decide the height of the axis: earlier ones may be huge."""
 
 
-def lift_by_day(made: ByDay, detail: str = "", scale: Scale = "difference") -> Plot:
+def lift_by_day(lifts: ByDay, detail: str = "", scale: Scale = "difference") -> Plot:
     """Return the lift of each arm after each day, and its interval; what is beyond the axis is cut off."""
-    factor = 100.0 if scale == "difference" and any(effect.is_rate for _, effect in made.looks) else 1.0
+    factor = 100.0 if scale == "difference" and any(effect.is_rate for _, effect in lifts.looks) else 1.0
     marks: list[Mark] = [Line(0.0)]
-    for k, (arm, looks) in enumerate(made.arms.items()):
+    for k, (arm, looks) in enumerate(lifts.arms.items()):
         named = cut(arm, MOST_LABEL)
         known = [(day, effect.on(scale)) for day, effect in looks if effect.on(scale).has_interval]
-        hover = [f"{named}\n{made.said(day)}: {result.words()}" for day, result in known]
+        hover = [f"{named}\n{lifts.said(day)}: {result.words()}" for day, result in known]
         marks += _line(known, named, COLORS[k % len(COLORS)], factor=factor, hover=hover)
-    settled = [factor * end for _, effect in made.looks for end in effect.on(scale).interval
-               if effect.n >= SETTLED * _last(made, effect) and math.isfinite(end)]  # fmt: skip
+    settled = [factor * end for _, effect in lifts.looks for end in effect.on(scale).interval
+               if effect.n >= SETTLED * _last(lifts, effect) and math.isfinite(end)]  # fmt: skip
     low, high = min([0.0, *settled]), max([0.0, *settled])
     margin = 0.06 * (high - low or 1.0)
-    unit = "points" if factor > 1 else made.looks[0][1].measure.shown_unit if made.looks else ""
+    unit = "points" if factor > 1 else lifts.looks[0][1].measure.shown_unit if lifts.looks else ""
     title = "lift, relative" if scale == "relative" else f"difference{f', {unit}' if unit else ''}"
     y = Axis(title, limits=(low - margin, high + margin), grid=True,
              format="signed percent" if scale == "relative" else "plain")  # fmt: skip
     return Plot(
         "lift-by-day",
-        f"{made.metric} by day: {'; '.join(_said(made, arm, scale) for arm in made.arms) or 'too few rows'}",
+        f"{lifts.metric} by day: {'; '.join(_said(lifts, arm, scale) for arm in lifts.arms) or 'too few rows'}",
         detail=detail
-        or f"each arm against {made.control}, 95% intervals that hold on all days together, "
-        f"narrowest at {count(made.customers)} customers",
-        panels=single(Panel(Axis("after the day", kind="date" if made.dated else "number"), y, tuple(marks))),
-        words=f"The lift of {made.metric} after each day, with its always-valid interval.",
-        numbers=made.frame(),
+        or f"each arm against {lifts.control}, 95% intervals that hold on all days together, "
+        f"narrowest at {count(lifts.customers)} customers",
+        panels=single(Panel(Axis("after the day", kind="date" if lifts.dated else "number"), y, tuple(marks))),
+        words=f"The lift of {lifts.metric} after each day, with its always-valid interval.",
+        numbers=lifts.frame(),
         height=340,
         legend="left",
     )
 
 
-def _last(made: ByDay, effect: Effect) -> int:
+def _last(lifts: ByDay, effect: Effect) -> int:
     """Return the customers of an arm and the control on the last day."""
-    return made.arms[effect.strategy][-1][1].n
+    return lifts.arms[effect.strategy][-1][1].n
 
 
 def _line(
@@ -70,7 +70,7 @@ def _line(
     return [Ribbon(edges, low, high, color), Steps(edges, value, color, name=name, hover=hover)]
 
 
-def _said(made: ByDay, arm: str, scale: Scale) -> str:
+def _said(lifts: ByDay, arm: str, scale: Scale) -> str:
     """Return since when the lift of an arm is clear, in words."""
-    day = made.cleared(arm, scale)
-    return f"{arm} clear since {made.said(day)}" if math.isfinite(day) else f"{arm} not clear yet"
+    day = lifts.cleared(arm, scale)
+    return f"{arm} clear since {lifts.said(day)}" if math.isfinite(day) else f"{arm} not clear yet"

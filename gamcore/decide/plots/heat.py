@@ -21,14 +21,14 @@ STRONGEST: Final = 1.6
 """Value of full colour, in the largest lift that is clear: above 1, so that text stays readable on all cells."""
 
 
-def heat(made: Segments, detail: str = "", scale: Scale = "relative") -> Plot:
+def heat(lifts: Segments, detail: str = "", scale: Scale = "relative") -> Plot:
     """Return the lift of each arm (columns) in each segment (rows) with its interval. What is not significant after
     Holm's adjustment over all cells has no colour."""
-    segments = list(dict.fromkeys(effect.strategy for effect in made.effects))
-    arms = list(dict.fromkeys(effect.metric for effect in made.effects))
+    segments = list(dict.fromkeys(effect.strategy for effect in lifts.effects))
+    arms = list(dict.fromkeys(effect.metric for effect in lifts.effects))
     shape = len(segments), len(arms)
     values, texts, hover = np.full(shape, math.nan), np.full(shape, "", object), np.full(shape, "", object)
-    for effect in made.effects:
+    for effect in lifts.effects:
         at, lift = (segments.index(effect.strategy), arms.index(effect.metric)), effect.on(scale)
         if not lift.is_known:
             continue
@@ -41,13 +41,13 @@ def heat(made: Segments, detail: str = "", scale: Scale = "relative") -> Plot:
     cells = Cells(x, y, values, colors, np.zeros(shape, bool), hover=hover, texts=texts, gap=2.0)
     names = [cut(name, MOST_LABEL) for name in segments]
     panel = Panel(level_axis([cut(arm, MOST_LABEL) for arm in arms], flipped=False), level_axis(names), (cells,))
-    n_clear = sum(effect.is_significant for effect in made.effects)
+    n_clear = sum(effect.is_significant for effect in lifts.effects)
     return Plot(
         "lift-by-segment",
-        f"{made.metric} by {made.column}: {n_clear} of {len(made.effects)} lifts are significant",
+        f"{lifts.metric} by {lifts.column}: {n_clear} of {len(lifts.effects)} lifts are significant",
         detail=detail or "each arm against the control with its 95% interval; coloured where it is significant",
         panels=single(panel),
-        words=f"The lift of {made.metric} in each segment by {made.column}, of each arm.",
-        numbers=made.frame(),
+        words=f"The lift of {lifts.metric} in each segment by {lifts.column}, of each arm.",
+        numbers=lifts.frame(),
         height=100 + ROW * max(shape[0], 1),
     )

@@ -36,8 +36,8 @@ def marked(plot: Plot, curve: Curve, rule: Rule, label: str = "") -> Plot:
 def of_feature(rule: Rule, column: str) -> Rule | None:
     """Return a rule restricted to its conditions on one column; None if there are none."""
     match rule:
-        case All(of) | AnyOf(of):
-            kept = [asked for one in of if (asked := of_feature(one, column)) is not None]
+        case All(parts) | AnyOf(parts):
+            kept = [asked for part in parts if (asked := of_feature(part, column)) is not None]
             return (both(kept) if isinstance(rule, All) else either(kept)) if kept else None
         case Not(inner):
             asked = of_feature(inner, column)
@@ -58,7 +58,7 @@ def _asked(curve: Curve, rule: Rule) -> tuple[list[Span], bool]:
         spans = [span for part in rule.parts() for span in _spans(curve, part)]
         return spans, any(isinstance(part, Missing) for part in parts)
     cells: Any = (
-        pd.array([*(of[0] for of in curve.members), None], "string")
+        pd.array([*(members[0] for members in curve.members), None], "string")
         if curve.labels
         else np.append(curve.display, np.nan)
     )

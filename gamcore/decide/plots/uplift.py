@@ -19,8 +19,9 @@ def effect_by_tenth(read: Uplift, unit: str = "", detail: str = "") -> Plot:
     """
     n, axis = len(read.tenths), f"effect, {unit}" if unit else "effect"
     at = np.arange(1, n + 1, dtype=np.float64)
-    values, predicted = (np.array([getattr(one, name) for one in read.tenths]) for name in ("measured", "predicted"))
-    lower, upper = np.array([one.interval for one in read.tenths]).T
+    values = np.array([tenth.measured for tenth in read.tenths])
+    predicted = np.array([tenth.predicted for tenth in read.tenths])
+    lower, upper = np.array([tenth.interval for tenth in read.tenths]).T
     results = [tenth.results(unit) for tenth in read.tenths]
     hover = [f"{_ordinal(k, n)}\n{shown['measured'].words()}\n{count(tenth.rows)} rows"
              for k, (shown, tenth) in enumerate(zip(results, read.tenths, strict=True), 1)]  # fmt: skip

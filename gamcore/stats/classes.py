@@ -46,8 +46,8 @@ class ClassConfusion:
 
     def frame(self) -> pd.DataFrame:
         """Return the counts as a table, with the recall of each class at its right and its precision below."""
-        said = [f"said {name}" for name in self.names]
-        table = pd.DataFrame(self.counts, [f"was {name}" for name in self.names], said)
+        answers = [f"said {name}" for name in self.names]
+        table = pd.DataFrame(self.counts, [f"was {name}" for name in self.names], answers)
         table["recall"] = self.recall
         table.loc["precision"] = [*self.precision, self.accuracy]
         return table

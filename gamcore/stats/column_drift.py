@@ -103,24 +103,24 @@ class Moved(Explanation):
 
     def words(self) -> str:
         """Summarize the moves of the distributions in one or two sentences."""
-        moved = [one for one in self.columns if one.has_moved]
-        few = sum(one.verdict == "too few rows" for one in self.columns)
+        moved = [move for move in self.columns if move.has_moved]
+        few = sum(move.verdict == "too few rows" for move in self.columns)
         if not self.columns:
             return "No column is in both versions with the same type, so no distribution can be compared."
-        said = "No column changed significantly."
+        sentence = "No column changed significantly."
         if moved:
-            little = sum(one.verdict == "moved little" for one in moved)
-            said = f"{len(moved)} of {len(self.columns)} columns changed significantly"
-            said += f", {little} of them only a little" if little else ""
-            said += f"; {moved[0].name} moved most." if len(moved) > 1 else f": {moved[0].name}."
-        return f"{said} For {few} column{'s' * (few > 1)} there are too few rows to tell." if few else said
+            little = sum(move.verdict == "moved little" for move in moved)
+            sentence = f"{len(moved)} of {len(self.columns)} columns changed significantly"
+            sentence += f", {little} of them only a little" if little else ""
+            sentence += f"; {moved[0].name} moved most." if len(moved) > 1 else f": {moved[0].name}."
+        return f"{sentence} For {few} column{'s' * (few > 1)} there are too few rows to tell." if few else sentence
 
     def frame(self) -> pd.DataFrame:
         """Return one row per column in both versions, the most moved first."""
         rows = [
-            (one.name, one.kind or "unusable", VERDICTS[one.verdict], one.words, one.distance, one.p, one.missing_then,
-             one.missing_now, one.p_missing)
-            for one in self.columns
+            (move.name, move.kind or "unusable", VERDICTS[move.verdict], move.words, move.distance, move.p,
+             move.missing_then, move.missing_now, move.p_missing)
+            for move in self.columns
         ]  # fmt: skip
         names = ["column", "type", "verdict", "how", "distance", "p", "missing then", "missing now", "p of missing"]
         return pd.DataFrame(rows, columns=names)
@@ -139,7 +139,7 @@ def what_moved(then: pd.DataFrame, now: pd.DataFrame) -> Moved:
             retyped.append((name, old or "unusable", new or "unusable"))
         else:
             moves.append(_compared(then[name], now[name], new))
-    moves = sorted(_judged(moves), key=lambda one: (not one.has_moved, -one.size))
+    moves = sorted(_judged(moves), key=lambda move: (not move.has_moved, -move.size))
     return Moved(len(then), len(now), came=came, went=went, retyped=tuple(retyped), columns=tuple(moves))
 
 
@@ -231,12 +231,12 @@ def _counts(then: pd.Series, now: pd.Series) -> tuple[list[str], Floats, Floats]
     """Return all levels of two columns, and the number of rows of each in either."""
     (old, old_names), (new, new_names) = read_texts(then), read_texts(now)
     place = {name: i for i, name in enumerate(dict.fromkeys([*old_names, *new_names]))}
-    made = []
+    counted = []
     for codes, names in ((old, old_names), (new, new_names)):
         counts = np.zeros(len(place))
         counts[[place[name] for name in names]] = np.bincount(codes[codes >= 0], minlength=len(names))
-        made.append(counts)
-    return list(place), made[0], made[1]
+        counted.append(counts)
+    return list(place), counted[0], counted[1]
 
 
 def _p_of_levels(old: Floats, new: Floats) -> float:
@@ -257,34 +257,34 @@ def _least(n: float, m: float) -> float:
 
 def _judged(moves: list[ColumnMove]) -> list[ColumnMove]:
     """Return the moves with p values adjusted over all columns, and their verdicts."""
-    p = np.array([[one.p, one.p_missing] for one in moves]).reshape(-1, 2)
+    p = np.array([[move.p, move.p_missing] for move in moves]).reshape(-1, 2)
     tested = np.isfinite(p)
     p[tested] = adjusted_by_holm(p[tested])
     wider = math.sqrt(1 + math.log(max(int(tested.sum()), 1)) / -math.log(ALPHA / 2))  # for all tests together
     judged = []
-    for one, (own, of_missing) in zip(moves, p, strict=True):
-        one_judged = replace(one, p=float(own), p_missing=float(of_missing), detectable=one.detectable * wider)
+    for move, (own, of_missing) in zip(moves, p, strict=True):
+        one_judged = replace(move, p=float(own), p_missing=float(of_missing), detectable=move.detectable * wider)
         judged.append(replace(one_judged, verdict=_verdict(one_judged), words=_with_missing(one_judged)))
     return judged
 
 
-def _verdict(one: ColumnMove) -> Verdict:
-    if one.verdict == "unusable":
-        return one.verdict
-    sizes = [size for size, p in ((one.distance, one.p), (abs(one.missing_now - one.missing_then), one.p_missing))
+def _verdict(move: ColumnMove) -> Verdict:
+    if move.verdict == "unusable":
+        return move.verdict
+    sizes = [size for size, p in ((move.distance, move.p), (abs(move.missing_now - move.missing_then), move.p_missing))
              if p < ALPHA]  # fmt: skip
     if sizes:
         return "moved" if max(sizes) >= LITTLE else "moved little"
-    if one.verdict != "no change":
-        return one.verdict
-    return "too few rows" if not one.detectable <= BLUNT else "no change"
+    if move.verdict != "no change":
+        return move.verdict
+    return "too few rows" if not move.detectable <= BLUNT else "no change"
 
 
-def _with_missing(one: ColumnMove) -> str:
-    if not one.p_missing < ALPHA:
-        return one.words
-    words = f"missing in {percent(one.missing_then)} then, {percent(one.missing_now)} now"
-    return f"{one.words}; {words}" if one.words else words
+def _with_missing(move: ColumnMove) -> str:
+    if not move.p_missing < ALPHA:
+        return move.words
+    words = f"missing in {percent(move.missing_then)} then, {percent(move.missing_now)} now"
+    return f"{move.words}; {words}" if move.words else words
 
 
 def ranges(then: Floats, now: Floats) -> str:
@@ -293,13 +293,13 @@ def ranges(then: Floats, now: Floats) -> str:
     if not (old.size and new.size):
         return "no dates in one of the two"
     (a, b), (c, d) = ((int(np.floor(days.min())), int(np.floor(days.max()))) for days in (old, new))
-    said = f"{as_date(a).date()} to {as_date(b).date()} then, {as_date(c).date()} to {as_date(d).date()} now"
+    periods = f"{as_date(a).date()} to {as_date(b).date()} then, {as_date(c).date()} to {as_date(d).date()} now"
     gap, shared = max(a, c) - min(b, d) - 1, min(b, d) - max(a, c) + 1
     if (a, b) == (c, d):
         return f"{as_date(a).date()} to {as_date(b).date()} in both"
     if gap < 0:
-        return f"{said}: {_of_days(shared)} in both"
-    return f"{said}: none in both, {_of_days(gap)} between" if gap else f"{said}: one follows the other"
+        return f"{periods}: {_of_days(shared)} in both"
+    return f"{periods}: none in both, {_of_days(gap)} between" if gap else f"{periods}: one follows the other"
 
 
 def _of_days(number: int) -> str:

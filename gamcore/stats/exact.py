@@ -55,9 +55,9 @@ def _scaled(values: Floats, power: int) -> Floats:
     return np.asarray(values * 2.0**power if abs(power) < LARGEST_POWER else np.ldexp(values, power))
 
 
-def as_float(units: int, of: int = 1) -> float:
-    """Return a sum, or its share of `of` equal parts, as the nearest number."""
-    return units / (of << -SMALLEST)
+def as_float(units: int, parts: int = 1) -> float:
+    """Return a sum, or its share of `parts` equal parts, as the nearest number."""
+    return units / (parts << -SMALLEST)
 
 
 @dataclass(frozen=True)

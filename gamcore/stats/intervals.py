@@ -68,13 +68,13 @@ def newcombe(rate: float, n: float, other: float, m: float) -> Interval:
     return difference_by_ends((rate, wilson(rate, n)), (other, wilson(other, m)))
 
 
-def difference_by_ends(one: tuple[float, Interval], other: tuple[float, Interval]) -> Interval:
+def difference_by_ends(first: tuple[float, Interval], other: tuple[float, Interval]) -> Interval:
     """Return the interval of the difference of two independent estimates, each given with its own interval.
 
     Distances from an estimate to the ends of its interval are taken for reaches in its direction (Zou and Donner 2008,
     "MOVER"; for Wilson's intervals of rates that is Newcombe's method 10).
     """
-    (value, (low, high)), (second, (second_low, second_high)) = one, other
+    (value, (low, high)), (second, (second_low, second_high)) = first, other
     difference = value - second
     return (
         difference - math.hypot(value - low, second_high - second),

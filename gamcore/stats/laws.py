@@ -227,8 +227,8 @@ def likeliest_law(y: Floats, mean: Floats, weight: Floats, power: float) -> Law:
     first = np.array([0.05, np.log(max(moment, 1e-2 if whole else LEAST_DISPERSION))])
 
     def loss(at: Floats) -> float:
-        made = law(float(at[0]), float(np.exp(at[1])), power)
-        return -float(np.average(np.maximum(made.log_likelihood(y, mean), -1e6), weights=weight))
+        fitted = law(float(at[0]), float(np.exp(at[1])), power)
+        return -float(np.average(np.maximum(fitted.log_likelihood(y, mean), -1e6), weights=weight))
 
     least = max(first[1] - REACH, np.log(LEAST_DISPERSION)) if whole else first[1] - REACH
     bounds = [(0.0, MOST_ZEROS), (least, first[1] + REACH)]

@@ -111,9 +111,9 @@ def costs(y: Floats, chance: Floats, false_alarm: float, miss: float, weight: Fl
 
 def confusion(y: Floats, chance: Floats, threshold: float) -> pd.DataFrame:
     """Return the confusion matrix: rows by their class and by the model's answer at a threshold."""
-    said = chance >= threshold
-    cells = [[int((said & (y == 1)).sum()), int((~said & (y == 1)).sum())],
-             [int((said & (y == 0)).sum()), int((~said & (y == 0)).sum())]]  # fmt: skip
+    answer = chance >= threshold
+    cells = [[int((answer & (y == 1)).sum()), int((~answer & (y == 1)).sum())],
+             [int((answer & (y == 0)).sum()), int((~answer & (y == 0)).sum())]]  # fmt: skip
     return pd.DataFrame(cells, index=["was yes", "was no"], columns=["said yes", "said no"])
 
 

@@ -15,7 +15,7 @@ DARK: Final = ('[data-jp-theme-light="false"]', ".vscode-dark", ".dark")
 LIGHT: Final = ('[data-jp-theme-light="true"]', ".vscode-light", ".light")
 """How Jupyter, Visual Studio Code and marimo mark their themes, which may differ from the reader's setting."""
 
-COLORS: Final = tuple(one.name for one in fields(Palette) if one.type == "str")
+COLORS: Final = tuple(field.name for field in fields(Palette) if field.type == "str")
 THEMED: Final = replace(PALETTES["light"], **{name: f"var(--{CLASS}-{name})" for name in COLORS})  # type: ignore[arg-type]
 """A palette of names that `style` gives colours to."""
 

@@ -32,7 +32,7 @@ def limits(axis: Axis, marks: Iterable[Mark], along: bool) -> Limits:
     values = [np.zeros(int(axis.from_zero))]
     for mark in marks:
         values += _values(mark, along, LEVEL if axis.ticks is not None else 0.0)
-    known = np.concatenate([np.zeros(0), *(np.asarray(one, np.float64).ravel() for one in values)])
+    known = np.concatenate([np.zeros(0), *(np.asarray(part, np.float64).ravel() for part in values)])
     known = known[np.isfinite(known) & ((known > 0) | (axis.kind != "log"))]
     if known.size and known.min() < known.max():
         return float(known.min()), float(known.max())

@@ -240,7 +240,7 @@ class Plot:
     @property
     def main(self) -> Panel:
         """The largest panel."""
-        return max(self.each(), key=lambda one: self.heights[one[0]] * self.widths[one[1]])[2]
+        return max(self.each(), key=lambda place: self.heights[place[0]] * self.widths[place[1]])[2]
 
     def bare(self) -> Plot:
         """Return the plot without title and detail, for pages that show these themselves."""

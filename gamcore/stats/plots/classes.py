@@ -32,7 +32,7 @@ def class_confusion(confusion: ClassConfusion, detail: str = "") -> Plot:
     k = len(confusion.names)
     names = [shorten(name, k) for name in confusion.names]
     was = level_axis(names, "was")
-    said, bare = Axis("said", ticks=was.ticks, limits=was.limits), replace(was, title="", named=False)
+    answers, bare = Axis("said", ticks=was.ticks, limits=was.limits), replace(was, title="", named=False)
     beside = [
         Panel(Axis(title, limits=ROOM, ticks=()), bare, (_bars(shares),))
         for title, shares in (("recall", confusion.recall), ("precision", confusion.precision))
@@ -40,7 +40,7 @@ def class_confusion(confusion: ClassConfusion, detail: str = "") -> Plot:
     title = f"The likeliest class is right in {percent(confusion.accuracy)} of the rows"
     return Plot(
         "confusion", title, detail or "held-out rows; the stronger the colour, the more of the class's rows",
-        panels=((Panel(said, was, (_cells(confusion, names),)), *beside),), widths=(0.6, 0.2, 0.2),
+        panels=((Panel(answers, was, (_cells(confusion, names),)), *beside),), widths=(0.6, 0.2, 0.2),
         words=f"{title}. Rows by their class, and by the class that is said.",
         numbers=confusion.frame().reset_index(names="class"), height=100 + min(max(40 * k, 160), 800),
     )  # fmt: skip
@@ -92,12 +92,12 @@ def class_rankings(lines: Sequence[RankingLine], names: Sequence[str], detail: s
     )  # fmt: skip
 
 
-def _ranking(line: RankingLine, name: str, place: int, of: int) -> Path:
+def _ranking(line: RankingLine, name: str, place: int, n_ranked: int) -> Path:
     """Return the curve of one class, given its place among those that can be ranked."""
-    said = f"{shorten(name, 1)}: AUC {fixed(line.summary, 3)}"
-    hover = [f"{said}\n{percent(a)} of the others, {percent(b)} found" for a, b in zip(line.x, line.y, strict=True)]
+    label = f"{shorten(name, 1)}: AUC {fixed(line.summary, 3)}"
+    hover = [f"{label}\n{percent(a)} of the others, {percent(b)} found" for a, b in zip(line.x, line.y, strict=True)]
     most = len(OKABE_ITO) - 1  # its last is the grey of the others
     if place < most:
-        return Path(line.x, line.y, place, 2.0, name=said, hover=hover)
-    named = f"{count(of - most)} more" if place == most else ""
+        return Path(line.x, line.y, place, 2.0, name=label, hover=hover)
+    named = f"{count(n_ranked - most)} more" if place == most else ""
     return Path(line.x, line.y, "few", 1.0, name=named, hover=hover)

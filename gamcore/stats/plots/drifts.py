@@ -17,19 +17,19 @@ MOST = 25
 ROW = 26
 
 
-def columns_moved(of: Moved, detail: str = "") -> Plot:
+def columns_moved(moved: Moved, detail: str = "") -> Plot:
     """Return how far each column moved between two versions; those that did not move significantly are grey."""
-    shown = of.columns[:MOST]
-    sizes = np.nan_to_num(np.array([one.size for one in shown], np.float64))
-    names = [one.name for one in shown]
-    hover = [f"{cut(one.name, 400)}\n{VERDICTS[one.verdict]}\n{one.words}" for one in shown]
-    roles: list[ColorRole] = ["primary" if one.has_moved else "few" for one in shown]
+    shown = moved.columns[:MOST]
+    sizes = np.nan_to_num(np.array([move.size for move in shown], np.float64))
+    names = [move.name for move in shown]
+    hover = [f"{cut(move.name, 400)}\n{VERDICTS[move.verdict]}\n{move.words}" for move in shown]
+    roles: list[ColorRole] = ["primary" if move.has_moved else "few" for move in shown]
     bars = Bars(np.arange(len(shown), dtype=np.float64), sizes, roles=roles, lying=True, hover=hover)
-    words = of.words().removesuffix(".")
+    words = moved.words().removesuffix(".")
     axis = Axis("distance of the distributions, or change of the missing share", grid=True, from_zero=True)
     return Plot(
         "moved", words, detail or "0: nothing moved; 1: nothing in common", bars_panel(axis, names, (bars,)),
-        words=words, numbers=of.frame(), height=bars_height(names),
+        words=words, numbers=moved.frame(), height=bars_height(names),
     )  # fmt: skip
 
 

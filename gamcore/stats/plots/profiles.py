@@ -18,11 +18,11 @@ ROW = 30
 HEIGHT = 340
 
 
-def profile(of: Profile, detail: str = "") -> Plot:
+def profile(shape: Profile, detail: str = "") -> Plot:
     """Return the rows per part of a column, with the mean of the target in each if the profile has one."""
-    title, numbers = of.words(), of.frame()
+    title, numbers = shape.words(), shape.frame()
     plot = Plot(
-        f"profile {of.name}",
+        f"profile {shape.name}",
         title,
         detail,
         (),
@@ -31,22 +31,23 @@ def profile(of: Profile, detail: str = "") -> Plot:
         height=HEIGHT,
         legend="left",
     )
-    if of.labels:
-        names = level_axis(cut_apart(of.labels, MOST_LABEL))
-        at = np.arange(of.counts.size, dtype=np.float64)
-        rows = Panel(Axis("rows", format="count", from_zero=True), names, (_rows(of, at, 0.62, lying=True),))
+    if shape.labels:
+        names = level_axis(cut_apart(shape.labels, MOST_LABEL))
+        at = np.arange(shape.counts.size, dtype=np.float64)
+        rows = Panel(Axis("rows", format="count", from_zero=True), names, (_rows(shape, at, 0.62, lying=True),))
         plot = replace(plot, panels=single(rows), height=80 + ROW * max(at.size, 3))
-        if of.means is not None:
-            means = Panel(_axis(of.means), names, _marks(of, of.means, at, lying=True))
+        if shape.means is not None:
+            means = Panel(_axis(shape.means), names, _marks(shape, shape.means, at, lying=True))
             rows = replace(rows, y=replace(names, named=False))
             plot = replace(plot, panels=((means, rows),), widths=(0.64, 0.36))
         return plot
-    at = (of.edges[:-1] + of.edges[1:]) / 2
-    x = Axis(of.name, "date") if of.kind == "date" else number_axis(of.name, of.measure, of.edges, None)
-    rows = Panel(x, Axis("rows", format="count", from_zero=True), (_rows(of, at, np.diff(of.edges), lying=False),))
-    if of.means is None:
+    at = (shape.edges[:-1] + shape.edges[1:]) / 2
+    x = Axis(shape.name, "date") if shape.kind == "date" else number_axis(shape.name, shape.measure, shape.edges, None)
+    bars = _rows(shape, at, np.diff(shape.edges), lying=False)
+    rows = Panel(x, Axis("rows", format="count", from_zero=True), (bars,))
+    if shape.means is None:
         return replace(plot, panels=single(rows))
-    means = Panel(replace(x, title="", named=False), _axis(of.means), _marks(of, of.means, at, lying=False))
+    means = Panel(replace(x, title="", named=False), _axis(shape.means), _marks(shape, shape.means, at, lying=False))
     return replace(plot, panels=((means,), (rows,)), heights=(0.64, 0.36))
 
 
@@ -54,24 +55,24 @@ def _axis(means: Means) -> Axis:
     return Axis(means.title, format="percent" if means.binary else "plain", grid=True)
 
 
-def _hover(of: Profile) -> list[str]:
-    values = of.frame().to_numpy()[:-1]
+def _hover(shape: Profile) -> list[str]:
+    values = shape.frame().to_numpy()[:-1]
     lines = [f"{row[0]}\n{count(row[1])} rows ({percent(row[2])})" for row in values]
-    if of.means is None:
+    if shape.means is None:
         return lines
-    said = percent if of.means.binary else partial(number, digits=4)
-    return [f"{line}\n{said(row[3])} ({said(row[4])} to {said(row[5])})"
+    write = percent if shape.means.binary else partial(number, digits=4)
+    return [f"{line}\n{write(row[3])} ({write(row[4])} to {write(row[5])})"
             for line, row in zip(lines, values, strict=True)]  # fmt: skip
 
 
-def _rows(of: Profile, at: np.ndarray, width: np.ndarray | float, lying: bool) -> Bars:
-    return Bars(at, of.counts.astype(np.float64), width=width, roles="density", lying=lying, hover=_hover(of))
+def _rows(shape: Profile, at: np.ndarray, width: np.ndarray | float, lying: bool) -> Bars:
+    return Bars(at, shape.counts.astype(np.float64), width=width, roles="density", lying=lying, hover=_hover(shape))
 
 
-def _marks(of: Profile, means: Means, at: np.ndarray, lying: bool) -> tuple[Mark, ...]:
+def _marks(shape: Profile, means: Means, at: np.ndarray, lying: bool) -> tuple[Mark, ...]:
     """Return the means with their intervals, and a line at the mean of all rows."""
     seen = np.isfinite(means.values)
-    hover = [line for line, there in zip(_hover(of), seen, strict=True) if there]
+    hover = [line for line, there in zip(_hover(shape), seen, strict=True) if there]
     places, values = at[seen], means.values[seen]
     held = np.isfinite(means.lower)
     whiskers = Whiskers(at[held], means.lower[held], means.upper[held], "primary", 1.4, capped=True, lying=lying)

@@ -73,13 +73,13 @@ def cost_line(costs: Costs, chosen: float) -> Plot:
     )
     x, y = Axis("say yes from a chance of", limits=(0.0, 1.0), format="percent"), Axis("cost per row", from_zero=True)
     numbers = pd.DataFrame({"threshold": costs.thresholds, "cost per row": costs.costs})
-    said = f"Cost per row by threshold; the cheapest is {fixed(costs.best, 3)}."
+    sentence = f"Cost per row by threshold; the cheapest is {fixed(costs.best, 3)}."
     return Plot(
         "costs",
         f"Cost per row is lowest with the line at {percent(costs.best)}",
         detail=f"held-out rows · the line is at {percent(chosen)}",
         panels=single(Panel(x, with_grid(y), marks)),
-        words=said,
+        words=sentence,
         numbers=numbers,
         height=HEIGHT,
     )
@@ -128,9 +128,9 @@ def over_time(periods: pd.DataFrame, labels: list[str], binary: bool, held_from:
     if held_from is not None:
         marks.append(Area(held_from - 0.5, len(periods) - 0.5, "density", 0.25, "held out"))
     marks += with_interval(periods.assign(at=at), "at", y="observed", write=write, name="observed", labels=labels)
-    said = periods["predicted"].to_numpy(np.float64)
-    hover = [f"{write(value)} predicted" for value in said]
-    marks.append(Path(at, said, "accent", 1.8, "dash", name="predicted", hover=hover))
+    predicted = periods["predicted"].to_numpy(np.float64)
+    hover = [f"{write(value)} predicted" for value in predicted]
+    marks.append(Path(at, predicted, "accent", 1.8, "dash", name="predicted", hover=hover))
     step = max(1, len(labels) // 12)
     x = Axis(ticks=tuple((float(k), labels[k]) for k in range(0, len(labels), step)))
     y = Axis("rate" if binary else "mean", format="percent" if binary else "plain")

@@ -20,14 +20,14 @@ def lift_by_tenth(parts: pd.DataFrame, kind: Kind, target: str) -> Plot:
     share = kind == "share"
     at = parts["part"].to_numpy(np.float64)
     each = [f"part {k} of {len(parts)}" for k in parts["part"]]
-    said = parts["predicted"].to_numpy(np.float64)
-    hover = [f"{place}\n{_write(value, share)} predicted" for place, value in zip(each, said, strict=True)]
+    predicted = parts["predicted"].to_numpy(np.float64)
+    hover = [f"{place}\n{_write(value, share)} predicted" for place, value in zip(each, predicted, strict=True)]
     marks = (
         Line(float(parts.attrs["mean"]), text="mean of all"),
         *with_interval(
             parts, "part", "observed", write=lambda value: _write(value, share), name="observed", labels=each
         ),
-        Path(at, said, "accent", 1.8, "dash", name="predicted", hover=hover),
+        Path(at, predicted, "accent", 1.8, "dash", name="predicted", hover=hover),
     )
     x = Axis("part, from the lowest to the highest prediction",
              ticks=tuple((place, str(k)) for place, k in zip(at, parts["part"], strict=True)))  # fmt: skip
@@ -52,18 +52,18 @@ def _write(value: float, share: bool) -> str:
     return percent(value) if share else number(value, 4)
 
 
-def concentration(line: Concentration, target: str, of: str = "rows") -> Plot:
+def concentration(line: Concentration, target: str, size: str = "rows") -> Plot:
     """Return the concentration curve of a model, beside that of the perfect order.
 
-    target : the outcome in words, such as claims. of : what is on the x axis, such as exposure.
+    target : the outcome in words, such as claims. size : what is on the x axis, such as exposure.
     """
-    titles = f"share of {of}, lowest prediction first", f"share of {target}"
+    titles = f"share of {size}, lowest prediction first", f"share of {target}"
     ends = np.array([0.0, 1.0])
     marks = (
         Path(ends, ends, "zero", 1.0, "dot"),
         Path(line.perfect_x, line.perfect_y, "muted", 1.4, "dash", name="perfect order",
-             hover=_shares(line.perfect_x, line.perfect_y, of, target)),
-        Path(line.x, line.y, name="model", hover=_shares(line.x, line.y, of, target)),
+             hover=_shares(line.perfect_x, line.perfect_y, size, target)),
+        Path(line.x, line.y, name="model", hover=_shares(line.x, line.y, size, target)),
     )  # fmt: skip
     x, y = (Axis(title, limits=WHOLE, format="percent") for title in titles)
     title = f"Gini {fixed(line.gini, 3)}, {percent(line.ratio, 0)} of the {fixed(line.perfect, 3)} of the perfect order"
@@ -76,5 +76,5 @@ def concentration(line: Concentration, target: str, of: str = "rows") -> Plot:
     )  # fmt: skip
 
 
-def _shares(x: Floats, y: Floats, of: str, target: str) -> list[str]:
-    return [f"{percent(a)} of {of}\n{percent(b)} of {target}" for a, b in zip(x, y, strict=True)]
+def _shares(x: Floats, y: Floats, size: str, target: str) -> list[str]:
+    return [f"{percent(a)} of {size}\n{percent(b)} of {target}" for a, b in zip(x, y, strict=True)]

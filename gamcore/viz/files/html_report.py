@@ -51,36 +51,36 @@ def to_html(title: str, parts: Sequence[ReportPart], about: str = "", mode: Mode
 
 
 def _part(part: ReportPart, k: int, mode: Mode, family: str) -> str:
-    made = f"<h2>{html.escape(part.heading)}</h2>" if part.heading else ""
-    made += (
+    markup = f"<h2>{html.escape(part.heading)}</h2>" if part.heading else ""
+    markup += (
         f'<p class="detail">{html.escape(part.plot.detail)}</p>' if part.plot is not None and part.plot.detail else ""
     )
-    made += _figures(part) + _paragraphs(part.text)
+    markup += _figures(part) + _paragraphs(part.text)
     if part.plot is not None:
         figure = draw(part.plot.bare(), mode, flat=True)
         figure.update_layout(autosize=True, font_family=family)
         data = str(figure.to_json()).replace("<", "\\u003c")
         words = html.escape(part.plot.words, quote=True)
-        made += (
+        markup += (
             f'<script type="application/json" id="plot-{k}">{data}</script>'
             f'<figure role="img" aria-label="{words}"><div data-plot="plot-{k}"></div></figure>'
         )
     if part.comment:
-        made += _paragraphs([part.comment])
+        markup += _paragraphs([part.comment])
     if part.table:
         head, *rows = part.table
         cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
         lines = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        made += f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
-    return f"<section>{made}</section>"
+        markup += f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
+    return f"<section>{markup}</section>"
 
 
 def _figures(part: ReportPart) -> str:
     """Return the numbers in large print, and the lines that begin with a word."""
     shown = "".join(
-        f"<div><b>{html.escape(one.value)}</b><span>{html.escape(one.label)}</span>"
-        f"<small>{html.escape(one.interval)}</small></div>"
-        for one in part.figures
+        f"<div><b>{html.escape(figure.value)}</b><span>{html.escape(figure.label)}</span>"
+        f"<small>{html.escape(figure.interval)}</small></div>"
+        for figure in part.figures
     )
     lines = "".join(f"<dt>{html.escape(word)}</dt><dd>{html.escape(text)}</dd>" for word, text in part.lines)
     return (f'<div class="figures">{shown}</div>' if shown else "") + (f"<dl>{lines}</dl>" if lines else "")

@@ -78,7 +78,7 @@ def picture(plot: Plot, kind: PictureKind, mode: Mode = "light", about: str = ""
     letters = letters_of(plot)
     with house(letters):
         figure = compose(plot, mode, note=lacking(letters))
-        made = io.BytesIO()
+        buffer = io.BytesIO()
         words: dict[str, Any] = {"Title": plot.title}
         if kind == "png":
             words |= {"Description": plot.words, "Comment": about, "Software": "Shapewise"}
@@ -86,8 +86,8 @@ def picture(plot: Plot, kind: PictureKind, mode: Mode = "light", about: str = ""
             words |= {"Description": f"{plot.words} {about}".strip(), "Date": None}
         else:
             words |= {"Subject": plot.words, "Keywords": about, "Creator": "Shapewise", "CreationDate": None}
-        figure.savefig(made, format=kind, dpi=DPI, metadata=words, facecolor=figure.get_facecolor())
-    return with_fonts(made.getvalue()) if kind == "svg" else made.getvalue()
+        figure.savefig(buffer, format=kind, dpi=DPI, metadata=words, facecolor=figure.get_facecolor())
+    return with_fonts(buffer.getvalue()) if kind == "svg" else buffer.getvalue()
 
 
 def with_fonts(svg: bytes) -> bytes:
@@ -166,13 +166,13 @@ def _panels(figure: Figure, plot: Plot, color: Palette) -> None:
     grid = figure.add_gridspec(
         len(plot.heights), len(plot.widths), height_ratios=plot.heights, width_ratios=plot.widths
     )  # fmt: skip
-    made: dict[tuple[int, int], Any] = {}
+    placed: dict[tuple[int, int], Any] = {}
     bars: list[tuple[Any, ColorScale]] = []
     for row, column, panel in plot.each():
-        shared_x = next((made[at] for at in made if at[1] == column), None)
-        shared_y = next((made[at] for at in made if at[0] == row), None)
+        shared_x = next((placed[at] for at in placed if at[1] == column), None)
+        shared_y = next((placed[at] for at in placed if at[0] == row), None)
         axes = figure.add_subplot(grid[row, column], sharex=shared_x, sharey=shared_y)
-        made[row, column] = axes
+        placed[row, column] = axes
         cells = _panel(axes, panel, color, plot.small, figure.get_figwidth() * plot.widths[column] / sum(plot.widths))
         bars += [(drawn, scale) for drawn, scale in cells if scale.shown]
     for drawn, scale in bars:

@@ -41,12 +41,12 @@ FEW: Final = 8
 
 def to_pdf(report: Report, step: Step = quiet) -> bytes:
     """Return the report as a file's bytes."""
-    made = io.BytesIO()
+    buffer = io.BytesIO()
     properties = {"Title": report.title, "Subject": report.subtitle, "Creator": "Shapewise", "Keywords": report.about}
     n = len(report.every)
     with (
         house(letters_of(report)),
-        PdfPages(made, metadata=properties) as pages,
+        PdfPages(buffer, metadata=properties) as pages,
     ):  # fonts are written on closing, with the house settings
         number = 0
         for k, part in enumerate((None, *report.every)):
@@ -57,7 +57,7 @@ def to_pdf(report: Report, step: Step = quiet) -> bytes:
                 number += 1
                 _foot(page, lacking(letters_of(part)) or report.about, number)
                 pages.savefig(page, facecolor=COLOR.background)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def _page() -> Figure:
@@ -93,8 +93,8 @@ def _pages(part: ReportPart) -> Iterator[Figure]:
     if part.plot is None:
         yield from _texts(part)
         return
-    said = [*part.text, *([part.comment] if part.comment else [])]
-    lines = [line for text in said for line in _lines(text, SIZE[0] - 2 * MARGIN, TEXT)]
+    texts = [*part.text, *([part.comment] if part.comment else [])]
+    lines = [line for text in texts for line in _lines(text, SIZE[0] - 2 * MARGIN, TEXT)]
     caption = lines[:MOST_CAPTION]
     below = MARGIN + 0.15 + LINE * len(caption)
     page = compose(part.plot, size=SIZE, margins=(MARGIN, MARGIN, 0.6, below))
@@ -142,10 +142,10 @@ def _texts(part: ReportPart) -> Iterator[Figure]:
 def _figures(page: Figure, y: float, part: ReportPart) -> float:
     """Write numbers in large print beside each other; return where they end."""
     room = (SIZE[0] - 2 * MARGIN) / max(len(part.figures), 2)
-    for k, one in enumerate(part.figures):
+    for k, figure in enumerate(part.figures):
         x = MARGIN + k * room
-        _write(page, y, one.value, 28, COLOR.primary, weight=600, x=x)
-        for below, text, color in ((0.52, one.label, COLOR.ink), (0.8, one.interval, COLOR.muted)):
+        _write(page, y, figure.value, 28, COLOR.primary, weight=600, x=x)
+        for below, text, color in ((0.52, figure.label, COLOR.ink), (0.8, figure.interval, COLOR.muted)):
             _write(page, y + below, cut(text, int(room * 72 / (LETTER * TEXT))), TEXT, color, x=x)
     return y + FIGURES if part.figures else y
 

@@ -48,10 +48,10 @@ def render(
     if not isinstance(explanation, Described | Plot):
         raise ExportError(f"{type(explanation).__name__} has no plot of its own: pass an explanation or a plot.")
     plot = explanation if isinstance(explanation, Plot) else explanation.describe(**words)
-    made = to_bytes(plot, fmt, about, mode)
+    content = to_bytes(plot, fmt, about, mode)
     half = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
     try:
-        half.write_bytes(made)
+        half.write_bytes(content)
         half.replace(place)
     finally:
         half.unlink(missing_ok=True)

@@ -54,7 +54,7 @@ def add_chart(slide: Any, plot: Plot, box: Box) -> list[Any]:
         LEGEND * (1 + sum(len(getattr(mark, "name", "")) for mark in plot.named()) // 110) if plot.named() else 0.05
     )
     inner = Box(box.left + left, box.top + legend, box.width - left - 0.15, box.height - legend - BOTTOM)
-    made = []
+    charts = []
     between = TICKS if len(plot.heights) > 1 and not has_levels(plot.main, "x") else GAP
     for row, column, panel in plot.each():
         x, wide = _share(plot.widths, column, inner.left, inner.width, GAP)
@@ -76,8 +76,8 @@ def add_chart(slide: Any, plot: Plot, box: Box) -> list[Any]:
         if chart is not None:
             place_inner(chart.chart, area)
             dress_legend(chart.chart, main and bool(plot.named()), area)
-            made.append(chart)
-    return made
+            charts.append(chart)
+    return charts
 
 
 def _share(shares: tuple[float, ...], k: int, start: float, whole: float, gap: float) -> tuple[float, float]:
@@ -135,8 +135,8 @@ def _levelled(slide: Any, panel: Panel, area: ChartPlace) -> Any:
         (True, True): XL_CHART_TYPE.BAR_STACKED, (True, False): XL_CHART_TYPE.BAR_CLUSTERED,
         (False, True): XL_CHART_TYPE.COLUMN_STACKED, (False, False): XL_CHART_TYPE.COLUMN_CLUSTERED,
     }  # fmt: skip
-    made = slide.shapes.add_chart(kinds[lying, stacked], *area.inches(), data)
-    plot = made.chart.plots[0]
+    shape = slide.shapes.add_chart(kinds[lying, stacked], *area.inches(), data)
+    plot = shape.chart.plots[0]
     apart = len(series) > 1 and not stacked and not lying  # lists have one bar per line, from one of the series
     plot.gap_width, plot.overlap = 60, 0 if apart else 100
     whiskers = [mark for mark in panel.marks if isinstance(mark, Whiskers)]
@@ -145,9 +145,9 @@ def _levelled(slide: Any, panel: Panel, area: ChartPlace) -> Any:
         if mark is not None and whiskers and not floating:
             error_bars(drawn, _reach(values, whiskers, mark), lying)
     zero = marks[0].bases[0] if marks and isinstance(marks[0], Bars) and marks[0].bases.size and not stacked else 0.0
-    dress_axis(made.chart.category_axis, axis, area, flipped=axis.flipped)
-    dress_axis(made.chart.value_axis, other, area, crosses=float(zero), beyond=axis.flipped)
-    return made
+    dress_axis(shape.chart.category_axis, axis, area, flipped=axis.flipped)
+    dress_axis(shape.chart.value_axis, other, area, crosses=float(zero), beyond=axis.flipped)
+    return shape
 
 
 def _joined(slide: Any, panel: Panel, area: ChartPlace, names: list[str]) -> Any:
@@ -158,17 +158,17 @@ def _joined(slide: Any, panel: Panel, area: ChartPlace, names: list[str]) -> Any
     listed = [_values(Points(mark.x, mark.y), False, len(names)) for mark in marks]
     for mark, values in zip(marks, listed, strict=True):
         data.add_series(mark.name, values)
-    made = slide.shapes.add_chart(XL_CHART_TYPE.LINE_MARKERS, *area.inches(), data)
+    shape = slide.shapes.add_chart(XL_CHART_TYPE.LINE_MARKERS, *area.inches(), data)
     whiskers = [mark for mark in panel.marks if isinstance(mark, Whiskers)]
-    for drawn, values, mark in zip(made.chart.plots[0].series, listed, marks, strict=True):
+    for drawn, values, mark in zip(shape.chart.plots[0].series, listed, marks, strict=True):
         drawn.smooth = False
         dress_line(drawn, mark)
         if isinstance(mark, Points):
             dress_markers(drawn, mark, joined=True)
             error_bars(drawn, _reach(values, whiskers, mark), False)
-    dress_axis(made.chart.category_axis, panel.x, area)
-    dress_axis(made.chart.value_axis, panel.y, area)
-    return made
+    dress_axis(shape.chart.category_axis, panel.x, area)
+    dress_axis(shape.chart.value_axis, panel.y, area)
+    return shape
 
 
 def _all_names(ticks: tuple[tuple[float, str], ...], n: int) -> list[str]:
@@ -192,9 +192,9 @@ def _floated(mark: Bars, n: int) -> list[tuple[str, list[float | None], Any]]:
 def _reach(values: list[float | None], whiskers: list[Whiskers], mark: Bars | Points) -> tuple[Floats, Floats]:
     """Return how far intervals extend above and below the values; if a mark has several, the last counts."""
     up, down = np.zeros(len(values)), np.zeros(len(values))
-    own = [one for one in whiskers if isinstance(mark, Bars) or one.role == mark.role]
-    for one in own[-1:]:
-        for at, low, high in zip(one.at, one.lower, one.upper, strict=True):
+    own = [interval for interval in whiskers if isinstance(mark, Bars) or interval.role == mark.role]
+    for interval in own[-1:]:
+        for at, low, high in zip(interval.at, interval.lower, interval.upper, strict=True):
             level = round(float(at))
             value = values[level] if 0 <= level < len(values) else None
             if value is not None:
@@ -238,13 +238,13 @@ def grid(
 ) -> Any:  # fmt: skip
     """Return a slide table of texts; the first row is the header. widths, heights : of columns and rows, inches."""
     high = sum(heights) if heights else min(0.32 * len(rows), box.height)
-    made = slide.shapes.add_table(
+    shape = slide.shapes.add_table(
         len(rows), len(rows[0]), Inches(box.left), Inches(box.top), Inches(box.width), Inches(high)
     )  # fmt: skip
-    dress_table(made.table, rows, size, [Inches(w) for w in widths] if widths else None)
-    for row, tall in zip(made.table.rows, heights or (), strict=False):
+    dress_table(shape.table, rows, size, [Inches(w) for w in widths] if widths else None)
+    for row, tall in zip(shape.table.rows, heights or (), strict=False):
         row.height = Inches(tall)
-    return made
+    return shape
 
 
 def _cell(value: Any) -> str:

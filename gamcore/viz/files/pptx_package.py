@@ -64,11 +64,11 @@ def without_code(data: bytes) -> bytes:
         if isinstance(error, TemplateError):
             raise
         raise TemplateError("The template cannot be read: open it in PowerPoint and save it again.") from error
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as copy:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as copy:
         for name, content in kept.items():
             copy.writestr(name, content)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def _read(archive: zipfile.ZipFile) -> dict[str, bytes]:
@@ -128,8 +128,8 @@ def _kept(parts: dict[str, bytes]) -> dict[str, bytes]:
                 kept[source] = _without(kept[source], gone - {link.get("Id") for link in tree.iterchildren(ELEMENTS)})
     known = {name.lower() for name in names}
     for entry in list(types):
-        of = (entry.get("PartName") or f"/{TYPES}")[1:]
-        if of.lower() not in known or not KEPT.fullmatch(entry.get("ContentType") or ""):
+        part = (entry.get("PartName") or f"/{TYPES}")[1:]
+        if part.lower() not in known or not KEPT.fullmatch(entry.get("ContentType") or ""):
             types.remove(entry)
     return kept | {TYPES: _written(types)}
 
@@ -164,7 +164,7 @@ def _without(content: bytes, gone: set[str]) -> bytes:
             for key in lost:
                 del node.attrib[key]
             continue
-        frame = next((one for one in node.iterancestors() if etree.QName(one).localname == "graphicFrame"), node)
+        frame = next((outer for outer in node.iterancestors() if etree.QName(outer).localname == "graphicFrame"), node)
         if frame.getparent() is not None:
             frame.getparent().remove(frame)
     return _written(tree)

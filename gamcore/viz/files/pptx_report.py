@@ -82,18 +82,18 @@ def _cover(deck: Deck, report: Report) -> None:
 def _plotted(deck: Deck, part: ReportPart, brief: bool) -> None:
     """Add the slide of a plot, and one more where its text is too long to stand beside it."""
     assert part.plot is not None
-    said = "\n".join([*part.text, part.comment]).strip()
-    beside = said if len(said) <= BESIDE else ""
-    if brief and said and not beside:
-        beside = _whole_lines(said, BESIDE)
+    words = "\n".join([*part.text, part.comment]).strip()
+    beside = words if len(words) <= BESIDE else ""
+    if brief and words and not beside:
+        beside = _whole_lines(words, BESIDE)
     try:
-        add_plot(deck, part.plot, beside, said)
+        add_plot(deck, part.plot, beside, words)
     except Exception:  # one failed chart must not lose the others
         log.exception("%s cannot be drawn", part.heading)
-        _told(deck, ReportPart(part.heading, [f"{UNDRAWN}\n{said}"]), brief)
+        _told(deck, ReportPart(part.heading, [f"{UNDRAWN}\n{words}"]), brief)
         return
-    if said != beside and not brief:
-        _told(deck, ReportPart(f"{part.heading} (continued)", [said]), brief)
+    if words != beside and not brief:
+        _told(deck, ReportPart(f"{part.heading} (continued)", [words]), brief)
 
 
 def _whole_lines(text: str, most: int) -> str:
@@ -130,26 +130,26 @@ def _tabled(slide: Any, deck: Deck, part: ReportPart, top: float, brief: bool) -
     Return the last slide."""
     first = deck.top - 0.2
     room, whole = deck.foot - top - 0.1, deck.foot - first - 0.1
-    made = _letters([[shown_in_cell(cell) for cell in row] for row in part.table], deck.width, room, brief)
-    made = made.cut_to(room - UNDER if brief else whole)
+    table = _letters([[shown_in_cell(cell) for cell in row] for row in part.table], deck.width, room, brief)
+    table = table.cut_to(room - UNDER if brief else whole)
     start = 1
-    while start < len(made.rows):
-        end = start + made.fitting(start, room)
-        if brief and end < len(made.rows):
-            end = start + made.fitting(start, room - UNDER)
+    while start < len(table.rows):
+        end = start + table.fitting(start, room)
+        if brief and end < len(table.rows):
+            end = start + table.fitting(start, room - UNDER)
         if not brief and room >= whole:  # a head that leaves no room has a row all the same
             end = max(end, start + 1)
         if end > start:
-            grid(slide, [made.rows[0], *made.rows[start:end]], Box(deck.left, top, deck.width, room), made.size,
-                 widths=made.widths, heights=made.heights(start, end))  # fmt: skip
+            grid(slide, [table.rows[0], *table.rows[start:end]], Box(deck.left, top, deck.width, room), table.size,
+                 widths=table.widths, heights=table.heights(start, end))  # fmt: skip
         if brief:
-            if start < end < len(made.rows):
-                under = top + sum(made.heights(start, end)) + 0.05
+            if start < end < len(table.rows):
+                under = top + sum(table.heights(start, end)) + 0.05
                 write(slide, Box(deck.left, under, deck.width, UNDER - 0.05),
-                      f"The first {end - 1} of {len(made.rows) - 1}.", 11, COLOR.muted)  # fmt: skip
+                      f"The first {end - 1} of {len(table.rows) - 1}.", 11, COLOR.muted)  # fmt: skip
             break
         start = end
-        if start < len(made.rows):
+        if start < len(table.rows):
             foot(deck, slide)
             slide, top, room = titled(deck, f"{part.title} (continued)"), first, whole
     return slide
@@ -188,12 +188,12 @@ class _Table:
 
 def _letters(rows: list[list[str]], width: float, room: float, brief: bool) -> _Table:
     """Return a table in the largest letters in which it fits into a room, or in the smallest."""
-    made = []
+    tables = []
     for size in ((14,) if len(rows) <= FEW else ()) + ((11, 9) if brief else (11,)):
-        made.append(_Table(rows, size, [share * width for share in shares(rows, width, size)]))
-        if sum(made[-1].heights(1, len(rows))) <= room and len(rows) <= ROWS + 1:
+        tables.append(_Table(rows, size, [share * width for share in shares(rows, width, size)]))
+        if sum(tables[-1].heights(1, len(rows))) <= room and len(rows) <= ROWS + 1:
             break
-    return made[-1]
+    return tables[-1]
 
 
 def _paragraph(slide: Any, deck: Deck, text: str, top: float) -> float:
@@ -214,15 +214,15 @@ def _figures(slide: Any, deck: Deck, figures: Sequence[KeyFigure], top: float) -
         return top
     room = deck.width / max(len(figures), 2)
     width = room - 0.2
-    size = min(fitting(one.value, (34, 30, 26, 22, 18), width, LARGE, bold=True) for one in figures)
+    size = min(fitting(figure.value, (34, 30, 26, 22, 18), width, LARGE, bold=True) for figure in figures)
     label, interval = (max(high(text, letters, width) for text in texts) for texts, letters in (
-        ([one.label for one in figures], 14), ([one.interval for one in figures], 13)))  # fmt: skip
-    for k, one in enumerate(figures):
+        ([figure.label for figure in figures], 14), ([figure.interval for figure in figures], 13)))  # fmt: skip
+    for k, figure in enumerate(figures):
         left = deck.left + k * room
-        write(slide, Box(left, top, width, LARGE), fitted(one.value, size, width, LARGE, bold=True), size,
+        write(slide, Box(left, top, width, LARGE), fitted(figure.value, size, width, LARGE, bold=True), size,
               COLOR.primary, bold=True)  # fmt: skip
-        write(slide, Box(left, top + LARGE, width, label), one.label, 14)
-        write(slide, Box(left, top + LARGE + label, width, interval), one.interval, 13, COLOR.muted)
+        write(slide, Box(left, top + LARGE, width, label), figure.label, 14)
+        write(slide, Box(left, top + LARGE + label, width, interval), figure.interval, 13, COLOR.muted)
     return top + LARGE + label + interval + 0.15
 
 

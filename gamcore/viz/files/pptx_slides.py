@@ -56,9 +56,9 @@ class Deck:
         """Return the deck as a file's bytes."""
         if self.title is not None:
             put_into(self.show, self.title.scale)
-        made = io.BytesIO()
-        self.show.save(made)
-        return made.getvalue()
+        buffer = io.BytesIO()
+        self.show.save(buffer)
+        return buffer.getvalue()
 
 
 def to_slide(plot: Plot, about: str = "") -> bytes:
@@ -112,8 +112,8 @@ def _draw(slide: Any, plot: Plot, box: Box) -> list[Any]:
     if can_chart(plot):
         return add_chart(slide, plot, box)
     wide = 0.66 * box.width
-    made = io.BytesIO(picture(plot.bare(), "png"))
-    drawn = slide.shapes.add_picture(made, Inches(box.left), Inches(box.top), width=Inches(wide))
+    image = io.BytesIO(picture(plot.bare(), "png"))
+    drawn = slide.shapes.add_picture(image, Inches(box.left), Inches(box.top), width=Inches(wide))
     if drawn.height > Inches(box.height):
         drawn.width = Emu(int(drawn.width * Inches(box.height) / drawn.height))
         drawn.height = Inches(box.height)

@@ -55,9 +55,9 @@ def checked(data: bytes) -> bytes:
     show = _opened(without_code(data))
     title_layout(show)
     _emptied(show)
-    made = io.BytesIO()
-    show.save(made)
-    return made.getvalue()
+    buffer = io.BytesIO()
+    show.save(buffer)
+    return buffer.getvalue()
 
 
 def _opened(data: bytes) -> Any:
@@ -82,7 +82,7 @@ def title_layout(show: Any) -> TitleLayout:
             usable.append((sum(place.placeholder_format.type not in FEET for place in places), layout, titles[0]))
     if not usable:
         raise TemplateError("The template has no layout with a title at the top: add one called “Title Only”.")
-    _, layout, title = min(usable, key=lambda one: one[0])
+    _, layout, title = min(usable, key=lambda candidate: candidate[0])
     unit = EMU * scale
     feet = [place.top for place in layout.placeholders
             if place.placeholder_format.type in FEET and place.top and place.top > 0.75 * high * EMU]  # fmt: skip

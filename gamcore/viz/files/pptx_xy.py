@@ -65,22 +65,22 @@ def numeric(slide: Any, panel: Panel, area: ChartPlace) -> Any:
         dressed.append((mark, y[known]))
     if not dressed:
         return None
-    made = slide.shapes.add_chart(XL_CHART_TYPE.XY_SCATTER_LINES_NO_MARKERS, *area.inches(), data)
+    shape = slide.shapes.add_chart(XL_CHART_TYPE.XY_SCATTER_LINES_NO_MARKERS, *area.inches(), data)
     whiskers = [mark for mark in panel.marks if isinstance(mark, Whiskers)]
-    for drawn, (mark, y) in zip(made.chart.plots[0].series, dressed, strict=True):
+    for drawn, (mark, y) in zip(shape.chart.plots[0].series, dressed, strict=True):
         drawn.smooth = False
         if isinstance(mark, Points):
             dress_markers(drawn, mark)
-            own = [one for one in whiskers if one.lower.size == y.size]
+            own = [interval for interval in whiskers if interval.lower.size == y.size]
             if own:
                 error_bars(drawn, (own[-1].upper - y, y - own[-1].lower), False, y_of_xy=True)
         else:
             dress_line(drawn, mark)
     ends = span(panel, "x")
     axis = panel.x if ends is None else replace(panel.x, limits=ends)
-    dress_axis(made.chart.category_axis, axis, area)
-    dress_axis(made.chart.value_axis, panel.y, area)
-    return made
+    dress_axis(shape.chart.category_axis, axis, area)
+    dress_axis(shape.chart.value_axis, panel.y, area)
+    return shape
 
 
 def _is_guide(mark: Any) -> bool:
@@ -92,9 +92,9 @@ def _uncovered(mark: Steps, later: Sequence[Any]) -> Floats:
     """Return a step line's values, NaN in bins that a later line draws again: where one lies on the other, some
     programs show the lower one, too."""
     values = mark.values
-    for one in later:
-        if isinstance(one, Steps) and np.array_equal(one.edges, mark.edges):
-            values = np.where(one.values == mark.values, np.nan, values)
+    for line in later:
+        if isinstance(line, Steps) and np.array_equal(line.edges, mark.edges):
+            values = np.where(line.values == mark.values, np.nan, values)
     return values
 
 
@@ -182,9 +182,9 @@ def _strip(slide: Any, panel: Panel, area: ChartPlace) -> Any:
     data = CategoryChartData()
     data.categories = [number(mark.at[k], 6) for k in inside]
     data.add_series("rows", mark.sizes[inside].tolist())
-    made = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *area.inches(), data)
-    made.chart.plots[0].gap_width = 0
-    dress_points(made.chart.plots[0].series[0], mark.role(0))
-    dress_axis(made.chart.category_axis, panel.x, area, bare=True)
-    dress_axis(made.chart.value_axis, panel.y, area)
-    return made
+    shape = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *area.inches(), data)
+    shape.chart.plots[0].gap_width = 0
+    dress_points(shape.chart.plots[0].series[0], mark.role(0))
+    dress_axis(shape.chart.category_axis, panel.x, area, bare=True)
+    dress_axis(shape.chart.value_axis, panel.y, area)
+    return shape

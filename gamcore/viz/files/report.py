@@ -46,9 +46,9 @@ def to_report(report: Report, kind: ReportKind, step: Step = quiet) -> bytes:
 
 def _archive(report: Report, step: Step) -> bytes:
     """Return a ZIP of slides, PDF and HTML page, then every plot in the formats of `SINGLE`."""
-    made = io.BytesIO()
+    buffer = io.BytesIO()
     plots = [part.plot for part in report.every if part.plot is not None]
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for k, kind in enumerate(("pptx", "pdf", "html")):
 
             def within(share: float, words: str, k: int = k) -> None:
@@ -61,4 +61,4 @@ def _archive(report: Report, step: Step) -> bytes:
             for form in SINGLE:
                 name = file_name(f"{k + 1:02}", plot.name, form)
                 archive.writestr(f"plots/{name}", to_bytes(plot, form, report.card or report.about))
-    return made.getvalue()
+    return buffer.getvalue()

@@ -36,9 +36,9 @@ DATE_FORMAT: Final = "yyyy-mm-dd hh:mm:ss"
 
 def safe_csv(table: pd.DataFrame) -> bytes:
     """Return a table as CSV in which a spreadsheet takes no cell or header for a formula."""
-    made = io.StringIO()
-    write_csv([table], made)
-    return made.getvalue().encode("utf-8-sig")
+    buffer = io.StringIO()
+    write_csv([table], buffer)
+    return buffer.getvalue().encode("utf-8-sig")
 
 
 def write_csv(parts: Iterable[pd.DataFrame], file: TextIO) -> None:
@@ -66,9 +66,9 @@ def _guard(cell: object) -> object:
 
 def to_xlsx(sheets: dict[str, pd.DataFrame]) -> bytes:
     """Return a workbook of tables by sheet name."""
-    made = io.BytesIO()
-    write_xlsx({name: [table] for name, table in sheets.items()}, made)
-    return made.getvalue()
+    buffer = io.BytesIO()
+    write_xlsx({name: [table] for name, table in sheets.items()}, buffer)
+    return buffer.getvalue()
 
 
 def write_xlsx(sheets: Mapping[str, Iterable[pd.DataFrame]], file: str | BinaryIO, folder: str | None = None) -> None:

@@ -15,9 +15,9 @@ def tidy(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, tuple | list):
-        return type(value)(tidy(one) for one in value)
+        return type(value)(tidy(part) for part in value)
     if isinstance(value, np.ndarray) and value.dtype == object:
-        return np.array([tidy(one) for one in value.ravel()], object).reshape(value.shape)
+        return np.array([tidy(part) for part in value.ravel()], object).reshape(value.shape)
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{of.name: tidy(getattr(value, of.name)) for of in fields(value)})
+        return replace(value, **{field.name: tidy(getattr(value, field.name)) for field in fields(value)})
     return value

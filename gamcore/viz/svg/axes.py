@@ -73,7 +73,7 @@ def ticks(axis: Axis, ends: Limits, most: int) -> list[tuple[float, str]]:
     step, at = even_ticks(ends, most)
     if axis.kind == "date":
         return [(float(day), as_date(float(day)).strftime("%b %Y" if step > 27 else "%d %b")) for day in at]
-    return [(float(one), _written(float(one), axis)) for one in at]
+    return [(float(place), _written(float(place), axis)) for place in at]
 
 
 def _written(value: float, axis: Axis) -> str:

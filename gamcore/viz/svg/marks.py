@@ -164,11 +164,11 @@ def _cells(mark: Cells, box: Box, color: Palette) -> Iterator[str]:
             )
 
 
-def shade(of: ColorScale, value: float, color: Palette) -> str:
+def shade(scale: ColorScale, value: float, color: Palette) -> str:
     """Return the colour of a value, mixed by whoever shows the picture: its colours may be those of a theme."""
-    share = (value - of.low) / ((of.high - of.low) or 1.0) * (len(of.roles) - 1)
-    first = int(np.clip(np.floor(share), 0, len(of.roles) - 2))
-    low, high = (color.of(role) for role in of.roles[first : first + 2])
+    share = (value - scale.low) / ((scale.high - scale.low) or 1.0) * (len(scale.roles) - 1)
+    first = int(np.clip(np.floor(share), 0, len(scale.roles) - 2))
+    low, high = (color.of(role) for role in scale.roles[first : first + 2])
     return f"color-mix(in srgb,{high} {np.clip(100 * (share - first), 0, 100):.0f}%,{low})"
 
 

@@ -47,7 +47,7 @@ STEPS: Final = 24
 def picture(plot: Plot, color: Palette = PALETTES["light"], width: int = WIDTH) -> str:
     """Return a plot as the text of an SVG, without its title and detail. color : its colours, maybe of a theme."""
     left, right, width = _left(plot), ENDS if _has_texts(plot) else GAP, min(plot.width or width, width)
-    columns = _spans([one * (width - left - right) for one in plot.widths], left)
+    columns = _spans([share * (width - left - right) for share in plot.widths], left)
     head = [*_keys(plot, left, width, color)]
     top = LINE * len(head) + 8
     rows, bottom = _rows(plot, top)
@@ -114,7 +114,7 @@ def _ends(panels: Sequence[Panel | None], along: bool) -> Limits:
     axes: list[Axis] = [panel.x if along else panel.y for panel in known]
     if not axes:
         return 0.0, 1.0
-    axis = next((one for one in axes if one.limits is not None), axes[0])
+    axis = next((own for own in axes if own.limits is not None), axes[0])
     low, high = limits(axis, [mark for panel in known for mark in panel.marks], along)
     if axis.limits is not None or axis.kind == "log" or any(isinstance(m, Cells) for p in known for m in p.marks):
         return low, high

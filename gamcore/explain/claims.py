@@ -17,8 +17,8 @@ import pandas as pd
 
 from gamcore.data.labels import cut, listed, set_apart
 from gamcore.explain.places import Place
-from gamcore.model.scales import Scale, no_effect
-from gamcore.numbers import MOST_DECIMALS, count, decimals_of, exact, fixed, percent, read, within
+from gamcore.model.scales import LARGEST_FACTOR, Scale, beyond, no_effect
+from gamcore.numbers import MOST_DECIMALS, count, decimals_of, fixed, percent, read, within
 from gamcore.types import Bools, Floats, Ints
 
 Kind = Literal[
@@ -28,9 +28,6 @@ Kind = Literal[
 """A rise or fall; the ends of a curve of many; its steepest step; neighbours clearly above or below the average; a
 level or missing cells that differ from it; a direction whose size is open; an effect of which only that is known;
 one that it has only together with columns that say nearly the same; or nothing of this."""
-
-LARGEST_FACTOR: Final = 100.0
-"""A factor beyond is said to be beyond: how much more, no table shows."""
 
 NO_CLEAR_EFFECT: Final = "no clear effect"
 SOMEWHERE: Final = "some effect, but where is unclear"
@@ -148,11 +145,7 @@ class Claim:
         """Return the effect as it is written, with the digits that its interval leaves."""
         if self.scale != "ratio":
             return within(self.value, self.interval, self.decimals, signed=True)
-        if self.value > LARGEST_FACTOR:
-            return f"over ×{fixed(LARGEST_FACTOR, 0)}"
-        if self.value < 1 / LARGEST_FACTOR:
-            return f"under ×{exact(1 / LARGEST_FACTOR)}"
-        return f"×{self._factor(self.decimals)}"
+        return beyond(self.value) or f"×{self._factor(self.decimals)}"
 
     def _factor(self, decimals: int) -> str:
         """Return the value as a factor; one that is clear of 1 is not written as 1."""

@@ -24,7 +24,7 @@ from gamcore.explain.support import FEW_ROWS
 from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, Given, OpenEffect
 from gamcore.model.losses import LOSSES
-from gamcore.model.scales import Scale, check_scale, no_effect, say
+from gamcore.model.scales import Scale, check_scale, no_effect, say_in_a_sentence
 from gamcore.model.shapes import Shape
 from gamcore.numbers import count, exact, number, percent
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
@@ -309,7 +309,7 @@ class Curve(Explanation):
         means = [float(np.average(heights[run], weights=self.counts[run] + 1e-9)) for run in runs]
         means = np.exp(means).tolist() if self.scale == "ratio" else means
         low, high = (runs[int(find(means))] for find in (np.argmin, np.argmax))
-        lowest, highest, missing = (say(v, self.scale) for v in (min(means), max(means), self.missing[0]))
+        lowest, highest, missing = (say_in_a_sentence(v, self.scale) for v in (min(means), max(means), self.missing[0]))
         return (
             f"Effect of {self.feature}: lowest {lowest} at {typical_of(self, low).spoken}, highest {highest} at "
             f"{typical_of(self, high).spoken}; missing {missing}."

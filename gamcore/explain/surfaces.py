@@ -26,7 +26,7 @@ from gamcore.explanation import Explanation
 from gamcore.model.additive import MOST_BINS, AdditiveModel, AnyTerm, PairTerm, Term, reading_bins
 from gamcore.model.classes import ClassesModel, class_losses
 from gamcore.model.losses import LOSSES
-from gamcore.model.scales import Scale, say
+from gamcore.model.scales import Scale, say_in_a_sentence
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
 from gamcore.stats.intervals import student
 from gamcore.types import Codes, Floats, Ints
@@ -267,7 +267,7 @@ class Surface(Explanation):
     def _cell(self, k: int) -> str:
         i, j = divmod(k, self.scores.shape[1])
         where = f"{cell_of(self.first, i).words} and {cell_of(self.second, j).words}"
-        return f"{say(float(self.scores[i, j]), self.scale)} where {where}"
+        return f"{say_in_a_sentence(float(self.scores[i, j]), self.scale)} where {where}"
 
     def frame(self) -> pd.DataFrame:
         """Return the numbers behind the surface, one row per cell.

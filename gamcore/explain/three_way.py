@@ -16,7 +16,7 @@ from gamcore.explain.surfaces import SurfaceAxis, axis_of
 from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import LOSSES
-from gamcore.model.scales import Scale, no_effect, say
+from gamcore.model.scales import Scale, no_effect, say_in_a_sentence
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
 from gamcore.types import Floats
 from gamcore.viz.spec import Plot
@@ -144,7 +144,7 @@ class ThreeWay(Explanation):
     def _cell(self, k: int) -> str:
         place = np.unravel_index(k, self.scores.shape)
         where = listed([cell_of(side, int(part)).words for side, part in zip(self.axes, place, strict=True)])
-        return f"{say(float(self.scores[place]), self.scale)} where {where}"
+        return f"{say_in_a_sentence(float(self.scores[place]), self.scale)} where {where}"
 
     def frame(self) -> pd.DataFrame:
         """Return the numbers, one row per cell whose parts all have training rows.

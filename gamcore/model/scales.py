@@ -16,11 +16,14 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from gamcore.numbers import alike, factor, fixed, number, points
+from gamcore.numbers import alike, exact, factor, fixed, number, points
 from gamcore.types import Floats
 
 Scale = Literal["link", "ratio", "points", "units"]
 SCALES: Final[tuple[Scale, ...]] = get_args(Scale)
+
+LARGEST_FACTOR: Final = 100.0
+"""A factor beyond is said to be beyond: how much more, no table shows."""
 
 LARGEST: Final = 700.0
 """Largest log of a ratio: exp overflows above about 709."""
@@ -57,3 +60,15 @@ def say(value: float, scale: Scale) -> str:
     if scale == "points":
         return points(value)
     return number(value, signed=True)
+
+
+def beyond(value: float) -> str:
+    """Return that a factor is larger, or smaller, than any that sentences tell; empty where it is not."""
+    if value > LARGEST_FACTOR:
+        return f"over ×{fixed(LARGEST_FACTOR, 0)}"
+    return f"under ×{exact(1 / LARGEST_FACTOR)}" if value < 1 / LARGEST_FACTOR else ""
+
+
+def say_in_a_sentence(value: float, scale: Scale) -> str:
+    """Format an effect as sentences tell it: of a factor beyond the largest, that it is."""
+    return beyond(value) * (scale == "ratio") or say(value, scale)

@@ -27,7 +27,7 @@ from gamcore.numbers import UNKNOWN, alike, count, fixed, number, percent, read
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, skewed_mean, student, wilson
 from gamcore.types import Floats
-from shapewise.scoring.held_out import HeldOutPredictions, held_out
+from shapewise.scoring.held_out import HeldOutClasses, HeldOutPredictions, held_out, held_out_classes
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training import chosen_bins, curve_shapes, directions
 from shapewise.training.by_feature import SETTINGS
@@ -228,10 +228,18 @@ def _metrics(space: Workspace, model: ModelAbout) -> list[tuple[str, str]]:
     """Return the held-out metrics, with intervals if the rows are available."""
     if model.spec.get("treatment"):
         return _of_effect(model, names_of_table(space, model.table))
+    if "class_auc" in model.metrics:  # of all classes, by whichever a report reads the model
+        held_classes = held_out_classes(space, model.id)
+        return _alone(model) if held_classes is None else intervals_of_classes(held_classes, model.metrics["class_auc"])
     held = held_out(space, model.id) if not model.of_tasks else None
     if held is None:
-        return [(f"Held-out {name.replace('_', ' ')}", number(value, 4)) for name, value in model.metrics.items()]
+        return _alone(model)
     return intervals(held)
+
+
+def _alone(model: ModelAbout) -> list[tuple[str, str]]:
+    """Return the held-out metrics that are kept with a model, without intervals."""
+    return [(f"Held-out {name.replace('_', ' ')}", number(value, 4)) for name, value in model.metrics.items()]
 
 
 def _of_effect(model: ModelAbout, names: Names) -> list[tuple[str, str]]:
@@ -248,6 +256,27 @@ def _of_effect(model: ModelAbout, names: Names) -> list[tuple[str, str]]:
     return rows
 
 
+def intervals_of_classes(held: HeldOutClasses, auc: float) -> list[tuple[str, str]]:
+    """Return the metrics of held-out rows of several classes by name, with 95% intervals of means. auc : the mean of
+    the classes against all others."""
+    w = np.ones(held.codes.size) if held.weight is None else held.weight
+    losses = -np.log(np.clip(held.chances[np.arange(held.codes.size), held.codes], 1e-15, None))
+    right = float(np.average(held.chances.argmax(axis=1) == held.codes, weights=w))
+    low, high = wilson(right, _effective(w))
+    return [
+        ("Held-out mean AUC of the classes", fixed(auc, 3)),
+        ("Held-out log-loss", _mean_in_words(losses, held.weight)),
+        ("Held-out rows whose likeliest class is right",
+         f"{percent(right)} (95%: {percent(low)} to {percent(high)})"),
+    ]  # fmt: skip
+
+
+def _mean_in_words(losses: Floats, weight: Floats | None) -> str:
+    """Return the mean of errors with its interval."""
+    low, high = skewed_mean(losses, weight)
+    return f"{fixed(np.average(losses, weights=weight), 4)} (95%: {_between(fixed(low, 4), fixed(high, 4))})"
+
+
 def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
     """Return the metrics of held-out rows with 95% intervals, by name."""
     y, predicted, weight = held.y, held.predicted, held.weight
@@ -260,7 +289,6 @@ def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
         return [("Held-out RMSE", f"{number(rmse, 4)} (95%: {_between(number(low, 4), number(high, 4))})")]
     chance = np.clip(predicted, 1e-15, 1 - 1e-15)
     losses = -np.where(y > 0, np.log(chance), np.log1p(-chance))
-    low, high = skewed_mean(losses, weight)
     auc = quality.roc(y, predicted, weight).summary
     w = np.ones(y.size) if weight is None else weight
     ends = auc_interval(auc, _effective(w[y > 0]), _effective(w[y == 0]))
@@ -268,10 +296,7 @@ def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
     ends_of_rate = wilson(rate, _effective(w))
     return [
         ("Held-out AUC", f"{fixed(auc, 3)} (95%: {fixed(ends[0], 3)} to {fixed(ends[1], 3)})"),
-        (
-            "Held-out log-loss",
-            f"{fixed(np.average(losses, weights=weight), 4)} (95%: {_between(fixed(low, 4), fixed(high, 4))})",
-        ),
+        ("Held-out log-loss", _mean_in_words(losses, weight)),
         ("Held-out rate", f"{percent(rate)} (95%: {percent(ends_of_rate[0])} to {percent(ends_of_rate[1])})"),
     ]
 

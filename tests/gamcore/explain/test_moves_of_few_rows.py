@@ -14,6 +14,7 @@ from gamcore.data.binning import encode_table
 from gamcore.data.table import as_table
 from gamcore.explain.counterfactuals import Possible, smallest_changes, ways
 from gamcore.explain.sentences import claims_of, read_curve
+from gamcore.model.scales import say_in_a_sentence
 
 SHAPES = {
     "line": lambda x: 4 * x,
@@ -83,3 +84,11 @@ def test_nobody_is_advised_to_become_one_of_the_rare_levels(seed, any_way):
         for step in change.steps
     ]
     assert any_way or not any("rare" in one for one in words)
+
+
+@given(st.floats(1e-9, 1e9))
+def test_a_factor_beyond_what_tables_show_is_told_to_be_beyond(value):
+    text = say_in_a_sentence(value, "ratio")
+    number = float(text.split("×")[1].replace(",", ""))
+    assert 0.01 <= number <= 100
+    assert text.startswith(("over", "under")) == (not 0.01 <= value <= 100)

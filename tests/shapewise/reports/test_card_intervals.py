@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, norm
 
 from gamcore.model.losses import LOSSES
-from shapewise.reports.card import auc_interval, intervals
-from shapewise.scoring.held_out import HeldOutPredictions
+from shapewise.reports.card import auc_interval, intervals, intervals_of_classes
+from shapewise.scoring.held_out import HeldOutClasses, HeldOutPredictions
 
 
 @given(st.floats(0, 1), st.integers(1, 2_000), st.integers(1, 2_000))
@@ -61,3 +61,15 @@ def test_no_error_is_told_to_be_possibly_none(n, seed, tail):
     ((_, value),) = intervals(HeldOutPredictions(y, np.zeros(n), None, 0.0, LOSSES["squared"]))
     low = re.search(r"95%: (up|\S+) to", value).group(1)
     assert low == "up" or float(low.replace(",", "")) > 0, value
+
+
+@given(st.integers(20, 200), st.integers(2, 6), st.integers(0, 10_000))
+def test_metrics_of_several_classes_are_of_all_of_them(n, k, seed):
+    rng = np.random.default_rng(seed)
+    chances, codes = rng.dirichlet(np.ones(k), n), rng.integers(0, k, n)
+    made = dict(intervals_of_classes(HeldOutClasses(codes, chances, None, np.full(k, 1 / k)), 0.7))
+    right = 100 * np.mean(chances.argmax(axis=1) == codes)
+    loss = -np.log(chances[np.arange(n), codes]).mean()
+    assert made["Held-out rows whose likeliest class is right"].startswith(f"{right:.1f}%")
+    assert made["Held-out log-loss"].startswith(f"{loss:.4f} (95%: ")
+    assert not {"Held-out AUC", "Held-out rate"} & {*made}

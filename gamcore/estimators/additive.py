@@ -195,12 +195,12 @@ class AdditiveEstimator(AdditiveParameters):
         if isinstance(model, AdditiveModel):
             check_relearnt(model)
         fitted = model.fitted if isinstance(model, AdditiveModel) else model
-        made = with_halves(data, fitted, recipe=recipe, n_refits=n_refits, seeds=seeds, watcher=watcher)
+        halved = with_halves(data, fitted, recipe=recipe, n_refits=n_refits, seeds=seeds, watcher=watcher)
         if not watcher.stopped:
-            made = with_open_effects(made, data, train_share(self))
-        if isinstance(made, AdditiveModel) and isinstance(model, AdditiveModel):
-            made = replace(carried(made, model), intervals=model.intervals)
-        self.model_ = made
+            halved = with_open_effects(halved, data, train_share(self))
+        if isinstance(halved, AdditiveModel) and isinstance(model, AdditiveModel):
+            halved = replace(carried(halved, model), intervals=model.intervals)
+        self.model_ = halved
 
     def _add_group_halves(
         self, source: Source, counted: Problem, n_refits: int, seeds: Seeds, watcher: Watcher
@@ -355,8 +355,8 @@ def bin_rows(model: AdditiveParameters, rows: TrainingRows, max_bins: int, max_l
 
 
 def ranking_frame(ranking: Ranking, names: list[str]) -> pd.DataFrame:
-    of = np.array(names, object)[ranking.pairs.reshape(-1, 2).T]
-    frame = pd.DataFrame({"feature_1": of[0], "feature_2": of[1], "strength": ranking.strengths})
+    named = np.array(names, object)[ranking.pairs.reshape(-1, 2).T]
+    frame = pd.DataFrame({"feature_1": named[0], "feature_2": named[1], "strength": ranking.strengths})
     frame.attrs["chance"] = ranking.chance
     return frame.assign(rank=np.arange(1, len(frame) + 1))
 
@@ -364,8 +364,8 @@ def ranking_frame(ranking: Ranking, names: list[str]) -> pd.DataFrame:
 def _triples_frame(ranking: Ranked, names: list[str]) -> pd.DataFrame:
     """Return all triples that were looked at: clear ones, strongest first, then others by how they stand out."""
     places = [int(place) for place in ranking.order if len(ranking.terms[place]) == 3]
-    of = np.array(names, object)[np.array([ranking.terms[place] for place in places], np.int64).reshape(-1, 3).T]
-    frame = pd.DataFrame({f"feature_{k}": column for k, column in enumerate(of, 1)})
+    named = np.array(names, object)[np.array([ranking.terms[place] for place in places], np.int64).reshape(-1, 3).T]
+    frame = pd.DataFrame({f"feature_{k}": column for k, column in enumerate(named, 1)})
     frame["strength"], frame["standing"] = ranking.strengths[places], ranking.standing[places]
     frame["clear"] = ranking.clear[places]
     frame.attrs["chance"] = ranking.chance

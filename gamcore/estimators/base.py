@@ -269,7 +269,7 @@ def check_parameters(estimator: TableEstimator) -> None:
 def _check(cls: type[TableEstimator], parameters: dict[str, Any]) -> None:
     constraints = {name: cls._parameter_constraints.get(name, []) for name in parameters}
     for name, value in parameters.items():
-        numeric = any(isinstance(one, Interval) for one in constraints[name])
+        numeric = any(isinstance(constraint, Interval) for constraint in constraints[name])
         if isinstance(value, bool) and numeric:  # Python counts True as the number 1
             raise InvalidParameterError(f"The {name!r} parameter of {cls.__name__} must not be {value}: give a number.")
         if isinstance(value, int) and abs(value) >= 2**63:

@@ -69,8 +69,8 @@ def parameter(
     search: tuple[Any, ...] = (),
 ) -> Value:
     """Declare a setting as a dataclass field."""
-    made: Value = field(default=default, metadata={"about": Setting(allowed, meaning, form, paper, search)})
-    return made
+    setting: Value = field(default=default, metadata={"about": Setting(allowed, meaning, form, paper, search)})
+    return setting
 
 
 def one_of(*names: str) -> list[Any]:
@@ -91,17 +91,17 @@ def real(low: float, high: float, closed: str) -> list[Any]:
 @cache
 def abouts(cls: type) -> dict[str, Setting]:
     """Return the metadata of each setting of an estimator."""
-    return {one.name: one.metadata["about"] for one in _declared(cls)}
+    return {setting.name: setting.metadata["about"] for setting in _declared(cls)}
 
 
 def constraints(cls: type) -> dict[str, Any]:
     """Return the validation constraints of each setting."""
-    return {one.name: one.metadata["about"].allowed for one in _declared(cls)}
+    return {setting.name: setting.metadata["about"].allowed for setting in _declared(cls)}
 
 
 @cache
 def _defaults(cls: type) -> dict[str, Any]:
-    return {one.name: one.default for one in _declared(cls)}
+    return {setting.name: setting.default for setting in _declared(cls)}
 
 
 def defaults(cls: type) -> dict[str, Any]:
@@ -122,28 +122,28 @@ def searched(cls: type) -> dict[str, list[Any]]:
 def document(cls: type) -> str:
     """Return the settings as a section of a docstring."""
     lines = []
-    for one in _declared(cls):
-        lines.append(f"{one.name} : {type_of(one)}, default {one.default!r}")
-        lines.append(indent("\n".join(wrap(one.metadata["about"].meaning, LINE - 8)), "    "))
+    for setting in _declared(cls):
+        lines.append(f"{setting.name} : {type_of(setting)}, default {setting.default!r}")
+        lines.append(indent("\n".join(wrap(setting.metadata["about"].meaning, LINE - 8)), "    "))
     return indent("\n".join(lines), "    ").lstrip()
 
 
 def table(cls: type) -> list[tuple[str, str, str]]:
     """Return the name, default and paper's name or value of each setting, for docs."""
-    return [(one.name, repr(one.default), one.metadata["about"].paper) for one in _declared(cls)]
+    return [(setting.name, repr(setting.default), setting.metadata["about"].paper) for setting in _declared(cls)]
 
 
-def type_of(one: Field[Any]) -> str:
+def type_of(setting: Field[Any]) -> str:
     """Return a setting's type, in words."""
-    text = str(one.type).replace("Literal[", "").replace("np.random.", "").replace("]", "")
+    text = str(setting.type).replace("Literal[", "").replace("np.random.", "").replace("]", "")
     named = {"callback": 'callable, "progress" or None', "interactions": 'int, "auto" or list of pairs',
              "triples": 'int, "auto" or list of triples',
              "categorical_features": '"infer" or list of columns',
              "common_features": '"all", "shared" or list of columns'}  # fmt: skip
     if text == "str":  # one of names that are not known to the type
-        text = ", ".join(f'"{name}"' for option in one.metadata["about"].allowed for name in sorted(option.options))
-    return named.get(one.name, text.replace(" | None", " or None").replace(", ", " | "))
+        text = ", ".join(f'"{name}"' for option in setting.metadata["about"].allowed for name in sorted(option.options))
+    return named.get(setting.name, text.replace(" | None", " or None").replace(", ", " | "))
 
 
 def _declared(cls: type) -> list[Field[Any]]:
-    return [one for one in fields(cls) if one.default is not MISSING]
+    return [setting for setting in fields(cls) if setting.default is not MISSING]

@@ -131,7 +131,7 @@ def sketched(crew: Crew, X: Any, roles: Roles, callback: Callback | None) -> tup
         refusal = roles.loss.refusal(np.array([sketch.targets.least, sketch.targets.most]))
         if refusal:
             raise TableError(refusal)
-    return pieces, starts_of([one.n_rows for one in sketches]), sketch
+    return pieces, starts_of([part.n_rows for part in sketches]), sketch
 
 
 def _sizes(crew: Crew, pieces: Sequence[Piece], tell: Tell) -> list[int]:
@@ -152,8 +152,8 @@ def teller(callback: Callback | None) -> Tell:
     """Return what tells of pieces as progress."""
     began = time.monotonic()
 
-    def tell(done: int, of: int) -> bool:
-        progress = Progress.of_step("reading the table", done, of, time.monotonic() - began)
+    def tell(done: int, total: int) -> bool:
+        progress = Progress.of_step("reading the table", done, total, time.monotonic() - began)
         return bool(callback and callback(progress))
 
     return tell

@@ -83,12 +83,12 @@ def _steps(
     scores["in whole points"] = card.points.score(card.total(codes).astype(np.float64))
     if np.unique(y).size < 2:
         raise TableError("The rows that the card is measured on are all of one class: give others.")
-    made = pd.DataFrame([
+    table = pd.DataFrame([
         {"step": name, "AUC": float(roc_auc_score(y, score, sample_weight=weight)),
          "log-loss": float(log_loss(y, _chance(score), sample_weight=weight))}
         for name, score in scores.items()
     ])  # fmt: skip
-    return made.assign(**{"AUC, change": made["AUC"].diff(), "log-loss, change": made["log-loss"].diff()})
+    return table.assign(**{"AUC, change": table["AUC"].diff(), "log-loss, change": table["log-loss"].diff()})
 
 
 def _chance(score: Floats) -> Floats:
@@ -110,8 +110,8 @@ def _seen(card: Scorecard, codes: Codes, y: Floats, weight: Floats) -> pd.DataFr
 
     rows = [facts(weight)]
     for part in card.parts:
-        for one in part.bins:
-            rows.append(facts(weight * np.isin(codes[part.place], one.codes)))
+        for card_bin in part.bins:
+            rows.append(facts(weight * np.isin(codes[part.place], card_bin.codes)))
     return pd.DataFrame(rows, columns=["population", "rate", "rate, lower", "rate, upper", "expected"])
 
 
@@ -127,33 +127,33 @@ def monitor(card: Scorecard, then: Any, now: Any) -> pd.DataFrame:
     of the first table for the points); by chance, its mean without drift; then the verdict, distance and p of
     `stats.column_drift`, whose test knows how many rows there are; mean points then and now.
     """
-    tables = [Table.of(of, columns_of(card.bins)) for of in (then, now)]
+    tables = [Table.of(rows, columns_of(card.bins)) for rows in (then, now)]
     codes = [encode_table(table, card.bins) for table in tables]
-    totals = [card.total(of) for of in codes]
+    totals = [card.total(coded) for coded in codes]
     edges = np.unique(np.quantile(totals[0], np.linspace(0, 1, SCORE_PARTS + 1)[1:-1]))
-    places = [np.searchsorted(edges, of, side="right") for of in totals]
-    total = free_name([of.feature.name for of in card.bins], SCORE)
-    rows = [_line(total, places, [float(of.mean()) for of in totals])]
+    places = [np.searchsorted(edges, points, side="right") for points in totals]
+    total = free_name([bins.feature.name for bins in card.bins], SCORE)
+    rows = [_line(total, places, [float(points.mean()) for points in totals])]
     for part in card.parts:
         table = part.table(card.bins[part.place].size)
         lookup = np.zeros(table.size, np.int64)
-        for number, one in enumerate(part.bins):
-            lookup[one.codes] = number
-        own = [lookup[of[part.place]] for of in codes]
-        rows.append(_line(part.feature, own, [float(table[of[part.place]].mean()) for of in codes]))
+        for number, card_bin in enumerate(part.bins):
+            lookup[card_bin.codes] = number
+        own = [lookup[coded[part.place]] for coded in codes]
+        rows.append(_line(part.feature, own, [float(table[coded[part.place]].mean()) for coded in codes]))
     used = {card.bins[part.place].feature.column: part.feature for part in card.parts}
-    frames = [table.frame[list(used)].assign(**{total: of}) for table, of in zip(tables, totals, strict=True)]
+    frames = [table.frame[list(used)].assign(**{total: points}) for table, points in zip(tables, totals, strict=True)]
     moved = what_moved(*frames)
-    tested = {used.get(one.name, total): one for one in moved.columns}
-    made = pd.DataFrame(rows)
+    tested = {used.get(move.name, total): move for move in moved.columns}
+    report = pd.DataFrame(rows)
     for name in ("verdict", "distance", "p"):
-        made[name] = [getattr(tested[of], name) if of in tested else None for of in made["part"]]
-    return made
+        report[name] = [getattr(tested[column], name) if column in tested else None for column in report["part"]]
+    return report
 
 
 def _line(name: str, places: Sequence[Any], means: Sequence[float]) -> dict[str, Any]:
     """Return the stability of one part of a card."""
-    size = int(max(of.max(initial=0) for of in places)) + 1
-    counts = [np.bincount(of, minlength=size).astype(np.float64) for of in places]
+    size = int(max(numbers.max(initial=0) for numbers in places)) + 1
+    counts = [np.bincount(numbers, minlength=size).astype(np.float64) for numbers in places]
     psi, chance = stability(counts[0], counts[1])
     return {"part": name, "psi": psi, "by chance": chance, "points then": means[0], "points now": means[1]}

@@ -113,7 +113,7 @@ def drift(tables: KeptTables, more: KeptTables) -> pd.DataFrame:
         new_levels = float(after[-1] / max(after.sum(), 1.0))
         if not of_feature.feature.is_category:
             coarse = merge_bins(before, np.arange(1, of_feature.size - 1), COARSE, 0.0)[: of_feature.size]
-            before, after = (np.bincount(coarse, one).astype(np.float64) for one in (before, after))
+            before, after = (np.bincount(coarse, counts).astype(np.float64) for counts in (before, after))
         n_before, n_after = max(before.sum(), 1.0), max(after.sum(), 1.0)
         share, pooled = after / n_after - before / n_before, (before + after) / (n_before + n_after)
         noise = np.sqrt(2.0 / np.pi * pooled * (1.0 - pooled) * (1.0 / n_before + 1.0 / n_after))

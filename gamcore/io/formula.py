@@ -233,7 +233,8 @@ def _formula_of(model: Any) -> AnyFormula:
     if isinstance(inner, TaskModel):
         return TaskFormula(inner, named)
     if isinstance(inner, ClassesModel):
-        return ClassFormula(tuple(_formula(one, (name,)) for one, name in zip(inner.models, named, strict=True)), named)
+        formulas = [_formula(class_model, (name,)) for class_model, name in zip(inner.models, named, strict=True)]
+        return ClassFormula(tuple(formulas), named)
     if not isinstance(inner, AdditiveModel):
         raise ScoringError(f"{type(model).__name__} is not a fitted model of this package: fit it first.")
     return _formula(inner, named)
@@ -255,7 +256,7 @@ def _formula(model: AdditiveModel, classes: tuple[Any, ...]) -> Formula:
 def _of_card(card: Scorecard) -> Formula:
     """Return the formula of a scorecard: that of the features that have points."""
     bins = tuple(card.bins[part.place] for part in card.parts)
-    tables = [part.table(of.size).astype(np.float64) for part, of in zip(card.parts, bins, strict=True)]
+    tables = [part.table(own.size).astype(np.float64) for part, own in zip(card.parts, bins, strict=True)]
     return Formula(bins, float(card.start), terms=tuple(enumerate(tables)), pairs=(), loss="logistic",
                    classes=card.classes, points=card.points)  # fmt: skip
 

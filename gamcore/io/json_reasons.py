@@ -15,11 +15,11 @@ MOST_TOLD: Final = 1_000
 
 def plain_reasons(reasons: Reasons, n_pairs: int) -> dict[str, Any]:
     """Return what is told of decisions as plain values; the interactions are pairs, then triples."""
-    each = [{**asdict(one), "pairs": [(k, share) for k, share in one.joint if k < n_pairs],
-             "triples": [(k - n_pairs, share) for k, share in one.joint if k >= n_pairs]}
-            for one in reasons.each]  # fmt: skip
-    kept = [{name: value for name, value in one.items() if name != "joint" and (name != "triples" or value)}
-            for one in each]  # fmt: skip
+    each = [{**asdict(reason), "pairs": [(k, share) for k, share in reason.joint if k < n_pairs],
+             "triples": [(k - n_pairs, share) for k, share in reason.joint if k >= n_pairs]}
+            for reason in reasons.each]  # fmt: skip
+    kept = [{name: value for name, value in reason.items() if name != "joint" and (name != "triples" or value)}
+            for reason in each]  # fmt: skip
     return {**asdict(reasons), "each": kept}
 
 
@@ -28,11 +28,11 @@ def read_reasons(plain: Any, formula: Formula) -> Reasons:
     each = plain["each"]
     most = len(formula.bins) + len(formula.interactions)
     _require(isinstance(each, list) and len(each) <= most, "how many there are")
-    made = tuple(_reason(one, formula) for one in each)
-    _require(len({one.name for one in made}) == len(made), "their names")
+    read = tuple(_reason(reason, formula) for reason in each)
+    _require(len({reason.name for reason in read}) == len(read), "their names")
     _require(plain["base"] in BASES, "their base")
     _require(type(plain["most"]) is int and 1 <= plain["most"] <= MOST_TOLD, "how many are told")
-    return Reasons(_number(plain["line"]), plain["most"], plain["base"], made)
+    return Reasons(_number(plain["line"]), plain["most"], plain["base"], read)
 
 
 def _reason(plain: Any, formula: Formula) -> Reason:

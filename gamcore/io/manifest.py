@@ -112,9 +112,9 @@ def read_loss(manifest: dict[str, Any]) -> Loss:
         return loss
     fine = isinstance(given, dict) and set(given) == set(asdict(loss))
     require(fine and all(type(value) is float for value in given.values()), "its loss has no parameters")
-    made: Loss = replace(loss, **given)
-    require(made.is_valid, "a parameter of its loss is out of range")
-    return made
+    loss = replace(loss, **given)
+    require(loss.is_valid, "a parameter of its loss is out of range")
+    return loss
 
 
 def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
@@ -250,13 +250,13 @@ def _build_refits(
     require(ends[-1] == arrays["scores"].shape[1] == arrays["counts"].size, "scores do not match bins")
     scores = np.split(arrays["scores"], ends[:-1], axis=1)
     counts = np.split(arrays["counts"], ends[:-1])
-    made = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
+    terms = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
     intercepts = arrays["intercepts"]
     signs = read_signs(manifest, len(bins))
     pairs = build_pairs(manifest, arrays, bins, n_refits, signs)
     return AdditiveModel(
         bins,
-        made,
+        terms,
         refit_intercepts=intercepts,
         loss=read_loss(manifest),
         pairs=pairs,

@@ -28,7 +28,7 @@ def beside_arrays(bins: tuple[Bins, ...]) -> Arrays:
     """Return the values beside the cuts of all features, if any are known."""
     if not any(of_feature.beside.size for of_feature in bins):
         return {}
-    each = [of.beside if of.beside.size else np.stack([of.cuts, of.cuts]) for of in bins]
+    each = [of_feature.beside if of_feature.beside.size else np.stack([of_feature.cuts] * 2) for of_feature in bins]
     return {BESIDE: np.concatenate(each, axis=1)}
 
 
@@ -47,13 +47,14 @@ def edge_arrays(bins: tuple[Bins, ...]) -> Arrays:
 
 def codes_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
     """Return the manifest's entry for codes that mean missing; readers that do not know it must refuse the file."""
-    codes = {of.feature.column: list(of.feature.missing) for of in bins if of.feature.missing}
+    features = [of_feature.feature for of_feature in bins]
+    codes = {feature.column: list(feature.missing) for feature in features if feature.missing}
     return {"missing_codes": codes, "required": ["missing_codes"]} if codes else {}
 
 
 def merged_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
     """Return the manifest's entry for levels that share a bin by choice; readers that do not know it must refuse."""
-    merged = {of.feature.name: merged_levels(of) for of in bins if of.merged}
+    merged = {of_feature.feature.name: merged_levels(of_feature) for of_feature in bins if of_feature.merged}
     return {"merged_levels": merged, "required": ["merged_levels"]} if merged else {}
 
 
@@ -64,13 +65,13 @@ def merged_levels(bins: Bins) -> dict[str, list[str]]:
 
 def zoned_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
     """Return the manifest's entry for columns of times with a zone; readers that do not know it must refuse."""
-    zoned = list(dict.fromkeys(of.feature.column for of in bins if of.feature.zoned))
+    zoned = list(dict.fromkeys(of_feature.feature.column for of_feature in bins if of_feature.feature.zoned))
     return {"zoned": zoned, "required": ["zoned"]} if zoned else {}
 
 
 def sentinels_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
     """Return the manifest's entry for numbers that stand for no amount; predictions do not need it."""
-    alone = {of.feature.name: list(of.sentinels) for of in bins if of.sentinels}
+    alone = {of_feature.feature.name: list(of_feature.sentinels) for of_feature in bins if of_feature.sentinels}
     return {"sentinels": alone} if alone else {}
 
 
@@ -141,7 +142,7 @@ def read_feature(
     codes = read_texts([] if missing is None else missing, "codes of missing cells")
     require(not codes or (part == "value" and kind in ("number", "category")), "a kind without codes has some")
     require(kind != "number" or all(map(is_number, codes)), "a code of a number is not one")
-    others = tuple(level for of in merged.values() for level in of)
+    others = tuple(level for levels_of in merged.values() for level in levels_of)
     require(zoned is False or (zoned is True and (kind == "date" or part != "value")), "what is no time has a zone")
     feature = Feature(name, column, kind, part, levels + others + pooled, missing=codes, zoned=zoned)
     require(feature.is_category or not feature.levels, "a number has levels")
@@ -212,7 +213,8 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
     cuts, displays = np.split(arrays["edges"], cut_ends[:-1]), np.split(arrays["display"], display_ends[:-1])
     besides = _besides(arrays.get(BESIDE), cut_ends)
     codes = manifest.get("missing_codes", {})
-    require(isinstance(codes, dict) and all(isinstance(of, list) for of in codes.values()), "its codes are not lists")
+    fine = isinstance(codes, dict) and all(isinstance(listed, list) for listed in codes.values())
+    require(fine, "its codes are not lists")
     joined = manifest.get("merged_levels", {})
     require(isinstance(joined, dict), "its merged levels are not by feature")
     zoned = read_texts(manifest.get("zoned", []), "columns of a zone")

@@ -41,7 +41,7 @@ def class_arrays(model: ClassesModel) -> Arrays:
             f"The model has {len(model.pairs)} pairs for each of {model.n_classes} classes, more than a file can hold: "
             "use fewer."
         )
-    each = [arrays_of(one) for one in model.models]
+    each = [arrays_of(class_model) for class_model in model.models]
     return {
         name: array if name in SHARED else np.concatenate([arrays[name] for arrays in each])
         for name, array in each[0].items()
@@ -56,7 +56,7 @@ def class_manifest(saved: Saved, model: ClassesModel) -> dict[str, Any]:
         **entries,
         **open_entry(model.models),
         "base": None,
-        "bases": [one.base_score for one in model.models],
+        "bases": [class_model.base_score for class_model in model.models],
         "required": required,
     }
 

@@ -40,7 +40,7 @@ def pairs_entry(model: AdditiveModel) -> dict[str, Any]:
     triples have added to some. smooth : the places of pairs whose merged codes are fractions.
     """
     refits = {"sides": model, "half_sides": model.halves}
-    sides = {name: [pair.surfaces.shape[1] for pair in of.pairs] for name, of in refits.items() if of is not None}
+    sides = {name: [pair.surfaces.shape[1] for pair in fit.pairs] for name, fit in refits.items() if fit is not None}
     wide = {name: each for name, each in sides.items() if any(side != SIDE for side in each)}
     smooth = [k for k, pair in enumerate(model.pairs) if pair.is_smooth]
     return with_required(
@@ -104,14 +104,14 @@ def build_pairs(
     whole = np.repeat([k not in smooth for k in range(len(places))], widths["merges"])
     fine = (merges >= 0) & (merges <= most - 1) & (~whole | (merges == np.floor(merges)))
     require(bool(np.all(fine)), "a merged bin is out of range")
-    made = []
+    pairs = []
     for k, (place, (a, b)) in enumerate(zip(places, sides, strict=True)):
         kept = np.float64 if k in smooth else np.min_scalar_type(across[k])
         merge, effects = parts["merges"][k].astype(kept), parts["effects"][k]
         surfaces = parts["surfaces"][k].reshape(n_refits, across[k], across[k])
         means, rows, columns = effects[:, 0], effects[:, 1 : 1 + a], effects[:, 1 + a :]
         counts, pure = cells[k].reshape(a, b), bool(entries[k]["pure"])
-        made.append(
+        pairs.append(
             PairTerm(
                 features=place,
                 surfaces=surfaces,
@@ -125,7 +125,7 @@ def build_pairs(
                 drawn=None if np.isnan(drawn[k]).all() else drawn[k].reshape(a, b),
             )
         )
-    return tuple(made)
+    return tuple(pairs)
 
 
 def _read_sides(manifest: dict[str, Any], n_pairs: int) -> list[int]:

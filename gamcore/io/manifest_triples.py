@@ -75,7 +75,7 @@ def build_triples(
     for entry in entries:
         features, shape = entry["features"], entry["shape"]
         for numbers in (features, shape):
-            fine = isinstance(numbers, list) and len(numbers) == 3 and all(type(one) is int for one in numbers)
+            fine = isinstance(numbers, list) and len(numbers) == 3 and all(type(number) is int for number in numbers)
             require(fine, "a triple is not of three features")
         require(0 <= features[0] < features[1] < features[2] < len(bins), "a triple's features are out of range")
         require(all(0 < side <= MAX_PARTS for side in shape), "a triple has too many parts")

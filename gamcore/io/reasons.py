@@ -45,7 +45,7 @@ def with_reasons(
         raise ScoringError(f"most is {most}: tell one reason at least.")
     score_line = _line(formula, float(line))
     each = _each(formula, texts or {}, sensitive, pairs_apart)
-    known = {of.feature.column for of in (model.bins if isinstance(model, Scorecard) else formula.bins)}
+    known = {bins.feature.column for bins in (model.bins if isinstance(model, Scorecard) else formula.bins)}
     unknown = [name for name in sensitive if name not in known]
     if unknown:
         raise ScoringError(f"sensitive names {unknown[0]!r}, which is not a feature of the model.")
@@ -54,7 +54,7 @@ def with_reasons(
     codes = encode_table(formula.read(X), formula.bins)
     parts = parts_of(formula, plan, codes)
     ends = _bases(parts, formula.intercept, score_line)[base]
-    each = [replace(one, above=float(above), below=float(below)) for one, above, below in zip(each, *ends, strict=True)]
+    each = [replace(reason, above=float(up), below=float(down)) for reason, up, down in zip(each, *ends, strict=True)]
     return replace(formula, reasons=replace(plan, each=tuple(each)))
 
 
@@ -71,20 +71,20 @@ def _line(formula: Formula, line: float) -> float:
 
 def _each(formula: Formula, texts: Texts, sensitive: Collection[str], pairs_apart: bool) -> list[Reason]:
     """Return the features, and the interactions if these are apart, that may be reasons; none without parts."""
-    made: list[Reason] = []
-    for place, of in enumerate(formula.bins):
-        name = of.feature.name
+    reasons: list[Reason] = []
+    for place, bins in enumerate(formula.bins):
+        name = bins.feature.name
         terms = tuple(k for k, (feature, scores) in enumerate(formula.terms) if feature == place and np.ptp(scores) > 0)
         joint = () if pairs_apart else _shares(formula, place, sensitive)
         if terms or joint:
-            made.append(_reason(name, texts, of.feature.column in sensitive, terms, joint))
+            reasons.append(_reason(name, texts, bins.feature.column in sensitive, terms, joint))
     for k, table in enumerate(formula.interactions if pairs_apart else ()):
         names = [formula.bins[place].feature for place in table.features]
         hidden = any(feature.column in sensitive for feature in names)
-        taken = [*(of.feature.name for of in formula.bins), *(reason.name for reason in made)]
+        taken = [*(bins.feature.name for bins in formula.bins), *(reason.name for reason in reasons)]
         name = term_name([feature.name for feature in names], taken)
-        made.append(_reason(name, texts, hidden, (), ((k, 1.0),)))
-    return made
+        reasons.append(_reason(name, texts, hidden, (), ((k, 1.0),)))
+    return reasons
 
 
 def _shares(formula: Formula, place: int, sensitive: Collection[str]) -> tuple[tuple[int, float], ...]:
@@ -122,11 +122,11 @@ def _bases(parts: Floats, intercept: float, line: float) -> dict[str, tuple[Floa
 def parts_of(formula: Formula, reasons: Reasons, codes: Codes) -> Floats:
     """Return the parts (n, m) of the scores of rows (p, n) that count to each reason."""
     parts = np.zeros((codes.shape[1], len(reasons.each)))
-    for place, one in enumerate(reasons.each):
-        for k in one.terms:
+    for place, reason in enumerate(reasons.each):
+        for k in reason.terms:
             feature, scores = formula.terms[k]
             parts[:, place] += scores[codes[feature]]
-        for k, share in one.joint:
+        for k, share in reason.joint:
             parts[:, place] += share * formula.interactions[k].at(codes)
     return parts
 
@@ -157,7 +157,7 @@ def for_review(formula: Formula, X: Any) -> list[list[str]]:
 
 
 def _named(reasons: Reasons, review: Bools) -> list[list[str]]:
-    names = [one.name for one in reasons.each]
+    names = [reason.name for reason in reasons.each]
     return [[name for name, on in zip(names, line, strict=True) if on] for line in review]
 
 

@@ -78,19 +78,19 @@ def with_reasons(
     assert reasons is not None
     if not reasons.each:
         return _nothing(reasons, scored, taken)
-    for one in reasons.each:
-        if "\0" in f"{one.name}{one.up}{one.down}":
-            raise ScoringError(f"The reason {one.name!r} has a character that SQL cannot write: change its text.")
+    for cause in reasons.each:
+        if "\0" in f"{cause.name}{cause.up}{cause.down}":
+            raise ScoringError(f"The reason {cause.name!r} has a character that SQL cannot write: change its text.")
     names = {name: name_of(free_name({*taken, key}, name)) for name in COLUMNS} | {"key": name_of(key)}
     names |= {name: name_of(free_name([table, "t", "c"], name)) for name in TABLES}
     joint = [name_of(free_name({*taken, key}, f"joint {k}")) for k in range(len(formula.interactions))]
     added_to = [f",\n  {looked_up(formula.bins, table, kinds)} AS {name}"
                 for table, name in zip(formula.interactions, joint, strict=True)]  # fmt: skip
     above = f"t.{score} >= {number_of(reasons.line)}"
-    parts = [PART.substitute(names, number=number, above=above, up=_push(formula, one, True, kinds, joint),
-                             down=_push(formula, one, False, kinds, joint))
-             for number, one in enumerate(reasons.each, 1)]  # fmt: skip
-    secret = [number for number, one in enumerate(reasons.each, 1) if one.sensitive]
+    parts = [PART.substitute(names, number=number, above=above, up=_push(formula, cause, True, kinds, joint),
+                             down=_push(formula, cause, False, kinds, joint))
+             for number, cause in enumerate(reasons.each, 1)]  # fmt: skip
+    secret = [number for number, cause in enumerate(reasons.each, 1) if cause.sensitive]
     texts = [f"CASE WHEN {above} THEN {_texts(reasons, k, True)}\n  ELSE {_texts(reasons, k, False)} END"
             f" AS {name_of(free_name(taken, reason(k)))}" for k in range(1, reasons.most + 1)]  # fmt: skip
     return QUERY.substitute(
@@ -122,15 +122,15 @@ def _numbers(reasons: Reasons, secret: Sequence[int], names: dict[str, str]) -> 
                      for k in secret]  # fmt: skip
 
 
-def _push(formula: Formula, one: Reason, above: bool, kinds: dict[str, Kind], joint: Sequence[str]) -> str:
+def _push(formula: Formula, cause: Reason, above: bool, kinds: dict[str, Kind], joint: Sequence[str]) -> str:
     """Return by how much a reason pushed a row: its parts less those of the base, or the other way round. joint : the
     columns of interactions."""
-    sign, base = (1.0, one.above) if above else (-1.0, one.below)
+    sign, base = (1.0, cause.above) if above else (-1.0, cause.below)
     parts: list[str] = []
-    for k in one.terms:
+    for k in cause.terms:
         place, scores = formula.terms[k]
         parts.append(branch(formula.bins[place], [number_of(float(value)) for value in sign * scores], kinds))
-    parts += [f"{number_of(sign * share)} * t.{joint[k]}" for k, share in one.joint]
+    parts += [f"{number_of(sign * share)} * t.{joint[k]}" for k, share in cause.joint]
     return f"({added([*parts, number_of(-sign * base)])})"
 
 

@@ -50,12 +50,12 @@ def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = (), unit: str = 
     bins_of = formula.model.bins if isinstance(formula, TaskFormula) else formula.bins
     given = formula.given if isinstance(formula, Formula) else ()
     needs = [
-        any(of.feature.missing for of in bins_of),
+        any(bins.feature.missing for bins in bins_of),
         isinstance(formula, ClassFormula) or bool(given),
-        any(of.merged for of in bins_of),
+        any(bins.merged for bins in bins_of),
         isinstance(formula, Formula) and formula.points is not None,
         isinstance(formula, Formula) and formula.reasons is not None,
-        any(of.feature.zoned for of in bins_of),
+        any(bins.feature.zoned for bins in bins_of),
         isinstance(formula, Formula) and bool(formula.triples),
     ]
     version = VERSIONS[max((place for place, needed in enumerate(needs, 1) if needed), default=0)]
@@ -67,11 +67,11 @@ def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = (), unit: str = 
         head |= {"points": asdict(formula.points) | {"offset": formula.points.offset, "factor": formula.points.factor}}
     if isinstance(formula, Formula) and formula.reasons is not None:
         head |= {"reasons": plain_reasons(formula.reasons, len(formula.pairs))}
-    head |= {"computed": [dict(one) for one in computed]} if computed else {}
+    head |= {"computed": [dict(column) for column in computed]} if computed else {}
     if not isinstance(formula, TaskFormula):
         head |= {"features": [_feature(bins) for bins in formula.bins]}
         return head | (
-            _tables(formula) if isinstance(formula, Formula) else {"scores": [_tables(one) for one in formula.formulas]}
+            _tables(formula) if isinstance(formula, Formula) else {"scores": list(map(_tables, formula.formulas))}
         )
     trees_of, trees = formula.model, formula.model.forest.trees
     return head | {
@@ -228,7 +228,8 @@ def _several(plain: dict[str, Any]) -> ClassFormula:
     loss = LOSSES[plain["loss"]]
     if not loss.is_partial or len(plain["scores"]) != len(classes):
         raise ScoringError("The scores of the model's JSON do not match its classes: it is damaged.")
-    formulas = [_formula(one, bins, loss.name, (name,), ()) for one, name in zip(plain["scores"], classes, strict=True)]
+    tables = zip(plain["scores"], classes, strict=True)
+    formulas = [_formula(scores, bins, loss.name, (name,), ()) for scores, name in tables]
     return ClassFormula(tuple(formulas), classes)
 
 

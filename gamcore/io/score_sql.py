@@ -81,7 +81,7 @@ def of_classes(formula: ClassFormula, table: str, output: Output, kinds: dict[st
     named = list(map(name_of, free_names(taken, formula.names)))
     scores, chances, answered = named[:n], named[n : 2 * n], named[-1]
     linked = _select(
-        [(_score(one, kinds, []), name) for one, name in zip(formula.formulas, scores, strict=True)], table
+        [(_score(own, kinds, []), name) for own, name in zip(formula.formulas, scores, strict=True)], table
     )
     if output == "link":
         return f"{linked};\n"

@@ -40,9 +40,9 @@ def looked_up(bins: Sequence[Bins], table: PartTable, kinds: dict[str, Kind]) ->
     within CASEs within CASEs.
     """
     if len(table.features) == 2:
-        (one, two), (across, along) = (bins[j] for j in table.features), table.parts
-        inner = [branch(two, [number_of(float(row[k])) for k in along], kinds) for row in table.scores]
-        return branch(one, [inner[k] for k in across], kinds)
+        (first, second), (across, along) = (bins[j] for j in table.features), table.parts
+        inner = [branch(second, [number_of(float(row[k])) for k in along], kinds) for row in table.scores]
+        return branch(first, [inner[k] for k in across], kinds)
     strides = [math.prod(table.scores.shape[axis + 1 :]) for axis in range(table.scores.ndim)]
     place = " + ".join(f"{stride} * {branch(bins[j], [str(k) for k in parts], kinds)}"
                        for stride, j, parts in zip(strides, table.features, table.parts, strict=True))  # fmt: skip

@@ -116,23 +116,23 @@ def _read_whole(origin: Origin, arrays: Any) -> Tables:
     require(weight.shape == target.shape == shape and group.shape == (origin.n_groups, 3), "a sum is missing")
     require(float(weight.min(initial=0.0)) >= 0, "a count is below 0")
     weights = np.split(weight, np.cumsum(sizes)[:-1], axis=1)
-    is_wide = np.array([one.max(initial=0.0) > MOST_COUNTED for one in weights]) | origin.scale.is_weighted
-    made = empty_tables(origin.last, origin.counted, origin.n_groups, is_wide, origin.scale)
+    is_wide = np.array([sums.max(initial=0.0) > MOST_COUNTED for sums in weights]) | origin.scale.is_weighted
+    tables = empty_tables(origin.last, origin.counted, origin.n_groups, is_wide, origin.scale)
     targets = np.split(target, np.cumsum(sizes)[:-1], axis=1)
     for j, (of_weight, of_target) in enumerate(zip(weights, targets, strict=True)):
-        for sums, read in ((made.weight, of_weight), (made.target, of_target)):
-            sums[made.place[j] : made.place[j + 1]].reshape(origin.n_groups, -1)[:, : sizes[j]] = read
+        for sums, read in ((tables.weight, of_weight), (tables.target, of_target)):
+            sums[tables.place[j] : tables.place[j + 1]].reshape(origin.n_groups, -1)[:, : sizes[j]] = read
     for j, m in itertools.combinations(origin.counted.tolist(), 2):
         cells = arrays[f"pair_{j}_{m}"]
         right = cells.dtype in (np.uint16, np.int32) and cells.shape == (origin.n_groups, sizes[j], sizes[m])
         require(right, f"the cells of features {j} and {m} are not counts")
-        sums_fit = all(np.array_equal(cells.sum(axis=axis, dtype=np.float64), weights[of])
-                       for axis, of in ((2, j), (1, m)))  # fmt: skip
+        sums_fit = all(np.array_equal(cells.sum(axis=axis, dtype=np.float64), weights[feature])
+                       for axis, feature in ((2, j), (1, m)))  # fmt: skip
         require(sums_fit and int(cells.min(initial=0)) >= 0, f"the cells of features {j} and {m} do not add up")
-        block(made, origin.last, j, m)[:, :, : sizes[m]] = np.cumsum(cells, axis=1, dtype=np.int64).transpose(1, 0, 2)
-        block(made, origin.last, m, j)[:, :, : sizes[j]] = np.cumsum(cells, axis=2, dtype=np.int64).transpose(2, 0, 1)
-    made.group[:] = group
-    return made
+        block(tables, origin.last, j, m)[:, :, : sizes[m]] = np.cumsum(cells, axis=1, dtype=np.int64).transpose(1, 0, 2)
+        block(tables, origin.last, m, j)[:, :, : sizes[j]] = np.cumsum(cells, axis=2, dtype=np.int64).transpose(2, 0, 1)
+    tables.group[:] = group
+    return tables
 
 
 def _by_code(origin: Origin, whole: Tables, sums: Floats) -> Floats:

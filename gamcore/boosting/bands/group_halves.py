@@ -39,7 +39,7 @@ def fit_group_halves(
     tasks = [_task(problem, recipe, n_groups, of_half) for of_half in seed.spawn(n_refits)]
     refits = run_all(tasks, 0, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})
     counts: Sequence[Floats] = [term.counts for term in model.terms]
-    curves, base_scores = np.stack([one.curves for one in refits]), np.array([one.base_score for one in refits])
+    curves, base_scores = np.stack([refit.curves for refit in refits]), np.array([refit.base_score for refit in refits])
     halves = assemble(model.bins, curves, base_scores, counts, model.loss, signs=model.signs, shapes=model.shapes)
     return replace(halves, evenness=evenness)
 

@@ -118,7 +118,8 @@ def supports_of(model: AdditiveModel, rows: Rows) -> list[Support | None]:
     each = rows.sum(partial(_by_bin, model, unit)).astype(np.float64) * (unit / dispersion)
     ends = np.cumsum([bins.size for bins in model.bins])
     events = np.split(each, ends[:-1])
-    return [_support(model, *of) if of[2].any() else None for of in zip(model.terms, model.bins, events, strict=True)]
+    terms = zip(model.terms, model.bins, events, strict=True)
+    return [_support(model, *term) if term[2].any() else None for term in terms]
 
 
 def _support(model: AdditiveModel, term: Term, bins: Bins, events: Floats) -> Support | None:

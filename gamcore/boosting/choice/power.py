@@ -31,7 +31,7 @@ def choose_power(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) 
     shares, refits = quick_refits(source, plan, seeds, watcher, REFITS)
     tasks = [UnseenTask(share, refit) for share, refit in zip(shares, refits, strict=True)]
     rows = source.refit(tasks, 1, None, {})
-    y, mean, weight = (np.concatenate([one[k] for one in rows]) for k in range(3))
+    y, mean, weight = (np.concatenate([part[k] for part in rows]) for k in range(3))
     return likeliest_power(y, mean * np.sum(weight * y) / np.sum(weight * mean), weight)
 
 

@@ -151,20 +151,20 @@ class Counting:
         if self.plan.is_wide is None:
             self.plan = self._measured()
         assert self.plan.scale is not None
-        made, done = self.plan.empty(), 0
+        counted, done = self.plan.empty(), 0
         executor = make_executor(n_threads)
         try:
             for piece in self.pieces():
                 rows = self.plan.scale.round(piece)
-                self._add_sums(made, rows, executor)
+                self._add_sums(counted, rows, executor)
                 pairs = itertools.combinations(self.plan.active.tolist(), 2)
-                executor.map(partial(self._add_pair, made, rows), pairs)
+                executor.map(partial(self._add_pair, counted, rows), pairs)
                 done += rows.target.size
                 if tell:
                     tell(done, self.plan.n_rows)
         finally:
             executor.close()
-        return made
+        return counted
 
     def _measured(self) -> CountPlan:
         """Return the plan with what the rows need."""
@@ -176,23 +176,23 @@ class Counting:
                 rows = slice(piece.starts[g], piece.starts[g + 1])
                 weight = piece.weight[rows] if piece.weight.size else None
                 sums[m][g] += np.bincount(piece.codes[m, rows], weight, sums[m].shape[1])
-        heaviest, total = np.array([one.max() for one in sums]), float(sums[plan.active[0]].sum())
+        heaviest, total = np.array([line.max() for line in sums]), float(sums[plan.active[0]].sum())
         return measured(plan, heaviest, total, weighted, self.spare)
 
-    def _add_sums(self, made: Tables, rows: Rounded, executor: Executor) -> None:
+    def _add_sums(self, counted: Tables, rows: Rounded, executor: Executor) -> None:
         """Add weights and targets by code, and by group."""
 
         def add(m: int) -> None:
             for g in range(self.plan.n_groups):
-                here, mine = rows.of_group(g), slice(made.place[m] + g * made.pitch[m], made.place[m + 1])
+                here, mine = rows.of_group(g), slice(counted.place[m] + g * counted.pitch[m], counted.place[m + 1])
                 tables.sum_targets(rows.codes[m, here], rows.target[here], rows.weights(here),
-                                   weight_sums=made.weight[mine], target_sums=made.target[mine])  # fmt: skip
+                                   weight_sums=counted.weight[mine], target_sums=counted.target[mine])  # fmt: skip
 
         executor.map(add, self.plan.active.tolist())
         for g in range(self.plan.n_groups):
             here = rows.of_group(g)
             weight = rows.weights(here)
-            made.group[g] += (
+            counted.group[g] += (
                 weight.sum() if weight.size else rows.target[here].size,
                 *(values[here].sum() for values in (rows.target, rows.square)),
             )
@@ -204,20 +204,20 @@ class Counting:
         scratch: tuple[Floats, Floats, Floats] = self._own.scratch
         return scratch
 
-    def _add_pair(self, made: Tables, rows: Rounded, pair: tuple[int, int]) -> None:
+    def _add_pair(self, counted: Tables, rows: Rounded, pair: tuple[int, int]) -> None:
         """Add the rows of both blocks of a pair, group by group."""
         j, m = pair
-        shape, pitch = (int(self.plan.last[j]) + 1, int(self.plan.last[m]) + 1), int(made.pitch[m])
+        shape, pitch = (int(self.plan.last[j]) + 1, int(self.plan.last[m]) + 1), int(counted.pitch[m])
         cells, turned, run = self._scratch()
         cells = cells[: shape[0] * pitch]
         for g in range(self.plan.n_groups):
             here = rows.of_group(g)
             cells[:] = 0.0
             tables.add_cells(rows.codes[j, here], rows.codes[m, here], rows.weights(here), pitch, cells)
-            at, skip, lines = _block(made, j, m, g)
+            at, skip, lines = _block(counted, j, m, g)
             tables.add_lines(cells, pitch, shape, run=run, at=at, skip=skip, lines=lines)
             tables.turn(cells, pitch, shape, turned)
-            at, skip, lines = _block(made, m, j, g)
+            at, skip, lines = _block(counted, m, j, g)
             tables.add_lines(turned, shape[0], shape[::-1], run=run, at=at, skip=skip, lines=lines)
 
 
@@ -237,18 +237,18 @@ def empty_tables(last: Ints, active: Ints, n_groups: int, is_wide: Bools, scale:
     )  # fmt: skip
 
 
-def block(made: Tables, last: Ints, j: int, m: int) -> NDArray[Any]:
+def block(counted: Tables, last: Ints, j: int, m: int) -> NDArray[Any]:
     """Return the lines (codes of j, groups, places of m) of a pair, as a view."""
-    shape = int(last[j]) + 1, made.group.shape[0], int(made.pitch[m])
-    lines = made.wide if made.is_wide[m] else made.narrow
-    return lines[made.first[j, m] :][: shape[0] * shape[1] * shape[2]].reshape(shape)
+    shape = int(last[j]) + 1, counted.group.shape[0], int(counted.pitch[m])
+    lines = counted.wide if counted.is_wide[m] else counted.narrow
+    return lines[counted.first[j, m] :][: shape[0] * shape[1] * shape[2]].reshape(shape)
 
 
-def _block(made: Tables, j: int, m: int, g: int) -> tuple[int, int, NDArray[Any]]:
+def _block(counted: Tables, j: int, m: int, g: int) -> tuple[int, int, NDArray[Any]]:
     """Return where group g of a block begins, the distance of its lines, and the array that has them."""
-    pitch = int(made.pitch[m])
-    lines = made.wide if made.is_wide[m] else made.narrow
-    return int(made.first[j, m]) + g * pitch, made.group.shape[0] * pitch, lines
+    pitch = int(counted.pitch[m])
+    lines = counted.wide if counted.is_wide[m] else counted.narrow
+    return int(counted.first[j, m]) + g * pitch, counted.group.shape[0] * pitch, lines
 
 
 def squares(tables: Tables, groups: NDArray[np.int64], base: float) -> float:

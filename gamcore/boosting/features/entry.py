@@ -69,7 +69,7 @@ def enter(
     parameters: Parameters,
     seed: int,
     n_jobs: int = 1,
-    tell: Callable[[int, int], bool] = lambda inside, of: False,
+    tell: Callable[[int, int], bool] = lambda inside, total: False,
 ) -> Entries:
     """Choose the features of a model by all rows of a problem.
 
@@ -191,16 +191,16 @@ def _splits(rows: Ints) -> NDArray[np.int64]:
     """Return the cell of each code (splits, V), the values split ever finer; missing values are a cell if enough."""
     running = np.cumsum(rows[1:])
     total = int(running[-1]) if running.size else 0
-    middle, made, n_cells = running - rows[1:] / 2, [], 2
+    middle, splits, n_cells = running - rows[1:] / 2, [], 2
     while n_cells <= MOST_CELLS and n_cells * FEWEST_ROWS <= total:
         cell = np.minimum((middle * n_cells / total).astype(np.int64), n_cells - 1)
         own = n_cells if rows[0] >= FEWEST_ROWS else cell[0]
         of_codes = np.concatenate([[own], cell])
         in_cells = np.bincount(of_codes, rows)
         if in_cells[in_cells > 0].min() >= FEWEST_ROWS:
-            made.append(of_codes)
+            splits.append(of_codes)
         n_cells *= 2
-    return np.array(made, np.int64).reshape(-1, rows.size)
+    return np.array(splits, np.int64).reshape(-1, rows.size)
 
 
 def _levels(rows: Ints) -> NDArray[np.int64]:

@@ -131,9 +131,9 @@ def garrote(parts: Sequence[Part], loss: Loss) -> Path:
     """Return the path of fewer curves. parts : at least `FOLDS` groups of rows."""
     n_curves = parts[0].added.shape[1]
     places = _widest(parts)
-    parts = [Part(one.group, one.added[:, places], one.fixed, one.y, one.weight) for one in parts]
-    groups = sorted({one.group for one in parts})
-    of_groups = {g: _summed([_sums(one, loss) for one in parts if one.group == g]) for g in groups}
+    parts = [Part(part.group, part.added[:, places], part.fixed, part.y, part.weight) for part in parts]
+    groups = sorted({part.group for part in parts})
+    of_groups = {g: _summed([_sums(part, loss) for part in parts if part.group == g]) for g in groups}
     whole = _summed(list(of_groups.values()))
     penalties = _turns(*whole.path())
     factors = _at(whole, penalties)
@@ -143,10 +143,10 @@ def garrote(parts: Sequence[Part], loss: Loss) -> Path:
         learnt = whole.without(_summed([of_groups[g] for g in held]))
         own = _at(learnt, penalties)
         constants = learnt.constant(own)
-        for one in (one for one in parts if one.group in held):
-            place = groups.index(one.group)
-            totals[place] += _losses(one, own, constants, loss)
-            weights[place] += one.weight.sum()
+        for part in (part for part in parts if part.group in held):
+            place = groups.index(part.group)
+            totals[place] += _losses(part, own, constants, loss)
+            weights[place] += part.weight.sum()
     means = totals.sum(axis=0) / weights.sum()
     spread = np.sqrt(np.square(totals / weights[:, None] - means).sum(axis=0) / max(len(groups) - 1, 1))
     return Path(
@@ -157,7 +157,7 @@ def garrote(parts: Sequence[Part], loss: Loss) -> Path:
 
 def _widest(parts: Sequence[Part]) -> Ints:
     """Return the curves of a path: all, or those that move predictions most."""
-    moved = sum((one.weight[:, None] * np.abs(one.added)).sum(axis=0) for one in parts)
+    moved = sum((part.weight[:, None] * np.abs(part.added)).sum(axis=0) for part in parts)
     return np.sort(np.argsort(-np.asarray(moved), kind="stable")[:MOST_CURVES])
 
 
@@ -168,19 +168,19 @@ def _spread_out(factors: Floats, places: Ints, n_curves: int) -> Floats:
     return out
 
 
-def _sums(one: Part, loss: Loss) -> _Sums:
+def _sums(part: Part, loss: Loss) -> _Sums:
     """Return the sums of products of a part, about the model as it is."""
-    score = one.fixed + one.added.sum(axis=1)
-    bend = np.maximum(loss.curvature(one.y, score), FLAT)
-    response = one.added.sum(axis=1) - loss.gradient(one.y, score) / bend
-    columns, weight = np.column_stack([np.ones(len(one.y)), one.added]), one.weight * bend
+    score = part.fixed + part.added.sum(axis=1)
+    bend = np.maximum(loss.curvature(part.y, score), FLAT)
+    response = part.added.sum(axis=1) - loss.gradient(part.y, score) / bend
+    columns, weight = np.column_stack([np.ones(len(part.y)), part.added]), part.weight * bend
     low = np.zeros((columns.shape[1], columns.shape[1]))
     add_squares(columns, weight, low)
     return _Sums(low + np.tril(low, -1).T, (columns * (weight * response)[:, None]).sum(axis=0))
 
 
 def _summed(all_sums: Sequence[_Sums]) -> _Sums:
-    return _Sums(np.sum([one.gram for one in all_sums], axis=0), np.sum([one.cross for one in all_sums], axis=0))
+    return _Sums(np.sum([sums.gram for sums in all_sums], axis=0), np.sum([sums.cross for sums in all_sums], axis=0))
 
 
 def _turns(penalties: Floats, factors: Floats) -> Floats:
@@ -198,12 +198,12 @@ def _at(sums: _Sums, penalties: Floats) -> Floats:
     return np.stack([np.interp(penalties, turns[::-1], line[::-1]) for line in factors.T], axis=1)
 
 
-def _losses(one: Part, factors: Floats, constants: Floats, loss: Loss) -> Floats:
+def _losses(part: Part, factors: Floats, constants: Floats, loss: Loss) -> Floats:
     """Return the summed loss (steps,) of a part with each step's factors."""
-    scores = np.empty((len(one.y), len(factors)))
-    multiply(one.added, np.ascontiguousarray(factors.T), scores)
-    scores += one.fixed[:, None] + constants
-    return np.array([float(np.sum(one.weight * loss.loss(one.y, score))) for score in scores.T])
+    scores = np.empty((len(part.y), len(factors)))
+    multiply(part.added, np.ascontiguousarray(factors.T), scores)
+    scores += part.fixed[:, None] + constants
+    return np.array([float(np.sum(part.weight * loss.loss(part.y, score))) for score in scores.T])
 
 
 def _steady(of_groups: dict[int, _Sums], penalties: Floats) -> Floats:

@@ -62,7 +62,7 @@ def fit_class_halves(
             add_pairs(half, pairs, [refit.pairs.classes[k] for refit in refits], cells, pure)
             for k, half in enumerate(halves)
         ]
-    both = [replace(one, halves=half) for one, half in zip(model.models, halves, strict=True)]
+    both = [replace(alone, halves=half) for alone, half in zip(model.models, halves, strict=True)]
     return beside_the_average(both, model.base_chances)
 
 

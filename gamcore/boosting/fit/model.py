@@ -143,8 +143,8 @@ def _entries(source: Source, dealing: Dealing, plan: FitPlan, seeds: Seeds, watc
     """Choose the features of a model, by the rows of the first refit. They are let go before the refits have theirs."""
     began, part = time.monotonic(), watcher.next_part()
 
-    def tell(inside: int, of: int) -> bool:
-        progress = Progress.of_step("choosing features", inside, of, time.monotonic() - began, part)
+    def tell(inside: int, n_steps: int) -> bool:
+        progress = Progress.of_step("choosing features", inside, n_steps, time.monotonic() - began, part)
         return bool(watcher.callback and watcher.callback(progress))
 
     first = source.shares(replace(dealing, groups=copy(dealing.groups), splits=copy(dealing.splits)))[0].load()
@@ -171,9 +171,9 @@ def count_first(shares: Shares, plan: FitPlan, callback: Callback | None, about:
     """Count bin pairs with all threads, where refits of the same rows are to be boosted from them."""
     share, began = shares[0], time.monotonic()
 
-    def tell(done: int, of: int) -> None:
-        if callback and done < of:
-            callback(Progress.of_counting(done, of, time.monotonic() - began, **about))
+    def tell(done: int, n_rows: int) -> None:
+        if callback and done < n_rows:
+            callback(Progress.of_counting(done, n_rows, time.monotonic() - began, **about))
 
     if isinstance(share, Share) and share.problem.on_tables(plan.parameters):
         share.problem.counting.tables(plan.n_jobs, tell)
@@ -206,7 +206,7 @@ def _class_model(
 ) -> ClassesModel:
     chosen, refits = (pairs.pairs, pairs.refits) if pairs else ((), [])
     sums = source.parts.sum(partial(_class_sums, plan.n_classes))
-    shares = np.array([one / sums.sum() for one in sums])
+    shares = np.array([weight / sums.sum() for weight in sums])
     return model_of(source, counts, mains, shares, pairs=chosen, refits=refits, purify=plan.purify)
 
 
@@ -233,7 +233,7 @@ def with_halves(
         )
     about = {"part": watcher.next_part()}
     if isinstance(model, ClassesModel):
-        made = fit_class_halves(data, model, recipe, n_refits, seeds.halves, callback=watcher.callback, about=about)
-        return model if watcher.stopped else made
+        banded = fit_class_halves(data, model, recipe, n_refits, seeds.halves, callback=watcher.callback, about=about)
+        return model if watcher.stopped else banded
     halves = fit_halves(data, model, recipe, n_refits, seeds.halves, callback=watcher.callback, about=about)
     return model if watcher.stopped else replace(model, halves=halves)

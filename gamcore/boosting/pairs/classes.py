@@ -32,7 +32,7 @@ class ClassPairRefit:
     @property
     def main(self) -> ClassRefit:
         """The main effects of the classes."""
-        return ClassRefit(tuple(one.main for one in self.classes))
+        return ClassRefit(tuple(pair_refit.main for pair_refit in self.classes))
 
     @property
     def valid_loss(self) -> float:
@@ -72,21 +72,21 @@ class ClassPairTask:
             Start(main, share.split, pairs, merges, joint=options.joint, refined=options.refined, seed=self.seed)
             for main in self.main.classes
         ]
-        states = [PairState(one, start, options.parameters) for one, start in zip(problems, starts, strict=True)]
+        states = [PairState(rows, start, options.parameters) for rows, start in zip(problems, starts, strict=True)]
         lines = states[0].problem.table
         state = ClassesState(replace(share.problem, table=lines), share.split, states)
         first = state.valid_loss()
         yield from boost(state, within, self.watch)
         state.keep_best()
-        made = tuple(replace(one.best_pairs(), first_loss=first) for one in states)
-        return ClassPairRefit(made, self._worth(share.problem, rows_of(lines, share.split.valid), states, made))
+        refits = tuple(replace(state.best_pairs(), first_loss=first) for state in states)
+        return ClassPairRefit(refits, self._worth(share.problem, rows_of(lines, share.split.valid), states, refits))
 
     def _worth(
-        self, problem: Problem, valid: NDArray[np.int64], states: list[PairState], made: Sequence[PairRefit]
+        self, problem: Problem, valid: NDArray[np.int64], states: list[PairState], refits: Sequence[PairRefit]
     ) -> Floats:
         """Return the worth (K,) of each pair on validation rows, taken from all classes at once."""
-        shown = [state.shown(one, valid) for state, one in zip(states, made, strict=True)]
-        score, parts = (np.stack([one[part] for one in shown], axis=-1) for part in (0, 1))
+        shown = [state.shown(refit, valid) for state, refit in zip(states, refits, strict=True)]
+        score, parts = (np.stack([parts_shown[part] for parts_shown in shown], axis=-1) for part in (0, 1))
         codes = problem.y[valid].astype(np.int64)
         return worth_of(score, parts, partial(class_losses, codes), problem.row_weight[valid])
 

@@ -60,10 +60,10 @@ class Ranking:
 def merge_all(counts: list[Floats], lines: list[Ints], most: int, offset: float) -> NDArray[np.uint8]:
     """Return the merged code (p, V) of each code of every feature."""
     merged = [merge_bins(count, line, most, offset) for count, line in zip(counts, lines, strict=True)]
-    made = np.zeros((len(merged), max(map(len, merged))), np.uint8)
-    for line, of_feature in zip(made, merged, strict=True):
+    tables = np.zeros((len(merged), max(map(len, merged))), np.uint8)
+    for line, of_feature in zip(tables, merged, strict=True):
         line[: of_feature.size] = of_feature
-    return made
+    return tables
 
 
 def lines_of(table: CodedTable, curves: Floats) -> list[Ints]:
@@ -73,11 +73,11 @@ def lines_of(table: CodedTable, curves: Floats) -> list[Ints]:
 
 def lines_in_order(last_codes: Ints, is_nominal: Bools, curves: Floats) -> list[Ints]:
     """Return the same, given the largest code of each feature and whether it has levels, (p,)."""
-    made = []
+    orders = []
     for j, (last, nominal) in enumerate(zip(last_codes, is_nominal, strict=True)):
         codes = np.arange(1, int(last) + 1)
-        made.append(codes[np.argsort(curves[j, codes], kind="stable")] if nominal else codes)
-    return made
+        orders.append(codes[np.argsort(curves[j, codes], kind="stable")] if nominal else codes)
+    return orders
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ def rank(
     total = np.zeros((1 + chance, len(pairs)))
     executor = make_executor(n_jobs)
     try:
-        for k, one in enumerate(scored):
-            stats, unit = _statistics(one.problem, one.score)
+        for k, rows in enumerate(scored):
+            stats, unit = _statistics(rows.problem, rows.score)
             shuffled = [np.random.default_rng(SHUFFLE_SEED).permutation(stats)] if chance else []
             tell = _part_of(progress, k, len(scored)) if progress else None
             total += grids.strengths([stats, *shuffled], executor, tell) * unit
@@ -145,7 +145,7 @@ def candidates(active: Ints, last: Ints, curves: Floats, counts: list[Floats]) -
 
 def _part_of(progress: Callable[[int, int], None], k: int, parts: int) -> Callable[[int, int], None]:
     """Return what tells the progress of the k-th of some parts of the same size."""
-    return lambda done, of: progress(k * of + done, parts * of)
+    return lambda done, n_pairs: progress(k * n_pairs + done, parts * n_pairs)
 
 
 def rank_without_pairs(
@@ -155,10 +155,10 @@ def rank_without_pairs(
     codes, n_rows = data.binned.codes, data.y.size
     problem = data.problem(Deal(np.arange(n_rows), np.array([0, n_rows])))
     models = (model,) if isinstance(model, AdditiveModel) else model.models
-    score = np.stack([replace(one, pairs=()).score(codes) for one in models], axis=1)
+    score = np.stack([replace(alone, pairs=()).score(codes) for alone in models], axis=1)
     if problem.offset.size:
         score += problem.offset.reshape(score.shape)
-    lines = strongest_lines([curves_of(one) for one in models])
+    lines = strongest_lines([curves_of(alone) for alone in models])
     counts = count_bins(codes, model.bins, data.weight)
     return rank(scored_by(problem, score), lines, counts, parameters, **options)
 
@@ -199,9 +199,9 @@ class _Grids:
         """Return how much the best cross of each pair lowers the loss, for each (n,) array of gradient + i weight."""
         size = max(1, min(BLOCK, math.ceil(len(self.pairs) / executor.n_workers)))
         blocks = [(s, k) for s in statistics for k in range(0, len(self.pairs), size)]
-        done, of, lock = 0, len(self.pairs) * len(statistics), threading.Lock()
+        done, n_pairs, lock = 0, len(self.pairs) * len(statistics), threading.Lock()
 
-        def one(block: tuple[NDArray[np.complex64], int]) -> Floats:
+        def drops(block: tuple[NDArray[np.complex64], int]) -> Floats:
             stats, first = block
             pairs = self.pairs[first : first + size]
             out = np.empty(len(pairs))
@@ -210,10 +210,10 @@ class _Grids:
                 nonlocal done
                 with lock:  # one report at a time, in order
                     done += len(pairs)
-                    progress(done, of)
+                    progress(done, n_pairs)
             return out
 
-        return np.concatenate([np.empty(0), *executor.map(one, blocks)]).reshape(len(statistics), -1)
+        return np.concatenate([np.empty(0), *executor.map(drops, blocks)]).reshape(len(statistics), -1)
 
 
 def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.complex64], float]:

@@ -125,7 +125,7 @@ def rank_by_parts(
     last = np.array([of_feature.n_values for of_feature in bins], np.int64)
     nominal = np.array([of_feature.feature.is_category for of_feature in bins], bool)
     merges = merge_all(counts, lines_in_order(last, nominal, lines), RANK_BINS, 0.0)
-    active = np.flatnonzero([np.count_nonzero(one) > 1 for one in counts])
+    active = np.flatnonzero([np.count_nonzero(feature_counts) > 1 for feature_counts in counts])
     pairs = candidates(active, last, lines, counts)
     statistics = _measured(rows, score, loss)
     extent = rows.sum(partial(_extent, statistics))
@@ -137,8 +137,8 @@ def rank_by_parts(
         *grids, cells = rows.sum(partial(_grids, statistics, merges, some, grain))
         for k, grid in enumerate(grids):
             by_chance = _by_chance(cells, extent, k, np.random.default_rng([CHANCE_SEED, k, first]))
-            for one, out in zip((grid / grain, by_chance), total[:, first : first + AT_ONCE], strict=True):
-                out += _strengths(one, ends, some, floor, pure)
+            for values, out in zip((grid / grain, by_chance), total[:, first : first + AT_ONCE], strict=True):
+                out += _strengths(values, ends, some, floor, pure)
         if progress:
             progress(min(first + AT_ONCE, len(pairs)), len(pairs))
     unit = loss.newton_drop * statistics.scale**2 * statistics.unit / as_float(extent.weight)
@@ -180,23 +180,23 @@ def _grids(statistics: Statistics, merges: NDArray[np.uint8], pairs: Ints, grain
     for merge, line, out in zip(merges, part.codes, codes, strict=True):
         np.take(merge, line, out=out, mode="clip")
     score, board = statistics.score.of(part), make_board(np.float64)
-    made = np.zeros((len(score) + 1, len(pairs), 2 * SIDE * (RANK_BINS + 1)))
+    sums = np.zeros((len(score) + 1, len(pairs), 2 * SIDE * (RANK_BINS + 1)))
     for k in range(len(score)):
-        descent, curvature = (np.rint(one * grain) for one in statistics.of(part, score, k))
-        sum_pairs(codes, descent + 1j * curvature, pairs, board, made[k])
-    sum_pairs(codes, np.ones(part.y.size, np.complex128), pairs, board, made[-1])
-    return made
+        descent, curvature = (np.rint(values * grain) for values in statistics.of(part, score, k))
+        sum_pairs(codes, descent + 1j * curvature, pairs, board, sums[k])
+    sum_pairs(codes, np.ones(part.y.size, np.complex128), pairs, board, sums[-1])
+    return sums
 
 
 def _by_chance(cells: Floats, extent: Extent, k: int, rng: np.random.Generator) -> Floats:
     """Return grids (m, cells) as they would be if statistics fell on rows at random, given the rows of each cell."""
-    gradient, square, hessian = (as_float(one, extent.n_rows) for one in extent.sums[1:, k])
-    n_rows, made = cells[:, ::2], np.empty(cells.shape)
-    made[:, ::2] = gradient * n_rows + math.sqrt(max(square - gradient**2, 0.0)) * np.sqrt(n_rows) * rng.normal(
+    gradient, square, hessian = (as_float(total, extent.n_rows) for total in extent.sums[1:, k])
+    n_rows, drawn = cells[:, ::2], np.empty(cells.shape)
+    drawn[:, ::2] = gradient * n_rows + math.sqrt(max(square - gradient**2, 0.0)) * np.sqrt(n_rows) * rng.normal(
         size=n_rows.shape
     )
-    made[:, 1::2] = hessian * n_rows
-    return made
+    drawn[:, 1::2] = hessian * n_rows
+    return drawn
 
 
 def _strengths(grids: Floats, ends: Ints, pairs: Ints, floor: float, pure: bool) -> Floats:
@@ -209,5 +209,5 @@ def _strengths(grids: Floats, ends: Ints, pairs: Ints, floor: float, pure: bool)
 def mean_of_refits(refits: Any) -> MeanScore:
     """Return the mean score of refits of one score, or of several classes each."""
     each = [getattr(refit, "classes", [refit]) for refit in refits]
-    bases = np.mean([[one.base_score for one in classes] for classes in each], axis=0)
-    return MeanScore(bases, np.mean([[one.curves for one in classes] for classes in each], axis=0))
+    bases = np.mean([[model.base_score for model in classes] for classes in each], axis=0)
+    return MeanScore(bases, np.mean([[model.curves for model in classes] for classes in each], axis=0))

@@ -111,11 +111,11 @@ class PairTask:
         )
         state = PairState(share.problem, start, options.parameters)
         yield from boost(state, within, self.watch)
-        made, problem = state.best_pairs(), share.problem
+        refit, problem = state.best_pairs(), share.problem
         valid = rows_of(problem.table, share.split.valid)
-        score, parts = state.shown(made, valid)
+        score, parts = state.shown(refit, valid)
         worth = worth_of(score, parts, partial(problem.loss.loss, problem.y[valid]), problem.row_weight[valid])
-        return replace(made, worth=worth)
+        return replace(refit, worth=worth)
 
 
 @dataclass(frozen=True)
@@ -215,9 +215,9 @@ def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
     """Rank all pairs given the mean of the refits: on the rows of the first, or on all where they are in parts."""
     part, started = watcher.next_part(), time.monotonic()
 
-    def tell(done: int, of: int) -> None:
+    def tell(done: int, n_pairs: int) -> None:
         if watcher.callback:
-            watcher.callback(Progress.of_step("ranking", done, of, time.monotonic() - started, part))
+            watcher.callback(Progress.of_step("ranking", done, n_pairs, time.monotonic() - started, part))
 
     if mains.source.ranks_by_parts:
         about = mains.source.bins, mains.counts, mains.source.loss

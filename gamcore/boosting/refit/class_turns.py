@@ -248,4 +248,4 @@ class ClassTask:
         state = ClassesState(share.problem, share.split, states)
         yield from boost(state, within, self.watch)
         state.keep_best()
-        return ClassRefit(tuple(one.best() for one in states))
+        return ClassRefit(tuple(state.best() for state in states))

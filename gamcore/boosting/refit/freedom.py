@@ -67,7 +67,7 @@ class Freedom:
         """Make room for the functions of a feature."""
         mine = functions_of(self._smoothers, feature, int(self._table.last[feature]))
         size, here = len(self._fit), slice(len(self._fit), len(self._fit) + mine.shape[1])
-        self._cross, self._fit = (np.pad(one, (0, here.stop - size)) for one in (self._cross, self._fit))
+        self._cross, self._fit = (np.pad(matrix, (0, here.stop - size)) for matrix in (self._cross, self._fit))
         self._place[feature], self._functions[feature] = here, mine
         for other, there in self._place.items():
             cells = self._cells(other, feature)

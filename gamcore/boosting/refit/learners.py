@@ -47,15 +47,15 @@ def learners_of(wanted: Mapping[Any, str] | str | None, bins: Sequence[Bins]) ->
     """
     if not wanted:
         return ()
-    names = [of.feature.name for of in bins]
+    names = [column.feature.name for column in bins]
     shapes = ["steps"] * len(names)
     if isinstance(wanted, str):
-        shapes = ["levels" if of.feature.is_category and wanted != "steps" else wanted for of in bins]
+        shapes = ["levels" if column.feature.is_category and wanted != "steps" else wanted for column in bins]
         wanted = {}
     for key, shape in wanted.items():
         shapes[place_among(names, key, "shapes")] = shape
-    made = tuple(_learner(shape, of) for shape, of in zip(shapes, bins, strict=True))
-    return made if any(made) else ()
+    learners = tuple(_learner(shape, column) for shape, column in zip(shapes, bins, strict=True))
+    return learners if any(learners) else ()
 
 
 def _learner(shape: str, bins: Bins) -> Learner | None:
@@ -107,8 +107,8 @@ def make_smoothers(learners: Sequence[Learner | None], weights: Sequence[Floats]
         penalties[j] = with_freedom(functions, begins, bend, weight=weight, freedom=FREEDOM)
     most = int(size.max())
     penalty = np.zeros((n_features, most, most))
-    for j, one in enumerate(penalties):
-        penalty[j, : len(one), : len(one)] = one
+    for j, matrix in enumerate(penalties):
+        penalty[j, : len(matrix), : len(matrix)] = matrix
     return Smoothers(
         kind=kind, basis=basis, first=first, size=size, penalty=penalty, ridge=ridge, system=np.empty((most, most)),
         right=np.empty(most),

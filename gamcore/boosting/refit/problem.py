@@ -100,8 +100,8 @@ class Problem:
         """Return the problem of one of several classes against the others."""
         if k not in self._of_classes:
             offset = np.ascontiguousarray(self.offset[:, k]) if self.offset.size else self.offset
-            one = Problem(self.table, (self.y == k).astype(np.float64), self.weight, self.loss, offset)
-            self._of_classes[k] = one
+            against_rest = Problem(self.table, (self.y == k).astype(np.float64), self.weight, self.loss, offset)
+            self._of_classes[k] = against_rest
         return self._of_classes[k]
 
     @cached_property
@@ -207,7 +207,7 @@ class Problem:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: what was counted can be counted again."""
-        return {of.name: getattr(self, of.name) for of in fields(self)}
+        return {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
 
     @cached_property
     def _group_weight(self) -> NDArray[np.float64]:

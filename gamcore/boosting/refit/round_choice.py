@@ -41,15 +41,15 @@ class RoundChoice:
         parameters, table = self.parameters, self.problem.table._replace(active=active)
         if parameters.ensemble != "grouped":
             return self._row_level(table, settings)
-        of = (table, self.rows, self._sets, self.fit)
+        shared = (table, self.rows, self._sets, self.fit)
         if parameters.order == "greedy":
             freedom = self.freedom if self.by_aic else None
-            return GreedyRounds(*of, settings=settings, smoothers=self.smoothers, freedom=freedom)
+            return GreedyRounds(*shared, settings=settings, smoothers=self.smoothers, freedom=freedom)
         if any(parameters.learners):
-            return SmoothRounds(*of, settings=settings, smoothers=self.smoothers)
+            return SmoothRounds(*shared, settings=settings, smoothers=self.smoothers)
         if executor is None:
-            return GroupedRounds(*of, settings)
-        return ThreadedRounds(*of, settings=settings, executor=executor)
+            return GroupedRounds(*shared, settings)
+        return ThreadedRounds(*shared, settings=settings, executor=executor)
 
     @cached_property
     def _sets(self) -> Sets:

@@ -239,13 +239,13 @@ class RefitState:
             coarse = fine._replace(max_leaves=parameters.coarse_leaves)
             stages.insert(0, RoundStage(coarse, StopRule(1, parameters.tolerance, enough), n_greedy, no_end))
         if self.split.valid.size and parameters.late_leaves > parameters.max_leaves:
-            stages = [one._replace(rule=one.rule._replace(enough=nearly)) for one in stages]
+            stages = [stage._replace(rule=stage.rule._replace(enough=nearly)) for stage in stages]
             late = fine._replace(max_leaves=parameters.late_leaves)
             stages.append(RoundStage(late, StopRule(1, parameters.tolerance, enough), n_greedy, no_end, nearly))
             stages.append(RoundStage(fine, rule, n_greedy, no_end, nearly))
         if any(parameters.learners) and self.split.valid.size:
             quick = StopRule(1, BEND_TOLERANCE, enough)
-            stages = [one._replace(settings=one.settings._replace(bend=BENDS[-1])) for one in stages]
+            stages = [stage._replace(settings=stage.settings._replace(bend=BENDS[-1])) for stage in stages]
             stages[:0] = [RoundStage(fine._replace(bend=bend), quick, n_greedy, no_end) for bend in BENDS[:-1]]
         small, smooth = (
             min(n, parameters.max_rounds // 2) for n in (parameters.small_rounds, parameters.smoothing_rounds)

@@ -122,7 +122,7 @@ def measured_by_parts(rows: RowsInParts, plan: CountPlan) -> CountPlan:
     sizes = tuple(int(last) + 1 for last in plan.last)
     sums = rows.parts.sum(partial(_group_counts, sizes, plan.n_groups, unit)) * unit
     ends = np.cumsum(sizes)[:-1]
-    heaviest = np.array([one.max() for one in np.split(sums, ends, axis=1)])
+    heaviest = np.array([feature_sums.max() for feature_sums in np.split(sums, ends, axis=1)])
     heaviest[np.setdiff1d(np.arange(heaviest.size), plan.active)] = 0.0
     return measured(plan, heaviest, moments.sum, rows.weighted, spare=0)
 

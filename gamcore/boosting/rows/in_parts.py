@@ -119,7 +119,7 @@ class RowsInParts:
     def shares(self, dealing: Dealing) -> Shares:
         """Return all rows for every refit if they fit into memory; else its run of buckets, read on demand."""
         recipe, most = self._recipe, None if self.whole else self.most
-        shares = [ShareOfParts(recipe, of) for of in rows_of_refits(self.parts.handles, self.sizes, most, dealing)]
+        shares = [ShareOfParts(recipe, rows) for rows in rows_of_refits(self.parts.handles, self.sizes, most, dealing)]
         if not (self.whole and self.parts.is_here):
             return shares
         first = shares[0].load()

@@ -59,13 +59,13 @@ class PartsOnDisk:
         parts = (Moments.of(self.files.column("weight", np.float64, *ends)) for ends in pairwise(self.files.chunks))
         return sum(parts, Moments()).mean
 
-    def sum(self, of: Callable[[Part], Total]) -> Total:
-        """Return what `of` returns of each part, added up."""
-        return reduce(add, map(of, self.handles))
+    def sum(self, measure: Callable[[Part], Total]) -> Total:
+        """Return what `measure` returns of each part, added up."""
+        return reduce(add, map(measure, self.handles))
 
-    def score(self, of: Callable[[Part], Floats]) -> Floats:
-        """Return what `of` returns per row, in their order."""
-        return np.concatenate([of(part) for part in self.handles])
+    def score(self, measure: Callable[[Part], Floats]) -> Floats:
+        """Return what `measure` returns per row, in their order."""
+        return np.concatenate([measure(part) for part in self.handles])
 
     def count(self, plan: CountPlan, n_threads: int, tell: Tell | None) -> Tables:
         """Return the counts of bin pairs in whole numbers, reading a few parts at a time."""

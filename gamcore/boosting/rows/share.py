@@ -88,8 +88,8 @@ class RowsOfRefit:
 
     def split(self, n_groups: int) -> Split:
         """Return the groups that the refit trains and validates on."""
-        of = self.dealing
-        return splits(n_groups, of.validation_fraction, of.n_refits, of.splits)[self.place]
+        dealing = self.dealing
+        return splits(n_groups, dealing.validation_fraction, dealing.n_refits, dealing.splits)[self.place]
 
 
 def rows_of_refits(parts: Sequence[Any], sizes: Ints, most: int | None, dealing: Dealing) -> list[RowsOfRefit]:
@@ -137,9 +137,9 @@ def _cluster(part: Part) -> NDArray[np.uint64]:
     return part.cluster
 
 
-def gathered(parts: Sequence[Part], rows: Sequence[Ints], of: Callable[[Part], NDArray[Any]]) -> NDArray[Any]:
+def gathered(parts: Sequence[Part], rows: Sequence[Ints], column: Callable[[Part], NDArray[Any]]) -> NDArray[Any]:
     """Return a column of some rows of each part."""
-    return np.concatenate([of(part)[inside] for part, inside in zip(parts, rows, strict=True)])
+    return np.concatenate([column(part)[inside] for part, inside in zip(parts, rows, strict=True)])
 
 
 def by_appearance(names: NDArray[np.uint64]) -> Ints:

@@ -214,7 +214,7 @@ class Encoded:
 
     def problem(self, dealt: Deal) -> Problem:
         """Return the rows in group order."""
-        weight, offset = (np.empty(0) if one is None else one[dealt.order] for one in (self.weight, self.offset))
+        weight, offset = (np.empty(0) if array is None else array[dealt.order] for array in (self.weight, self.offset))
         return Problem(
             learning(group_order(self.binned, dealt), self.chosen), self.y[dealt.order], weight, self.loss, offset
         )
@@ -283,8 +283,8 @@ Some = TypeVar("Some", bound=Source)
 
 def with_features(source: Some, chosen: Ints) -> Some:
     """Return the same rows, of which only some features are learnt."""
-    made: Some = replace(cast(Any, source), chosen=chosen)
-    return made
+    narrowed: Some = replace(cast(Any, source), chosen=chosen)
+    return narrowed
 
 
 def learning(table: CodedTable, chosen: Ints | None) -> CodedTable:

@@ -85,12 +85,12 @@ def joined(parts: Sequence[PartInMemory]) -> PartInMemory:
 class Rows(Protocol):
     """Training rows in parts."""
 
-    def sum(self, of: Callable[[Part], Total]) -> Total:
-        """Return what `of` returns of each part, added up."""
+    def sum(self, measure: Callable[[Part], Total]) -> Total:
+        """Return what `measure` returns of each part, added up."""
         ...
 
-    def score(self, of: Callable[[Part], Floats]) -> Floats:
-        """Return what `of` returns per row, (n, ...), in the order of the rows."""
+    def score(self, measure: Callable[[Part], Floats]) -> Floats:
+        """Return what `measure` returns per row, (n, ...), in the order of the rows."""
         ...
 
 
@@ -99,13 +99,13 @@ class RowsInMemory(NamedTuple):
 
     part: Part
 
-    def sum(self, of: Callable[[Part], Total]) -> Total:
-        """Return what `of` returns of the part."""
-        return of(self.part)
+    def sum(self, measure: Callable[[Part], Total]) -> Total:
+        """Return what `measure` returns of the part."""
+        return measure(self.part)
 
-    def score(self, of: Callable[[Part], Floats]) -> Floats:
-        """Return what `of` returns per row."""
-        return of(self.part)
+    def score(self, measure: Callable[[Part], Floats]) -> Floats:
+        """Return what `measure` returns per row."""
+        return measure(self.part)
 
 
 def added(first: Floats | None, second: Floats | None) -> Floats | None:

@@ -38,24 +38,24 @@ class Progress:
     quits: tuple[tuple[str, int], ...] = ()  # tasks that left the common trees in this round, and the round they keep
 
     @classmethod
-    def of_step(cls, stage: Stage, done: int, of: int, seconds: float, part: int = 0) -> Progress:
-        """Return the progress of work without losses: `done` of `of` steps."""
+    def of_step(cls, stage: Stage, done: int, n_steps: int, seconds: float, part: int = 0) -> Progress:
+        """Return the progress of work without losses: `done` of `n_steps` steps."""
         nothing = math.nan
         return cls(
-            refit=0, n_refits=1, round=done, max_rounds=of, term=0, train_loss=nothing, valid_loss=nothing,
+            refit=0, n_refits=1, round=done, max_rounds=n_steps, term=0, train_loss=nothing, valid_loss=nothing,
             best_round=0, seconds=seconds, stage=stage, part=part,
         )  # fmt: skip
 
     @classmethod
-    def of_counting(cls, done: int, of: int, seconds: float, part: int = 0) -> Progress:
+    def of_counting(cls, done: int, n_rows: int, seconds: float, part: int = 0) -> Progress:
         """Return the progress of counting bin pairs; `round` and `max_rounds` count thousands of rows."""
-        return cls.of_step("counting", done // 1000, max(of // 1000, 1), seconds, part)
+        return cls.of_step("counting", done // 1000, max(n_rows // 1000, 1), seconds, part)
 
     @classmethod
-    def of_reading(cls, done: int, of: int, seconds: float) -> Progress:
+    def of_reading(cls, done: int, n_rows: int, seconds: float) -> Progress:
         """Return the progress of reading a table; `round` and `max_rounds` count thousands of rows."""
         thousand = 1000
-        return cls.of_step("reading the table", done // thousand, max(of // thousand, 1), seconds)
+        return cls.of_step("reading the table", done // thousand, max(n_rows // thousand, 1), seconds)
 
 
 Callback = Callable[[Progress], bool | None]

@@ -85,10 +85,10 @@ class Axes:
     def coded(self, codes: Codes) -> NDArray[np.uint8]:
         """Return the coarse codes (2 p + 1, n) of codes (p, n); the last line is of one code."""
         p = len(codes)
-        made = np.zeros((2 * p + 1, codes.shape[1]), np.uint8)
+        coded = np.zeros((2 * p + 1, codes.shape[1]), np.uint8)
         for j, merge in enumerate(self.merges):
-            np.take(merge, codes[j % p], out=made[j], mode="clip")
-        return made
+            np.take(merge, codes[j % p], out=coded[j], mode="clip")
+        return coded
 
     @cached_property
     def sizes(self) -> Ints:
@@ -119,8 +119,8 @@ class Descent:
         several = scores.shape[1] > 1
         beside = against_rest(scores) if several else scores
         targets = [(y == k).astype(np.float64) if several else y for k in range(scores.shape[1])]
-        gradient = np.stack([-loss.gradient(of, line) * weight for of, line in zip(targets, beside.T, strict=True)])
-        curvature = np.stack([loss.curvature(of, line) * weight for of, line in zip(targets, beside.T, strict=True)])
+        gradient = np.stack([-loss.gradient(own, line) * weight for own, line in zip(targets, beside.T, strict=True)])
+        curvature = np.stack([loss.curvature(own, line) * weight for own, line in zip(targets, beside.T, strict=True)])
         return cls(gradient, curvature, loss.newton_drop / float(weight.sum()))
 
     def take(self, rows: Ints) -> Descent:
@@ -215,8 +215,8 @@ def cells_of(axes: Axes, codes: NDArray[np.uint8], descent: Descent, term: Featu
 
 def steps_of(axes: Axes, codes: NDArray[np.uint8], term: Features, cells: Floats) -> Floats:
     """Return what the cells of a term add to the scores (n, K) of rows in coarse codes."""
-    one, two, three = (codes[line].astype(np.intp) for line in axes.lines(term))
-    return np.ascontiguousarray(cells[:, one, two, three].T)
+    first, second, third = (codes[line].astype(np.intp) for line in axes.lines(term))
+    return np.ascontiguousarray(cells[:, first, second, third].T)
 
 
 def _low(axes: Axes) -> tuple[Features, ...]:
@@ -227,12 +227,12 @@ def _low(axes: Axes) -> tuple[Features, ...]:
 
 def _triples(axes: Axes, low: Sequence[Features], standing: Floats, pairs: Sequence[Features]) -> list[Features]:
     """Return the triples that are looked at: all, or those with one of the strongest pairs or of some others."""
-    made = list(itertools.combinations([int(j) for j in axes.varying], 3))
+    triples = list(itertools.combinations([int(j) for j in axes.varying], 3))
     if axes.varying.size <= ALL_TRIPLES:
-        return list(made)
+        return list(triples)
     order = [int(k) for k in np.argsort(-standing, kind="stable") if len(low[k]) == 2]
     leading = {*(low[k] for k in order[:PAIRS_ON]), *pairs}
-    return [triple for triple in made if not leading.isdisjoint(itertools.combinations(triple, 2))]
+    return [triple for triple in triples if not leading.isdisjoint(itertools.combinations(triple, 2))]
 
 
 def _signs(n: int, clusters: Ints | None) -> NDArray[np.float32]:
@@ -261,8 +261,8 @@ def _standing(energies: Floats) -> Floats:
     freedom = energies.mean(axis=1, keepdims=True)
     known = np.maximum(freedom, LEAST_FREEDOM)
     spread = 2.0 / (9.0 * known)
-    made = (np.cbrt(energies / known) - (1.0 - spread)) / np.sqrt(spread)
-    return np.where(freedom > LEAST_FREEDOM, made, -np.inf)
+    standing = (np.cbrt(energies / known) - (1.0 - spread)) / np.sqrt(spread)
+    return np.where(freedom > LEAST_FREEDOM, standing, -np.inf)
 
 
 def _spread(curve: Floats, count: Floats) -> float:

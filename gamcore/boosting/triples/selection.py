@@ -103,8 +103,8 @@ def _fit(
     pairs = before.pairs
     needed = [pair for triple in triples for pair in itertools.combinations(triple, 2)]
     if lacking := [pair for pair in dict.fromkeys(needed) if pair not in pairs.pairs]:
-        made = fit_best(mains, [*pairs.pairs, *lacking], replace(options, joint=pairs.joint), watcher)
-        pairs = replace(made, path=(*pairs.path, made.path[1]))
+        with_lacking = fit_best(mains, [*pairs.pairs, *lacking], replace(options, joint=pairs.joint), watcher)
+        pairs = replace(with_lacking, path=(*pairs.path, with_lacking.path[1]))
     if watcher.stopped:
         return before
     problem, curves = mains.shares[0].load().problem, mains.lines()

@@ -57,14 +57,14 @@ class Grid:
     @property
     def axes(self) -> tuple[int, int, int]:
         """The places of its features by the number of their parts, the fewest first: the first two share an axis."""
-        one, two, three = np.argsort(self.shape, kind="stable")
-        return int(one), int(two), int(three)
+        shortest, middle, longest = np.argsort(self.shape, kind="stable")
+        return int(shortest), int(middle), int(longest)
 
     def lines(self, codes: Sequence[Codes]) -> tuple[Codes, Codes]:
         """Return the codes (n,) of rows on both axes of a pair, from 1, given those of the features of the table."""
-        one, two, three = (self.parts[axis][codes[self.features[axis]]] for axis in self.axes)
+        first, second, third = (self.parts[axis][codes[self.features[axis]]] for axis in self.axes)
         across = self.shape[self.axes[1]] - 1
-        return (1 + one.astype(np.intp) * across + two).astype(np.uint8), (1 + three).astype(np.uint8)
+        return (1 + first.astype(np.intp) * across + second).astype(np.uint8), (1 + third).astype(np.uint8)
 
     def cells(self, surface: Floats) -> Floats:
         """Return a pair's surface over these axes as the table (a, b, c) of a triple."""
@@ -146,7 +146,7 @@ class TripleTask:
         added, parts = score[valid].copy(), np.zeros((len(cells), valid.size))
         for part, grid, table in zip(parts, self.grids, cells, strict=True):
             weight = grid.count([line[train] for line in codes], problem.row_weight[train])
-            where = tuple(of[codes[j][valid]] for of, j in zip(grid.parts, grid.features, strict=True))
+            where = tuple(part[codes[j][valid]] for part, j in zip(grid.parts, grid.features, strict=True))
             added += table[where]
             part[:] = split_off(table[None], weight)[0][0][where]
         worth = worth_of(added, parts, partial(problem.loss.loss, problem.y[valid]), problem.row_weight[valid])

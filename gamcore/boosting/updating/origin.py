@@ -40,7 +40,7 @@ class Origin:
     @cached_property
     def last(self) -> Ints:
         """The largest code (p,) of each feature; levels that a fit has not seen share one, for later rows."""
-        return np.array([of.n_values + of.feature.is_category for of in self.bins], np.int64)
+        return np.array([column.n_values + column.feature.is_category for column in self.bins], np.int64)
 
     @cached_property
     def counted(self) -> Ints:
@@ -56,10 +56,10 @@ class Origin:
         return same and len(self.bins) == len(other.bins) and all(_are_alike(*pair) for pair in pairs)
 
 
-def _are_alike(one: Bins, other: Bins) -> bool:
+def _are_alike(first: Bins, other: Bins) -> bool:
     """Return whether bins code every value alike."""
-    names = one.feature.name == other.feature.name and one.feature.kind == other.feature.kind
-    return names and np.array_equal(one.cuts, other.cuts) and one.codes_of_levels == other.codes_of_levels
+    names = first.feature.name == other.feature.name and first.feature.kind == other.feature.kind
+    return names and np.array_equal(first.cuts, other.cuts) and first.codes_of_levels == other.codes_of_levels
 
 
 def refuse_size(last: Ints, n_groups: int, is_weighted: bool) -> None:
@@ -76,7 +76,7 @@ def check_range(sums: dict[str, Floats], scale: Scale) -> None:
     """Raise TableError where sums are no longer exact."""
     most = 2.0 ** (EXACT_BITS + 1)
     lines = 2.0 ** (LARGEST_BITS + 1)
-    if any(np.abs(one).max(initial=0.0) >= most for one in sums.values()) or sums["weight"].max(initial=0.0) >= lines:
+    if any(np.abs(each).max(initial=0.0) >= most for each in sums.values()) or sums["weight"].max(initial=0.0) >= lines:
         raise TableError(
             "The rows to add are far more, or their targets far larger, than the counts have room for: fit anew."
         )

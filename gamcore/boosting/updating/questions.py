@@ -46,21 +46,21 @@ def price(tables: KeptTables, model: AdditiveModel, feature: int, scores: Floats
 
 def without(tables: KeptTables, feature: int, scores: Floats) -> KeptTables:
     """Return counts whose targets lack the scores (size,) of one feature, for a model of the others around them."""
-    of, known = tables.origin, tables.tables
-    last, groups = int(of.last[feature]), np.arange(of.n_groups)
-    curves = np.zeros((of.last.size, N_CODES))
-    curves[feature, : last + 1] = scores[: last + 1] / of.spread
+    origin, known = tables.origin, tables.tables
+    last, groups = int(origin.last[feature]), np.arange(origin.n_groups)
+    curves = np.zeros((origin.last.size, N_CODES))
+    curves[feature, : last + 1] = scores[: last + 1] / origin.spread
     weight, target = (_of_feature(tables, sums, feature) for sums in (known.weight, known.target))
     group, own = known.group.copy(), curves[feature, : last + 1]
     group[:, 1] -= (weight * own).sum(axis=1)
     group[:, 2] += (weight * own**2 - 2.0 * target * own).sum(axis=1)
     sums, left = known.target.copy(), make_left(known, N_CODES, 0, np.float64)
-    for m in of.counted:
+    for m in origin.counted:
         mine = slice(known.place[m], known.place[m + 1])
-        kernels.move(tables.problem.table._replace(active=of.counted), known, groups, curves, place=0, m=m, left=left,
-                     out=sums[mine])  # fmt: skip
-    parts = of.scale.unit / of.scale.exact
-    whole = tables.whole._replace(target=sums / parts, group=group / np.array([of.scale.unit, parts, parts]))
+        kernels.move(tables.problem.table._replace(active=origin.counted), known, groups, curves, place=0, m=m,
+                     left=left, out=sums[mine])  # fmt: skip
+    parts = origin.scale.unit / origin.scale.exact
+    whole = tables.whole._replace(target=sums / parts, group=group / np.array([origin.scale.unit, parts, parts]))
     return replace(tables, whole=whole, fixed=(*tables.fixed, feature))
 
 
@@ -85,7 +85,7 @@ def path_of_counts(tables: KeptTables, model: AdditiveModel, valid: Iterable[Int
     would look useful.
     """
     parts = [_products(tables, model, k, int(g)) for k, groups in enumerate(valid) for g in groups]
-    gram, slope = (np.sum([getattr(part, of) for part in parts], axis=0) for of in ("gram", "slope"))
+    gram, slope = (np.sum([getattr(part, name) for part in parts], axis=0) for name in ("gram", "slope"))
     penalties, _, steps = lars_path_gram(slope, gram, n_samples=1, method="lasso", positive=True)
     factors = to_the_end(penalties, steps.T, gram=gram, cross=slope, least=0.0)[1][::-1]
     losses = np.array([[part.loss(factor) for part in parts] for factor in factors]).reshape(len(factors), -1)
@@ -112,18 +112,18 @@ class _Products:
 
 def _products(tables: KeptTables, model: AdditiveModel, k: int, g: int) -> _Products:
     """Return the products of the terms of refit k in group g, in units of the spread."""
-    of, known = tables.origin, tables.tables
-    curves = [term.refits[k] / of.spread for term in model.terms]
-    base = (model.refit_intercepts[k] - of.centre) / of.spread
+    origin, known = tables.origin, tables.tables
+    curves = [term.refits[k] / origin.spread for term in model.terms]
+    base = (model.refit_intercepts[k] - origin.centre) / origin.spread
     p = len(curves)
     gram, slope = np.zeros((p, p)), np.zeros(p)
-    for j in of.counted:
+    for j in origin.counted:
         weight, target = (_of_feature(tables, sums, j)[g] for sums in (known.weight, known.target))
         own = curves[j][: weight.size]
         gram[j, j], slope[j] = np.sum(weight * own * own), np.sum((target - base * weight) * own)
-    for j, m in itertools.combinations(of.counted.tolist(), 2):
-        lines = block(known, of.last, j, m)[:, g, : int(of.last[m]) + 1].astype(np.float64)
-        cells = np.diff(lines, axis=0, prepend=0.0) * of.scale.unit
+    for j, m in itertools.combinations(origin.counted.tolist(), 2):
+        lines = block(known, origin.last, j, m)[:, g, : int(origin.last[m]) + 1].astype(np.float64)
+        cells = np.diff(lines, axis=0, prepend=0.0) * origin.scale.unit
         gram[j, m] = gram[m, j] = _product(curves[j][: len(cells)], cells, curves[m][: cells.shape[1]])
     weight_sum, first, second = known.group[g]
     return _Products(gram, slope, float(second - 2.0 * base * first + base * base * weight_sum), float(weight_sum))

@@ -75,7 +75,7 @@ class KeptTables:
         weight_by = 1.0 if data.weight is None else unit_of_weights(data.weight)
         data = data if data.weight is None else replace(data, weight=data.weight / weight_by)
         targets = data.parts.sum(targets_left)
-        bins = tuple(replace(of, beside=np.empty((2, 0))) for of in data.bins)  # rows to come may lie beside any cut
+        bins = tuple(replace(column, beside=np.empty((2, 0))) for column in data.bins)  # new rows may be beside any cut
         empty = Origin(
             bins, Scale(1.0, 1.0, is_weighted=False), centre=targets.mean,
             spread=spread_about(data.parts, targets),
@@ -117,23 +117,24 @@ class KeptTables:
         heaviest = np.array([sums["weight"][here:to].max(initial=0.0) for here, to in itertools.pairwise(a.place)])
         is_wide = (heaviest > MOST_COUNTED) | scale.is_weighted
         are_alike = np.array_equal(is_wide, a.is_wide) and np.array_equal(is_wide, b.is_wide)
-        made = b
+        tables = b
         if not (reuse and are_alike):
-            made = empty_tables(self.origin.last, self.origin.counted, self.origin.n_groups, is_wide, scale)
+            tables = empty_tables(self.origin.last, self.origin.counted, self.origin.n_groups, is_wide, scale)
         if are_alike:
-            np.add(a.narrow, b.narrow, out=made.narrow)
-            np.add(a.wide, b.wide, out=made.wide)
+            np.add(a.narrow, b.narrow, out=tables.narrow)
+            np.add(a.wide, b.wide, out=tables.wide)
         else:
             for j, m in itertools.permutations(self.origin.counted.tolist(), 2):
-                first, second, out = (block(of, self.origin.last, j, m) for of in (a, b, made))
+                first, second, out = (block(summed, self.origin.last, j, m) for summed in (a, b, tables))
                 np.add(first, second, out=out, dtype=out.dtype)
-        made = made._replace(**sums)
-        return KeptTables(self.origin, made, self.n_rows + other.n_rows, self.squared_weight + other.squared_weight)
+        tables = tables._replace(**sums)
+        return KeptTables(self.origin, tables, self.n_rows + other.n_rows, self.squared_weight + other.squared_weight)
 
     def emptied(self) -> KeptTables:
         """Return counts of no rows, of the same bins and scale: with them another site counts rows of its own."""
-        of, is_wide = self.origin, np.full(len(self.bins), self.origin.scale.is_weighted)
-        return KeptTables(of, empty_tables(of.last, of.counted, of.n_groups, is_wide, of.scale), 0, 0.0)
+        origin, is_wide = self.origin, np.full(len(self.bins), self.origin.scale.is_weighted)
+        tables = empty_tables(origin.last, origin.counted, origin.n_groups, is_wide, origin.scale)
+        return KeptTables(origin, tables, 0, 0.0)
 
     @cached_property
     def tables(self) -> Tables:
@@ -179,7 +180,7 @@ class KeptTables:
             codes=codes,
             starts=np.zeros(origin.n_groups + 1, np.int64),
             last=origin.last,
-            nominal=np.array([of.feature.is_category for of in self.bins]),
+            nominal=np.array([column.feature.is_category for column in self.bins]),
             active=np.array(varied, np.int64),
         )
         return CountedRows(table, y=np.empty(0), weight=np.empty(0), loss=self.loss, kept=self)
@@ -317,6 +318,6 @@ def _count(
     assert counting.plan.scale is not None
     scale = counting.plan.scale
     squared = float(np.square(data.weight).sum()) if data.weight is not None else float(data.y.size)
-    made = KeptTables(replace(origin, scale=scale), whole, data.y.size, squared)
+    tables = KeptTables(replace(origin, scale=scale), whole, data.y.size, squared)
     check_range({"weight": whole.weight, "target": whole.target, "group": whole.group}, scale)
-    return made
+    return tables

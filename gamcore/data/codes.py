@@ -36,7 +36,8 @@ def code_of(text: str, column: str, kind: Kind | None) -> str:
 
 def clear_codes(frame: pd.DataFrame, codes: MissingCodes) -> pd.DataFrame:
     """Return a frame with missing cells in place of codes; columns without codes, and those it lacks, stay as is."""
-    cleared = {name: without_codes(frame[name], of) for name, of in codes.items() if of and name in frame.columns}
+    known = {name: texts for name, texts in codes.items() if texts and name in frame.columns}
+    cleared = {name: without_codes(frame[name], texts) for name, texts in known.items()}
     return frame.assign(**cleared) if cleared else frame
 
 
@@ -47,15 +48,15 @@ def with_codes(
 
     aliases : columns of the model that stand for a column of another name.
     """
-    made = []
-    for of in bins:
-        feature = of.feature
+    read = []
+    for of_feature in bins:
+        feature = of_feature.feature
         own = tuple(codes.get((aliases or {}).get(feature.column, feature.column), ()))
         if feature.kind == "number":
             own = tuple(code for code in own if is_number(code))
         fits = feature.part == "value" and feature.kind in ("number", "category")
-        made.append(replace(of, feature=replace(feature, missing=own if fits else ())))
-    return tuple(made)
+        read.append(replace(of_feature, feature=replace(feature, missing=own if fits else ())))
+    return tuple(read)
 
 
 def is_number(code: str) -> bool:

@@ -31,7 +31,7 @@ MOST_LETTERS: Final = 120
 
 def free_name(taken: Iterable[str], wanted: str) -> str:
     """Return a name like the wanted one that none has, whatever its case."""
-    names, name = {one.lower() for one in taken}, wanted
+    names, name = {other.lower() for other in taken}, wanted
     while name.lower() in names:
         name += "_"
     return name
@@ -95,8 +95,8 @@ class Measure:
         if self.form == "percent":
             return in_full(value, 100)
         whole = in_full(value)
-        said = [self.number(float(value), whole), *([fixed(value, 2)] if self.form == "money" else [])]
-        return next((text for text in said if "e" not in text and read(text) == value), whole)
+        written = [self.number(float(value), whole), *([fixed(value, 2)] if self.form == "money" else [])]
+        return next((text for text in written if "e" not in text and read(text) == value), whole)
 
     def dress(self, text: str) -> str:
         """Return a number, or a range of numbers, with its unit."""
@@ -167,23 +167,23 @@ class Names:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Mapping[str, Any]]) -> Names:
         """Return the names that `to_dict` wrote; fields of a newer version are ignored."""
-        made = {}
+        columns = {}
         for column, kept in plain.items():
             form = kept.get("form", "automatic")
-            made[column] = ColumnNames(
+            columns[column] = ColumnNames(
                 str(kept.get("name", "")), str(kept.get("unit", "")), form if form in FORMS else "automatic",
                 dict(kept.get("levels", {})), tuple(kept.get("missing", ())), up=str(kept.get("up", "")),
                 down=str(kept.get("down", "")), sensitive=kept.get("sensitive"),
             )  # fmt: skip
-        return cls(made)
+        return cls(columns)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return the names as plain JSON, without columns that have none."""
-        named = {column: one for column, one in self.columns.items() if one != ColumnNames()}
-        return {column: _plain(one) for column, one in named.items()}
+        named = {column: names for column, names in self.columns.items() if names != ColumnNames()}
+        return {column: _plain(names) for column, names in named.items()}
 
     def __bool__(self) -> bool:
-        return any(one != ColumnNames() for one in self.columns.values())
+        return any(names != ColumnNames() for names in self.columns.values())
 
     def of(self, column: str) -> ColumnNames:
         """Return how a column is shown."""
@@ -191,7 +191,7 @@ class Names:
 
     def or_those_of(self, others: Names) -> Names:
         """Return these names, and those of another table for columns that have none here."""
-        return Names({**others.columns, **{name: one for name, one in self.columns.items() if one != NO_NAMES}})
+        return Names({**others.columns, **{name: names for name, names in self.columns.items() if names != NO_NAMES}})
 
     def column(self, name: str) -> str:
         """Return what a column is called, or the month or weekday of a date column."""
@@ -214,7 +214,7 @@ class Names:
 
     def codes(self) -> dict[str, tuple[str, ...]]:
         """Return the codes that mean missing, by column."""
-        return {column: one.missing for column, one in self.columns.items() if one.missing}
+        return {column: names.missing for column, names in self.columns.items() if names.missing}
 
     def check(self, columns: Iterable[str]) -> None:
         """Raise TableError where two of a table's columns, or two levels of one, would be shown alike."""
@@ -242,9 +242,9 @@ class Names:
                 )
 
 
-def _plain(one: ColumnNames) -> dict[str, Any]:
+def _plain(names: ColumnNames) -> dict[str, Any]:
     """Return the names of a column as plain JSON, without what is told of it where nothing is."""
-    kept = asdict(one) | {"missing": list(one.missing)}
+    kept = asdict(names) | {"missing": list(names.missing)}
     unsaid = [name for name in ("up", "down", "sensitive") if kept[name] in ("", None)]
     return {name: value for name, value in kept.items() if name not in unsaid}
 

@@ -62,17 +62,17 @@ def whole_letters(ending: str) -> str:
 def cut_apart(texts: Sequence[str], most: int) -> list[str]:
     """Return texts cut to at most `most` characters, such that those that begin alike differ in what is left of them:
     they lose their middle, up to where they part."""
-    made, head = [cut(text, most) for text in texts], most // 3
+    labels, head = [cut(text, most) for text in texts], most // 3
     families = defaultdict(list)
     for k, text in enumerate(texts):
         if len(text) > most:
             families[text[:head]].append(k)
     for places in families.values():
         long = sorted({texts[k] for k in places})
-        if len({made[k] for k in places}) == len(long) or most < 2 * FEWEST:
+        if len({labels[k] for k in places}) == len(long) or most < 2 * FEWEST:
             continue
         parting = next((k for k, (a, b) in enumerate(zip(long[0], long[-1], strict=False)) if a != b), len(long[0]))
         ends = cut_apart([texts[k][parting:] for k in places], most - head - 1)
         for k, end in zip(places, ends, strict=True):
-            made[k] = f"{texts[k][:head]}…{whole_letters(end)}"
-    return made
+            labels[k] = f"{texts[k][:head]}…{whole_letters(end)}"
+    return labels

@@ -40,14 +40,14 @@ def own_bins(wanted: Mapping[Any, Any] | None, features: Sequence[Feature]) -> t
 
     wanted : by the name or place of a feature, its cuts, or lists of the levels that share a bin.
     """
-    made = [LEARNT] * len(features)
+    own = [LEARNT] * len(features)
     for key, chosen in (wanted or {}).items():
         place = place_among([feature.name for feature in features], key, PARAMETER)
         feature = features[place]
         if isinstance(chosen, str | bytes) or not isinstance(chosen, Iterable):
             raise TableError(f"{PARAMETER} has {chosen!r} for {feature.name}: give a list.")
-        made[place] = (_levels_of if feature.is_category else _cuts_of)(feature, list(chosen))
-    return tuple(made)
+        own[place] = (_levels_of if feature.is_category else _cuts_of)(feature, list(chosen))
+    return tuple(own)
 
 
 def _cuts_of(feature: Feature, chosen: list[Any]) -> OwnBins:
@@ -65,9 +65,9 @@ def _cuts_of(feature: Feature, chosen: list[Any]) -> OwnBins:
 
 
 def _days(chosen: list[Any]) -> Floats:
-    if any(isinstance(one, int | float) for one in chosen):
+    if any(isinstance(day, int | float) for day in chosen):
         raise TypeError("A date is no number.")
-    return read_dates(pd.Series([pd.Timestamp(one) for one in chosen], dtype=object if chosen else "datetime64[us]"))
+    return read_dates(pd.Series([pd.Timestamp(day) for day in chosen], dtype=object if chosen else "datetime64[us]"))
 
 
 def _levels_of(feature: Feature, chosen: list[Any]) -> OwnBins:

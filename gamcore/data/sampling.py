@@ -134,7 +134,7 @@ def splits(n_groups: int, fraction: float, n_refits: int, seed: Seed) -> list[Sp
     """
     rng = np.random.default_rng(seed)
     size = min(max(1, round(fraction * n_groups)), n_groups - 1) if fraction > 0 else 0
-    made = []
+    drawn = []
     waiting: list[int] = []
     for _ in range(n_refits):
         valid: list[int] = []
@@ -148,8 +148,8 @@ def splits(n_groups: int, fraction: float, n_refits: int, seed: Seed) -> list[Sp
             valid.append(fresh)
         inside = np.ones(n_groups, bool)
         inside[valid] = False
-        made.append(Split(np.flatnonzero(inside), np.flatnonzero(~inside)))
-    return made
+        drawn.append(Split(np.flatnonzero(inside), np.flatnonzero(~inside)))
+    return drawn
 
 
 def bag_pool(n_groups: int, share: float, n_bags: int, seed: Seed) -> Ints:

@@ -195,19 +195,19 @@ class Connection:
             if time.monotonic() > end:
                 raise ClusterError(NO_WORKERS if self.is_connected else NO_SCHEDULER)
             time.sleep(POLL_SECONDS)
-        return [(int(one["nthreads"]), float(one["memory_limit"] or UNLIMITED)) for one in known.values()]
+        return [(int(worker["nthreads"]), float(worker["memory_limit"] or UNLIMITED)) for worker in known.values()]
 
     def who_has(self, futures: Sequence[Any]) -> dict[Any, Sequence[str]]:
         """Return the workers that have each result; ClusterError where the scheduler does not answer."""
         held: dict[Any, Sequence[str]] = self._asked(
-            self.client.scheduler.who_has, keys=list({one.key for one in futures})
+            self.client.scheduler.who_has, keys=list({future.key for future in futures})
         )
         return held
 
-    def _asked(self, question: Callable[..., Any], **of: Any) -> Any:
+    def _asked(self, question: Callable[..., Any], **arguments: Any) -> Any:
         """Return what the scheduler answers; ClusterError where it does not: Dask would wait for ever."""
         try:
-            return self.client.sync(question, **of, callback_timeout=ANSWER_SECONDS)
+            return self.client.sync(question, **arguments, callback_timeout=ANSWER_SECONDS)
         except (OSError, TimeoutError) as error:
             raise ClusterError(NO_ANSWER) from error
 

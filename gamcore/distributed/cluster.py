@@ -51,19 +51,19 @@ class OnCluster:
         """Return the pieces of a table. A dataset is looked at by a worker, as only workers need to be able to read
         it; delayed frames are made by the workers, and stay there."""
         if isinstance(X, str | Path):
-            made: list[Piece] = self._connection.finish([self._connection.submit(pieces_of, str(X))])[0]
-            return made
+            pieces: list[Piece] = self._connection.finish([self._connection.submit(pieces_of, str(X))])[0]
+            return pieces
         return pieces_of(X, self._connection.compute)
 
     def sketch(
-        self, of: Callable[[int, Any], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
+        self, function: Callable[[int, Any], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
     ) -> list[Result]:
-        """Return what `of` returns of the number of the first row of each piece, and the piece."""
-        return self._connection.finish(self._each(of, pieces, starts), tell)
+        """Return what `function` returns of the number of the first row of each piece, and the piece."""
+        return self._connection.finish(self._each(function, pieces, starts), tell)
 
-    def _each(self, of: Callable[[int, Piece], Any], pieces: Sequence[Piece], starts: Sequence[int]) -> list[Any]:
+    def _each(self, function: Callable[[int, Piece], Any], pieces: Sequence[Piece], starts: Sequence[int]) -> list[Any]:
         """Start a task per piece. A frame that a worker has is handed to the task by Dask."""
-        submit, shared = self._connection.submit, self._connection.shared(of)
+        submit, shared = self._connection.submit, self._connection.shared(function)
         return [
             submit(_of_frame, shared, first, piece.name, piece.frame)
             if isinstance(piece, FramePiece)
@@ -76,11 +76,11 @@ class OnCluster:
         return self._parts(self._each(partial(code_piece, coding), pieces, starts), tell)
 
     def keep(
-        self, of: Callable[[int, Piece], tuple[PartInMemory, Note]], pieces: Sequence[Piece], starts: Sequence[int],
-        tell: Tell,
+        self, function: Callable[[int, Piece], tuple[PartInMemory, Note]], pieces: Sequence[Piece],
+        starts: Sequence[int], tell: Tell,
     ) -> tuple[PartsOnCluster, list[Note]]:  # fmt: skip
-        """Return coded rows, which stay with the workers, and what `of` notes of each piece beside them."""
-        submit, both = self._connection.submit, self._each(of, pieces, starts)
+        """Return coded rows, which stay with the workers, and what `function` notes of each piece beside them."""
+        submit, both = self._connection.submit, self._each(function, pieces, starts)
         futures = [submit(itemgetter(0), future) for future in both]
         notes = self._connection.finish([submit(itemgetter(1), future) for future in both], tell)
         return self._parts(futures), notes
@@ -127,23 +127,23 @@ class PartsOnCluster:
         """What stands for the parts until a refit runs."""
         return [RemotePart(future) for future in self.futures]
 
-    def each(self, of: Callable[[PartInMemory], PartInMemory]) -> PartsOnCluster:
-        """Return what `of` makes of each part, with as many rows."""
-        submit, shared = self.connection.submit, self.connection.shared(of)
+    def each(self, function: Callable[[PartInMemory], PartInMemory]) -> PartsOnCluster:
+        """Return what `function` makes of each part, with as many rows."""
+        submit, shared = self.connection.submit, self.connection.shared(function)
         return replace(self, futures=[submit(_of_part, shared, future) for future in self.futures])
 
-    def sum(self, of: Callable[[Part], Total]) -> Total:
-        """Return what `of` returns of each part, added up by the workers."""
-        submit, shared = self.connection.submit, self.connection.shared(of)
+    def sum(self, function: Callable[[Part], Total]) -> Total:
+        """Return what `function` returns of each part, added up by the workers."""
+        submit, shared = self.connection.submit, self.connection.shared(function)
         sums = [submit(_of_part, shared, future) for future in self.futures]
         while len(sums) > 1:
             sums = [submit(_added, sums[first : first + FAN]) for first in range(0, len(sums), FAN)]
         total: Total = self.connection.finish(sums)[0]
         return total
 
-    def score(self, of: Callable[[Part], Floats]) -> Floats:
-        """Return what `of` returns per row, in their order."""
-        submit, shared = self.connection.submit, self.connection.shared(of)
+    def score(self, function: Callable[[Part], Floats]) -> Floats:
+        """Return what `function` returns per row, in their order."""
+        submit, shared = self.connection.submit, self.connection.shared(function)
         return np.concatenate(self.connection.finish([submit(_of_part, shared, future) for future in self.futures]))
 
     def count(self, plan: CountPlan, n_threads: int, tell: TellRows | None) -> Tables:
@@ -160,7 +160,7 @@ class PartsOnCluster:
         running, n_steps, done = [step(chain, None) for chain in self._chains()], len(self.futures), 0
         while running:
             ready = self.connection.ready([future for _, future in running])
-            for chain, future in [one for one in running if one[1] in ready]:
+            for chain, future in [pair for pair in running if pair[1] in ready]:
                 running.remove((chain, future))
                 done += 1
                 if tell:
@@ -198,20 +198,20 @@ class _Chain:
     left: list[Any]
 
 
-def _of_frame(of: Callable[[int, Piece], Any], first: int, name: str, frame: Any) -> Any:
-    return of(first, FramePiece(name, frame))
+def _of_frame(function: Callable[[int, Piece], Any], first: int, name: str, frame: Any) -> Any:
+    return function(first, FramePiece(name, frame))
 
 
-def _of_piece(of: Callable[[int, Piece], Any], first: int, piece: Piece) -> Any:
-    return of(first, piece)
+def _of_piece(function: Callable[[int, Piece], Any], first: int, piece: Piece) -> Any:
+    return function(first, piece)
 
 
 def _n_rows(part: Any) -> int:
     return int(part.y.size)
 
 
-def _of_part(of: Callable[[Any], Any], part: PartInMemory) -> Any:
-    return of(part)
+def _of_part(function: Callable[[Any], Any], part: PartInMemory) -> Any:
+    return function(part)
 
 
 def _added(sums: list[Any]) -> Any:
@@ -220,5 +220,5 @@ def _added(sums: list[Any]) -> Any:
 
 def _count_onto(plan: CountPlan, n_threads: int, before: Tables | None, part: PartInMemory) -> Tables:
     """Return the counts of a part and those before, which stay as they are: another task may need them again."""
-    made = count_part(plan, n_threads, part)
-    return made if before is None else sum_of(made, before)
+    counts = count_part(plan, n_threads, part)
+    return counts if before is None else sum_of(counts, before)

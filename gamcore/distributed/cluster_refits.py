@@ -55,7 +55,7 @@ def refit_all(
     taken: dict[tuple[Any, Any], Any] = {}
     futures = [_start(connection, task, (name, number, inside), taken) for number, task in enumerate(tasks)]
 
-    def tell(done: int, of: int) -> bool:
+    def tell(done: int, total: int) -> bool:
         with suppress(queue.Empty):
             while True:
                 number, fields = heard.get_nowait()
@@ -64,9 +64,9 @@ def refit_all(
         return False
 
     try:
-        made = connection.finish(futures, tell)
+        results = connection.finish(futures, tell)
         tell(0, 0)
-        return made
+        return results
     except BaseException:
         connection.stop(name)
         raise
@@ -80,7 +80,7 @@ def is_of_parts(task: Any) -> bool:
     return isinstance(getattr(task.share, "of", None), RowsOfRefit)
 
 
-def _start(connection: Connection, task: Any, of: tuple[str, int, int], taken: dict[tuple[Any, Any], Any]) -> Any:
+def _start(connection: Connection, task: Any, about: tuple[str, int, int], taken: dict[tuple[Any, Any], Any]) -> Any:
     """Start a refit: its share's rows come from the parts, taken where these are. taken : what was so far."""
     rows, parts = task.share.of, []
     for remote in rows.parts:
@@ -88,7 +88,7 @@ def _start(connection: Connection, task: Any, of: tuple[str, int, int], taken: d
         if key not in taken:
             taken[key] = remote.future if rows.run is None else connection.submit(_take, rows.run, remote.future)
         parts.append(taken[key])
-    return connection.submit(_run_on, _with_parts(task, ()), of, *parts)  # its rows are the other arguments
+    return connection.submit(_run_on, _with_parts(task, ()), about, *parts)  # its rows are the other arguments
 
 
 def _take(run: BucketRun, part: PartInMemory) -> PartInMemory:
@@ -99,8 +99,8 @@ def _take(run: BucketRun, part: PartInMemory) -> PartInMemory:
     return PartInMemory(**columns | {"codes": np.ascontiguousarray(part.codes[:, rows])})
 
 
-def _run_on(task: Any, of: tuple[str, int, int], *parts: PartInMemory) -> Any:
-    return _run(_with_parts(task, parts), of)
+def _run_on(task: Any, about: tuple[str, int, int], *parts: PartInMemory) -> Any:
+    return _run(_with_parts(task, parts), about)
 
 
 def _with_parts(task: Any, parts: Sequence[Any]) -> Any:
@@ -108,9 +108,9 @@ def _with_parts(task: Any, parts: Sequence[Any]) -> Any:
     return replace(task, share=replace(task.share, of=replace(task.share.of, parts=parts)))
 
 
-def _run(task: Task[Made], of: tuple[str, int, int]) -> Made:
-    """Run a refit on a worker. of : the name of topic and event, the number of the refit, its threads."""
-    name, number, n_threads = of
+def _run(task: Task[Made], about: tuple[str, int, int]) -> Made:
+    """Run a refit on a worker. about : the name of topic and event, the number of the refit, its threads."""
+    name, number, n_threads = about
     return run_task(task, _Teller(name, number), n_threads)
 
 

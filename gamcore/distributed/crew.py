@@ -40,9 +40,9 @@ class Crew(Protocol):
         ...
 
     def sketch(
-        self, of: Callable[[int, Any], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
+        self, function: Callable[[int, Any], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
     ) -> list[Result]:
-        """Return what `of` returns of the number of the first row of each piece, and the piece."""
+        """Return what `function` returns of the number of the first row of each piece, and the piece."""
         ...
 
     def code(self, coding: Coding, pieces: Sequence[Piece], starts: Sequence[int], tell: Tell) -> Parts:

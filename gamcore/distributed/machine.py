@@ -34,12 +34,12 @@ class OneMachine:
         return pieces_of(X)
 
     def sketch(
-        self, of: Callable[[int, Any], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
+        self, function: Callable[[int, Any], Result], pieces: Sequence[Piece], starts: Sequence[int], tell: Tell
     ) -> list[Result]:
-        """Return what `of` returns of the number of the first row of each piece, and the piece."""
-        made: list[Result] = []
-        self._each(of, pieces, starts, made.append, tell)
-        return made
+        """Return what `function` returns of the number of the first row of each piece, and the piece."""
+        results: list[Result] = []
+        self._each(function, pieces, starts, results.append, tell)
+        return results
 
     def code(self, coding: Coding, pieces: Sequence[Piece], starts: Sequence[int], tell: Tell) -> Parts:
         """Write the coded rows to unnamed files, in the order of the pieces."""
@@ -63,7 +63,7 @@ class OneMachine:
         )
 
     def _each(
-        self, of: Callable[[int, Piece], Any], pieces: Sequence[Piece], starts: Sequence[int],
+        self, function: Callable[[int, Piece], Any], pieces: Sequence[Piece], starts: Sequence[int],
         keep: Callable[[Any], None], tell: Tell,
     ) -> None:  # fmt: skip
         """Work on pieces in threads, and keep the results in their order; no more than one per thread waits."""
@@ -71,7 +71,7 @@ class OneMachine:
         with ThreadPoolExecutor(self._n_threads, thread_name_prefix="gamcore") as pool:
             try:
                 for done, (first, piece) in enumerate(zip(starts, pieces, strict=True)):
-                    waiting.append(pool.submit(of, first, piece))
+                    waiting.append(pool.submit(function, first, piece))
                     if len(waiting) > self._n_threads:
                         keep(waiting.pop(0).result())
                     if tell(done, len(pieces)):

@@ -52,8 +52,8 @@ def over_pieces(
     try:
         pieces = crew.pieces(X)
         call = partial(_call, function, None if columns is None else tuple(columns))
-        made = crew.sketch(call, pieces, [0] * len(pieces), lambda done, of: False)
-        return [one.value for one in made if one is not None]
+        results = crew.sketch(call, pieces, [0] * len(pieces), lambda done, total: False)
+        return [result.value for result in results if result is not None]
     finally:
         crew.close()
 
@@ -116,15 +116,15 @@ def write_predictions(
         named = _named(model, method, given)
         write = partial(_write, partial(_predict, model, method, given), named, (place, folder))
         numbers = list(range(1, len(pieces) + 1))
-        return [path for path in crew.sketch(write, pieces, numbers, lambda done, of: False) if path]
+        return [path for path in crew.sketch(write, pieces, numbers, lambda done, total: False) if path]
     finally:
         crew.close()
 
 
 def _predict(model: Any, method: str, given: dict[str, str], frame: pd.DataFrame) -> NDArray[Any]:
     columns = {parameter: frame[name] for parameter, name in given.items()}
-    made: NDArray[Any] = getattr(model, method)(frame[list(model.feature_names_in_)], **columns)
-    return made
+    answers: NDArray[Any] = getattr(model, method)(frame[list(model.feature_names_in_)], **columns)
+    return answers
 
 
 def _named(model: Any, method: str, given: dict[str, str]) -> str:
@@ -146,8 +146,9 @@ def _write(
     if not len(frame):
         return None
     with naming(piece):
-        made = predict(frame)
-    frame = frame.assign(**{free_name(map(str, frame.columns), named): made[:, -1] if made.ndim == 2 else made})
+        answers = predict(frame)
+    name = free_name(map(str, frame.columns), named)
+    frame = frame.assign(**{name: answers[:, -1] if answers.ndim == 2 else answers})
     table = pa.Table.from_pandas(frame, preserve_index=False)
     place, path = to[0], f"{to[1]}/part-{number:05d}.parquet"
     pq.write_table(table, f"{path}.part", filesystem=place)

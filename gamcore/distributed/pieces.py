@@ -110,19 +110,19 @@ def is_in_pieces(X: Any) -> bool:
         return True
     if hasattr(X, "to_delayed") and hasattr(X, "npartitions"):
         return True
-    return isinstance(X, list | tuple) and bool(X) and all(_is_frame(one) for one in X)
+    return isinstance(X, list | tuple) and bool(X) and all(_is_frame(part) for part in X)
 
 
-def _is_frame(one: Any) -> bool:
-    return isinstance(one, pd.DataFrame) or _is_delayed(one) or _is_piece(one)
+def _is_frame(part: Any) -> bool:
+    return isinstance(part, pd.DataFrame) or _is_delayed(part) or _is_piece(part)
 
 
-def _is_delayed(one: Any) -> bool:
-    return hasattr(one, "__dask_graph__")
+def _is_delayed(part: Any) -> bool:
+    return hasattr(part, "__dask_graph__")
 
 
-def _is_piece(one: Any) -> bool:
-    return not _is_delayed(one) and all(hasattr(one, name) for name in ("name", "n_rows", "read"))
+def _is_piece(part: Any) -> bool:
+    return not _is_delayed(part) and all(hasattr(part, name) for name in ("name", "n_rows", "read"))
 
 
 def pieces_of(X: Any, compute: Callable[[list[Any]], list[Any]] | None = None) -> list[Piece]:
@@ -135,16 +135,16 @@ def pieces_of(X: Any, compute: Callable[[list[Any]], list[Any]] | None = None) -
         return _of_dataset(str(X))
     parts = X.to_delayed() if hasattr(X, "to_delayed") else X
     frames = list(parts) if is_in_pieces(X) else [Table.of(X).frame]
-    if all(_is_piece(one) for one in frames):
+    if all(_is_piece(frame) for frame in frames):
         return frames
-    if not all(isinstance(one, pd.DataFrame) for one in frames):
+    if not all(isinstance(frame, pd.DataFrame) for frame in frames):
         if compute is None:
             raise TableError("Delayed frames are made by the workers of a cluster: give client=, a Dask client.")
         frames = compute(frames)
-    sizes = [len(one) if isinstance(one, pd.DataFrame) else None for one in frames]
+    sizes = [len(frame) if isinstance(frame, pd.DataFrame) else None for frame in frames]
     return [
-        FramePiece(f"Piece {number} of {len(frames)}", one, size)
-        for number, (one, size) in enumerate(zip(frames, sizes, strict=True), 1)
+        FramePiece(f"Piece {number} of {len(frames)}", frame, size)
+        for number, (frame, size) in enumerate(zip(frames, sizes, strict=True), 1)
     ]
 
 
@@ -173,11 +173,11 @@ def _of_file(fragment: Any, schema: Any) -> list[Piece]:
             runs[-1].append(place)
         else:
             runs.append([place])
-    made: list[Piece] = []
+    pieces: list[Piece] = []
     for run in runs:
         part = name if len(runs) == 1 else f"{name}, row groups {run[0]} to {run[-1]}"
-        made.append(ParquetPiece(part, sum(sizes[k] for k in run), fragment.subset(row_group_ids=run), schema))
-    return made
+        pieces.append(ParquetPiece(part, sum(sizes[k] for k in run), fragment.subset(row_group_ids=run), schema))
+    return pieces
 
 
 def starts_of(sizes: Sequence[int]) -> list[int]:

@@ -238,7 +238,7 @@ def of_all(sketches: Sequence[Sketch]) -> Sketch:
     return Sketch(
         names,
         kinds={name: _kind(name, known) for name in names},
-        order={name: one.pop() for name, one in orders.items() if len(one) == 1},
+        order={name: agreed.pop() for name, agreed in orders.items() if len(agreed) == 1},
         zoned={name: _zoned(name, known) for name in names},
         levels=levels,
         bounds=bounds,
@@ -262,10 +262,10 @@ def _kind(name: str, sketches: Sequence[Sketch]) -> Kind:
 
 def _zoned(name: str, sketches: Sequence[Sketch]) -> bool:
     """Return whether a column has a time zone, in which all pieces that have cells agree."""
-    said = {sketch.zoned[name] for sketch in sketches if name in sketch.zoned}
-    if len(said) > 1:
+    zoned = {sketch.zoned[name] for sketch in sketches if name in sketch.zoned}
+    if len(zoned) > 1:
         raise TableError(f"Column {name!r} has a time zone in one piece and none in another: convert it.")
-    return said == {True}
+    return zoned == {True}
 
 
 def share_of(n_rows: int, n_columns: int) -> float:
@@ -295,19 +295,19 @@ def bins_of(
     weight = None
     if roles.weight is not None:
         weight = relative_weight(read_numbers(sample[roles.weight]), sketch.weights.mean)
-    table, made = Table(sample), []
+    table, bins_by_feature = Table(sample), []
     for feature, chosen in zip(features, own, strict=True):
         if feature.is_category:
             rows = sketch.levels.get(feature.column, Counter())
             counts = np.array([rows[level] for level in feature.levels], np.int64)
-            made.append(fit_levels(feature, counts, sketch.n_rows, max_levels, chosen))
+            bins_by_feature.append(fit_levels(feature, counts, sketch.n_rows, max_levels, chosen))
             continue
         known = feature.column in table and feature.column in sketch.bounds
         values = read_feature(table, feature).astype(np.float64) if known else np.full(len(table), np.nan)
         bins = _of_numbers(feature, values, weight, max_bins, chosen, bounds=sketch.bounds.get(feature.column))
         # Rows outside the sample may lie anywhere beside a cut.
-        made.append(bins if len(sample) == sketch.n_rows else replace(bins, beside=np.empty((2, 0))))
-    return tuple(made)
+        bins_by_feature.append(bins if len(sample) == sketch.n_rows else replace(bins, beside=np.empty((2, 0))))
+    return tuple(bins_by_feature)
 
 
 def _of_numbers(

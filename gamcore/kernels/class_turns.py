@@ -59,8 +59,8 @@ def class_loss(
     loss = 0.0
     weighted = weight.size > 0
     for i in range(start, stop):
-        one = math.log(total[i] / odds[codes[i], i])
-        loss += one * weight[i] if weighted else one
+        row_loss = math.log(total[i] / odds[codes[i], i])
+        loss += row_loss * weight[i] if weighted else row_loss
     return loss
 
 

@@ -71,8 +71,8 @@ class _Pipeline(compiler.CompilerBase):  # type: ignore[misc]
 
     def define_pipelines(self) -> list[PassManager]:
         passes = PassManager("kernel")
-        for one in PASSES:
-            passes.add_pass(one, one.__name__)
+        for compiler_pass in PASSES:
+            passes.add_pass(compiler_pass, compiler_pass.__name__)
         passes.finalize()
         return [passes]
 
@@ -131,8 +131,8 @@ class _Entries(_FunctionCompiler):  # type: ignore[misc]
             part, result = self.parts.part(tuple(args))
             library = context.codegen().create_library(self.py_func.__qualname__)
             library.enable_object_caching()
-            for one in (part, *part.below, rtsys.library):
-                library.add_linking_library(one)
+            for lower in (part, *part.below, rtsys.library):
+                library.add_linking_library(lower)
             described = result.fndesc, result.environment
             with context.push_code_library(library):
                 context.create_cpython_wrapper(library, *described, result.call_helper, release_gil=True)
@@ -145,8 +145,8 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._parts: dict[tuple[Any, ...], tuple[_Part, Any]] = {}
-        made: Any = self._compiler  # type: ignore[has-type]
-        self._compiler = _Entries(made.py_func, made.targetdescr, made.targetoptions, made.locals, made.pipeline_class)
+        old: Any = self._compiler  # type: ignore[has-type]
+        self._compiler = _Entries(old.py_func, old.targetdescr, old.targetoptions, old.locals, old.pipeline_class)
         self._compiler.parts = self
 
     def compile(self, sig: Any) -> Any:
@@ -158,7 +158,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     def get_call_template(self, args: Any, kws: Any) -> tuple[Any, Any, Any, Any]:
         """Return what numba asks for to type a call from another kernel: the signature of the part."""
         parameters, given = self._compiler.fold_argument_types(args, kws)
-        given = tuple(unliteral(one) for one in given)  # a constant needs no code of its own
+        given = tuple(unliteral(kind) for kind in given)  # a constant needs no code of its own
         _, result = self.part(given)
         name = self.py_func.__name__
         return typing.make_concrete_template(name, key=name, signatures=[result.signature]), parameters, given, {}

@@ -28,7 +28,7 @@ class RememberedTypes(Context):  # type: ignore[misc]
 
     def _resolve_user_function_type(self, func: Any, args: Any, kws: Any, literals: Any = None) -> Any:
         own_rules = isinstance(func, types.Callable) and type(func) is not types.Function  # such as another kernel
-        if kws or own_rules or not all(isinstance(one, types.Type) for one in args):
+        if kws or own_rules or not all(isinstance(kind, types.Type) for kind in args):
             return super()._resolve_user_function_type(func, args, kws, literals)
         key = func, tuple(args)
         if self._remembered.get(key) is None:

@@ -45,7 +45,7 @@ def grid_scratch(channels: int) -> GridScratch:
 @kernel
 def sum_grid(rows: GridRows, term: NDArray[np.int64], board: GridScratch) -> int:
     """Sum the rows over the cells of the grid of three lines, and return their number."""
-    one, two, three = rows.codes[term[0]], rows.codes[term[1]], rows.codes[term[2]]
+    first, second, third = rows.codes[term[0]], rows.codes[term[1]], rows.codes[term[2]]
     across, deep = rows.sizes[term[1]], rows.sizes[term[2]]
     cells = rows.sizes[term[0]] * across * deep
     channels = rows.gradient.shape[1]
@@ -54,7 +54,7 @@ def sum_grid(rows: GridRows, term: NDArray[np.int64], board: GridScratch) -> int
         for k in range(channels):
             board.sums[cell, k] = 0.0
     for i in range(rows.weight.size):
-        cell = (one[i] * across + two[i]) * deep + three[i]
+        cell = (first[i] * across + second[i]) * deep + third[i]
         board.weight[cell] += rows.weight[i]
         for k in range(channels):
             board.sums[cell, k] += rows.gradient[i, k]

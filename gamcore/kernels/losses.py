@@ -270,8 +270,8 @@ def total_loss(rows: Rows, start: int, stop: int, loss: Form) -> float:
     weighted = rows.weight.size > 0
     if loss.code != _LOGISTIC:
         for i in range(start, stop):
-            one = _loss_at(rows, i, loss)
-            total += one * rows.weight[i] if weighted else one
+            row_loss = _loss_at(rows, i, loss)
+            total += row_loss * rows.weight[i] if weighted else row_loss
         return total
     product = 1.0
     for i in range(start, stop):
@@ -300,9 +300,9 @@ def _loss_at(rows: Rows, i: int, loss: Form) -> float:
     y = rows.outcome[i]
     if loss.code == _POISSON:
         return float(2.0 * (state - y + (y * math.log(y / state) if y > 0.0 else 0.0)))
-    one, two = loss.power - 1.0, 2.0 - loss.power
-    constant = math.pow(y, two) / (one * two) if y > 0.0 else 0.0
-    return float(2.0 * (state / one + float(rows.score[2 * i + 1]) / two - constant))
+    above_one, below_two = loss.power - 1.0, 2.0 - loss.power
+    constant = math.pow(y, below_two) / (above_one * below_two) if y > 0.0 else 0.0
+    return float(2.0 * (state / above_one + float(rows.score[2 * i + 1]) / below_two - constant))
 
 
 @kernel
@@ -350,7 +350,8 @@ def loss_of(y: float, score: float, loss: Form) -> float:
         return float(2.0 * (mean - y + (y * (math.log(y) - score) if y > 0.0 else 0.0)))
     if loss.code == _TWEEDIE:
         a, b = _parts(y, score, loss.power)
-        one, two = loss.power - 1.0, 2.0 - loss.power
-        return float(2.0 * (a / one + b / two - (math.pow(y, two) / (one * two) if y > 0.0 else 0.0)))
+        above_one, below_two = loss.power - 1.0, 2.0 - loss.power
+        constant = math.pow(y, below_two) / (above_one * below_two) if y > 0.0 else 0.0
+        return float(2.0 * (a / above_one + b / below_two - constant))
     gap = y - score
     return gap * gap

@@ -49,9 +49,9 @@ def _cross_values(
         g3, h3 = rest_g - g2, rest_h - h2
         least = lesser(lesser(h0, h1), lesser(h2, h3))
         if pure:  # constant, so the compiler makes two loops
-            one, two, three, four = 1.0 / h0, 1.0 / h1, 1.0 / h2, 1.0 / h3
-            c = g0 * one - g1 * two - g2 * three + g3 * four
-            gain = c * c / (one + two + three + four)
+            r0, r1, r2, r3 = 1.0 / h0, 1.0 / h1, 1.0 / h2, 1.0 / h3
+            c = g0 * r0 - g1 * r1 - g2 * r2 + g3 * r3
+            gain = c * c / (r0 + r1 + r2 + r3)
         else:
             low, high = h0 * h1, h2 * h3
             gain = ((g0 * g0 * h1 + g1 * g1 * h0) * high + (g2 * g2 * h3 + g3 * g3 * h2) * low) / (low * high)

@@ -132,12 +132,12 @@ def _leaves(ends: tuple[int, int], settings: Settings, board: PairScratch) -> No
 
 
 @kernel
-def _pool_two(one: NDArray[np.float64], other: NDArray[np.float64], sign: int, settings: Settings) -> bool:
+def _pool_two(first: NDArray[np.float64], other: NDArray[np.float64], sign: int, settings: Settings) -> bool:
     """Give two leaves one value if the second is on the wrong side of the first; return whether it was."""
-    if not sign * (other[2] - one[2]) < 0.0:
+    if not sign * (other[2] - first[2]) < 0.0:
         return False
-    value = leaf_value(one[0] + other[0], one[1] + other[1], settings.max_delta, settings.loss)
-    one[2] = other[2] = value
+    value = leaf_value(first[0] + other[0], first[1] + other[1], settings.max_delta, settings.loss)
+    first[2] = other[2] = value
     return True
 
 
@@ -310,11 +310,11 @@ def add_two(
     """
     end = lesser(begin + FLUSH, stats.size)
     first, second, third = codes[features[0], begin:end], codes[features[1], begin:end], codes[features[2], begin:end]
-    one, other, rows = sums[0], sums[1], stats[begin:end]
+    left, right, rows = sums[0], sums[1], stats[begin:end]
     for i in range(first.size):
         row, stat = np.intp(first[i]) * SIDE, rows[i]
-        one[row + np.intp(second[i])] += stat
-        other[row + np.intp(third[i])] += stat
+        left[row + np.intp(second[i])] += stat
+        right[row + np.intp(third[i])] += stat
 
 
 @kernel

@@ -37,13 +37,13 @@ def to_odds(
 ) -> None:
     """Update odds; write gradients and hessians."""
     kind = score.dtype.type
-    one, low, high = kind(1.0), kind(LEAST_ODDS), kind(MOST_ODDS)
+    unit, low, high = kind(1.0), kind(LEAST_ODDS), kind(MOST_ODDS)
     for i in range(n):
         odds = score[i] * gathered[i]
         odds = low if odds < low else odds
         odds = high if odds > high else odds
         score[i] = odds
-        rest = one / (one + odds)
+        rest = unit / (unit + odds)
         chance = odds * rest
         gradient[2 * i] = kind(target[i]) - chance
         gradient[2 * i + 1] = chance * rest

@@ -135,9 +135,9 @@ def subtract_lines(lines: Reals, at: Ints, by: Floats, n: int, start: int, out: 
         ka, kb, kc, kd = kind(by[i]), kind(by[i + 1]), kind(by[i + 2]), kind(by[i + 3])
         ke, kf, kg, kh = kind(by[i + 4]), kind(by[i + 5]), kind(by[i + 6]), kind(by[i + 7])
         for k in range(size):
-            one = (ka * kind(a[k]) + kb * kind(b[k])) + (kc * kind(c[k]) + kd * kind(d[k]))
-            two = (ke * kind(e[k]) + kf * kind(f[k])) + (kg * kind(g[k]) + kh * kind(h[k]))
-            out[k] -= one + two
+            left = (ka * kind(a[k]) + kb * kind(b[k])) + (kc * kind(c[k]) + kd * kind(d[k]))
+            right = (ke * kind(e[k]) + kf * kind(f[k])) + (kg * kind(g[k]) + kh * kind(h[k]))
+            out[k] -= left + right
 
 
 @kernel

@@ -67,13 +67,13 @@ def _child(name: str) -> subprocess.Popen[bytes]:
 def _steps(children: list[subprocess.Popen[bytes]]) -> Iterator[None]:
     """Do the work, step by step; what children have compiled is only loaded."""
     small = [_small(loss) for loss in losses.COMPILED]
-    for one in small:
-        _warm_curves(*one)
+    for arguments in small:
+        _warm_curves(*arguments)
         yield
     for child in children:
         child.wait()
-    for one in small:  # last: most fits start without pairs
-        _warm_pairs(*one)
+    for arguments in small:  # last: most fits start without pairs
+        _warm_pairs(*arguments)
         yield
     _warm_trees()
     yield

@@ -30,10 +30,10 @@ def class_losses(codes: Ints, scores: Floats) -> Floats:
 
 def against_rest(scores: Floats) -> Floats:
     """Return the log-odds (n, K) of each class against all others, given scores (n, K)."""
-    made: Floats = np.empty_like(scores)
+    log_odds: Floats = np.empty_like(scores)
     for k in range(scores.shape[1]):
-        made[:, k] = scores[:, k] - logsumexp(np.delete(scores, k, axis=1), axis=1)
-    return made
+        log_odds[:, k] = scores[:, k] - logsumexp(np.delete(scores, k, axis=1), axis=1)
+    return log_odds
 
 
 def base_scores(codes: Ints, weight: Floats, n_classes: int, offset: Floats | None = None) -> Floats:
@@ -44,16 +44,16 @@ def base_scores(codes: Ints, weight: Floats, n_classes: int, offset: Floats | No
     """
     sums = np.bincount(codes, weight, n_classes)
     shares = np.maximum(sums / sums.sum(), np.exp(-LARGEST_LOGIT))
-    made: Floats = np.log(shares)
+    scores: Floats = np.log(shares)
     if offset is None:
-        return made
-    made -= np.average(offset, axis=0, weights=weight)
+        return scores
+    scores -= np.average(offset, axis=0, weights=weight)
     for _ in range(MOST_SCALINGS):
-        step = np.log(shares / np.maximum(np.average(softmax(made + offset, axis=1), axis=0, weights=weight), 1e-300))
-        made += np.clip(step, -1.0, 1.0)
+        step = np.log(shares / np.maximum(np.average(softmax(scores + offset, axis=1), axis=0, weights=weight), 1e-300))
+        scores += np.clip(step, -1.0, 1.0)
         if np.abs(step).max() < 1e-12:
             break
-    return made
+    return scores
 
 
 @dataclass(frozen=True)
@@ -130,31 +130,31 @@ def beside_the_average(models: Sequence[AdditiveModel], shares: Floats) -> Class
     shares : (K,) of the classes among the training rows. Halves, if there are any, are treated alike.
     """
     halves = [model.halves for model in models]
-    made = _less_the_mean([replace(model, halves=None) for model in models])
+    whole = _less_the_mean([replace(model, halves=None) for model in models])
     if all(half is not None for half in halves):
         of_halves = _less_the_mean([half for half in halves if half is not None])
-        made = [replace(model, halves=half) for model, half in zip(made, of_halves, strict=True)]
+        whole = [replace(model, halves=half) for model, half in zip(whole, of_halves, strict=True)]
     logs = np.log(np.maximum(shares, np.exp(-LARGEST_LOGIT)))
     bases = logs - logs.mean()
-    return ClassesModel(tuple(replace(model, base=float(base)) for model, base in zip(made, bases, strict=True)))
+    return ClassesModel(tuple(replace(model, base=float(base)) for model, base in zip(whole, bases, strict=True)))
 
 
 def _less_the_mean(models: Sequence[AdditiveModel]) -> list[AdditiveModel]:
     """Return models less the mean of their terms, pairs and intercepts."""
     terms = [
-        [replace(term, refits=refits, scores=refits.mean(axis=0)) for term, refits in zip(of, refits_of, strict=True)]
-        for of, refits_of in (
+        [replace(term, refits=refits, scores=refits.mean(axis=0)) for term, refits in zip(own, refits_of, strict=True)]
+        for own, refits_of in (
             (feature, _apart([term.refits for term in feature]))
             for feature in zip(*[m.terms for m in models], strict=True)
         )
     ]
-    pairs = [_pairs_apart(of) for of in zip(*[m.pairs for m in models], strict=True)]
+    pairs = [_pairs_apart(pair) for pair in zip(*[m.pairs for m in models], strict=True)]
     intercepts = _apart([model.refit_intercepts for model in models])
     return [
         replace(
             model,
-            terms=tuple(of[k] for of in terms),
-            pairs=tuple(of[k] for of in pairs),
+            terms=tuple(each[k] for each in terms),
+            pairs=tuple(each[k] for each in pairs),
             refit_intercepts=intercepts[k],
             loss=LOSSES["softmax"],
         )
@@ -165,7 +165,7 @@ def _less_the_mean(models: Sequence[AdditiveModel]) -> list[AdditiveModel]:
 def _apart(values: Sequence[Floats]) -> list[Floats]:
     """Return arrays, one per class, less their mean."""
     mean = np.mean(values, axis=0)
-    return [one - mean for one in values]
+    return [array - mean for array in values]
 
 
 def _pairs_apart(pairs: Sequence[PairTerm]) -> list[PairTerm]:

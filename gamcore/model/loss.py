@@ -170,8 +170,8 @@ class Loss(Boosted):
         wanted = self.inverse_link(np.array(base)) + (effect / 100.0 if scale == "points" else effect)
         with np.errstate(divide="ignore", invalid="ignore"):
             score = float(self.link(wanted)) - base
-        made = float(self.effect(np.array(score), scale, base))  # a link may be cut
-        return score if math.isclose(made, effect, rel_tol=1e-6, abs_tol=1e-6) else math.nan
+        reached = float(self.effect(np.array(score), scale, base))  # a link may be cut
+        return score if math.isclose(reached, effect, rel_tol=1e-6, abs_tol=1e-6) else math.nan
 
     def is_bounded(self, y: Floats) -> bool:
         """Return whether the score of the best constant for these targets is finite."""

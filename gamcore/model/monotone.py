@@ -46,8 +46,8 @@ def signs_of(wanted: Mapping[Any, int] | None, bins: Sequence[Bins]) -> tuple[in
 def promised(model: AdditiveModel | ClassesModel) -> dict[str, int] | None:
     """Return the signs that a model promises, by the name of a feature; None if it promises none."""
     signs = model.signs if isinstance(model, AdditiveModel) else ()
-    made = {bins.feature.name: sign for bins, sign in zip(model.bins, signs, strict=False) if sign}
-    return made or None
+    signed = {bins.feature.name: sign for bins, sign in zip(model.bins, signs, strict=False) if sign}
+    return signed or None
 
 
 def least_step(model: AdditiveModel, feature: int, sign: int = 1) -> float:

@@ -73,8 +73,8 @@ def score_of(label: Any, unit: str) -> str:
 
 def free_names(taken: Iterable[str], wanted: Iterable[str]) -> list[str]:
     """Return names like the wanted ones, whatever their case unlike each other and all that a table has."""
-    names, made = list(taken), list[str]()
+    names, free = list(taken), list[str]()
     for name in wanted:
-        made.append(free_name(names, name))
-        names.append(made[-1])
-    return made
+        free.append(free_name(names, name))
+        names.append(free[-1])
+    return free

@@ -23,12 +23,12 @@ def gap_bars(price: PriceOfReadability, title: str = "", detail: str = "") -> Pl
     names = ["a black box", *(f"+ {named(price.features_of(step.place))}" for step in price.steps)]
     kinds = ["", *(KINDS[len(price.ranked.terms[step.place])] for step in price.steps)]
     each = [price.gap, *(step.gain for step in price.steps)]
-    at, sizes = np.arange(len(each), dtype=float), POINTS * np.array([one.value for one in each])
-    ends = POINTS * np.array([[one.lower, one.upper] for one in each])
+    at, sizes = np.arange(len(each), dtype=float), POINTS * np.array([gap.value for gap in each])
+    ends = POINTS * np.array([[gap.lower, gap.upper] for gap in each])
     roles: list[ColorRole] = ["accent", *["primary"] * len(price.steps)]  # type: ignore[list-item]
     hover = [
-        f"{cut(name, 400)}\n{points(one)} points ({interval(one)}){f' · {kind}' if kind else ''}"
-        for name, kind, one in zip(names, kinds, each, strict=True)
+        f"{cut(name, 400)}\n{points(gap)} points ({interval(gap)}){f' · {kind}' if kind else ''}"
+        for name, kind, gap in zip(names, kinds, each, strict=True)
     ]
     known = np.isfinite(ends).all(axis=1)
     marks = (
@@ -40,7 +40,7 @@ def gap_bars(price: PriceOfReadability, title: str = "", detail: str = "") -> Pl
     margin = 0.06 * (float(np.ptp(drawn)) or 1.0)
     x = Axis(f"points of {price.metric} beyond the readable model", grid=True,
              limits=(float(drawn.min()) - margin, float(drawn.max()) + margin))  # fmt: skip
-    labels = [f"{cut(name, MOST_LABEL - 8)}  {points(one)}" for name, one in zip(names, each, strict=True)]
+    labels = [f"{cut(name, MOST_LABEL - 8)}  {points(gap)}" for name, gap in zip(names, each, strict=True)]
     return Plot(
         "black_box", title or price.words().rstrip("."), detail or price.notes,
         panels=single(Panel(x, level_axis(labels), marks)), words=price.words(), numbers=price.frame(),

@@ -71,7 +71,7 @@ class PriceOfReadability(Explanation):
         places = [int(place) for place in self.ranked.order if self.ranked.clear[place]]
         triples = [self.features_of(place) for place in places if len(self.ranked.terms[place]) == 3]
         crossed = set(self.crossing)
-        return tuple(name for of in triples if crossed and crossed < set(of) for name in of if name not in crossed)
+        return tuple(name for term in triples if crossed and crossed < {*term} for name in term if name not in crossed)
 
     @property
     def share(self) -> float:

@@ -154,8 +154,8 @@ class _Gap:
     def measured(self, scores: Sequence[Floats]) -> list[Measured]:
         return [measured(self.loss, held, own) for held, own in zip(self.held, scores, strict=True)]
 
-    def between(self, one: Sequence[Measured], other: Sequence[Measured]) -> Difference:
-        return difference(one, other, [held.clusters for held in self.held])
+    def between(self, first: Sequence[Measured], other: Sequence[Measured]) -> Difference:
+        return difference(first, other, [held.clusters for held in self.held])
 
 
 def _check_model(model: Any) -> None:
@@ -237,10 +237,10 @@ def _held_out_part(
     model: GAMRegressor | GAMClassifier, rows: Known, mask: NDArray[np.bool_], seed: int, tell: _Teller
 ) -> Part:
     train, held = np.flatnonzero(~mask), np.flatnonzero(mask)
-    made = Part(train, held, of_train=_scores(model, rows, train), of_held=_scores(model, rows, held),
+    part = Part(train, held, of_train=_scores(model, rows, train), of_held=_scores(model, rows, held),
                 black_box=_BlackBox(model, rows, seed).scores(train, held))  # fmt: skip
     tell()
-    return made
+    return part
 
 
 def _folds(model: GAMRegressor | GAMClassifier, rows: Known, folds: int, seed: int, tell: _Teller) -> list[Part]:
@@ -288,13 +288,13 @@ def _places(
     codes = encode_table(rows.table, bins)
     models = [model.model_] if isinstance(model.model_, AdditiveModel) else list(model.model_.models)
     counts = count_bins(codes[:, learned], bins, rows.weight[learned])
-    nominal = np.array([of.feature.is_category for of in bins])
+    nominal = np.array([column.feature.is_category for column in bins])
 
     def descent(places: Ints, scores: Floats) -> Descent:
         return Descent.of(loss_of(model), rows.y[places], scores, rows.weight[places])
 
     scores, parts, now = _scores(model, rows, learned), list(gap.parts), gap.readable
-    curves = strongest_lines([curves_of(one) for one in models])
+    curves = strongest_lines([curves_of(fitted) for fitted in models])
     axes = Axes.of(counts, nominal, curves=curves, rows=descent(learned, scores).rows)
     coarse = axes.coded(codes)
     own = np.ascontiguousarray(coarse[:, learned])

@@ -75,7 +75,7 @@ class CalibrationByGroup(Explanation):
     @cached_property
     def metric_holm(self) -> tuple[Floats, ...]:
         """The p values that the metric of a group is that of all rows, by Holm over all groups of all columns."""
-        return tuple(_by_holm([tuple(of.p for of in column.qualities) for column in self.columns]))
+        return tuple(_by_holm([tuple(quality.p for quality in column.qualities) for column in self.columns]))
 
     @cached_property
     def ranked(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class CalibrationByGroup(Explanation):
         and the rows together), wrong; the metric by its name, with _lower and _upper, and _p, that it differs from that
         of all rows, by Holm over all groups of all columns.
         """
-        holm = {of.name: both for of, *both in zip(self.columns, self.holm[1], self.metric_holm, strict=True)}
+        holm = {named.name: both for named, *both in zip(self.columns, self.holm[1], self.metric_holm, strict=True)}
         frames = [self._frame(self.column(name), *holm[name]) for name in ([column] if column else self.ranked)]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
@@ -137,18 +137,18 @@ class CalibrationByGroup(Explanation):
 
     def claims(self) -> tuple[GroupClaim, ...]:
         """Return what `words` says of groups, as claims that rows can refute: the clearest groups, at most three."""
-        made = []
+        claims = []
         for name, of_group in self.wrong[:MOST_NAMED]:
             column = self.column(name)
             group = column.groups[column.cut.names.index(of_group)]
-            made.append(GroupClaim(name, of_group, group, self.whole.rows, self.is_share))
-        return tuple(made)
+            claims.append(GroupClaim(name, of_group, group, self.whole.rows, self.is_share))
+        return tuple(claims)
 
     def metric_claims(self, column: str) -> tuple[MetricClaim, ...]:
         """Return the groups of a column in which the metric is clearly another than over all rows, the clearest first,
         at most three."""
         own = self.column(column)
-        holm = dict(zip((of.name for of in self.columns), self.metric_holm, strict=True))[column]
+        holm = dict(zip((other.name for other in self.columns), self.metric_holm, strict=True))[column]
         clear = [k for k in np.argsort(holm, kind="stable") if holm[k] < ALPHA]
         return tuple(
             MetricClaim(column, own.cut.names[k], self.metric, value=own.qualities[k].value,
@@ -174,8 +174,8 @@ class CalibrationByGroup(Explanation):
             return f"{overall}Of {looked}, {nowhere}."
         rest = len(self.wrong) - len(claims)
         more = f"; and in {count(rest)} other group{'s' * (rest != 1)}" if rest else ""
-        said = "; ".join(claim.words() for claim in claims)
-        return f"{overall}Of {looked}, the model is most clearly wrong where {said}{more}."
+        where = "; ".join(claim.words() for claim in claims)
+        return f"{overall}Of {looked}, the model is most clearly wrong where {where}{more}."
 
     @property
     def notes(self) -> str:

@@ -50,15 +50,15 @@ class GroupClaim:
         rows : of each the name of its group, the outcome, what is predicted, both of its whole exposure, and the
         exposure, all three times the row's weight.
         """
-        n, seen, said, size = 0, 0.0, 0.0, 0.0
+        n, seen, expected, size = 0, 0.0, 0.0, 0.0
         for name, outcome, predicted, exposure in rows:
             if name == self.name or not self.column:
-                n, seen, said, size = n + 1, seen + outcome, said + predicted, size + exposure
+                n, seen, expected, size = n + 1, seen + outcome, expected + predicted, size + exposure
         if n != self.group.rows or not size > 0:
             return False
-        pairs = ((seen / size, self.group.observed), (said / size, self.group.predicted))
+        pairs = ((seen / size, self.group.observed), (expected / size, self.group.predicted))
         low, high = self.group.interval
-        return all(math.isclose(one, other, rel_tol=CLOSE, abs_tol=1e-12) for one, other in pairs) and (
+        return all(math.isclose(mine, other, rel_tol=CLOSE, abs_tol=1e-12) for mine, other in pairs) and (
             not math.isfinite(high - low) or low - CLOSE <= seen / size <= high + CLOSE
         )
 
@@ -78,7 +78,7 @@ class MetricClaim:
     def words(self) -> str:
         """Return the claim as a part of a sentence."""
         where = f"where {cut(self.column, LONGEST_NAME)} is {cut(self.name, LONGEST_NAME)}"
-        value, low, high = (metric_value(self.metric, one) for one in (self.value, *self.interval))
+        value, low, high = (metric_value(self.metric, end) for end in (self.value, *self.interval))
         return f"clearly {'higher' if self.value > self.whole else 'lower'} {where}: {value} ({low} to {high})"
 
     def holds(self, value: float, whole: float) -> bool:

@@ -100,7 +100,7 @@ def judged(rows: Seen, moments: Moments, here: Bools, learned: float) -> Group:
     )  # what a group that is off alike is off by
     if rows.clustered:
         numbers = np.unique(rows.clusters[here], return_inverse=True)[1]
-        sums, sizes, alike = (np.bincount(numbers, of).astype(np.float64) for of in (sums, size, alike))
+        sums, sizes, alike = (np.bincount(numbers, values).astype(np.float64) for values in (sums, size, alike))
     n, gap = effective_rows(sizes), float(sums.sum())
     about = np.square(sums - alike * (gap / alike.sum()))
     by_rows = n / max(n - 1, 1e-9) * float(about.sum()) if n > 1 else 0.0

@@ -28,9 +28,9 @@ def by_group(groups: CalibrationByGroup, name: str, target: str = "", title: str
     observed, predicted = table["observed"].to_numpy(), table["predicted"].to_numpy()
     ends, wrong = table[["lower", "upper"]].to_numpy(), table["wrong"].to_numpy()
     hover = [
-        f"{cut(of.group, 400)}\nobserved {_mean(groups, of.observed)}\npredicted {_mean(groups, of.predicted)}\n"
-        f"{count(of.rows)} rows\n{p_value(of.p_holm)} after Holm"
-        for of in table.itertuples()
+        f"{cut(row.group, 400)}\nobserved {_mean(groups, row.observed)}\npredicted {_mean(groups, row.predicted)}\n"
+        f"{count(row.rows)} rows\n{p_value(row.p_holm)} after Holm"
+        for row in table.itertuples()
     ]
     marks = _dots(observed, ends, wrong, ("observed", "observed, clearly off"), hover)
     marks.append(Points(predicted, at, "ink", 18, "bar", name="predicted", hover=hover))
@@ -41,14 +41,13 @@ def by_group(groups: CalibrationByGroup, name: str, target: str = "", title: str
     unit = f"{'share' if groups.is_share else 'mean'} of {target or groups.outcome}"
     x = Axis(f"{unit} per unit of exposure" if groups.per == "exposure" else unit, grid=True, limits=limits,
              format="percent" if groups.is_share else "plain")  # fmt: skip
-    labels = [
-        f"{cut(of, MOST_LABEL - 10)}  {count(rows)}" for of, rows in zip(column.cut.names, table["rows"], strict=True)
-    ]
+    sizes = zip(column.cut.names, table["rows"], strict=True)
+    labels = [f"{cut(label, MOST_LABEL - 10)}  {count(rows)}" for label, rows in sizes]
     n_wrong = int(wrong.sum())
-    said = f"{name}: {'no group is clearly off' if not n_wrong else f'{n_wrong} of {len(table)} groups clearly off'}"
+    claim = f"{name}: {'no group is clearly off' if not n_wrong else f'{n_wrong} of {len(table)} groups clearly off'}"
     return Plot(
-        "by_group", title or said, detail or f"{groups.notes} · {percent(ALPHA, 0)} level after Holm",
-        panels=single(Panel(x, level_axis(labels), tuple(marks))), words=f"{said}. {groups.words()}", numbers=table,
+        "by_group", title or claim, detail or f"{groups.notes} · {percent(ALPHA, 0)} level after Holm",
+        panels=single(Panel(x, level_axis(labels), tuple(marks))), words=f"{claim}. {groups.words()}", numbers=table,
         height=90 + ROW * len(table), legend="left",
     )  # fmt: skip
 
@@ -64,8 +63,8 @@ def metric_by_group(
     ends = table[[f"{metric}_lower", f"{metric}_upper"]].to_numpy()
     texts = [[metric_value(metric, size) for size in line] for line in np.column_stack([values, ends])]
     hover = [
-        f"{cut(of, 400)}\n{value} ({low} to {high})\n{p_value(p)} after Holm"
-        for of, (value, low, high), p in zip(column.cut.names, texts, holm, strict=True)
+        f"{cut(label, 400)}\n{value} ({low} to {high})\n{p_value(p)} after Holm"
+        for label, (value, low, high), p in zip(column.cut.names, texts, holm, strict=True)
     ]
     whole, clear = groups.quality.value, holm < ALPHA
     marks: list[Mark] = [Line(whole, True)] if np.isfinite(whole) else []
@@ -76,14 +75,13 @@ def metric_by_group(
     what = "AUC" if metric == "AUC" else f"share of {target or groups.outcome} that is explained"
     x = Axis(what, grid=True, limits=(float(seen.min()) - margin, float(seen.max()) + margin),
              format="plain" if metric == "AUC" else "percent")  # fmt: skip
-    labels = [
-        f"{cut(of, MOST_LABEL - 10)}  {count(rows)}" for of, rows in zip(column.cut.names, table["rows"], strict=True)
-    ]
+    sizes = zip(column.cut.names, table["rows"], strict=True)
+    labels = [f"{cut(label, MOST_LABEL - 10)}  {count(rows)}" for label, rows in sizes]
     n_clear, words = int(clear.sum()), groups.metric_words(name)
     apart = f"clearly another in {n_clear} of {len(table)} groups" if n_clear else "no group is clearly apart"
-    headline = f"{name}: {metric} {apart}" if n_clear else f"{name}: {apart} in {metric}"
+    claim = f"{name}: {metric} {apart}" if n_clear else f"{name}: {apart} in {metric}"
     return Plot(
-        "by_group", title or headline, detail or f"{groups.notes} · {percent(ALPHA, 0)} level after Holm",
+        "by_group", title or claim, detail or f"{groups.notes} · {percent(ALPHA, 0)} level after Holm",
         panels=single(Panel(x, level_axis(labels), tuple(marks))), words=words, numbers=table,
         height=90 + ROW * len(table), legend="left",
     )  # fmt: skip

@@ -57,14 +57,14 @@ def calibration_by_group(
         cuts = [cut for cut in cuts if len(cut.names) > 1]
     moments, main = Moments.of(seen), Metric(loss_of(model), seen)
     known = {bins.feature.column for bins in model.model_.bins}
-    made = []
+    judged_cuts = []
     for cut in cuts:
         parts = [cut.codes == k for k in range(len(cut.names))]
         each = tuple(judged(seen, moments, here, learned) for here, learned in zip(parts, cut.learned, strict=True))
-        made.append(Column(cut, each, tuple(main.of(here) for here in parts), cut.column in known))
+        judged_cuts.append(Column(cut, each, tuple(main.of(here) for here in parts), cut.column in known))
     everything, learned = np.ones(seen.y.size, bool), float(rows.size[~held].sum())
     return CalibrationByGroup(
-        judged(seen, moments, everything, learned), tuple(made), metric=main.name, quality=main.of(everything),
+        judged(seen, moments, everything, learned), tuple(judged_cuts), metric=main.name, quality=main.of(everything),
         is_share=seen.kind == "share", per="row" if exposure is None else "exposure",
         outcome="the outcome" if loss_of(model).is_of_mean else "rows below the prediction",
     )  # fmt: skip

@@ -77,26 +77,26 @@ def edit(
     features = (on,) if isinstance(on, str) else tuple(on)
     places = [where] * len(features) if where is None or isinstance(where, Mapping | Where) else list(where)
     value = None if value is None else float(value)
-    bins = {of.feature.name: of for of in _editable(model).bins}
+    bins = {column.feature.name: column for column in _editable(model).bins}
     cells = [Where.of(place) for place in places]
     if len(cells) == len(features):
-        cells = [one.whole(bins[name]) if name in bins else one for name, one in zip(features, cells, strict=True)]
+        cells = [cell.whole(bins[name]) if name in bins else cell for name, cell in zip(features, cells, strict=True)]
     return with_edits(model, [*edits_of(model), Edit(features, operation, tuple(cells), value, reason)])
 
 
 def with_edits(model: Additive, edits: Iterable[Edit]) -> Additive:
     """Return a copy with some edits instead of its own: fewer undo the last ones, without a trace."""
-    made = copy.copy(model)
-    made.model_ = edited(_editable(model), edits)
-    return made
+    copied = copy.copy(model)
+    copied.model_ = edited(_editable(model), edits)
+    return copied
 
 
 def replay(model: Additive, edits: Sequence[Edit]) -> tuple[Additive, list[tuple[Edit, str]]]:
     """Return a copy with those of some edits that fit, such as those of an older model; and the others, each with
     the reason why it does not."""
-    made = copy.copy(model)
-    made.model_, others = replayed(_editable(model), edits)
-    return made, others
+    copied = copy.copy(model)
+    copied.model_, others = replayed(_editable(model), edits)
+    return copied, others
 
 
 def edit_price(
@@ -164,10 +164,10 @@ def refit_others(
     """
     given = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure, "init_score": init_score}
     data = model._read_known(X, y, given, in_training=True).with_loss(loss_of(model))
-    made = copy.copy(model)
+    copied = copy.copy(model)
     with listening(callback) as heard:
-        made.model_ = _around(model, _editable(model), data, 1 if quick else model.outer_bags, Watcher(heard))
-    return made
+        copied.model_ = _around(model, _editable(model), data, 1 if quick else model.outer_bags, Watcher(heard))
+    return copied
 
 
 def _around(estimator: Additive, model: AdditiveModel, data: Encoded, n_refits: int, watcher: Watcher) -> AdditiveModel:
@@ -175,8 +175,8 @@ def _around(estimator: Additive, model: AdditiveModel, data: Encoded, n_refits: 
     own, names = edits_in(model), [bins.feature.name for bins in model.bins]
     fixed = {names.index(edit.on[0]) for edit in own.edits if len(edit.on) == 1}
     edited_pairs = {tuple(sorted(map(names.index, edit.on))) for edit in own.edits if len(edit.on) == 2}
-    held = {one.features for one in model.pairs if one.features in edited_pairs or fixed & set(one.features)}
-    free = [one.features for one in model.pairs if one.features not in held]
+    held = {pair.features for pair in model.pairs if pair.features in edited_pairs or fixed & set(pair.features)}
+    free = [pair.features for pair in model.pairs if pair.features not in held]
     others = [j for j in range(len(names)) if j not in fixed and (estimator.order != GREEDY or _has_curve(model, j))]
     if not others:
         raise TableError("Every curve was edited: none is left to be refit.")
@@ -185,15 +185,15 @@ def _around(estimator: Additive, model: AdditiveModel, data: Encoded, n_refits: 
     plan = estimator._plan(around, names)
     of_others = replace(plan.parameters, order="cyclic")
     plan = replace(plan, n_refits=n_refits, interactions=free, triples=0, parameters=of_others)
-    made = fit(with_features(around, np.array(others)), plan, Seeds.of(estimator.random_state), watcher).model
-    assert isinstance(made, AdditiveModel)
-    made = _repeated(made, model.n_refits)
-    fitted, learnt = fitted_part(model), {one.features: one for one in made.pairs}
-    pairs = tuple(one if one.features in held else learnt[one.features] for one in fitted.pairs)
-    terms = tuple(fitted.terms[j] if j in fixed else made.terms[j] for j in range(len(names)))
-    made = replace(made, terms=terms, pairs=pairs, triples=model.triples, given=model.given, base=model.base)
-    made = keeping(made)
-    return edited(made, own.edits, around=len(own.edits))
+    refit = fit(with_features(around, np.array(others)), plan, Seeds.of(estimator.random_state), watcher).model
+    assert isinstance(refit, AdditiveModel)
+    refit = _repeated(refit, model.n_refits)
+    fitted, learnt = fitted_part(model), {pair.features: pair for pair in refit.pairs}
+    pairs = tuple(pair if pair.features in held else learnt[pair.features] for pair in fitted.pairs)
+    terms = tuple(fitted.terms[j] if j in fixed else refit.terms[j] for j in range(len(names)))
+    refit = replace(refit, terms=terms, pairs=pairs, triples=model.triples, given=model.given, base=model.base)
+    refit = keeping(refit)
+    return edited(refit, own.edits, around=len(own.edits))
 
 
 def _editable(model: AdditiveEstimator) -> AdditiveModel:
@@ -224,7 +224,7 @@ def _repeated(model: AdditiveModel, n_refits: int) -> AdditiveModel:
     if model.n_refits != 1:
         return model
     lines = [np.repeat(term.refits, n_refits, axis=0) for term in model.terms]
-    terms = [replace(term, refits=one, scores=one.mean(axis=0)) for term, one in zip(model.terms, lines, strict=True)]
+    terms = [replace(term, refits=own, scores=own.mean(axis=0)) for term, own in zip(model.terms, lines, strict=True)]
     pairs = [
         replace(
             pair, surfaces=np.repeat(pair.surfaces, n_refits, axis=0), means=np.repeat(pair.means, n_refits),
@@ -244,11 +244,11 @@ def price_of(
     rows, loss = after[0], before[1].loss
     weight = np.ones(rows.y.size) if rows.weight is None else rows.weight
     given = 0.0 if rows.offset is None else rows.offset
-    scores = [model.score(of.binned.codes) + given for of, model in (before, after)]
+    scores = [model.score(data.binned.codes) + given for data, model in (before, after)]
     exposed = 0.0 if rows.log_exposure is None else rows.log_exposure
     first, second = (loss.inverse_link(score - exposed) for score in scores)
     losses = [float(np.average(loss.loss(rows.y, score), weights=weight)) for score in scores]
-    means = [float(np.average(one, weights=weight)) for one in (first, second)]
+    means = [float(np.average(values, weights=weight)) for values in (first, second)]
     at = line if line is not None else 0.5 if loss.is_binary else means[0]
     crossed = float(np.average((first >= at) != (second >= at), weights=weight))
     moved = float(np.average(np.abs(second - first), weights=weight))

@@ -50,7 +50,7 @@ class Edits(Attachment):
 
     def fitted_part(self, model: AdditiveModel) -> AdditiveModel:
         """Return the model without its edits."""
-        others = {name: one for name, one in model.attachments.items() if name != NAME}
+        others = {name: attachment for name, attachment in model.attachments.items() if name != NAME}
         return replace(self.fitted, attachments=others) if others else self.fitted
 
     def onto(self, model: AdditiveModel) -> AdditiveModel:
@@ -101,10 +101,10 @@ def edited(model: AdditiveModel, edits: Iterable[Edit], around: int | None = Non
         return fitted
     if len(edits) > MOST_EDITS:
         raise EditError(f"The model has {len(edits)} edits, and {MOST_EDITS} are possible: leave some out.")
-    made = fitted
+    after = fitted
     for edit in edits:
-        made = _after(made, edit)
-    return attached(replace(keeping(made), intervals=None), Edits(edits, fitted, around))
+        after = _after(after, edit)
+    return attached(replace(keeping(after), intervals=None), Edits(edits, fitted, around))
 
 
 def attached(model: AdditiveModel, edits: Edits) -> AdditiveModel:
@@ -123,11 +123,11 @@ def replayed(model: AdditiveModel, edits: Sequence[Edit]) -> tuple[AdditiveModel
     own = edits_in(model)
     fitting = list(own.edits[: own.around])
     others: list[tuple[Edit, str]] = []
-    made = before_edits(model)
+    after = before_edits(model)
     stay = len(fitting) if list(edits[: len(fitting)]) == fitting else 0
     for edit in edits[stay:]:
         try:
-            made = _after(made, edit)
+            after = _after(after, edit)
             fitting.append(edit)
         except EditError as error:
             others.append((edit, str(error)))

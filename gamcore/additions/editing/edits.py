@@ -218,12 +218,12 @@ class Edit:
     def words(self, names: Names = AS_THEY_ARE, say: Callable[[float], str] = as_typed) -> str:
         """Return the edit as a person would say it, without its reason. say : how to write its value, which is on the
         link scale."""
-        said = "" if self.value is None else say(self.value)
+        value = "" if self.value is None else say(self.value)
         parts = []
         for feature, where in zip(self.on, self.where, strict=True):
             there = where.words(names, feature)
             parts.append(f"{names.term(feature)} {there}" if there else names.term(feature))
-        return f"{PAIR.join(parts)}: {WORDS[self.operation].format(said)}"
+        return f"{PAIR.join(parts)}: {WORDS[self.operation].format(value)}"
 
 
 def edit_of(plain: Any) -> Edit:
@@ -233,7 +233,7 @@ def edit_of(plain: Any) -> Edit:
         raise EditError("An edit needs on, operation and where, and may have a value and a reason.")
     on, where, value, reason = plain["on"], plain["where"], plain.get("value"), plain.get("reason", "")
     lists = isinstance(on, list) and isinstance(where, list) and all(isinstance(name, str) for name in on)
-    if not lists or not all(isinstance(one, Mapping) for one in where) or not isinstance(reason, str):
+    if not lists or not all(isinstance(place, Mapping) for place in where) or not isinstance(reason, str):
         raise EditError("An edit has names, places or a reason that are not text.")
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise EditError("An edit has a value that is not a number.")

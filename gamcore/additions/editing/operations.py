@@ -15,22 +15,22 @@ def edited_curve(edit: Edit, bins: Bins, scores: Floats, counts: Floats) -> tupl
 
     counts : (size,) training rows by code, which weigh the bins.
     """
-    made = scores.copy()
+    curve = scores.copy()
     if edit.operation == "remove":
-        made[:] = 0.0
-        return made, np.arange(scores.size)
+        curve[:] = 0.0
+        return curve, np.arange(scores.size)
     if edit.operation == "centre":
         moved = np.ones(scores.size, bool)
         moved[[0, -1]] = counts[[0, -1]] > 0  # what training did not have stays average
-        made[moved] -= np.average(scores, weights=counts) if counts.sum() > 0 else 0.0
-        return made, np.empty(0, np.int64)
+        curve[moved] -= np.average(scores, weights=counts) if counts.sum() > 0 else 0.0
+        return curve, np.empty(0, np.int64)
     codes = edit.where[0].codes(bins)
     if edit.operation in IN_ORDER:
         codes = _in_order(edit, bins, codes)
-        made[codes] = _reshaped(edit, bins.display[codes - 1], scores[codes], counts[codes])
+        curve[codes] = _reshaped(edit, bins.display[codes - 1], scores[codes], counts[codes])
     else:
-        made[codes] = changed(edit, scores[codes], counts[codes])
-    return made, codes
+        curve[codes] = changed(edit, scores[codes], counts[codes])
+    return curve, codes
 
 
 def changed(edit: Edit, scores: Floats, counts: Floats) -> Floats:

@@ -68,7 +68,7 @@ class FallClaim:
         own, weighted, newer = metrics
         values = ((own, self.fall.own), (weighted, self.fall.weighted), (newer, self.fall.newer),
                   (weighted - own, self.fall.came.value), (newer - weighted, self.fall.changed.value))  # fmt: skip
-        return all(math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE) for one, other in values)
+        return all(math.isclose(mine, other, rel_tol=CLOSE, abs_tol=CLOSE) for mine, other in values)
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,10 @@ class MeanClaim:
         """Return the claim in two sentences without the last full stop."""
         own, newer = (cut(name, LONGEST_NAME) for name in self.names)
         values = [*self.observed, *self.predicted, *self.interval]
-        was, now, said, says, low, high = map(percent, values) if self.is_share else alike(values)
+        was, now, before, says, low, high = map(percent, values) if self.is_share else alike(values)
         between = f" ({low} to {high})" if math.isfinite(self.interval[1] - self.interval[0]) else ""
         return (
-            f"On {newer} {now}{between} is observed and {says} predicted, on {own} {was} and {said}. "
+            f"On {newer} {now}{between} is observed and {says} predicted, on {own} {was} and {before}. "
             f"Of the difference who came makes {self._part(self.came)}, what changed {self._part(self.changed)}"
         )
 
@@ -107,11 +107,11 @@ class MeanClaim:
         known = list(rows)
         sums = [[math.fsum(row[k] for row in known if row[0] == is_newer) for k in (1, 2, 3)]
                 for is_newer in (False, True)]  # fmt: skip
-        seen, said = ([total[k] / total[2] for total in sums] for k in (0, 1))
-        pairs = [*zip(seen, self.observed, strict=True), *zip(said, self.predicted, strict=True),
-                 (said[1] - said[0], self.came.value),
-                 (seen[1] - said[1] - seen[0] + said[0], self.changed.value)]  # fmt: skip
-        return all(math.isclose(one, other, rel_tol=CLOSE, abs_tol=1e-9) for one, other in pairs)
+        seen, expected = ([total[k] / total[2] for total in sums] for k in (0, 1))
+        pairs = [*zip(seen, self.observed, strict=True), *zip(expected, self.predicted, strict=True),
+                 (expected[1] - expected[0], self.came.value),
+                 (seen[1] - expected[1] - seen[0] + expected[0], self.changed.value)]  # fmt: skip
+        return all(math.isclose(mine, other, rel_tol=CLOSE, abs_tol=1e-9) for mine, other in pairs)
 
 
 def _away(change: Change) -> Change:

@@ -80,7 +80,7 @@ def fall_of(loss: Loss, own: Seen, newer: Seen) -> Fall:
     ratio = (sums[1] / sums[1].sum()) / (sums[0] / sums[0].sum())
     weighted = replace(own, weight=own.weight * ratio[bins[0]])
     is_used = weighted.weight > 0
-    one, other = (rows.measured(loss, np.ones(rows.y.size, bool)) for rows in (own, newer))
+    first, other = (rows.measured(loss, np.ones(rows.y.size, bool)) for rows in (own, newer))
     between = weighted.measured(loss, is_used)
     direct = np.zeros(own.y.size)
     direct[is_used] = between.influences
@@ -90,10 +90,10 @@ def fall_of(loss: Loss, own: Seen, newer: Seen) -> Fall:
     clusters = own.clusters, newer.clusters
     low, high = float(rates[0].min()), float(rates[0].max())
     return Fall(
-        one.value, between.value, other.value,
-        came=Change.of(between.value - one.value, (by_own - one.influences, by_newer), clusters),
+        first.value, between.value, other.value,
+        came=Change.of(between.value - first.value, (by_own - first.influences, by_newer), clusters),
         changed=Change.of(other.value - between.value, (-by_own, other.influences - by_newer), clusters),
-        whole=Change.of(other.value - one.value, (-one.influences, other.influences), clusters),
+        whole=Change.of(other.value - first.value, (-first.influences, other.influences), clusters),
         beyond=float(np.average((rates[1] < low) | (rates[1] > high), weights=newer.size)),
     )  # fmt: skip
 

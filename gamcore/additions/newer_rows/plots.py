@@ -68,11 +68,11 @@ def by_group(on: OnNewerRows, column: str, target: str = "", title: str = "", de
              format="signed percent" if on.is_share else "plain")  # fmt: skip
     labels = [cut(group.name, MOST_LABEL) for group in groups]
     n = int(on.changed(column).sum())
-    said = f"{column}: " + (f"{n} of {len(groups)} groups clearly off otherwise than before" if n
+    headline = f"{column}: " + (f"{n} of {len(groups)} groups clearly off otherwise than before" if n
                             else "no group is clearly off otherwise than before")  # fmt: skip
     return Plot(
-        "newer_rows_by_group", title or said, detail or on.notes,
-        panels=single(Panel(x, level_axis(labels), tuple(marks))), words=f"{said}.", numbers=table,
+        "newer_rows_by_group", title or headline, detail or on.notes,
+        panels=single(Panel(x, level_axis(labels), tuple(marks))), words=f"{headline}.", numbers=table,
         height=90 + ROW * len(groups), legend="left",
     )  # fmt: skip
 

@@ -80,21 +80,21 @@ def on_newer_rows(
     kept = ((groups_a, sample_weight_a), (groups_b, sample_weight_b))
     own, newer = _numbered(samples, [_of_positive(labels, weight) for labels, weight in kept])
     everything = np.ones(own.y.size, bool), np.ones(newer.y.size, bool)
-    made = {PREDICTION: _by_prediction(own, newer)}
+    by_column = {PREDICTION: _by_prediction(own, newer)}
     together = _together(tables)
     sizes = np.concatenate([own.size, newer.size])
     for name in columns_of_interest(together, [columns] if isinstance(columns, str) else columns):
         cut = groups_of(together, name, sizes, np.ones(sizes.size, bool))
         if len(cut.names) > 1 or columns is not None:
             parts = cut.codes[: own.y.size], cut.codes[own.y.size :]
-            made[name] = tuple(
+            by_column[name] = tuple(
                 _group(label, own, newer, (parts[0] == k, parts[1] == k)) for k, label in enumerate(cut.names)
             )
     return OnNewerRows(
         names=(str(names[0]), str(names[1])), metric="AUC" if loss_of(fitted).is_binary else "explained",
         came=_came(own, newer), fall=fall_of(loss_of(fitted), own, newer),
         whole=_group("all rows", own, newer, everything),
-        columns=made, is_share=own.kind == "share", per="row" if exposure_a is None else "exposure",
+        columns=by_column, is_share=own.kind == "share", per="row" if exposure_a is None else "exposure",
     )  # fmt: skip
 
 
@@ -123,23 +123,23 @@ def _by_prediction(own: Seen, newer: Seen) -> tuple[Group, ...]:
     """Return the tenths of the own rows by their prediction, and where the newer ones fall."""
     rates = own.rate, newer.rate
     inner = edges(rates[0], own.size, TENTHS)
-    said = list(map(percent, inner)) if own.kind == "share" else alike(inner)
-    names = [f"below {said[0]}", *(f"{low} to {high}" for low, high in pairwise(said)),
-             f"{said[-1]} or more"] if said else ["all"]  # fmt: skip
+    ends = list(map(percent, inner)) if own.kind == "share" else alike(inner)
+    names = [f"below {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)),
+             f"{ends[-1]} or more"] if ends else ["all"]  # fmt: skip
     codes = [np.searchsorted(inner, rate, side="right") for rate in rates]
     return tuple(_group(name, own, newer, (codes[0] == k, codes[1] == k)) for k, name in enumerate(names))
 
 
 def _group(name: str, own: Seen, newer: Seen, here: tuple[Bools, Bools]) -> Group:
-    one, other = (_side(rows, part) for rows, part in zip((own, newer), here, strict=True))
-    if min(one.rows, other.rows) < FEWEST:
-        return Group(name, one, other, NOBODY.off_by)
+    before, after = (_side(rows, part) for rows, part in zip((own, newer), here, strict=True))
+    if min(before.rows, after.rows) < FEWEST:
+        return Group(name, before, after, NOBODY.off_by)
     first, second = (_influences(rows, part) for rows, part in zip((own, newer), here, strict=True))
     clusters = own.clusters[here[0]], newer.clusters[here[1]]
-    sizes = own.size[here[0]] / one.size, newer.size[here[1]] / other.size
+    sizes = own.size[here[0]] / before.size, newer.size[here[1]] / after.size
     least = _error_if_alike((first, second), clusters, sizes)
-    change = Change.of(other.off_by.value - one.off_by.value, (-first, second), clusters, least)
-    return Group(name, one, other, change)
+    change = Change.of(after.off_by.value - before.off_by.value, (-first, second), clusters, least)
+    return Group(name, before, after, change)
 
 
 def _error_if_alike(
@@ -174,9 +174,9 @@ def _came(own: Seen, newer: Seen) -> Change:
     """Return how much more is predicted of the newer rows, per unit of exposure."""
     means, parts = [], []
     for rows in (own, newer):
-        said, whole = rows.weight * rows.predicted, float(rows.size.sum())
-        means.append(float(said.sum()) / whole)
-        parts.append((said - rows.size * means[-1]) / whole)
+        expected, whole = rows.weight * rows.predicted, float(rows.size.sum())
+        means.append(float(expected.sum()) / whole)
+        parts.append((expected - rows.size * means[-1]) / whole)
     return Change.of(means[1] - means[0], (-parts[0], parts[1]), (own.clusters, newer.clusters))
 
 

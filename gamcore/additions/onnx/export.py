@@ -50,7 +50,7 @@ def to_onnx(model: Any, exposure: str = "", init_score: str = "", unit: str = ""
     graph = Graph({*taken, *names})
     coded = cache(lambda place: codes(graph, formula.bins[place]))
     if isinstance(formula, ClassFormula):
-        scores = [_score(graph, one, coded, "") for one in formula.formulas]
+        scores = [_score(graph, part, coded, "") for part in formula.formulas]
         _classes(graph, scores, formula.classes, names)
     else:
         _additive(graph, formula, _score(graph, formula, coded, init_score), names, exposure)

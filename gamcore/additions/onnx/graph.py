@@ -75,11 +75,11 @@ class Graph:
         helper = self._onnx.helper
         graph = helper.make_graph(self._nodes, "model", [*self._inputs.values()], self._outputs, self._constants)
         sets = [helper.make_opsetid(domain, version) for domain, version in OPERATORS.items()]
-        made: onnx.ModelProto = helper.make_model(
+        model: onnx.ModelProto = helper.make_model(
             graph, opset_imports=sets, ir_version=FILE_VERSION, producer_name="shapewise", doc_string=about
         )
-        self._onnx.checker.check_model(made)
-        return made
+        self._onnx.checker.check_model(model)
+        return model
 
     def _name(self) -> str:
         """Return a name that no value has."""

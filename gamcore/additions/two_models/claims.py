@@ -34,22 +34,22 @@ class BetterClaim:
     def words(self) -> str:
         """Return the claim as a sentence without its full stop."""
         first, second = (cut(name, LONGEST_NAME) for name in self.names)
-        one, other = self._values()
+        value, other = self._values()
         low, high = POINTS * self.gap.lower, POINTS * self.gap.upper
         what = "AUC" if self.is_ranking else "share explained"
         if not math.isfinite(high - low):
-            return f"one cluster of rows is too few to compare {first} and {second} ({what} {one} and {other})"
+            return f"one cluster of rows is too few to compare {first} and {second} ({what} {value} and {other})"
         decimals = 1 if min(abs(low), abs(high)) >= 1 else DECIMALS
         if not self.gap.is_clear:
             between = f"{fixed(low, decimals)} to {fixed(high, decimals)} points"
-            return f"neither {first} nor {second} is clearly better: {what} {one} and {other} ({between})"
+            return f"neither {first} nor {second} is clearly better: {what} {value} and {other} ({between})"
         better, worse = (second, first) if self.gap.value > 0 else (first, second)
-        one, other = (other, one) if self.gap.value > 0 else (one, other)
+        value, other = (other, value) if self.gap.value > 0 else (value, other)
         low, high = sorted((abs(low), abs(high)))
         size = within(POINTS * abs(self.gap.value), (low, high), DECIMALS)
         between = f"{fixed(low, decimals)} to {fixed(high, decimals)}"
         verb = "ranks rows better" if self.is_ranking else "explains more"
-        return f"{better} {verb} than {worse}: {what} {one} against {other}, {size} points more ({between})"
+        return f"{better} {verb} than {worse}: {what} {value} against {other}, {size} points more ({between})"
 
     def _values(self) -> list[str]:
         """Return the metric of both, with as many decimals as tell them apart."""
@@ -136,9 +136,9 @@ class TenthClaim(_OfTenth):
         """Return the claim as a part of a sentence."""
         where, first, second = self._begin(self.is_share)
         values = [self.part.observed, *self.part.interval, *self.part.predicted]
-        observed, low, high, one, other = means(values, self.is_share)
+        observed, low, high, mine, other = means(values, self.is_share)
         between = f" ({low} to {high})" if math.isfinite(self.part.interval[1] - self.part.interval[0]) else ""
-        return f"{where}, {observed}{between} is observed, {first} predicts {one} and {second} {other}"
+        return f"{where}, {observed}{between} is observed, {first} predicts {mine} and {second} {other}"
 
     def holds(self, rows: Iterable[tuple[int, float, float, float, float]]) -> bool:
         """Return whether rows bear the claim out.
@@ -161,9 +161,9 @@ class BelowClaim(_OfTenth):
     def words(self) -> str:
         """Return the claim as a part of a sentence."""
         where, first, second = self._begin(False)
-        one, other = map(_share_in_words, self.part.checks)
+        mine, other = map(_share_in_words, self.part.checks)
         return (
-            f"{where}, {one} of the rows are below what {first} predicts and {other} below what {second} does, and "
+            f"{where}, {mine} of the rows are below what {first} predicts and {other} below what {second} does, and "
             f"{percent(self.level, 0)} should be"
         )
 

@@ -92,12 +92,12 @@ class TwoModels(Explanation):
         these rows.
         """
         frames = []
-        for one in [self.column(column)] if column else self.columns:
-            table = self._frame(one.parts)
-            table.insert(0, "column", one.name)
-            table.insert(1, "group", list(one.cut.names))
+        for own in [self.column(column)] if column else self.columns:
+            table = self._frame(own.parts)
+            table.insert(0, "column", own.name)
+            table.insert(1, "group", list(own.cut.names))
             if self.worth is not None:
-                table["money"] = [self._money(part) for part in one.parts]
+                table["money"] = [self._money(part) for part in own.parts]
             frames.append(table)
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
@@ -132,10 +132,10 @@ class TwoModels(Explanation):
 
     def claims(self) -> tuple[Claim, ...]:
         """Return what `words` says, as claims that rows can refute."""
-        made: list[Claim] = [self.better]
+        claims: list[Claim] = [self.better]
         if len(self.tenths) > 1:
-            made += [self._tenth(0, False), self._tenth(len(self.tenths) - 1, True)]
-        return (*made, *self._extremes())
+            claims += [self._tenth(0, False), self._tenth(len(self.tenths) - 1, True)]
+        return (*claims, *self._extremes())
 
     def _tenth(self, place: int, is_last: bool) -> TenthClaim | BelowClaim:
         """Return what is observed of a tenth at one of the ends."""
@@ -147,7 +147,7 @@ class TwoModels(Explanation):
         for column in self.columns[:1]:
             named = [(part, name) for part, name in zip(column.parts, column.cut.names, strict=True)
                      if part.rows >= FEWEST_NAMED]  # fmt: skip
-            named.sort(key=lambda one: -one[0].change)
+            named.sort(key=lambda pair: -pair[0].change)
             if len(named) > 1:
                 return [GroupClaim(column.name, name, part, self.is_share, self._money(part))
                         for part, name in (named[0], named[-1])]  # fmt: skip

@@ -95,7 +95,7 @@ class Both:
         change, size = self.per_unit[here], self.first.size[here]
         if self.first.clustered:
             numbers = np.unique(self.first.clusters[here], return_inverse=True)[1]
-            total, size = (np.bincount(numbers, of).astype(np.float64) for of in (size * change, size))
+            total, size = (np.bincount(numbers, values).astype(np.float64) for values in (size * change, size))
             change = total / size
         return student(change, size)
 

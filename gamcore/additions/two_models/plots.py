@@ -43,12 +43,12 @@ def double_lift(models: TwoModels, target: str = "", title: str = "", detail: st
     x = Axis(f"tenths of the rows, by {'ratio' if models.by_ratio else 'difference'} of predictions",
              ticks=tuple(zip(at.tolist(), apart, strict=True)), limits=(0.5, len(parts) + 0.5))  # fmt: skip
     y = Axis(_unit(models, target), grid=True, format=_is_percent(models))
-    said = models.better.words()
+    headline = models.better.words()
     second, tenths = cut(models.names[1], MOST_LABEL), f"in {models.nearer[1]} of {len(parts)} tenths"
     beside = (f"what is observed is nearer to {second} {tenths}" if models.level is None
               else f"{second} is nearer to {percent(models.level, 0)} {tenths}")  # fmt: skip
     return Plot(
-        "two_models", title or f"{said[0].upper()}{said[1:]}", detail or f"{beside} · {models.notes}",
+        "two_models", title or f"{headline[0].upper()}{headline[1:]}", detail or f"{beside} · {models.notes}",
         panels=single(Panel(x, y, (*lines, *_observed(models, parts, at, hover)))), words=models.words(),
         numbers=models.frame(), legend="left",
     )  # fmt: skip
@@ -69,11 +69,11 @@ def groups(models: TwoModels, column: str, target: str = "", title: str = "", de
               zip(named.cut.names, parts, strict=True)]  # fmt: skip
     x = Axis(_unit(models, target), grid=True, limits=_limits(models, parts), format=_is_percent(models))
     most = max(range(len(table)), key=lambda k: abs(parts[k].change))
-    said = f"{column}: predictions differ most where it is {cut(named.cut.names[most], MOST_LABEL)}, by " \
+    headline = f"{column}: predictions differ most where it is {cut(named.cut.names[most], MOST_LABEL)}, by " \
            f"{change_in_words(parts[most].change, models.is_share)}"  # fmt: skip
     return Plot(
-        "two_models_by_group", title or said, detail or models.notes,
-        panels=single(Panel(x, level_axis(labels), tuple(marks))), words=f"{said}.", numbers=table,
+        "two_models_by_group", title or headline, detail or models.notes,
+        panels=single(Panel(x, level_axis(labels), tuple(marks))), words=f"{headline}.", numbers=table,
         height=90 + ROW * len(table), legend="left",
     )  # fmt: skip
 

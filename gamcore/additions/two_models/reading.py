@@ -60,47 +60,47 @@ def compare_models(
     if worth is not None and not (isinstance(worth, int | float) and math.isfinite(worth)):
         raise TableError(f"worth is {worth!r}: give a finite number, the money per unit of the outcome.")
     X = frame_of(X)  # once: a table may be a stream
-    (one, code), (other, other_code) = (one_outcome(model, of_class) for model in (first, second))
-    _check_alike(one, other)
+    (learned, code), (other, other_code) = (one_outcome(model, of_class) for model in (first, second))
+    _check_alike(learned, other)
     given = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure, "init_score": init_score}
-    table, seen, held = read_seen(one, X, y, given=given, held_out=held_out, code=code)
+    table, seen, held = read_seen(learned, X, y, given=given, held_out=held_out, code=code)
     _, beside, _ = read_seen(other, X, y, given=given, held_out=held_out, code=other_code)
     both = Both(seen.take(held), beside.take(held))
-    if not np.isfinite(loss_of(one).link(both.second.said)).all():
+    if not np.isfinite(loss_of(learned).link(both.second.said)).all():
         raise TableError(f"{names[1]} predicts values that the loss of {names[0]} does not allow: name it first.")
     everything = np.ones(both.first.y.size, bool)
-    metrics = [rows.measured(loss_of(one), everything) for rows in (both.first, both.second)]
+    metrics = [rows.measured(loss_of(learned), everything) for rows in (both.first, both.second)]
     whole, tenths = both.part(everything), both.tenths()
     asked = [columns] if isinstance(columns, str) else columns
-    made = []
+    compared = []
     for name in columns_of_interest(table, asked):
         cut = groups_of(table, name, seen.size, held)
         parts = tuple(both.part(cut.codes == k) for k in range(len(cut.names)))
         if len(parts) > 1 or asked is not None:
-            made.append(Column(cut, parts, spread_of(parts, whole)))
+            compared.append(Column(cut, parts, spread_of(parts, whole)))
     return TwoModels(
-        names=(str(names[0]), str(names[1])), metric="AUC" if loss_of(one).is_binary else "explained",
+        names=(str(names[0]), str(names[1])), metric="AUC" if loss_of(learned).is_binary else "explained",
         values=(metrics[0].value, metrics[1].value),
         gap=difference(metrics[:1], metrics[1:], [both.first.clusters]),
         tenths=tuple(both.part(tenths == k) for k in range(int(tenths.max()) + 1)), by_ratio=both.by_ratio,
-        whole=whole, columns=tuple(sorted(made, key=lambda column: -column.spread)),
-        is_share=loss_of(one).is_binary, per="row" if exposure is None else "exposure", worth=worth,
-        level=None if loss_of(one).is_of_mean else float(both.first.predicted[0]),
+        whole=whole, columns=tuple(sorted(compared, key=lambda column: -column.spread)),
+        is_share=loss_of(learned).is_binary, per="row" if exposure is None else "exposure", worth=worth,
+        level=None if loss_of(learned).is_of_mean else float(both.first.predicted[0]),
     )  # fmt: skip
 
 
-def _check_alike(one: Estimator, other: Estimator) -> None:
+def _check_alike(first: Estimator, other: Estimator) -> None:
     """Raise TableError where two models do not predict the same thing."""
-    if loss_of(one).is_of_mean != loss_of(other).is_of_mean:
+    if loss_of(first).is_of_mean != loss_of(other).is_of_mean:
         raise TableError("One model predicts a mean, and the other a quantile: pass two of a kind.")
-    if not loss_of(one).is_of_mean and loss_of(one) != loss_of(other):
+    if not loss_of(first).is_of_mean and loss_of(first) != loss_of(other):
         raise TableError("The models predict different quantiles: pass two of the same.")
-    if loss_of(one).is_binary != loss_of(other).is_binary:
+    if loss_of(first).is_binary != loss_of(other).is_binary:
         raise TableError("One model predicts a chance, and the other a number: pass two of a kind.")
-    if isinstance(one, GAMClassifier) and isinstance(other, GAMClassifier) and \
-            [str(label) for label in one.classes_] != [str(label) for label in other.classes_]:  # fmt: skip
+    if isinstance(first, GAMClassifier) and isinstance(other, GAMClassifier) and \
+            [str(label) for label in first.classes_] != [str(label) for label in other.classes_]:  # fmt: skip
         raise TableError(
-            f"The models know the classes {list(one.classes_)} and {list(other.classes_)}: pass two of the same."
+            f"The models know the classes {list(first.classes_)} and {list(other.classes_)}: pass two of the same."
         )
-    if set(one.model_.given) != set(other.model_.given):
+    if set(first.model_.given) != set(other.model_.given):
         raise TableError("Only one of the models was fitted with exposure or init_score: fit both alike.")

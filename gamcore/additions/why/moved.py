@@ -95,10 +95,10 @@ class WhyMoved(Explanation):
 
     def _sum(self, parts: Floats, kind: Kind = "composition") -> Estimate:
         """Return a sum of parts; behaviour has no interval without errors of the models."""
-        made = self.parts.estimate(parts)
+        estimate = self.parts.estimate(parts)
         if kind == "behaviour" and not (self.has_bands or self.is_one_model):
-            return Estimate(made.value, np.nan, np.nan, np.nan)
-        return made
+            return Estimate(estimate.value, np.nan, np.nan, np.nan)
+        return estimate
 
     def groups(self, by: By) -> tuple[list[str], Floats]:
         """Return the names of terms, features or families, and the share (groups, terms) that each has of the terms.
@@ -107,7 +107,7 @@ class WhyMoved(Explanation):
         """
         if by == "term":
             return list(self.terms), np.eye(len(self.terms))
-        lines = [[self.families.get(name, name) if by == "family" else name for name in of] for of in self.features]
+        lines = [[self.families.get(name, name) if by == "family" else name for name in term] for term in self.features]
         names = list(dict.fromkeys(name for line in lines for name in line))
         shares = np.zeros((len(names), len(lines)))
         for k, line in enumerate(lines):
@@ -118,22 +118,22 @@ class WhyMoved(Explanation):
     def estimates(self, by: By = "term") -> dict[tuple[Kind, str], Estimate]:
         """Return all parts by kind and name ("" for level and residual); they add up to the gap."""
         names, shares = self.groups(by)
-        made: dict[tuple[Kind, str], Estimate] = {}
+        estimates: dict[tuple[Kind, str], Estimate] = {}
         kinds: tuple[Kind, ...] = ("composition", "behaviour")
         for kind in kinds:
             for name, share in zip(names, shares, strict=True):
-                made[kind, name] = self._sum(self._of(kind, share), kind)
-        return {**made, ("level", ""): self.level, ("residual", ""): self.residual}
+                estimates[kind, name] = self._sum(self._of(kind, share), kind)
+        return {**estimates, ("level", ""): self.level, ("residual", ""): self.residual}
 
     def clear(self, by: By = "term") -> dict[tuple[Kind, str], bool]:
         """Return which parts are clearly not 0: by Holm over all of them, so that where nothing moved, any is called
         clear in at most 5% of tables."""
-        made = self.estimates(by)
-        p = np.array([estimate.p for estimate in made.values()])
+        estimates = self.estimates(by)
+        p = np.array([estimate.p for estimate in estimates.values()])
         known = np.isfinite(p)
         adjusted = np.ones(p.size)
         adjusted[known] = adjusted_by_holm(p[known])
-        return dict(zip(made, (adjusted < 1 - LEVEL).tolist(), strict=True))
+        return dict(zip(estimates, (adjusted < 1 - LEVEL).tolist(), strict=True))
 
     def frame(self, by: By = "term") -> pd.DataFrame:
         """Return a row per term, feature or family, the largest first, then level and residual, in units of the outcome
@@ -143,11 +143,11 @@ class WhyMoved(Explanation):
         _upper; clear_composition, clear_behaviour; money with its interval.
         """
         names, shares = self.groups(by)
-        made, clear = self.estimates(by), self.clear(by)
+        estimates, clear = self.estimates(by), self.clear(by)
         rows = []
         for name, share in zip(names, shares, strict=True):
             both = self._of("composition", share) + self._of("behaviour", share)
-            came, changed = made["composition", name], made["behaviour", name]
+            came, changed = estimates["composition", name], estimates["behaviour", name]
             marks = bool(clear["composition", name]), bool(clear["behaviour", name])
             rows.append((name, "part", came, changed, self._sum(both, "behaviour"), *marks))
         rows.sort(key=lambda row: -max(abs(row[2].value), abs(row[3].value)))
@@ -157,9 +157,9 @@ class WhyMoved(Explanation):
         table = pd.DataFrame({by: [row[0] for row in rows], "kind": [row[1] for row in rows]})
         for place, column in ((2, "composition"), (3, "behaviour"), (4, "total")):
             each = [cast(Estimate, row[place]) for row in rows]
-            table[column] = [one.value for one in each]
-            table[f"{column}_lower"] = [one.lower for one in each]
-            table[f"{column}_upper"] = [one.upper for one in each]
+            table[column] = [estimate.value for estimate in each]
+            table[f"{column}_lower"] = [estimate.lower for estimate in each]
+            table[f"{column}_upper"] = [estimate.upper for estimate in each]
         table["clear_composition"], table["clear_behaviour"] = [row[5] for row in rows], [row[6] for row in rows]
         if self.worth is not None:
             ends = ("", "_lower", "_upper") if self.worth >= 0 else ("", "_upper", "_lower")
@@ -177,23 +177,23 @@ class WhyMoved(Explanation):
 
     def claims(self, by: By = "term") -> tuple[MoveClaim, ...]:
         """Return what `words` says, as claims that `holds` checks against parts added up in another way."""
-        made, clear = self.estimates(by), self.clear(by)
+        estimates, clear = self.estimates(by), self.clear(by)
         sizes = Sizes.of([self.gap.value, self.composition.value, self.behaviour.value], self.is_share)
-        said = [MoveClaim("difference", self.gap, sizes, self.names, means=self.means)]
+        claims = [MoveClaim("difference", self.gap, sizes, self.names, means=self.means)]
 
         def leaders(kind: Kind) -> tuple[tuple[str, Estimate], ...]:
-            sure = [(name, part) for (of, name), part in made.items() if of == kind and clear[of, name]]
-            return tuple(sorted(sure, key=lambda one: -abs(one[1].value))[:MOST_NAMED])
+            sure = [(key[1], part) for key, part in estimates.items() if key[0] == kind and clear[key]]
+            return tuple(sorted(sure, key=lambda leader: -abs(leader[1].value))[:MOST_NAMED])
 
-        said.append(MoveClaim("composition", self.composition, sizes, self.names, leaders=leaders("composition")))
+        claims.append(MoveClaim("composition", self.composition, sizes, self.names, leaders=leaders("composition")))
         if not self.is_one_model:
             terms = self._sum(self._of("behaviour", np.ones(len(self.terms))), "behaviour")
-            said.append(MoveClaim("behaviour", terms, sizes, self.names, leaders=leaders("behaviour"),
+            claims.append(MoveClaim("behaviour", terms, sizes, self.names, leaders=leaders("behaviour"),
                                   label="what changed by feature"))  # fmt: skip
-            said.append(MoveClaim("level", self.level, sizes, self.names, label="what changed for all alike"))
+            claims.append(MoveClaim("level", self.level, sizes, self.names, label="what changed for all alike"))
         left = "not explained by who came" if self.is_one_model else "left over"
-        said.append(MoveClaim("residual", self.residual, sizes, self.names, label=left))
-        return tuple(said)
+        claims.append(MoveClaim("residual", self.residual, sizes, self.names, label=left))
+        return tuple(claims)
 
     def words(self) -> str:
         """Return the difference in two sentences: what it is, and its parts."""
@@ -204,16 +204,16 @@ class WhyMoved(Explanation):
     @property
     def notes(self) -> str:
         """What limits the numbers, in words."""
-        made = ["95% intervals; what goes together, not what makes it so"]
+        notes = ["95% intervals; what goes together, not what makes it so"]
         if not (self.has_bands or self.is_one_model):
-            made.append("no bands, so what changed has no interval")
+            notes.append("no bands, so what changed has no interval")
         elif not self.has_bands:
-            made.append("no bands, so intervals leave out errors of the curves")
+            notes.append("no bands, so intervals leave out errors of the curves")
         if not self.is_of_mean:
-            made.append("the models predict quantiles: what these leave of the means is left over")
+            notes.append("the models predict quantiles: what these leave of the means is left over")
         if not self.held_out:
-            made.append("rows may be those learned from, which makes what is left over look small")
-        return " · ".join(made)
+            notes.append("rows may be those learned from, which makes what is left over look small")
+        return " · ".join(notes)
 
     def describe(self, **words: Any) -> Plot:
         """Return a waterfall from the mean of A to that of B. words : title, detail, target, by and most (bars per

@@ -45,11 +45,11 @@ def waterfall(
     marks: list[Mark] = [Line(moved.rate_a, True), Line(moved.rate_b, True)]
     kinds: list[Kind] = ["composition", "behaviour", "level", "residual"]
     for kind in kinds:
-        mine = np.array([of == kind for of, _, _ in bars], bool)
+        mine = np.array([its_kind == kind for its_kind, _, _ in bars], bool)
         if mine.any():
             hover = [
                 f"{cut(name, 400)}\n{label}{_between(sizes, estimate)}"
-                for (of, name, estimate), label in zip(bars, labels, strict=True) if of == kind
+                for (its_kind, name, estimate), label in zip(bars, labels, strict=True) if its_kind == kind
             ]  # fmt: skip
             marks.append(Bars(at[mine], steps[mine], starts[mine], roles=ROLES[kind], lying=True,
                               name=names.get(kind, ""), hover=hover))  # fmt: skip
@@ -65,9 +65,9 @@ def waterfall(
     first, last = (cut(name, MOST_LABEL - len(mean)) + mean for name, mean in groups)
     middle = [f"{cut(name, MOST_LABEL - 8)}  {label}" for (_, name, _), label in zip(bars, labels, strict=True)]
     y = level_axis([first, *middle, last])
-    said = moved.claims(by)[0].words()
+    headline = moved.claims(by)[0].words()
     return Plot(
-        "why", title or f"{said[0].upper()}{said[1:]}", detail or moved.notes,
+        "why", title or f"{headline[0].upper()}{headline[1:]}", detail or moved.notes,
         panels=single(Panel(x, y, tuple(marks))), words=moved.words(), numbers=moved.frame(by),
         height=90 + ROW * (len(bars) + 2), legend="left",
     )  # fmt: skip
@@ -81,13 +81,13 @@ def _between(sizes: Sizes, estimate: Estimate) -> str:
 def bars_of(moved: WhyMoved, by: By = "term", most: int = MOST_BARS) -> list[tuple[Kind, str, Estimate]]:
     """Return the bars in their order: kind, name and estimate. They stand at the places 1, 2, ..."""
     names, shares = moved.groups(by)
-    made = moved.estimates(by)
+    estimates = moved.estimates(by)
     bars: list[tuple[Kind, str, Estimate]] = []
     kinds: tuple[Kind, ...] = ("composition",) if moved.is_one_model else ("composition", "behaviour")
     for kind in kinds:
-        order = sorted(range(len(names)), key=lambda k: -abs(made[kind, names[k]].value))
+        order = sorted(range(len(names)), key=lambda k: -abs(estimates[kind, names[k]].value))
         few = most if len(order) > most + 1 else len(order)
-        bars += [(kind, names[k], made[kind, names[k]]) for k in order[:few]]
+        bars += [(kind, names[k], estimates[kind, names[k]]) for k in order[:few]]
         if rest := order[few:]:
             sums = moved._sum(moved._of(kind, shares[rest].sum(axis=0)), kind)
             bars.append((kind, f"{len(rest)} smaller", sums))

@@ -130,12 +130,12 @@ def _learned(model: Any, of_class: Any) -> Learned:
 
 def _check_alike(first: Learned, second: Learned) -> None:
     """Raise TableError where two models do not predict the same thing."""
-    one, other = first.link.loss, second.link.loss
-    if one.name != other.name or not (one.is_of_mean or one == other):
+    own, other = first.link.loss, second.link.loss
+    if own.name != other.name or not (own.is_of_mean or own == other):
         raise TableError(
-            f"The models have the objectives {one} and {other}, so their predictions differ in kind: fit both with one."
+            f"The models have the objectives {own} and {other}, so their predictions differ in kind: fit both with one."
         )
-    if one.is_binary and list(first.estimator.classes_) != list(second.estimator.classes_):
+    if own.is_binary and list(first.estimator.classes_) != list(second.estimator.classes_):
         raise TableError(
             f"The models know the classes {list(first.estimator.classes_)} and {list(second.estimator.classes_)}: "
             "fit both to the same."

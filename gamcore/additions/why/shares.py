@@ -178,7 +178,7 @@ class Pair:
             for _, rows in group.blocks():
                 both = self._parts(rows)
                 block = [np.tensordot(rows.weight, parts, 1) for parts in both]
-                sums = [one + other for one, other in zip(sums, block, strict=True)] if sums else block
+                sums = [total + other for total, other in zip(sums, block, strict=True)] if sums else block
                 if not self.is_one_model:
                     slopes += rows.weight @ self._slopes(both) / total / 2
             by_group.append((sums[0], sums[1]))

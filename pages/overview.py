@@ -123,8 +123,7 @@ def multiples(names: list[str]) -> None:
     for k, one in enumerate(shown):
         with grid[k // COLUMNS][k % COLUMNS].container(border=True, height="stretch"):
             cards.small(one.plot, f"small-{model.id}-{k}")
-            if one.sentence:
-                st.caption(md(model.headlines.get(one.feature) or one.sentence))
+            st.caption(md(model.headlines.get(one.feature) or one.sentence))
             if st.button("Open", key=f"open-{k}", icon=":material/open_in_full:", type="tertiary"):
                 st.switch_page("pages/shapes.py", query_params={"model": model.id, "feature": one.feature})
 

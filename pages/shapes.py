@@ -184,8 +184,7 @@ rule = brush.marked(model, own.on(scale), as_typed=act == "edit") if markable el
 title = headlines.of(model, feature) if tried is None else f"{named.term(feature)}, one refit with these settings"
 title = f"{named.term(feature)}, edited by hand" if before is not None and edited else title
 read = read_curve(shown(own.on(scale), named))
-if tried is None and own.has_whole:
-    title = title or read
+title = title or read
 means = curves.observed_means(model.id, place, scale) if seen else []
 plot = shown(drawn_curve, named).describe(
     state.goal(model), state.detail(model, curve, draft=tried is not None), title=title,

@@ -69,8 +69,8 @@ class Leg:
 
 
 def read_curve(curve: Curve) -> str:
-    """Return where most of the movement of a curve is, in a sentence; only its name where it has no simultaneous band
-    yet, or was set by hand, so that no band says what is clear."""
+    """Return where most of the movement of a curve is, in a sentence. Where it has no simultaneous band yet, that says
+    what is drawn, and claims nothing; of one that was set by hand, no band says what is clear."""
     return _told(curve)[0]
 
 
@@ -92,9 +92,9 @@ def _told(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
         return f"Effect of {name}, {'' if curve.by_hand.all() else 'partly '}set by hand", ()
     if not curve.scores.size:
         return f"{name}: no values in training, so no effect", ()
-    if not curve.has_whole:
-        return f"Effect of {name}", ()
     curve = curve.as_levels()
+    if not curve.has_whole:
+        return f"{name}: {_drawn(curve)}", ()
     wordings = _levels(curve) if curve.labels else _line(curve)
     missing = _missing(curve)
     if missing:
@@ -103,6 +103,21 @@ def _told(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
         wordings = [*((*claims, missing) for claims in wordings), *wordings]
     every = [(f"{name}: {_sentence(claims, curve)}", claims) for claims in wordings]
     return next((sentence for sentence in every if len(sentence[0]) <= LONGEST), every[-1])
+
+
+def _drawn(curve: Curve) -> str:
+    """Return where a curve is lowest and highest, of a curve that no band says anything of."""
+    runs = curve.runs or tuple(np.array([k]) for k in range(curve.scores.size))
+    means = [float(np.average(curve.scores[run], weights=curve.counts[run] + 1e-9)) for run in runs]
+    places = [int(np.argmin(means)), int(np.argmax(means))]
+    if means[places[0]] == means[places[1]]:
+        return "the curve is flat"
+    decimals = _decimals(curve, [means[k] for k in places])
+    ends = [
+        Claim(kind, typical_of(curve, runs[k]), means[k], UNKNOWN, curve.scale, decimals=decimals).words()
+        for kind, k in zip(("lowest", "highest"), places, strict=True)
+    ]
+    return f"the curve is {' and '.join(ends)}"
 
 
 def _sentence(claims: Sequence[Claim], curve: Curve) -> str:

@@ -89,7 +89,7 @@ def curve(
         lower.append(Panel(special, replace(strip, title=""), (bar,)))
     return Plot(
         name=shape.feature,
-        title=title or _headline(whole, target),
+        title=title or read_curve(whole),
         detail=detail,
         panels=(tuple(upper), tuple(lower)),
         widths=(0.92, 0.08) if missing else (1.0,),
@@ -306,11 +306,6 @@ def rows_strip(curve: Curve) -> Bars:
         grid = np.unique(np.concatenate([edges[:1], np.linspace(*opening, DENSITY_BARS + 1), edges[-1:]]))
     running = np.interp(grid, edges, np.concatenate([[0.0], np.cumsum(curve.counts)]))
     return row_bars((grid[:-1] + grid[1:]) / 2, np.diff(running), np.diff(grid))
-
-
-def _headline(curve: Curve, target: str) -> str:
-    """Return the curve's sentence; without a band for the whole curve, only what the plot shows."""
-    return read_curve(curve) if curve.has_whole else f"Effect of {curve.feature} on {target}"
 
 
 def widened(low: float, high: float, scale: Scale) -> tuple[float, float]:

@@ -77,8 +77,7 @@ def _importance(identifier: str, bands: int, scale: Scale) -> Importance:
 
 @dataclass(frozen=True)
 class Multiple:
-    """A curve among others on one scale. band : what its band is, as `Curve.band`. sentence : empty without a band of
-    the whole curve, which alone says what is clear."""
+    """A curve among others on one scale. band : what its band is, as `Curve.band`. sentence : what it shows."""
 
     feature: str
     plot: Plot
@@ -98,6 +97,5 @@ def _multiples(identifier: str, bands: int, features: tuple[str, ...], scale: Sc
     limits = plots.common_limits(curves)
     made = []
     for curve, seen in zip(curves, (state.seen(about, curve) for curve in curves), strict=True):
-        sentence = read_curve(seen) if curve.has_whole else ""
-        made.append(Multiple(curve.feature, plots.small(seen, limits), curve.band, sentence))
+        made.append(Multiple(curve.feature, plots.small(seen, limits), curve.band, read_curve(seen)))
     return made

@@ -22,7 +22,8 @@ MEANING = f"""
 these curves shows how far this one would move if the table had other rows of the same kind.
 
 - The *darker* band is pointwise: at any one value, it contains the mean curve 95 times in 100.
-- The *lighter* band holds for the whole curve at once. The sentence above a plot says only what it supports.
+- The *lighter* band holds for the whole curve at once. The sentence above a plot says only what it supports;
+  until it is measured, it says where the curve is lowest and highest.
 - The *quick* band, shown until the others are measured, comes from the refits that the model averages: it is wider,
   and pointwise only.
 

@@ -239,8 +239,13 @@ def test_missing_is_told_where_it_is_clear():
     assert read_curve(replace(curve, missing_whole=(-3.0, 1.0))) == f"age: {NO_CLEAR_EFFECT}"
 
 
-def test_without_a_band_of_the_whole_curve_nothing_is_claimed():
-    assert read_curve(replace(line([0, 9.0]), whole=np.empty((2, 0)))) == "Effect of age"
+def test_without_a_band_of_the_whole_curve_it_says_what_is_drawn_and_claims_nothing():
+    none = np.empty((2, 0))
+    curve = replace(line([0, 9.0, 3.0]), whole=none)
+    assert read_curve(curve) == "age: the curve is lowest at 0.3 (0) and highest at 1.3 (+9.00)"
+    assert not claims_of(curve)
+    assert read_curve(replace(levels([0.5, -0.3]), whole=none)).endswith("lowest at b (-0.300) and highest at a (+0.500)")
+    assert read_curve(replace(line(np.zeros(5)), whole=none)) == "age: the curve is flat"
     empty = replace(line([0.0]), scores=np.empty(0), whole=np.empty((2, 0)))
     assert read_curve(empty) == "age: no values in training, so no effect"
 

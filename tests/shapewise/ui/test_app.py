@@ -146,14 +146,14 @@ def test_the_row_filter_narrows_the_training_rows(full):
 def test_shapes_step_through_the_features(full):
     app = open_page("shapes", model=full[2].id)
     listed = app.dataframe[0].value["feature"].tolist()
-    assert headlines(app)[0].startswith(f"Effect of {listed[0]}")
+    assert headlines(app)[0].startswith(f"{listed[0]}: the curve is lowest ")
     key = app.dataframe[0].proto.id.split("-", 2)[2]
     app.session_state[key] = {"selection": {"rows": [], "columns": [], "cells": [(1, "feature")]}}
     app.run()
-    assert headlines(app)[0].startswith(f"Effect of {listed[1]}")
+    assert headlines(app)[0].startswith(f"{listed[1]}: ")
     assert app.query_params["feature"] in (listed[1], [listed[1]])
     asked = open_page("shapes", model=full[2].id, feature="district")
-    assert headlines(asked)[0].startswith("Effect of district")
+    assert headlines(asked)[0].startswith("district: ")
 
 
 def test_overview_finds_features_by_name(full):

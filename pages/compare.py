@@ -180,7 +180,8 @@ def metrics_of(shown: dict[str, ModelAbout]) -> pd.DataFrame:
 
 
 def said(minus: Curve, first: str, second: str) -> str:
-    """Return the difference in a sentence."""
+    """Return the difference in a sentence, with the names of the models set apart."""
+    first, second = f"“{first}”", f"“{second}”"
     if not minus.has_whole:
         return _largest(minus, first, second)  # that there are no bands yet is said below
     against = AGAINST.get(minus.scale, "minus")

@@ -29,7 +29,8 @@ class Axis:
     """One axis. Dates are days since 1970-01-01.
 
     limits : the range shown; None for all. ticks : positions and names, of levels. flipped : the first at the top.
-    scaled : whether its named ticks stand on a scale of numbers. Slides write the numbers there.
+    scaled : whether its named ticks stand on a scale of numbers. Slides write the numbers there. above : whether the
+    names of bars stand above these on a page, where they leave a narrow screen no room beside them.
     """
 
     title: str = ""
@@ -42,6 +43,7 @@ class Axis:
     flipped: bool = False
     from_zero: bool = False
     scaled: bool = False
+    above: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from scipy.special import expit
@@ -111,7 +113,7 @@ def pair_ranking(
         for name, rank, size in zip(names, shown["rank"], strength, strict=True)
     ]  # fmt: skip
     roles: list[ColorRole] = ["primary" if pair in fitted else "density" for pair in pairs]
-    y = level_axis(cut_apart(names, 44))
+    y = replace(level_axis(cut_apart(names, 44)), above=True)
     marks: list[Mark] = [Bars(at, strength, roles=roles, lying=True, hover=hover), Line(chance, True)]
     if fitted:
         gains = np.array([fitted.get(pair, np.nan) for pair in pairs], np.float64)

@@ -26,6 +26,8 @@ from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Plot, Points, R
 
 WIDTH = 0.7
 """Width within a level that the marks of all curves share."""
+WIDEST, NARROWEST = 5.0, 2.0
+"""Of the lines of curves, the first drawn and the last: one that lies on another leaves its edges to be seen."""
 DIFFERENCE: Final = "ink"
 """No colour of a model: the first one's is a blue, as the primary one is."""
 
@@ -44,7 +46,7 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
         marks += (
             _levels(curve, levels, shift=shift, name=name, role=k)
             if labels
-            else _line(curve, name, k, len(curves) <= 2)
+            else _line(curve, name, k, float(widths[k]), band=len(curves) <= 2)
         )
     units = LOSSES[first.loss].unit(first.scale, target)
     x = value_axis(first)
@@ -85,12 +87,12 @@ def value_names(curve: Curve) -> list[str]:
     return [curve.labels[k] for k in level_order(curve)] if curve.labels else []
 
 
-def _line(curve: Curve, name: str, role: ColorRole, band: bool) -> list[Mark]:
+def _line(curve: Curve, name: str, role: ColorRole, width: float, band: bool) -> list[Mark]:
     """Return a step line, with its band if `band`."""
     edges = visible_edges(curve)
     hover = [f"{cut(name, 80)}\n{curve.place(k)}\n{say(score, curve.scale)}" for k, score in enumerate(curve.scores)]
     ribbon = [Ribbon(edges, curve.lower, curve.upper, role)] if band and curve.has_band else []
-    return [*ribbon, Steps(edges, curve.scores, role, 2.2, name=name, hover=hover)]
+    return [*ribbon, Steps(edges, curve.scores, role, width, name=name, hover=hover)]
 
 
 def _levels(curve: Curve, levels: Sequence[str], shift: float, name: str, role: ColorRole) -> list[Mark]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import accumulate
 from textwrap import wrap
 from typing import Final
@@ -16,11 +17,11 @@ import plotly.graph_objects as go
 
 from gamcore.numbers import exact
 from gamcore.viz.palette import PALETTES, Mode, Palette
-from gamcore.viz.plotly_figures.shapes import PanelPlace, backdrop, label, note, shapes
+from gamcore.viz.plotly_figures.shapes import PanelPlace, above, backdrop, label, note, shapes
 from gamcore.viz.plotly_figures.style import Options, escape, heading, more_pixels, template
 from gamcore.viz.plotly_figures.traces import colors, places, traces
 from gamcore.viz.ranges import FEWEST_RATIOS, MOST_RATIOS, TINY, limits, ratio_ticks, round_ratios
-from gamcore.viz.spec import Axis, Bars, Cells, ColorScale, Line, Mark, Panel, Plot, Steps
+from gamcore.viz.spec import Axis, Bars, Cells, ColorScale, Line, Mark, Panel, Plot, Points, Steps
 
 FORMATS = {
     "plain": None,
@@ -38,16 +39,19 @@ SMALL_X, SMALL_Y = 4, 5
 """Numbers of ticks of a small plot."""
 NARROW, FEWEST = 0.3, 2
 """A panel with less than this share of the width has that many ticks."""
-COLOR_BAR = 64
-"""Pixels of a colour bar, which lies below its plot: beside it, a phone has no room for the plot."""
+COLOR_BAR = 52
+"""Pixels of a colour bar, which lies above its plot, as legends do: beside it, a phone has no room for the plot, and
+below it, how far away it would be is up to the names on the axis."""
 STANDING = 60
 """Pixels for labels of an axis that stand."""
-UNDER, UNDER_TALL = -0.16, -0.34
-"""Where the colour bar begins, in heights of the plot: below labels that lie, and below those that stand."""
 MOST_LYING = 60
 """Letters on an axis beyond which its labels stand."""
+TICK = 22
+"""Pixels of a number on an upright axis, with some room."""
 STANDOFF = 5
 """Pixels between an axis and its labels, so that those of x and y do not meet in the corner."""
+LOWERED, THIN = 0.24, 0.36
+"""By how much bars below their names are lower than others, and how wide, in steps from bar to bar."""
 AROUND, LINE, LETTER, SHORTEST = 80, 16, 6.5, 12
 """Pixels of a plot above and below its panels, of a line and of a letter; letters of a line of an upright title, at
 least."""
@@ -70,7 +74,7 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
     data: list[Options] = []
     for row, column, panel in plot.each():
         number = _number(plot, row, column)
-        place = PanelPlace(f"x{number}", f"y{number}")
+        place, panel = PanelPlace(f"x{number}", f"y{number}"), _below_names(panel)
         axes = {"xaxis": place.x, "yaxis": place.y}
         data += [trace | axes for mark in panel.marks for trace in traces(mark, panel, color, flat)]
         _panel(layout, panel, place, color)
@@ -79,8 +83,9 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
         layout[f"xaxis{number}"] |= _axis(panel.x, color, most) | {"ticklabelstandoff": STANDOFF}
         layout[f"yaxis{number}"] |= _axis(panel.y, color, SMALL_Y if plot.small and panel.y.kind != "log" else None)
         layout[f"yaxis{number}"]["title"] = {"text": _upright(panel.y.title, plot, row)}
-        layout[f"xaxis{number}"] |= _round_ratios(panel.x, panel.marks, along=True)
-        layout[f"yaxis{number}"] |= _round_ratios(panel.y, panel.marks, along=False)
+        layout[f"xaxis{number}"] |= _round_ratios(panel.x, panel.marks, MOST_RATIOS, along=True)
+        room = min(int(_pixels(plot, row) / TICK), MOST_RATIOS)
+        layout[f"yaxis{number}"] |= _round_ratios(panel.y, panel.marks, max(room, FEWEST_RATIOS), along=False)
     if not titled and {mark.name for mark in plot.named() if isinstance(mark, Steps)} <= SAID:
         data = [trace | {"showlegend": False} if trace.get("name") in SAID else trace for trace in data]
     return go.Figure({"data": data, "layout": layout | _around(plot, titled, color)})
@@ -129,13 +134,26 @@ def _panel(layout: Options, panel: Panel, place: PanelPlace, color: Palette) -> 
         layout["shapes"] += shapes(mark, panel, place, color)
         layout["annotations"] += label(mark, panel, place, color)
         if isinstance(mark, Cells) and mark.scale.shown:
-            layout["coloraxis"] = _coloraxis(mark.scale, color, UNDER_TALL if _is_tall(panel.x) else UNDER)
+            layout["coloraxis"] = _coloraxis(mark.scale, color)
         if isinstance(mark, Bars):
             layout |= {"bargap": 0, "barmode": "overlay"}
     if panel.note:
         layout["annotations"].append(note(panel.note, place, color))
+    layout["annotations"] += above(panel.y, place, color)
     if panel.blank:  # zero has the page's colour: cells without rows need another
         layout["shapes"].append(backdrop(place, color.hairline))
+
+
+def _below_names(panel: Panel) -> Panel:
+    """Return a panel whose bars and dots make room for names above them, where its axis has them there."""
+    if not panel.y.above:
+        return panel
+    marks: list[Mark] = []
+    for mark in panel.marks:
+        if isinstance(mark, Bars):
+            mark = replace(mark, at=mark.at + LOWERED, width=THIN)
+        marks.append(replace(mark, y=mark.y + LOWERED) if isinstance(mark, Points) else mark)
+    return replace(panel, y=replace(panel.y, named=False), marks=tuple(marks))
 
 
 def _around(plot: Plot, titled: bool, color: Palette) -> Options:
@@ -155,12 +173,13 @@ def _around(plot: Plot, titled: bool, color: Palette) -> Options:
         margin = {"l": 36, "r": 8, "t": 30, "b": 24}
         return layout | {"title": title, "showlegend": False, "margin": margin, "height": plot.height}
     top += more_pixels(plot.title) if titled else 0
-    scaled = any(isinstance(mark, Cells) and mark.scale.shown for mark in plot.main.marks)
-    standing = not scaled and any(panel is not None and _is_tall(panel.x) for panel in plot.panels[-1])
-    layout["height"] = plot.height + top - BARE + COLOR_BAR * scaled + STANDING * standing
+    top += COLOR_BAR * any(isinstance(mark, Cells) and mark.scale.shown for mark in plot.main.marks)
+    standing = any(panel is not None and _is_tall(panel.x) for panel in plot.panels[-1])
+    layout["height"] = plot.height + top - BARE + STANDING * standing
     if titled:
         return layout | {"title": heading(plot.title, plot.detail, color), "margin": {"t": top}}
-    return layout | {"margin": {"t": top, "r": 60 if any(_texts(plot)) else 16, "b": 44}}
+    left = {"l": 16} if plot.main.y.above else {}
+    return layout | {"margin": {"t": top, "r": 60 if any(_texts(plot)) else 16, "b": 44} | left}
 
 
 def _texts(plot: Plot) -> list[str]:
@@ -169,8 +188,12 @@ def _texts(plot: Plot) -> list[str]:
 
 def _upright(title: str, plot: Plot, row: int) -> str:
     """Return the title of an upright axis in lines that are no longer than its row of panels is high."""
-    pixels = (plot.height - AROUND) * plot.heights[row] / sum(plot.heights)
-    return "<br>".join(escape(line, 60) for line in wrap(title, max(int(pixels / LETTER), SHORTEST)))
+    return "<br>".join(escape(line, 60) for line in wrap(title, max(int(_pixels(plot, row) / LETTER), SHORTEST)))
+
+
+def _pixels(plot: Plot, row: int) -> float:
+    """Return how high a row of panels is."""
+    return (plot.height - AROUND) * plot.heights[row] / sum(plot.heights)
 
 
 def _axis(axis: Axis, color: Palette, most: int | None) -> Options:
@@ -205,16 +228,16 @@ def _axis(axis: Axis, color: Palette, most: int | None) -> Options:
     return drawn
 
 
-def _round_ratios(axis: Axis, marks: Iterable[Mark], along: bool) -> Options:
-    """Return the steps of a logarithmic axis: 1, 2, 5, 10, plotly's even ones where the range is narrow, and powers of
-    ten, written in full, where it is wide."""
+def _round_ratios(axis: Axis, marks: Iterable[Mark], most: int, along: bool) -> Options:
+    """Return the steps of a logarithmic axis: 1, 2, 5, 10, plotly's even ones where the range is narrow and there is
+    room for them, and powers of ten, written in full, where it is wide. most : numbers that there is room for."""
     if axis.kind != "log":
         return {}
     ends = limits(axis, marks, along)
     n_round = len(round_ratios(ends))
-    if n_round <= MOST_RATIOS:
+    if n_round <= most and (n_round >= FEWEST_RATIOS or most == MOST_RATIOS):
         return {"dtick": "D2"} if n_round >= FEWEST_RATIOS else {}
-    at = ratio_ticks(ends, MOST_RATIOS)
+    at = ratio_ticks(ends, most)
     return {"tickmode": "array", "tickvals": at, "ticktext": [exact(value) for value in at]}
 
 
@@ -223,9 +246,9 @@ def _is_tall(axis: Axis) -> bool:
     return sum(len(text) for _, text in axis.ticks or ()) > MOST_LYING
 
 
-def _coloraxis(scale: ColorScale, color: Palette, y: float) -> Options:
-    bar: Options = {"orientation": "h", "thickness": 12, "len": 0.6, "x": 0, "xanchor": "left"}
-    bar |= {"y": y, "yanchor": "top", "title": {"text": escape(scale.title, 40), "side": "bottom"}}
+def _coloraxis(scale: ColorScale, color: Palette) -> Options:
+    bar: Options = {"orientation": "h", "thickness": 12, "len": 0.84, "x": 0, "xanchor": "left", "tickangle": 0}
+    bar |= {"y": 1, "yanchor": "bottom", "title": {"text": escape(scale.title, 40), "side": "top"}}
     if scale.ticks:
         bar |= {"tickvals": [at for at, _ in scale.ticks], "ticktext": [name for _, name in scale.ticks]}
     return {"cmin": scale.low, "cmax": scale.high, "colorscale": colors(scale, color), "colorbar": bar}

@@ -10,7 +10,10 @@ import numpy as np
 from gamcore.viz.palette import Palette
 from gamcore.viz.plotly_figures.style import Options, escape
 from gamcore.viz.plotly_figures.traces import places
-from gamcore.viz.spec import Area, Frame, Line, Mark, Panel
+from gamcore.viz.spec import Area, Axis, Frame, Line, Mark, Panel
+
+NAME_ABOVE = 0.2
+"""How far above the middle of its step the name of a bar stands, in steps."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,12 @@ def backdrop(place: PanelPlace, paint: str) -> Options:
     """Return a rectangle that fills a panel with a colour."""
     return {"type": "rect", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "layer": "below", "fillcolor": paint,
             "line": {"width": 0}, **place.at()}  # fmt: skip
+
+
+def above(axis: Axis, place: PanelPlace, color: Palette) -> list[Options]:
+    """Return the names of an upright axis whose bars lie below them, from the left edge of the panel."""
+    style = {"showarrow": False, "x": 0, "xanchor": "left", "yanchor": "middle", "font": {"color": color.muted}}
+    return [style | place.at(y=True) | {"text": escape(name, 60), "y": at - NAME_ABOVE} for at, name in axis.ticks or () if axis.above]
 
 
 def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Options]:

@@ -91,10 +91,9 @@ def show(
             sureness.line(about, surface.margins[0].band, above.options)
             headlines.edit(about, picked, read, above.options)
         st.caption(_notes(state.seen(about, drawn)))
-    left, right = st.columns(2)
-    with left.container(border=True, height="stretch"):
+    with st.container(border=True):
         _rectangle(about, surface, chosen=chosen, estimator=estimator, data=data, is_model=is_model)
-    with right.container(border=True, height="stretch"):
+    with st.container(border=True):
         _slices(about, drawn, key, (goal, detail))
     if editing:
         editing.finish()
@@ -195,13 +194,14 @@ def _rectangle(
     kept, whole_axes = f"rectangle-{key}", ((0, surface.first.size), (0, surface.second.size))
     drags = st.session_state.get(f"drags-{key}", 0)  # new keys after a drag, so that the sliders start from it
     columns = []
+    slots = st.columns(2)
     for k, (axis, (low, end)) in enumerate(
         zip(_axes(state.seen(about, surface)), st.session_state.get(kept, whole_axes), strict=True)
     ):
         if axis.size < 2:
             columns.append((0, 1))
             continue
-        low, high = st.select_slider(
+        low, high = slots[k].select_slider(
             md(axis.feature), list(range(axis.size)), (low, end - 1), format_func=_place_of(axis),
             key=f"side-{k}-{drags}-{key}",
         )  # fmt: skip

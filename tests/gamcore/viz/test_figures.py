@@ -254,6 +254,21 @@ def test_a_heat_map_is_even_around_zero_and_blank_without_rows(crossed, mode):
         assert "<script" not in text
 
 
+def test_a_colour_bar_is_next_to_its_map_whatever_the_names_on_the_axis_are(crossed):
+    for pair in (("a", EVIL), ("a", "t")):
+        bar = surface(crossed.explain_pair(*pair)).layout.coloraxis.colorbar
+        assert (bar.y, bar.yanchor) == (1, "bottom")
+
+
+def test_a_low_panel_of_factors_has_as_many_numbers_as_there_is_room_for(crossed):
+    """On a map of visits to doctors, 1.2 and 1.4 lay on each other in the curve above it."""
+    found = crossed.explain_pair("a", "t")
+    factors = replace(found.margins[0], scores=np.geomspace(0.5, 1.4, found.first.size), scale="ratio")
+    figure = surface(replace(found, margins=(factors, found.margins[1])))
+    assert figure.layout.yaxis.type == "log"
+    assert 2 <= len(figure.layout.yaxis.tickvals) <= 4
+
+
 def test_a_heat_map_opens_on_the_middle_and_axes_that_match_agree(crossed):
     figure = surface(crossed.explain_pair("a", "t"))
     layout = figure.layout
@@ -297,6 +312,10 @@ def test_bars_of_pairs_tell_those_of_the_model(crossed):
     assert set(strength.marker.color[1:]) == {PALETTES["light"].density}
     assert gain.x[0] == 0.4
     assert gain.mode == "markers"
+    assert not figure.layout.yaxis.showticklabels  # the names of two features stand above the bars, which have all room
+    names_above = [note for note in figure.layout.annotations if note.xanchor == "left"]
+    assert [note.x for note in names_above] == [0] * len(strength.y)
+    assert all(note.y < at - strength.width / 2 for note, at in zip(names_above, strength.y, strict=True))
     assert len(figures.draw(explain_plots.pair_ranking(ranking, worth.head(0), "squared")).data) == 1
     ranking.attrs["chance"] = 1.0
     assert "No pair" in explain_plots.pair_ranking(ranking, worth, "squared").title

@@ -48,7 +48,7 @@ if not known:
 opened, first = st.session_state.get("experiment-opened", (0, "plan"))  # each opening has its own control
 with bar:
     board = boards.pick(known)
-    view = st.segmented_control(
+    view = st.pills(  # another look than the choice before it, since on a phone they are two rows
         "Show", list(VIEWS), default=first, required=True, format_func=VIEWS.__getitem__,
         key=f"experiment-view-{opened}",
         persist_state="session", label_visibility="collapsed",

@@ -22,6 +22,7 @@ from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training import runs
 from shapewise.training.editing import in_words
+from shapewise.training.goals import GOALS
 from shapewise.training.naming import labels
 from shapewise.training.spec import Spec
 from shapewise.ui.data import retrained as renewed
@@ -139,6 +140,17 @@ def select() -> None:
 
 
 begin("Models", "The models of this project, and what to do with them.")
+
+
+def kind(about: ModelAbout) -> str:
+    """Return what a model predicts, as Train calls it."""
+    if about.spec.get("treatment"):
+        return "The effect of a treatment"
+    usual = "binary" if about.kind.endswith("classifier") else "number"
+    label = GOALS[about.spec.get("goal") or usual].label
+    return f"{label}, by task" if about.of_tasks else label
+
+
 now = current.in_view()
 models = now.project.models if now.project else ()
 if not models and now.missing is None:
@@ -154,7 +166,7 @@ listing = pd.DataFrame(
         "Held-out metric": [metric(m) for m in models],
         "Pairs": [m.n_pairs for m in models],
         "Preset": [m.spec.get("preset", "") for m in models],
-        "Kind": [m.kind.replace("_", " ") for m in models],
+        "Kind": [kind(m) for m in models],
         "Trained in": [duration(m.seconds) if m.seconds else "" for m in models],
         "Date": [date(m.created) for m in models],
     }

@@ -117,7 +117,8 @@ def multiples(names: list[str]) -> None:
     """Show the strongest shapes, small and on one scale."""
     st.subheader("Strongest shapes", anchor=False)
     shown = curves.multiples(model, names[:MULTIPLES], scale)
-    st.caption("All on one scale, so that heights can be compared.")
+    beyond = " Where few rows are, a curve may go beyond it." if any(one.leaves for one in shown) else ""
+    st.caption(f"All on one scale, so that heights can be compared.{beyond}")
     sureness.line(model, shown[0].band)
     grid = [st.columns(COLUMNS) for _ in range(0, len(shown), COLUMNS)]
     for k, one in enumerate(shown):

@@ -132,7 +132,7 @@ def hand_edits(slot: st.delta_generator.DeltaGenerator) -> panel.Editing | None:
 
 
 with st.container(horizontal=True, gap="medium"):  # beside each other where there is room
-    listing, reading = st.container(width=290, key="feature-list"), st.container(width="stretch")
+    listing, reading = st.container(width=feature_list.LIST_WIDTH, key="feature-list"), st.container(width="stretch")
 with listing:
     feature = feature_list.choose(model, scale)
 place = next(k for k, of in enumerate(estimator.model_.bins) if of.feature.name == feature)

@@ -158,6 +158,10 @@ OPENING = r"""
       return lines.some(line => Math.abs(Math.max(...line.map(box => box.right)) - edge) > 3)
         || (lines.length > 1 && lines[0].length - lines.at(-1).length > 1);
     }),
+    unbordered: [...main.querySelectorAll('[data-variant="segmented_control"]')].filter(inSight).some(way => {
+      const style = getComputedStyle(way);
+      return [style.borderLeftColor, style.borderRightColor].some(color => /, 0\)|transparent/.test(color));
+    }),
     over: [...main.querySelectorAll(".modebar")].filter(inSight).length,
     ragged: [...main.querySelectorAll('[data-testid="stMetric"]')].some((tile, k, tiles) => tiles.some(other => {
       const [a, b] = [tile, other].map(e => e.getBoundingClientRect());
@@ -182,9 +186,11 @@ def _too_many(controls: list[str]) -> list[str]:
 
 
 def tile_faults(page: Any) -> list[str]:
-    """Return what is wrong with the tiles of a page: rows that are not full, or that differ in height."""
+    """Return what is wrong with the tiles of a page: rows that are not full, or that differ in height; and with its
+    choices: one without a border on a side, which shows where it ends a line."""
     seen = page.evaluate(OPENING)
     faults = ["tiles of one row differ in height"] * bool(seen["ragged"])
+    faults += ["a choice has no border on a side"] * bool(seen["unbordered"])
     return faults + ["tiles leave a gap in a row, or one stands alone"] * bool(seen["gaps"])
 
 

@@ -39,6 +39,8 @@ SMALL_X, SMALL_Y = 4, 5
 """Numbers of ticks of a small plot."""
 NARROW, FEWEST = 0.3, 2
 """A panel with less than this share of the width has that many ticks."""
+LYING = 5
+"""The same of an axis of amounts along lying bars, whose names leave it little room."""
 COLOR_BAR = 52
 """Pixels of a colour bar, which lies above its plot, as legends do: beside it, a phone has no room for the plot, and
 below it, how far away it would be is up to the names on the axis."""
@@ -80,7 +82,11 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
         _panel(layout, panel, place, color)
         narrow = plot.widths[column] < NARROW * sum(plot.widths)
         most = SMALL_X if plot.small else FEWEST if narrow else None
+        if most is None and panel.x.grid and panel.x.format == "amount":
+            most = LYING
         layout[f"xaxis{number}"] |= _axis(panel.x, color, most) | {"ticklabelstandoff": STANDOFF}
+        if panel.x.ticks is None and panel.x.kind == "number":
+            layout[f"xaxis{number}"]["tickangle"] = 0
         layout[f"yaxis{number}"] |= _axis(panel.y, color, SMALL_Y if plot.small and panel.y.kind != "log" else None)
         layout[f"yaxis{number}"]["title"] = {"text": _upright(panel.y.title, plot, row)}
         layout[f"xaxis{number}"] |= _round_ratios(panel.x, panel.marks, MOST_RATIOS, along=True)

@@ -69,7 +69,9 @@ def backdrop(place: PanelPlace, paint: str) -> Options:
 def above(axis: Axis, place: PanelPlace, color: Palette) -> list[Options]:
     """Return the names of an upright axis whose bars lie below them, from the left edge of the panel."""
     style = {"showarrow": False, "x": 0, "xanchor": "left", "yanchor": "middle", "font": {"color": color.muted}}
-    return [style | place.at(y=True) | {"text": escape(name, 60), "y": at - NAME_ABOVE} for at, name in axis.ticks or () if axis.above]
+    style |= place.at(y=True)
+    named = axis.ticks or () if axis.above else ()
+    return [style | {"text": escape(name, 60), "y": at - NAME_ABOVE} for at, name in named]
 
 
 def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Options]:

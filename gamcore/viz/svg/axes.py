@@ -69,7 +69,7 @@ def ticks(axis: Axis, ends: Limits, most: int) -> list[tuple[float, str]]:
             zip([at for at, _ in axis.ticks], cut_apart([name for _, name in axis.ticks], MOST_NAME), strict=True)
         )
     if axis.kind == "log":
-        return [(at, tick(at)) for at in ratio_ticks(ends, 2 * most)]
+        return [(at, tick(at)) for at in ratio_ticks(ends, most)]
     step, at = even_ticks(ends, most)
     if axis.kind == "date":
         return [(float(day), as_date(float(day)).strftime("%b %Y" if step > 27 else "%d %b")) for day in at]

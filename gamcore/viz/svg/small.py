@@ -13,7 +13,7 @@ from gamcore.data.labels import FEWEST, cut, cut_apart
 from gamcore.viz.palette import FONT, PALETTES, Mode, Palette, clean
 from gamcore.viz.ranges import limits
 from gamcore.viz.spec import Axis, Plot
-from gamcore.viz.svg.axes import LETTER, MOST_DATES, MOST_X, MOST_Y, TEXT, Box, text, x_ticks, y_ticks
+from gamcore.viz.svg.axes import LETTER, MOST_DATES, MOST_X, MOST_Y, TEXT, Box, text, ticks, x_ticks, y_ticks
 from gamcore.viz.svg.marks import drawn
 
 WIDTH = 320
@@ -28,19 +28,21 @@ def small_svg(plot: Plot, mode: Mode = "light", color: Palette | None = None) ->
     color, panel = color or PALETTES[mode], plot.main
     ends = limits(panel.x, panel.marks, along=True), limits(panel.y, panel.marks, along=False)
     y_axis = replace(panel.y, grid=True)
-    sides = float(LEFT), float(TOP), float(WIDTH - RIGHT), float(plot.height - BOTTOM)
+    longest = max((len(name) for _, name in ticks(y_axis, ends[1], MOST_Y)), default=0)
+    left = max(LEFT, LETTER * longest + 10)
+    sides = left, float(TOP), float(WIDTH - RIGHT), float(plot.height - BOTTOM)
     box = Box.of(sides, (panel.x, ends[0]), (y_axis, ends[1]))
-    width, height = WIDTH - LEFT - RIGHT, plot.height - TOP - BOTTOM
+    width, height = WIDTH - left - RIGHT, plot.height - TOP - BOTTOM
     most = MOST_DATES if panel.x.kind == "date" else MOST_X
     words = f'role="img" aria-label="{escape(clean(plot.words))}"'
     title = escape(clean(cut(plot.title, 22 if panel.note else 40)))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{plot.height}" viewBox="0 0 {WIDTH} '
         f'{plot.height}" font-family="{escape(FONT)}" font-size="{TEXT}" {words}>',
-        f'<text x="{LEFT}" y="15" font-size="13" fill="{color.ink}">{title}</text>',
+        f'<text x="{left:g}" y="15" font-size="13" fill="{color.ink}">{title}</text>',
         *y_ticks(y_axis, ends[1], box, MOST_Y, color),
         *x_ticks(_named_within(panel.x, width), ends[0], box, most, color),
-        f'<svg x="{LEFT}" y="{TOP}" width="{width}" height="{height}" viewBox="{LEFT} {TOP} {width} {height}">',
+        f'<svg x="{left:g}" y="{TOP}" width="{width:g}" height="{height}" viewBox="{left:g} {TOP} {width:g} {height}">',
         *(part for mark in panel.marks for part in drawn(mark, panel, box, color)),
         "</svg>",
     ]

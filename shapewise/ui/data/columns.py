@@ -36,7 +36,7 @@ def edit(table: TableAbout) -> None:
             "Missing": st.column_config.NumberColumn(format=SHARE, width="small"),
             "Distinct": st.column_config.NumberColumn(format=COUNT, width="small"),
             "Distribution": st.column_config.BarChartColumn(
-                width=100, y_min=0, help="Row counts over the range, or per level."
+                width=80, y_min=0, help="Row counts over the range, or per level."
             ),
             "Role": st.column_config.SelectboxColumn(
                 options=list(ROLES),
@@ -47,7 +47,7 @@ def edit(table: TableAbout) -> None:
                 "out. Task: each value is a task of its own, learned with the others. What is held out is fixed by a "
                 "table's first training.",
             ),
-            "Why": st.column_config.TextColumn(width="medium", help="Why it has this role, and what the doctor says."),
+            "Why": st.column_config.TextColumn(width=260, help="Why it has this role; of a feature, why this type."),
         },
         alt="One row per column: its type, role and the reason, missing share, distinct values, distribution.",
     )
@@ -73,19 +73,20 @@ def _frame(table: TableAbout, reports: list[ColumnReport], roles: Roles) -> pd.D
             "Column": [r.name for r in reports],
             "Type": [kinds[r.name] for r in reports],
             "Role": [roles.by_column[r.name] for r in reports],
-            "Why": ["; ".join(filter(None, [_why(table, r.name, roles), *r.warnings])) for r in reports],
             "Missing": [r.missing for r in reports],
             "Distinct": [r.distinct for r in reports],
             "Distribution": [r.histogram for r in reports],
             "Examples": [r.example for r in reports],
-            "Why this type": [r.why for r in reports],
+            "Why": [_why(table, r, roles) for r in reports],
         }
     )
 
 
-def _why(table: TableAbout, name: str, roles: Roles) -> str:
-    """Return why a column has its role: it was chosen, or what speaks for the guess; empty where the doctor says it."""
-    return "chosen" if name in table.roles else roles.why.get(name, "")
+def _why(table: TableAbout, report: ColumnReport, roles: Roles) -> str:
+    """Return why a column has its role, or its type; what the doctor found is said below the table."""
+    if report.name in table.roles:
+        return "chosen"
+    return roles.why.get(report.name, "") or ("see below" if report.warnings else report.why)
 
 
 def _keep(table: TableAbout, before: list[str], after: list[str], names: list[str]) -> bool:

@@ -41,7 +41,8 @@ def show(table: TableAbout) -> None:
     place = chart.first()
     known = kept is not None or state.roles(table.id).column("arm") is not None
     asked = not st.session_state.setdefault(f"arms-set-up-{table.id}", known)  # what is to be asked stays in sight
-    with place.drawing.container(border=True) if asked else place.options:
+    set_up = st.expander("Set-up of the test", expanded=asked or kept is None, icon=":material/tune:")
+    with set_up:
         test = _form(table, state.table(table.id), kept, f"{table.id}{begun}")
     if test is None:
         return
@@ -52,7 +53,7 @@ def show(table: TableAbout) -> None:
         return
     kept = _keep(table, test, kept)
     if kept is not None and state.mine(stored.KIND, kept.id):
-        with place.options:
+        with set_up:
             _offer_undo(table, kept)
     names = state.names(table.id)
     several = len(made.arms) > 2 and not made.stopped
@@ -122,12 +123,13 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None, form: str) ->
             "Arm", list(arms), list(arms).index(usual) if usual else None, key=f"arms-arm-{form}",
             placeholder="The column that says who got what", format_func=names.column,
         )  # fmt: skip
-        if arm is None:
-            if not questions.ask(table, "arm", f"arms-arm-{form}"):
-                st.caption("Choose the arm column.")
-            return None
-        control = _control(table, arm, arms[arm], kept, form)
-        customers, adjust = _looks(table, kept, form)
+        if arm is not None:
+            control = _control(table, arm, arms[arm], kept, form)
+            customers, adjust = _looks(table, kept, form)
+    if arm is None:
+        if not questions.ask(table, "arm", f"arms-arm-{form}"):
+            st.caption("Choose the arm column.")
+        return None
     possible = stored.possible_outcomes(rows, arm)
     key = f"arms-outcomes-{form}-{arm}"
     made = made_outcomes.known(key, kept.test().outcomes if kept else {})

@@ -44,7 +44,10 @@ def show(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, Eff
         verdict(*verdicts.of_arms(made, scale or "difference"))
         st.caption(_who(made) + _unsettled(made))
     if scale is None:
-        place.drawing.caption("Differences are not shown: with arms of the wrong sizes they would mislead.")
+        place.drawing.caption(
+            "Differences are not shown: with arms of the wrong sizes they would mislead. Were "
+            "they planned unequal? Say so under *Set-up of the test*."
+        )
         return None
     with place.drawing:
         _table(_of_control(made, scale), "Each outcome by arm, with its lift over the control.")
@@ -131,10 +134,9 @@ def _of_control(made: ArmsReadOut, scale: Scale) -> list[dict[str, Any]]:
         for arm in made.lines:
             level = made.level(arm, metric)
             rows.append({
-                "Outcome": metric, "Arm": arm,
-                "Clusters" if made.test.cluster else "Customers": count(made.size(arm, metric)),
+                "Outcome": metric, "Arm": arm, **_change(effects.get(arm), scale, limits, "Against control"),
                 "Reached": level.words() if level.is_known else NOTHING,
-                **_change(effects.get(arm), scale, limits, "Against control"),
+                "Clusters" if made.test.cluster else "Customers": count(made.size(arm, metric)),
             })  # fmt: skip
     return rows
 
@@ -153,13 +155,13 @@ def _between(compared: Sequence[tuple[str, Effect]], scale: Scale) -> list[dict[
 def _change(effect: Effect | None, scale: Scale, limits: tuple[float, float], named: str) -> dict[str, str | None]:
     """Return an effect drawn, in words, and its adjusted p. limits : of the drawing. named : the column of words."""
     if effect is None or not effect.on(scale).has_interval:
-        return {"Interval": None, named: NOTHING, "p, adjusted": NOTHING if effect is None else _adjusted(effect)}
+        return {named: NOTHING, "Interval": None, "p, adjusted": NOTHING if effect is None else _adjusted(effect)}
     lift = effect.on(scale)
     drawn = interval_svg(
         lift.value, lift.interval, limits, "primary" if effect.is_significant else "zero", state.mode()
     )
     uri = f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"
-    return {"Interval": uri, named: lift.words(), "p, adjusted": _adjusted(effect)}
+    return {named: lift.words(), "Interval": uri, "p, adjusted": _adjusted(effect)}
 
 
 def _limits(effects: Sequence[Effect], scale: Scale) -> tuple[float, float]:

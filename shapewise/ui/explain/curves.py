@@ -77,12 +77,14 @@ def _importance(identifier: str, bands: int, scale: Scale) -> Importance:
 
 @dataclass(frozen=True)
 class Multiple:
-    """A curve among others on one scale. band : what its band is, as `Curve.band`. sentence : what it shows."""
+    """A curve among others on one scale. band : what its band is, as `Curve.band`. sentence : what it shows. leaves :
+    whether it goes beyond the scale, where few rows are."""
 
     feature: str
     plot: Plot
     band: str
     sentence: str
+    leaves: bool
 
 
 def multiples(model: ModelAbout, features: list[str], scale: Scale) -> list[Multiple]:
@@ -97,5 +99,6 @@ def _multiples(identifier: str, bands: int, features: tuple[str, ...], scale: Sc
     limits = plots.common_limits(curves)
     made = []
     for curve, seen in zip(curves, (state.seen(about, curve) for curve in curves), strict=True):
-        made.append(Multiple(curve.feature, plots.small(seen, limits), curve.band, read_curve(seen)))
+        leaves = bool(((curve.scores < limits[0]) | (curve.scores > limits[1])).any())
+        made.append(Multiple(curve.feature, plots.small(seen, limits), curve.band, read_curve(seen), leaves))
     return made

@@ -22,6 +22,8 @@ SEARCHED: Final = 12
 """Features above which the list can be searched."""
 
 ROW_PIXELS: Final = 35
+LIST_WIDTH: Final = 228
+"""Pixels of the list, with all of its columns in sight: as many as leave a curve room at 1024."""
 TAB_LEAVES: Final = """<script>
 window.tabLeaves ??= document.addEventListener("keydown", event => {
   if (event.key === "Tab" && event.target.closest?.(".st-key-feature-list canvas")) event.stopImmediatePropagation();
@@ -92,10 +94,10 @@ def choose(model: ModelAbout, scale: Scale) -> str:
         selection_default={"selection": {"rows": [], "columns": [], "cells": [(start, "feature")]}},
         height=min(38 + ROW_PIXELS * len(listed), 700), row_height=ROW_PIXELS,
         column_config={
-            "feature": st.column_config.TextColumn("Feature", width=130),
-            "curve": st.column_config.LineChartColumn("Effect", y_min=low, y_max=high, width=84,
+            "feature": st.column_config.TextColumn("Feature", width=LIST_WIDTH - 52 - 60),
+            "curve": st.column_config.LineChartColumn("Effect", y_min=low, y_max=high, width=60,
                                                       help="All on one scale; width is rows."),
-            "effect": st.column_config.NumberColumn("Mean", width=58, format=form,
+            "effect": st.column_config.NumberColumn("Mean", width=52, format=form,
                                                     help="Mean absolute effect over the training rows."),
         },
         alt="Features by importance, each with its curve; select one to read it.",

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from gamcore.viz.palette import PALETTES
 from shapewise.access.quotas import is_shared
 from shapewise.places import PAGES
 from shapewise.ui.session import deployment, dialogs, errors, late_fragments, news, sidebar, signin, slow_disk, state
@@ -39,23 +40,26 @@ STYLE = """
 button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-testid="stSliderThumbValue"],
 [role="tab"][aria-selected="true"] { color: inherit !important; }
 [data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; row-gap: 0.25rem; }
+[data-variant="segmented_control"]:not([data-selected="true"]) { border-color: var(--hairline) !important; }
+[data-variant="segmented_control"][data-selected="true"] { position: relative; z-index: 1; }
+[data-tag] > span, input[role="combobox"] { overflow: hidden; text-overflow: ellipsis; }
 [data-testid="stMain"] [data-testid="stPageLink-NavLink"] * { white-space: normal; }
-@media (min-width: 701px) and (max-width: 1180px) {
-  .st-key-feature-list, :has(> .st-key-feature-list) { width: 190px; min-width: 0; flex: 0 0 190px; }
+@media (max-width: 1180px) {
+  [class*="st-key-options-"] button [data-testid="stMarkdownContainer"] { position: absolute; clip-path: inset(50%); }
 }
 @media (max-width: 700px) {
   .stHorizontalBlock.st-key-title { margin: 0.75rem 0 -0.5rem; }
   :has(> .st-key-feature-list) { order: 1; }
   .st-key-feature-list, :has(> .st-key-feature-list) { width: 100%; flex-basis: 100%; }
-  [class*="st-key-options-"] button [data-testid="stMarkdownContainer"] { position: absolute; clip-path: inset(50%); }
 }
 """
 """What themes cannot say: what is chosen in the colour of text, since no one primary colour can be read both on dark
-and behind white, and so of a button whose options are open; choices and links that wrap where their place is narrow;
-less room around a page's title, and what the page is for on its line, the head of the sidebar set flush left, the
-result of a search that Enter takes, and a list of features without a toolbar, narrower on narrow pages and below the
-curve on phones, where the button of a chart's options is its icon; this button at the right, also beside no sentence;
-and no last line of a single word.
+and behind white, and so of a button whose options are open; choices and links that wrap where their place is narrow,
+each choice with borders on all sides, as one may end its line; names in fields that are cut with a mark; less room
+around a page's title, and what the page is for on its line, the head of the sidebar set flush left, the result of a
+search that Enter takes, and a list of features without a toolbar, below the curve on phones; where a page is narrow,
+the button of a chart's options is its icon; this button at the right, also beside no sentence; and no last line of a
+single word.
 
 Styles alone would go where dialogs and toasts do, and the first of those that a fragment shows would replace them."""
 
@@ -152,7 +156,8 @@ def begin(title: str = "", caption: str = "", choices: bool = False) -> DeltaGen
         navigation()
         st.rerun()  # continue under app.py: widgets drawn by this first run would lose their first click
     with st.container(key="style"):
-        st.html(f"<span></span><style>{STYLE}{tiles.STYLE}</style>")
+        hairline = f":root {{ --hairline: {PALETTES[state.mode()].hairline}; }}"
+        st.html(f"<span></span><style>{hairline}{STYLE}{tiles.STYLE}</style>")
     news.show()
     guide.on_tour()
     line = st.container(horizontal=True, vertical_alignment="bottom", key="title")  # one where there is room

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from gamcore.explain.claims import NO_CLEAR_EFFECT
 from gamcore.explain.curve_difference import CompareError, difference, lookup, on_common_bins
 from gamcore.explain.sentences import read_curve
 from gamcore.numbers import read
-from gamcore.viz.spec import Points
+from gamcore.viz.spec import Points, Steps
 
 
 def made(seed, slope=1.0, kind=GAMRegressor, levels="xyz", n=1200, start=-1.0):
@@ -143,6 +144,13 @@ def test_no_curve_leaves_the_axis_that_it_is_compared_on(seed):
     for (panel,), some in zip(drawn.panels, (list(curves.values()), [minus]), strict=True):
         low, high = panel.y.limits
         assert all(low <= curve.scores.min() <= curve.scores.max() <= high for curve in some)
+
+
+def test_a_curve_that_lies_on_another_leaves_its_edges_to_be_seen():
+    curve = made(0).explain_shape("a")
+    drawn = plots.comparison({"one": curve, "two": curve, "three": curve}, None, ("t", "d", "y"))
+    widths = [mark.width for mark in drawn.main.marks if isinstance(mark, Steps)]
+    assert all(wide > narrow + 1 for wide, narrow in pairwise(widths))
 
 
 def test_merged_levels_are_compared_with_those_that_were_apart():

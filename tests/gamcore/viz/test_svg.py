@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from gamcore.viz.spec import Area, Axis, Bars, Line, Panel, Plot, Points, Ribbon, Steps, Whiskers, single
-from gamcore.viz.svg.axes import LETTER
+from gamcore.viz.svg.axes import LETTER, MOST_Y, TEXT
 from gamcore.viz.svg.small import BOTTOM, LEFT, RIGHT, TOP, WIDTH, small_svg
 
 HEIGHT = 170
@@ -92,3 +92,16 @@ def test_names_of_levels_stand_upright_below_and_have_room(names):
 def test_an_axis_without_limits_takes_those_of_its_marks():
     drawn = plot(Steps(np.array([0.0, 5.0]), np.array([3.0])), x=Axis(), y=Axis())
     assert "M44" in small_svg(replace(drawn, title="one value"))
+
+
+def test_wide_factors_are_written_in_full_and_apart_beside_a_small_plot():
+    """Where factors spanned many powers of ten, their numbers were close, and the smallest was cut at its left."""
+    svg = small_svg(
+        plot(Steps(np.array([0.0, 1.0, 2.0]), np.array([1e-6, 1e3])), y=Axis(kind="log", limits=(1e-6, 1e3)))
+    )
+    ends = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="end"[^>]*>([^<]+)<', svg)
+    ends = [end for end in ends if float(end[0]) < WIDTH / 2]  # the last number of the other axis ends at its end
+    assert 2 <= len(ends) <= MOST_Y
+    assert all(float(x) >= LETTER * len(name) for x, _, name in ends)
+    heights = sorted(float(y) for _, y, _ in ends)
+    assert min(np.diff(heights)) > TEXT

@@ -55,6 +55,16 @@ def step(app, label, value, last=False):
     assert not app.exception
 
 
+def test_the_table_of_columns_does_not_say_again_what_the_doctor_found(space):
+    made = space.tables.add(people().assign(customer_id=range(400)), "people with a number")
+    app = open_page("data", table=made.id)
+    columns = next(one.value for one in app.dataframe if "Role" in one.value)
+    found = [one.value for one in app.markdown if one.value.startswith("**") and "**: " in one.value]
+    assert found
+    assert not any(why and why in line for why in columns["Why"] for line in found)
+    assert (columns["Why"] != "").all()
+
+
 def test_a_column_is_seen_by_the_target(table):
     app = open_page("data", table=table.id)
     assert headlines(app)[0].startswith("y = yes: ")

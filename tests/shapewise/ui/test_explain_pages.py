@@ -175,7 +175,7 @@ def test_two_models_are_compared_with_their_difference(sure):
     labels = metrics_of(alike)["Model"].tolist()
     assert len(set(labels)) == 2
     assert f"No bands yet: {labels[1]}." in captions(alike)  # what tells it from the other of its name
-    assert all(label in headlines(alike)[0] for label in labels)
+    assert all(f"“{label}”" in headlines(alike)[0] for label in labels)  # set apart from the words around them
     assert f"{model.name} · " not in headlines(alike)[0]
     space.edit("models", other.id, lambda about: about | {"name": other.name, "spec": other.spec})
     add_bands(space, other.id)
@@ -183,7 +183,7 @@ def test_two_models_are_compared_with_their_difference(sure):
     found = charts(app)[0]
     names = [trace.get("name") for trace in found["data"]]
     assert {"stays", "fewer", "difference"} <= set(names)
-    assert "no clear difference" in headlines(app)[0] or "fewer minus stays" in headlines(app)[0]
+    assert "no clear difference" in headlines(app)[0] or "“fewer” minus “stays”" in headlines(app)[0]
 
 
 @pytest.mark.slow

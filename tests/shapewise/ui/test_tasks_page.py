@@ -135,7 +135,7 @@ def test_other_pages_send_models_of_tasks_to_theirs(tasked):
         app = open_page(page, model=tasked[2].id)
         assert "Open Tasks" in [found.label for found in app.button]
     app = open_page("models", model=tasked[2].id)
-    assert "multitask classifier" in app.dataframe[0].value["Kind"].tolist()
+    assert "Yes or no, by task" in app.dataframe[0].value["Kind"].tolist()
 
 
 def test_an_additive_model_is_not_replaced_by_another(full):

@@ -22,7 +22,7 @@ from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training import runs
 from shapewise.training.editing import in_words
-from shapewise.training.goals import GOALS
+from shapewise.training.goals import GOALS, GoalKind
 from shapewise.training.naming import labels
 from shapewise.training.spec import Spec
 from shapewise.ui.data import retrained as renewed
@@ -146,7 +146,7 @@ def kind(about: ModelAbout) -> str:
     """Return what a model predicts, as Train calls it."""
     if about.spec.get("treatment"):
         return "The effect of a treatment"
-    usual = "binary" if about.kind.endswith("classifier") else "number"
+    usual: GoalKind = "binary" if about.kind.endswith("classifier") else "number"
     label = GOALS[about.spec.get("goal") or usual].label
     return f"{label}, by task" if about.of_tasks else label
 

@@ -113,9 +113,10 @@ def _drawn(curve: Curve) -> str:
     if means[places[0]] == means[places[1]]:
         return "the curve is flat"
     decimals = _decimals(curve, [means[k] for k in places])
+    kinds: tuple[Kind, Kind] = ("lowest", "highest")
     ends = [
         Claim(kind, typical_of(curve, runs[k]), means[k], UNKNOWN, curve.scale, decimals=decimals).words()
-        for kind, k in zip(("lowest", "highest"), places, strict=True)
+        for kind, k in zip(kinds, places, strict=True)
     ]
     return f"the curve is {' and '.join(ends)}"
 

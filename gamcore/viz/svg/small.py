@@ -29,8 +29,8 @@ def small_svg(plot: Plot, mode: Mode = "light", color: Palette | None = None) ->
     ends = limits(panel.x, panel.marks, along=True), limits(panel.y, panel.marks, along=False)
     y_axis = replace(panel.y, grid=True)
     longest = max((len(name) for _, name in ticks(y_axis, ends[1], MOST_Y)), default=0)
-    left = max(LEFT, LETTER * longest + 10)
-    sides = left, float(TOP), float(WIDTH - RIGHT), float(plot.height - BOTTOM)
+    left = max(LEFT, round(LETTER * longest) + 10)
+    sides = float(left), float(TOP), float(WIDTH - RIGHT), float(plot.height - BOTTOM)
     box = Box.of(sides, (panel.x, ends[0]), (y_axis, ends[1]))
     width, height = WIDTH - left - RIGHT, plot.height - TOP - BOTTOM
     most = MOST_DATES if panel.x.kind == "date" else MOST_X
@@ -39,10 +39,10 @@ def small_svg(plot: Plot, mode: Mode = "light", color: Palette | None = None) ->
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{plot.height}" viewBox="0 0 {WIDTH} '
         f'{plot.height}" font-family="{escape(FONT)}" font-size="{TEXT}" {words}>',
-        f'<text x="{left:g}" y="15" font-size="13" fill="{color.ink}">{title}</text>',
+        f'<text x="{left}" y="15" font-size="13" fill="{color.ink}">{title}</text>',
         *y_ticks(y_axis, ends[1], box, MOST_Y, color),
         *x_ticks(_named_within(panel.x, width), ends[0], box, most, color),
-        f'<svg x="{left:g}" y="{TOP}" width="{width:g}" height="{height}" viewBox="{left:g} {TOP} {width:g} {height}">',
+        f'<svg x="{left}" y="{TOP}" width="{width}" height="{height}" viewBox="{left} {TOP} {width} {height}">',
         *(part for mark in panel.marks for part in drawn(mark, panel, box, color)),
         "</svg>",
     ]

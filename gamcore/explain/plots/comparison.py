@@ -41,6 +41,7 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
     title, detail, target = words
     labels, levels = tuple(value_names(first)), [first.members[k][0] for k in level_order(first) if first.members]
     marks: list[Mark] = []
+    widths = np.linspace(WIDEST, NARROWEST, len(curves))
     for k, (name, curve) in enumerate(curves.items()):
         shift = WIDTH * ((k + 0.5) / len(curves) - 0.5)
         marks += (

@@ -59,9 +59,9 @@ def test_the_table_of_columns_does_not_say_again_what_the_doctor_found(space):
     made = space.tables.add(people().assign(customer_id=range(400)), "people with a number")
     app = open_page("data", table=made.id)
     columns = next(one.value for one in app.dataframe if "Role" in one.value)
-    found = [one.value for one in app.markdown if one.value.startswith("**") and "**: " in one.value]
-    assert found
-    assert not any(why and why in line for why in columns["Why"] for line in found)
+    findings = [text.value for text in app.markdown if text.value.startswith("**") and "**: " in text.value]
+    assert findings
+    assert not any(why and why in line for why in columns["Why"] for line in findings)
     assert (columns["Why"] != "").all()
 
 

@@ -1,19 +1,15 @@
-"""Nanoseconds per cell of binning and encoding: `python -m benchmarks.boosting.binning [--against DIR]`.
+"""Nanoseconds per cell of binning and encoding: `python -m benchmarks.boosting.binning`.
 
 From a frame to codes: features are learnt, bins fitted and all rows encoded, in CPU seconds of one thread, least of
-several runs. With `--against`, another checkout is measured in turn, and must give the same codes to the bit.
+several runs, each in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
-import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +19,6 @@ from gamcore.data.binning import bin_table
 from gamcore.data.table import Table, learn_features
 from gamcore.types import Floats
 
-ROOT: Final = Path(__file__).parents[2]
 TABLES: Final = ("numbers", "weighted", "texts")
 FEATURES: Final = 12
 N_TEXTS: Final = 4
@@ -47,26 +42,22 @@ def make(kind: str, n: int) -> tuple[pd.DataFrame, Floats | None]:
     return pd.DataFrame(columns), rng.uniform(0.5, 2.0, n) if kind == "weighted" else None
 
 
-def one(kind: str, n: int) -> tuple[float, str]:
-    """Return the CPU nanoseconds per cell, compiled code warm, and a digest of the codes."""
+def one(kind: str, n: int) -> float:
+    """Return the CPU nanoseconds per cell, compiled code warm."""
     frame, weights = make(kind, n)
-    seconds, digest = [], ""
+    seconds, cells = [], 0
     for _ in range(2):
         began = time.process_time()
         table = Table.of(frame)
-        codes = bin_table(table, learn_features(table), weights).codes
+        cells = bin_table(table, learn_features(table), weights).codes.size
         seconds.append(time.process_time() - began)
-        digest = hashlib.sha256(codes.tobytes()).hexdigest()
-    return 1e9 * min(seconds) / codes.size, digest
+    return 1e9 * min(seconds) / cells
 
 
-def measure(checkout: Path, kind: str, n: int) -> tuple[float, str]:
-    """Measure a checkout in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(checkout)}
-    command = [sys.executable, "-P", str(Path(__file__)), "--one", kind, "--rows", str(n)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    nanoseconds, digest = json.loads(done.stdout)
-    return float(nanoseconds), str(digest)
+def measure(kind: str, n: int) -> float:
+    """Measure in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.boosting.binning", "--one", kind, "--rows", str(n)]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def main() -> None:
@@ -74,23 +65,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="*", default=[20_000, 300_000, 1_000_000])
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--against", type=Path, help="another checkout")
     parser.add_argument("--one", choices=TABLES, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
-        print(json.dumps(one(asked.one, asked.rows[0])))
+        print(one(asked.one, asked.rows[0]))
         return
-    checkouts = {"this": ROOT} | ({"other": asked.against.resolve()} if asked.against else {})
-    rows = []
-    for n in asked.rows:
-        for kind in TABLES:
-            runs = [{name: measure(path, kind, n) for name, path in checkouts.items()} for _ in range(asked.repeats)]
-            least = {name: min(run[name][0] for run in runs) for name in checkouts}
-            row: dict[str, Any] = {"rows": n, "table": kind} | {f"{name}, ns per cell": v for name, v in least.items()}
-            if "other" in least:
-                row["other / this"] = least["other"] / least["this"]
-                row["same codes"] = len({digest for run in runs for _, digest in run.values()}) == 1
-            rows.append(row)
+    rows = [
+        {"rows": n, "table": kind, "ns per cell": min(measure(kind, n) for _ in range(asked.repeats))}
+        for n in asked.rows
+        for kind in TABLES
+    ]
     print(pd.DataFrame(rows).to_string(index=False, float_format="{:.3g}".format))
 
 

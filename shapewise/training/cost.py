@@ -66,7 +66,7 @@ RANKING_BYTES = 72
 
 MOST_TIMES, LONG_SECONDS = 12.0, 15.0
 """How many times the guess a training of curves took at most, and the seconds from which that is told; an estimate of
-fewer is no number for people: one of 12 was met where the training took 1.6."""
+fewer is no number for people."""
 
 WORKER_SECONDS = 2.0
 """Start-up time of a child process: importing the libraries, reading the table."""

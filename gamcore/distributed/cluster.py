@@ -132,18 +132,18 @@ class PartsOnCluster:
         submit, shared = self.connection.submit, self.connection.shared(function)
         return replace(self, futures=[submit(_of_part, shared, future) for future in self.futures])
 
-    def sum(self, function: Callable[[Part], Total]) -> Total:
-        """Return what `function` returns of each part, added up by the workers."""
-        submit, shared = self.connection.submit, self.connection.shared(function)
+    def sum(self, measure: Callable[[Part], Total]) -> Total:
+        """Return what `measure` returns of each part, added up by the workers."""
+        submit, shared = self.connection.submit, self.connection.shared(measure)
         sums = [submit(_of_part, shared, future) for future in self.futures]
         while len(sums) > 1:
             sums = [submit(_added, sums[first : first + FAN]) for first in range(0, len(sums), FAN)]
         total: Total = self.connection.finish(sums)[0]
         return total
 
-    def score(self, function: Callable[[Part], Floats]) -> Floats:
-        """Return what `function` returns per row, in their order."""
-        submit, shared = self.connection.submit, self.connection.shared(function)
+    def score(self, measure: Callable[[Part], Floats]) -> Floats:
+        """Return what `measure` returns per row, in their order."""
+        submit, shared = self.connection.submit, self.connection.shared(measure)
         return np.concatenate(self.connection.finish([submit(_of_part, shared, future) for future in self.futures]))
 
     def count(self, plan: CountPlan, n_threads: int, tell: TellRows | None) -> Tables:

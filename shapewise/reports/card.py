@@ -138,19 +138,19 @@ def _edits(space: Workspace, model: ModelAbout, names: Names) -> list[tuple[str,
     around = "; what was not edited was refit around the edits" if model.learnt_around else ""
     edits = [edit_of(plain) for plain in model.edits]
     words, unit = in_words(edits, loss_of(from_saved(space.models.load(model.id))), names)
-    said = [f"{made}{f' ({edit.reason})' if edit.reason else ''}" for made, edit in zip(words, edits, strict=True)]
-    of = f" of the model {model.edited_from_name}" if model.edited_from_name else ""
+    lines = [f"{line}{f' ({edit.reason})' if edit.reason else ''}" for line, edit in zip(words, edits, strict=True)]
+    source = f" of the model {model.edited_from_name}" if model.edited_from_name else ""
     values = f"; unit of the values: {unit}" if unit else ""
-    first = ("Edited by hand", f"{count(len(edits))} edit{'s' * (len(edits) != 1)}{of}{around}{values}")
-    return [first, *[(f"Edit {k}", words) for k, words in enumerate(said, 1)]]
+    first = ("Edited by hand", f"{count(len(edits))} edit{'s' * (len(edits) != 1)}{source}{around}{values}")
+    return [first, *[(f"Edit {k}", words) for k, words in enumerate(lines, 1)]]
 
 
 def _moved(model: ModelAbout, names: Names) -> str:
     """Return in which features the rows added last differ from those before, the most first."""
     beyond = [row for row in model.drift if row["moved"] > BEYOND_CHANCE * row["by_chance"]]
     moved = sorted(beyond, key=lambda row: -row["moved"])
-    said = [f"{names.term(row['feature'])} ({percent(row['moved'], 0)} in other bins)" for row in moved[:3]]
-    return ", ".join(said) or "nothing beyond chance"
+    features = [f"{names.term(row['feature'])} ({percent(row['moved'], 0)} in other bins)" for row in moved[:3]]
+    return ", ".join(features) or "nothing beyond chance"
 
 
 def target(model: ModelAbout, names: Names = AS_THEY_ARE) -> str:
@@ -159,11 +159,11 @@ def target(model: ModelAbout, names: Names = AS_THEY_ARE) -> str:
         unit = unit_of_effect(model, names)
         level, outcome = names.level(treatment["arm"], treatment["level"]), names.column(model.target)
         return f"effect of {level} on {outcome}{f' ({unit})' if unit else ''}"
-    said = target_words(model.target, model.spec.get("positive"), names)
+    words = target_words(model.target, model.spec.get("positive"), names)
     if model.spec.get("goal") == "quantile":
-        return f"{percent(model.spec['quantile'], 0)} quantile of {said}"
+        return f"{percent(model.spec['quantile'], 0)} quantile of {words}"
     exposure = model.spec.get("exposure")
-    return f"{said} per {names.column(exposure)}" if exposure else said
+    return f"{words} per {names.column(exposure)}" if exposure else words
 
 
 def unit_of_effect(model: ModelAbout, names: Names = AS_THEY_ARE) -> str | None:
@@ -248,7 +248,7 @@ def _of_effect(model: ModelAbout, names: Names) -> list[tuple[str, str]]:
     level, control = (names.level(treatment["arm"], treatment[name]) for name in ("level", "control"))
     rows = [("Experiment", f"{level} against {control} in {names.column(treatment['arm'])}, "
                            f"{percent(treatment['share'], 0)} of both planned as {level}")]  # fmt: skip
-    by = ", ".join(names.term(one["feature"]) for one in model.apart) or "nothing known before"
+    by = ", ".join(names.term(column["feature"]) for column in model.apart) or "nothing known before"
     rows.append(("Arms before the test", f"told apart by {by}"))
     for label, key in (("Measured mean effect", "effect"), ("Qini", "qini")):
         value, low, high = alike((model.metrics[f"{key}{end}"] for end in ("", "_low", "_high")), signed=True)

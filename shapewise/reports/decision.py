@@ -47,27 +47,27 @@ def decision(review: Review) -> ReportPart:
 
 def chosen_of(review: Review, outcome: ReadOut | None) -> list[Strategy]:
     """Return the strategies to roll out; before a test, those to test. StoreError if the board has none."""
-    made = list(review.made.strategies)
-    if not made:
+    strategies = list(review.made.strategies)
+    if not strategies:
         raise StoreError("The board has no strategy yet: add one on the page Strategies.")
     if outcome is None:
-        return made
-    return [one for one in made if verdicts.of_strategy(outcome, one.name)[0] == "good"]
+        return strategies
+    return [strategy for strategy in strategies if verdicts.of_strategy(outcome, strategy.name)[0] == "good"]
 
 
 def deciding(review: Review, outcome: ReadOut) -> str:
     """Return the metric that decides: what the first strategy is to move if it was measured as primary, else the first
     primary one; empty if there is none, or no board."""
     primary = [effect.metric for effect in outcome.effects if effect.role == "primary"]
-    made = review.made.strategies if review.recipe.board else ()
-    wanted = review.names_of_outcomes.column(made[0].metric) if made else ""
+    strategies = review.made.strategies if review.recipe.board else ()
+    wanted = review.names_of_outcomes.column(strategies[0].metric) if strategies else ""
     return wanted if wanted in primary else next(iter(primary), "")
 
 
 def effect_on(outcome: ReadOut, strategy: str, metric: str) -> Effect | None:
     """Return what a strategy did to a metric; of several arms, the significant one that moved it most."""
-    those = [one for one in outcome.effects if (one.strategy, one.metric) == (strategy, metric)]
-    return max(those, key=lambda one: (one.is_significant, one.difference), default=None)
+    those = [effect for effect in outcome.effects if (effect.strategy, effect.metric) == (strategy, metric)]
+    return max(those, key=lambda effect: (effect.is_significant, effect.difference), default=None)
 
 
 def named(effect: Effect) -> str:
@@ -77,14 +77,14 @@ def named(effect: Effect) -> str:
 
 def reach_of(review: Review) -> dict[str, int]:
     """Return the customers of the table that each strategy gets."""
-    names = [one.name for one in review.made.strategies]
+    names = [strategy.name for strategy in review.made.strategies]
     return dict(zip(names, map(int, review.ledger.exclusive), strict=True))
 
 
 def _title(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> str:
     reach, eligible = reach_of(review), review.ledger.eligible
-    whom = f"{count(sum(reach[one.name] for one in chosen))} of {count(eligible)} customers"
-    names = in_order([one.name for one in chosen])
+    whom = f"{count(sum(reach[strategy.name] for strategy in chosen))} of {count(eligible)} customers"
+    names = in_order([strategy.name for strategy in chosen])
     if outcome is None and not are_tested(chosen):
         return f"Test {names}: {whom}"
     if outcome is None and (doubts := against(review, chosen)):
@@ -99,9 +99,9 @@ def _title(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> s
 def _for_whom(review: Review, chosen: list[Strategy]) -> list[tuple[str, str]]:
     reach = reach_of(review)
     lines = []
-    for one in chosen[:MOST_NAMED]:
-        whom = f"{count(reach[one.name])} customers: {one.rule.words(review.names)}."
-        lines.append((one.name, f"{one.action or 'No action is named'}. {whom}"))
+    for strategy in chosen[:MOST_NAMED]:
+        whom = f"{count(reach[strategy.name])} customers: {strategy.rule.words(review.names)}."
+        lines.append((strategy.name, f"{strategy.action or 'No action is named'}. {whom}"))
     if len(chosen) > MOST_NAMED:
         lines.append(("and", f"{len(chosen) - MOST_NAMED} more strategies"))
     return lines
@@ -111,8 +111,8 @@ def _left_out(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> list[
     """Return what speaks against the strategies that are not rolled out."""
     if outcome.stopped:
         return []
-    left = [one for one in review.made.strategies if one not in chosen]
-    return [(f"Not {one.name}", verdicts.of_strategy(outcome, one.name)[1]) for one in left[:MOST_NAMED]]
+    left = [strategy for strategy in review.made.strategies if strategy not in chosen]
+    return [(f"Not {strategy.name}", verdicts.of_strategy(outcome, strategy.name)[1]) for strategy in left[:MOST_NAMED]]
 
 
 def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tuple[Estimate, Estimate | None]:
@@ -122,33 +122,34 @@ def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tupl
     metric, reach, times = deciding(review, outcome), reach_of(review), review.times
     tested = len({(effect.strategy, effect.arm) for effect in outcome.effects})
     outcomes, amounts = [], []
-    for one in chosen:
-        effect = effect_on(outcome, one.name, metric)
+    for strategy in chosen:
+        effect = effect_on(outcome, strategy.name, metric)
         if effect is None:
-            raise StoreError(f"The test did not measure {metric} of {one.name}.")
-        n = reach[one.name] * times
+            raise StoreError(f"The test did not measure {metric} of {strategy.name}.")
+        n = reach[strategy.name] * times
         outcomes.append(Contribution(n, effect.difference, effect.difference_interval))
-        amounts.append(Contribution(n * one.value, effect.difference, effect.difference_interval, n * one.cost))
-    return total(outcomes, tested), total(amounts, tested) if all(one.value for one in chosen) else None
+        value, cost = n * strategy.value, n * strategy.cost
+        amounts.append(Contribution(value, effect.difference, effect.difference_interval, cost))
+    return total(outcomes, tested), total(amounts, tested) if all(strategy.value for strategy in chosen) else None
 
 
 def are_tested(chosen: Sequence[Strategy]) -> bool:
     """Return whether a test has measured the lifts of all these strategies."""
-    return bool(chosen) and all(one.tested for one in chosen)
+    return bool(chosen) and all(strategy.tested for strategy in chosen)
 
 
 def against(review: Review, chosen: Sequence[Strategy]) -> list[str]:
     """Return the outcomes that speak against strategies in the tests behind the models of their effects."""
-    return list(dict.fromkeys(doubt for one in chosen for doubt in review.against(one)))
+    return list(dict.fromkeys(doubt for strategy in chosen for doubt in review.against(strategy)))
 
 
 def expected(review: Review, chosen: Sequence[Strategy]) -> tuple[Result, Result | None]:
     """Return the same from the lifts on the board: where a test measured all of them, with the interval of their sum;
     else low, mid and high of all strategies at once."""
     reach = reach_of(review)
-    parts = [(one, reach[one.name] * review.times) for one in chosen]
-    gain = worth_of_all([(replace(one, value=1.0, cost=0.0), n) for one, n in parts])
-    return gain, worth_of_all(parts, review.money.currency) if all(one.value for one in chosen) else None
+    parts = [(strategy, reach[strategy.name] * review.times) for strategy in chosen]
+    gain = worth_of_all([(replace(strategy, value=1.0, cost=0.0), n) for strategy, n in parts])
+    return gain, worth_of_all(parts, review.money.currency) if all(strategy.value for strategy in chosen) else None
 
 
 def _figures(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> list[KeyFigure]:
@@ -173,7 +174,7 @@ def _figures(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) ->
     lead = "" if gain.source == "measured" else "assumed: "
     figures = [figure(gain, f"{lead}more {counted} {metric} {per}")]
     if worth is not None:
-        costs = ", costs deducted" if any(one.cost for one in chosen) else ""
+        costs = ", costs deducted" if any(strategy.cost for strategy in chosen) else ""
         figures.append(figure(worth, f"{lead}worth {per}{costs}"))
     return figures
 
@@ -181,37 +182,37 @@ def _figures(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) ->
 def _measured(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> str:
     """Return the size and time of the test, and what it moved."""
     whole = outcome.ratios[0]
-    made = f"In a test of {count(whole.treated + whole.control)} customers"
+    sentence = f"In a test of {count(whole.treated + whole.control)} customers"
     rows = review.board.outcome.get("rows", {}) if review.board.outcome.get("way") == "rows" else {}
     try:
         period = review.period(rows["table"]) if rows else None
     except (StoreError, OSError, KeyError):
         period = None
-    made += f", {day(period[0])} to {day(period[1])}" if period else ""
+    sentence += f", {day(period[0])} to {day(period[1])}" if period else ""
     metric = deciding(review, outcome)
     moved = []
-    for one in chosen[:MOST_NAMED]:
-        effect = effect_on(outcome, one.name, metric)
+    for strategy in chosen[:MOST_NAMED]:
+        effect = effect_on(outcome, strategy.name, metric)
         if effect is not None:
             before, after = verdicts.sides(effect)
             moved.append(f"from {before} to {after} with {named(effect)}")
-    return f"{made}: {metric} went {', '.join(moved)}." if moved and not outcome.stopped else f"{made}."
+    return f"{sentence}: {metric} went {', '.join(moved)}." if moved and not outcome.stopped else f"{sentence}."
 
 
 def _grounds(review: Review, chosen: list[Strategy]) -> list[tuple[str, str]]:
     """Return what is known of the lifts of a board whose own test has not been read: those that the test behind an
     effect model measured, and those that are assumed."""
-    tested = [one for one in chosen if one.tested]
-    moved = [f"{one.name} moves {review.names_of_outcomes.column(one.metric)} by {one.gap.sentence()}"
-             for one in tested[:MOST_NAMED]]  # fmt: skip
+    tested = [strategy for strategy in chosen if strategy.tested]
+    moved = [f"{strategy.name} moves {review.names_of_outcomes.column(strategy.metric)} by {strategy.gap.sentence()}"
+             for strategy in tested[:MOST_NAMED]]  # fmt: skip
     lines = [("Measured", f"{'; '.join(moved)}.")] if moved else []
-    rest = [one for one in chosen if not one.tested]
+    rest = [strategy for strategy in chosen if not strategy.tested]
     return lines + ([("Assumed", _assumed_words(rest))] if rest else [])
 
 
 def _assumed_words(chosen: list[Strategy]) -> str:
-    lifts = dict.fromkeys(one.lifted.words() for one in sorted(chosen, key=lambda one: one.lift))
-    return (f"No lift of {listed([one.name for one in chosen])} has been measured: "
+    lifts = dict.fromkeys(strategy.lifted.words() for strategy in sorted(chosen, key=lambda strategy: strategy.lift))
+    return (f"No lift of {listed([strategy.name for strategy in chosen])} has been measured: "
             f"lifts of {listed(list(lifts)[:MOST_NAMED])} are assumed.")  # fmt: skip
 
 
@@ -220,7 +221,7 @@ def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> st
     if review.recipe.next_step:
         return review.recipe.next_step
     start = date.fromisoformat(review.recipe.start) if review.recipe.start else None
-    names = listed([one.name for one in chosen])
+    names = listed([strategy.name for strategy in chosen])
     if outcome is None and not are_tested(chosen):
         days = review.plan.days if review.board.plan else 0
         if not days:
@@ -252,6 +253,6 @@ def _days_with_control(review: Review, chosen: list[Strategy]) -> int:
         return 0
     form, arms = form_of(review.board.plan, []) | {"looks": False}, {"control": CONTROL, "treated": 1 - CONTROL}
     try:
-        return planned(form, review.made, review.ledger, only={one.name for one in chosen}, arms=arms).days
+        return planned(form, review.made, review.ledger, only={strategy.name for strategy in chosen}, arms=arms).days
     except ExperimentError:
         return 0

@@ -22,38 +22,38 @@ PER = 1_000
 
 def decision(review: Review) -> ReportPart:
     """Return the decision of a test: its best arm against the control."""
-    made = review.arms
-    best, outcome = best_of(made), made.as_read_out()
-    lines = [("Measured", _measured(review, made))]
+    readout = review.arms
+    best, outcome = best_of(readout), readout.as_read_out()
+    lines = [("Measured", _measured(review, readout))]
     if best is not None:
         lines.insert(0, (best.strategy, f"{_moved(best)}: {best.gap.words()}{verdicts.adjusted(best)}"))
-    together = _together(made)
-    if not made.stopped:
-        for arm in made.arms[1:]:
+    together = _together(readout)
+    if not readout.stopped:
+        for arm in readout.arms[1:]:
             tone, words = verdicts.of_strategy(outcome, arm, "difference")
             if best is None or arm != best.strategy:
                 lines.append((arm, "A lift, too, but a smaller one." if tone == "good" and best else words))
         if together is not None:
             by_how_much = f"{together.gap.words()}{verdicts.adjusted(together)}"
             lines.append((together.strategy, f"Read together, {_moved(together)}: {by_how_much}"))
-    lines += [("Risk", " ".join(risks_of(made)[:2]) or "None that the data show."), ("Next", _next(review, best))]
-    return ReportPart(_title(made, best), figures=_figures(review, made, best) if best else (), lines=lines)
+    lines += [("Risk", " ".join(risks_of(readout)[:2]) or "None that the data show."), ("Next", _next(review, best))]
+    return ReportPart(_title(readout, best), figures=_figures(review, readout, best) if best else (), lines=lines)
 
 
-def _title(made: ArmsReadOut, best: Effect | None) -> str:
-    if made.stopped:
+def _title(readout: ArmsReadOut, best: Effect | None) -> str:
+    if readout.stopped:
         return "Do not decide on this test: its arms do not have the planned sizes"
     if best is not None:
         return f"Choose {best.strategy}: {_moved(best)}"
-    together = _together(made)
+    together = _together(readout)
     if together is not None and _works(together):
         return f"No arm stands out alone, but together they do: {_moved(together)}"
-    doubtful = _doubtful(made)
+    doubtful = _doubtful(readout)
     if doubtful is not None:
-        unsettled = verdicts.unsettled(made.effects, doubtful.strategy)
+        unsettled = verdicts.unsettled(readout.effects, doubtful.strategy)
         but = f"{listed(unsettled)} may be worse" if unsettled else "something else fell or moved"
         return f"Choose no arm yet: {_moved(doubtful)} with {doubtful.strategy}, but {but}"
-    return f"Keep {made.test.control}: no arm did better"
+    return f"Keep {readout.test.control}: no arm did better"
 
 
 def _moved(effect: Effect) -> str:
@@ -61,54 +61,59 @@ def _moved(effect: Effect) -> str:
     return f"{effect.metric} {after} instead of {before}"
 
 
-def _deciding(made: ArmsReadOut) -> str:
+def _deciding(readout: ArmsReadOut) -> str:
     """Return the first primary outcome; "" where there is none."""
-    return next((name for name, role in made.test.metrics.items() if role == "primary"), "")
+    return next((name for name, role in readout.test.metrics.items() if role == "primary"), "")
 
 
-def _doubtful(made: ArmsReadOut) -> Effect | None:
+def _doubtful(readout: ArmsReadOut) -> Effect | None:
     """Return the largest lift of the outcome that decides, where no arm with one has passed; None if there is none."""
-    lifts = [one for one in made.effects if one.metric == _deciding(made) and one.strategy in made.arms and _works(one)]
-    return max(lifts, key=lambda one: one.difference, default=None) if best_of(made) is None else None
+    largest = max(_lifts(readout), key=lambda effect: effect.difference, default=None)
+    return largest if best_of(readout) is None else None
+
+
+def _lifts(readout: ArmsReadOut) -> list[Effect]:
+    """Return the lifts of the outcome that decides."""
+    wanted = [effect for effect in readout.effects if effect.metric == _deciding(readout)]
+    return [effect for effect in wanted if effect.strategy in readout.arms and _works(effect)]
 
 
 def _works(effect: Effect) -> bool:
     return effect.is_significant and effect.difference > 0
 
 
-def _together(made: ArmsReadOut) -> Effect | None:
+def _together(readout: ArmsReadOut) -> Effect | None:
     """Return the effect of the pooled arms on the outcome that decides; None where there is none."""
-    wanted = made.test.pool, _deciding(made)
-    return next((one for one in made.effects if (one.strategy, one.metric) == wanted), None)
+    wanted = readout.test.pool, _deciding(readout)
+    return next((effect for effect in readout.effects if (effect.strategy, effect.metric) == wanted), None)
 
 
-def best_of(made: ArmsReadOut) -> Effect | None:
+def best_of(readout: ArmsReadOut) -> Effect | None:
     """Return the effect of the best arm on the first primary outcome, of those that passed; None if there is none."""
-    metric, outcome = _deciding(made), made.as_read_out()
-    good = [one for one in made.effects if one.metric == metric and one.strategy in made.arms and _works(one)
-            and verdicts.of_strategy(outcome, one.strategy)[0] == "good"]  # fmt: skip
-    return None if made.stopped else max(good, key=lambda one: one.difference, default=None)
+    outcome = readout.as_read_out()
+    good = [effect for effect in _lifts(readout) if verdicts.of_strategy(outcome, effect.strategy)[0] == "good"]
+    return None if readout.stopped else max(good, key=lambda effect: effect.difference, default=None)
 
 
-def risks_of(made: ArmsReadOut) -> list[str]:
+def risks_of(readout: ArmsReadOut) -> list[str]:
     """Return what speaks against a decision, in sentences."""
-    if made.stopped:
+    if readout.stopped:
         return ["Something other than chance chose who got which arm, so no difference can be trusted."]
     risks = []
-    if len(made.arms) > 2:
+    if len(readout.arms) > 2:
         risks.append("The best of several arms tends to look a little better than it is; the interval allows for it.")
-    if made.left_out:
-        risks.append(f"{count(made.left_out)} rows without an arm are left out.")
+    if readout.left_out:
+        risks.append(f"{count(readout.left_out)} rows without an arm are left out.")
     return risks
 
 
-def _figures(review: Review, made: ArmsReadOut, best: Effect) -> list[KeyFigure]:
+def _figures(review: Review, readout: ArmsReadOut, best: Effect) -> list[KeyFigure]:
     """Return the outcomes gained per 1,000 customers, and what they are worth; a ratio's per 1,000 of what it is over.
 
     The arm was chosen as the best of several: its interval is widened for that, unless Dunnett's already is."""
-    tested = 1 if made.test.adjustment == "Dunnett" else len(made.arms) - 1
+    tested = 1 if readout.test.adjustment == "Dunnett" else len(readout.arms) - 1
     gain = total([Contribution(PER, best.difference, best.difference_interval)], tested)
-    outcome = made.test.outcome(best.metric)
+    outcome = readout.test.outcome(best.metric)
     counted = "customers with" if best.is_rate and not outcome.per else "of"
     more = f"more {counted} {replace(outcome, per='').name} per {count(PER)} {outcome.per or 'customers'}"
     figures = [figure(Result(gain.value, (gain.low, gain.high), "measured", "sum", best.n), more)]
@@ -122,11 +127,11 @@ def _figures(review: Review, made: ArmsReadOut, best: Effect) -> list[KeyFigure]
     return figures
 
 
-def _measured(review: Review, made: ArmsReadOut) -> str:
-    n = sum(made.sizes["all"].counts.values())
+def _measured(review: Review, readout: ArmsReadOut) -> str:
+    n = sum(readout.sizes["all"].counts.values())
     period = review.period(review.test.table)
     when = f", {day(period[0])} to {day(period[1])}" if period else ""
-    return f"In a test of {count(n)} customers{when}, {len(made.arms)} arms against each other."
+    return f"In a test of {count(n)} customers{when}, {len(readout.arms)} arms against each other."
 
 
 def _next(review: Review, best: Effect | None) -> str:

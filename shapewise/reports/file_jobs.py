@@ -87,13 +87,13 @@ def start_scores(
     keep : columns of the table to keep; all if not given. for_decision : whether reasons for the decision take the
     place of the largest effects. letter : whether each row gets the model's letter, too. changes : whether it gets the
     smallest change that would give it the other answer."""
-    made = workspace.models.about(model)
-    name = file_name(workspace.tables.about(table).name, f"scored by {made.name}", kind)
-    exposure = made.spec.get("exposure")
+    stored = workspace.models.about(model)
+    name = file_name(workspace.tables.about(table).name, f"scored by {stored.name}", kind)
+    exposure = stored.spec.get("exposure")
     formula = telling_formula(workspace, model) if for_decision else None
     numbers = Scorer(scoring_estimator(workspace, model), top, keep, exposure).n_numbers
     if formula is not None and formula.reasons is not None:
-        top, numbers = formula.reasons.most, numbers + 2 + (_letter_numbers(workspace, made, table) if letter else 0)
+        top, numbers = formula.reasons.most, numbers + 2 + (_letter_numbers(workspace, stored, table) if letter else 0)
     needed, seconds = check(Wanted(workspace, table, kind, top, keep=tuple(keep), exposure=exposure, numbers=numbers))
     if changes:
         row_changes(workspace, model)
@@ -152,11 +152,11 @@ def pack(workspace: Workspace, identifier: str) -> Pack:
 
 def packs(workspace: Workspace, work: FileWork | None = None) -> list[Pack]:
     """Return all packs, newest first."""
-    made = []
+    stored = []
     for identifier in jobs.ids(workspace, KIND):
         with contextlib.suppress(StoreError, OSError, ValueError, KeyError, TypeError):  # deleted meanwhile
-            made.append(pack(workspace, identifier))
-    return [one for one in made if work in (None, one.work)]
+            stored.append(pack(workspace, identifier))
+    return [saved for saved in stored if work in (None, saved.work)]
 
 
 def cancel(workspace: Workspace, identifier: str) -> None:

@@ -52,19 +52,19 @@ def who(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     head = ["", "Strategy", "Who", "What is done"]
     head += measured if outcome else ["Customers", "Lift", "Worth"]
     rows = []
-    for k, one in enumerate(review.made.strategies):
-        n = reach[one.name]
+    for k, strategy in enumerate(review.made.strategies):
+        n = reach[strategy.name]
         row = [
             str(k + 1),
-            one.name,
-            one.rule.words(review.names),
-            one.action or "-",
+            strategy.name,
+            strategy.rule.words(review.names),
+            strategy.action or "-",
             f"{count(n)} ({percent(n / eligible, 0)})",
         ]
         if outcome is not None:
-            row += _measured(of_board.effect_on(outcome, one.name, metric))
+            row += _measured(of_board.effect_on(outcome, strategy.name, metric))
         else:
-            row += [one.lifted.sentence(), one.worth_of(n, currency).words() if one.value else "-"]
+            row += [strategy.lifted.sentence(), strategy.worth_of(n, currency).words() if strategy.value else "-"]
         rows.append(row)
     share = 1 - review.ledger.remainder / eligible
     title = f"{percent(share, 0)} of {count(review.ledger.eligible)} customers get a strategy: the first one that fits"
@@ -80,14 +80,14 @@ def _measured(effect: Effect | None) -> list[str]:
 
 def reach(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield how many customers each strategy gets."""
-    plot = review.ledger.describe([one.name for one in review.made.strategies])
+    plot = review.ledger.describe([strategy.name for strategy in review.made.strategies])
     numbers = board_table(review.made.strategies, review.ledger, review.money.currency)
     yield ReportPart(plot=replace(plot, numbers=numbers))
 
 
 def overlap(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield how the rules overlap."""
-    yield ReportPart(plot=plots.overlap(review.ledger, [one.name for one in review.made.strategies]))
+    yield ReportPart(plot=plots.overlap(review.ledger, [strategy.name for strategy in review.made.strategies]))
 
 
 def segments(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -97,14 +97,14 @@ def segments(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     head = ["Segment", "Who", "Read off", "Held-out rows inside", "Inside (95% interval)",
             "Difference to the rest (95% interval)"]  # fmt: skip
     rows = []
-    for one in kept:
-        facts = one.told()
-        measure = _measure_of(review, one)
-        said = ["-", "-", "-"]
+    for segment in kept:
+        facts = segment.told()
+        measure = _measure_of(review, segment)
+        cells = ["-", "-", "-"]
         if facts is not None:
-            said = [f"{count(facts.inside)} of {count(facts.rows)}", facts.inside_result(measure).words(),
+            cells = [f"{count(facts.inside)} of {count(facts.rows)}", facts.inside_result(measure).words(),
                     facts.opportunity_result(measure).words()]  # fmt: skip
-        rows.append([one.name, one.read().words(review.names), one.scenario or "-", *said])
+        rows.append([segment.name, segment.read().words(review.names), segment.scenario or "-", *cells])
     if not rows:
         raise StoreError("No segment of this table has been saved yet.")
     text = [
@@ -124,12 +124,12 @@ def _measure_of(review: Review, segment: SavedSegment) -> Measure:
 
 def plan(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the plan of the test."""
-    made = review.plan
-    yield ReportPart(plot=made.describe(), text=made.sentences())
+    planned = review.plan
+    yield ReportPart(plot=planned.describe(), text=planned.sentences())
     if not review.recipe.is_brief:
-        table = made.table()
+        table = planned.table()
         cells = [[str(name) for name in table.columns], *(list(row) for row in table.itertuples(index=False))]
-        yield ReportPart(f"The test takes {count(made.days)} days", table=cells)
+        yield ReportPart(f"The test takes {count(planned.days)} days", table=cells)
 
 
 def _by_board(review: Review) -> bool:
@@ -160,11 +160,11 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     if not kept:
         raise StoreError(f"The test did not measure {metric}.")
     scale: Scale = "relative" if _by_board(review) else "difference"  # of plans, and of the page of a test
-    moved = in_words([f"{verdicts.clearest(one, scale).text} with {named(one)}" for one in kept])
-    text = [f"{named(one)}: {verdicts.verdict(one, scale)[1]}" for one in kept]
-    if any(one.reduced for one in kept):
+    moved = in_words([f"{verdicts.clearest(effect, scale).text} with {named(effect)}" for effect in kept])
+    text = [f"{named(effect)}: {verdicts.verdict(effect, scale)[1]}" for effect in kept]
+    if any(effect.reduced for effect in kept):
         text.append("Differences are adjusted for what was known before the test: they are not those of the levels.")
-    own_slides = {_called(review, one.of[0]) for one in review.recipe.items if one.kind == item.kind and one.of}
+    own_slides = {_called(review, other.of[0]) for other in review.recipe.items if other.kind == item.kind and other.of}
     others = len({effect.metric for effect in outcome.effects} - own_slides - {metric})
     if others and not item.of:
         were = "metric was" if others == 1 else "metrics were"
@@ -195,14 +195,14 @@ def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         raise StoreError("The arms of the test have the wrong sizes, so no difference is shown.")
     ends = [f"Difference, {outcome.intervals('difference')}", f"p after {outcome.adjusted_by}"]
     head = ["Strategy" if _by_board(review) else "Arm", "Metric", "Role", "Customers", "Control", "Treated", *ends]
-    rows = [[one.strategy, one.what, one.role, *_sides_and_difference(one)] for one in outcome.effects]
+    rows = [[effect.strategy, effect.what, effect.role, *_sides_and_difference(effect)] for effect in outcome.effects]
     text = ["Differences are adjusted for what was known before the test."] if any(
-        one.reduced for one in outcome.effects) else []  # fmt: skip
+        effect.reduced for effect in outcome.effects) else []  # fmt: skip
     yield ReportPart("What treated and control customers did", text, table=[head, *rows])
     between = [] if _by_board(review) or review.recipe.is_brief else review.between_arms
     if between:
         head = ["Arm", "Against", "Metric", "Customers", "Against", "Arm", ends[0], "p after Holm"]
-        rows = [[one.strategy, other, one.what, *_sides_and_difference(one)] for other, one in between]
+        rows = [[effect.strategy, other, effect.what, *_sides_and_difference(effect)] for other, effect in between]
         text = ["A separate question: Holm's adjustment is over these comparisons alone."]
         yield ReportPart("How the treated arms differ from each other", text, table=[head, *rows])
 
@@ -249,19 +249,19 @@ def fairness(review: Review, item: ReportItem) -> Iterator[ReportPart]:
 
 
 def _parity(review: Review, frame: pd.DataFrame, column: str, reason: str, used: bool) -> list[str]:
-    names = [one.name for one in review.made.strategies]
+    names = [strategy.name for strategy in review.made.strategies]
     shares = parity(as_table(frame), column, review.made.assign(frame), names)
     ratio = shares.attrs["ratio"][ANY]
     order = shares.sort_values(ANY)
     ends: list[Any] = [order.iloc[0], order.iloc[-1]] if len(order) else []
     called = names_of_table(review.space, review.table)
-    said = [f"{called.level(column, str(end[GROUP]))} {percent(end[ANY], 0)}" for end in ends] or ["-", "-"]
+    ends_in_words = [f"{called.level(column, str(end[GROUP]))} {percent(end[ANY], 0)}" for end in ends] or ["-", "-"]
     holds = "-" if not np.isfinite(ratio) else "holds" if ratio >= FOUR_FIFTHS else "does not hold"
     return [
         called.column(column),
         reason,
         "yes" if used else "no",
-        *said,
+        *ends_in_words,
         fixed(ratio, 2) if np.isfinite(ratio) else "-",
         holds,
     ]
@@ -271,9 +271,9 @@ def proof(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the counts of board, SQL and Python on the same rows."""
     review.ledger  # noqa: B018 (settles the table)
     try:
-        made = prove(review.made, review.space.tables.read(review.table))
+        proven = prove(review.made, review.space.tables.read(review.table))
     except ProofError as error:
         raise StoreError(str(error)) from error
-    rows = [[str(cells[0]), *(count(n) for n in cells[1:])] for cells in made.counts.itertuples(index=False)]
-    title = "Board, SQL and Python agree on every row" if made.same else "Board, SQL and Python do not agree"
+    rows = [[str(cells[0]), *(count(n) for n in cells[1:])] for cells in proven.counts.itertuples(index=False)]
+    title = "Board, SQL and Python agree on every row" if proven.same else "Board, SQL and Python do not agree"
     yield ReportPart(title, table=[["Strategy", "Board", "SQL", "Python"], *rows])

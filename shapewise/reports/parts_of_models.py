@@ -72,7 +72,7 @@ def why(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the curve that a strategy was read off, of its own model, with the strategy's customers marked.
 
     Without a column, that of the rule which moves the model's predictions most."""
-    strategy = next((one for one in review.made.strategies if one.name == item.of[0]), None)
+    strategy = next((strategy for strategy in review.made.strategies if strategy.name == item.of[0]), None)
     if strategy is None:
         raise StoreError(f"There is no strategy {item.of[0]} on the board.")
     source = review.behind(strategy)
@@ -80,10 +80,10 @@ def why(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     shape = shown(source.estimator.explain_shape(column).on(source.scale), source.names)
     drawn = shape.describe(source.target, source.detail(shape))
     title = source.about.headlines.get(column) or f"{strategy.name}: {drawn.title}"
-    said = f"{strategy.name} goes to: {strategy.rule.words(source.names)}." + (
+    text = f"{strategy.name} goes to: {strategy.rule.words(source.names)}." + (
         f" {strategy.action}." if strategy.action else ""
     )
-    yield ReportPart(plot=replace(marked(drawn, shape, strategy.rule, strategy.name), title=title), text=[said])
+    yield ReportPart(plot=replace(marked(drawn, shape, strategy.rule, strategy.name), title=title), text=[text])
 
 
 def _strongest(source: ModelSource, strategy: Strategy) -> str:
@@ -117,9 +117,9 @@ def roc(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     for source in _classifiers(review):
         held = source.held()
         line = quality.roc(held.y, held.predicted, held.weight)
-        said = f"AUC {fixed(line.summary, 3)}: the chance that a row with {source.target} ranks above one without"
+        caption = f"AUC {fixed(line.summary, 3)}: the chance that a row with {source.target} ranks above one without"
         axes = ("false positive rate", "positives found")
-        drawn = stats_plots.ranked(line, f"ROC of {source.about.name}", said, axes, ([0, 1], [0, 1]))
+        drawn = stats_plots.ranked(line, f"ROC of {source.about.name}", caption, axes, ([0, 1], [0, 1]))
         yield ReportPart(plot=_named(drawn, source))
 
 
@@ -181,9 +181,9 @@ def lift(review: Review, item: ReportItem) -> Iterator[ReportPart]:
 def cards(review: Review, item: ReportItem | None = None) -> Iterator[ReportPart]:
     """Yield the card of each model."""
     for source in review.models():
-        made = card(review.space, source.about.id)
-        rows = [["", ""], *([label, value] for label, value in made.rows)]
-        yield ReportPart(f"Model card: {made.name}", table=rows)
+        of_model = card(review.space, source.about.id)
+        rows = [["", ""], *([label, value] for label, value in of_model.rows)]
+        yield ReportPart(f"Model card: {of_model.name}", table=rows)
 
 
 def reading(review: Review, item: ReportItem | None = None) -> Iterator[ReportPart]:

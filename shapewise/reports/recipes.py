@@ -158,10 +158,10 @@ def followed(recipe: Recipe, before: Recipe, now: Recipe, there: Sequence[Report
     """Return a recipe after another board or test was chosen. before, now : the usual recipes of both choices; there :
     what can be in it now. The usual parts change; parts that somebody added stay where they apply, and so do comments
     and a title of one's own."""
-    said = {(item.kind, item.of): item.comment for item in recipe.items}
+    comments = {(item.kind, item.of): item.comment for item in recipe.items}
     usual = {(item.kind, item.of) for item in (*before.items, *now.items)}
     possible = {(item.kind, item.of) for item in there}
-    items = [replace(item, comment=said.get((item.kind, item.of), "")) for item in now.items]
+    items = [replace(item, comment=comments.get((item.kind, item.of), "")) for item in now.items]
     items += [item for item in recipe.items if (item.kind, item.of) in possible - usual]
     return replace(
         recipe, board=now.board, test=now.test, name=now.name if recipe.name == before.name else recipe.name,
@@ -183,7 +183,7 @@ def _for_director(
         )  # what decides comes first, other outcomes where there is room
         proof = ["lifts"] if outcomes else ["plan"] if board.plan else []
         items = [ReportItem(kind) for kind in ("decision", "who", *proof)]
-        items += [ReportItem("why", (one.name,)) for one in strategies if one.model]
+        items += [ReportItem("why", (strategy.name,)) for strategy in strategies if strategy.model]
         decides = moved if moved in outcomes else next(iter(outcomes), "")
         items += [ReportItem("lifts", (name,)) for name in outcomes if name != decides]
     elif test is not None:
@@ -207,8 +207,8 @@ def _for_analyst(
     items = [ReportItem(kind) for kind in (*kinds, *(["who"] if board else []), "reading", *_tested(board, test))]
     if board is not None:
         items += [ReportItem(kind) for kind in ("reach", "risks")]
-        items += [ReportItem("why", (one.name, column)) for one in board.read().strategies if one.model
-                  for column in one.rule.columns]  # fmt: skip
+        items += [ReportItem("why", (strategy.name, column)) for strategy in board.read().strategies if strategy.model
+                  for column in strategy.rule.columns]  # fmt: skip
     elif quality:
         items += [ReportItem("curve", (name,)) for name in features[:USUAL_CURVES]]
     return items + [ReportItem(kind) for kind in (["importance", *quality] if quality else [])]
@@ -262,13 +262,13 @@ def from_dict(plain: Any) -> Recipe:
     known = {*KINDS, *added()}
     try:
         items = tuple(
-            ReportItem(str(one["kind"]), tuple(str(name) for name in one["of"]), str(one["comment"]))
-            for one in plain["items"]
-            if one["kind"] in known
+            ReportItem(str(entry["kind"]), tuple(str(name) for name in entry["of"]), str(entry["comment"]))
+            for entry in plain["items"]
+            if entry["kind"] in known
         )
-        names = {of.name for of in fields(Recipe)}
-        made = Recipe(**{name: value for name, value in plain.items() if name in names} | {"items": items})
-        return made if made.audience in AUDIENCES else replace(made, audience="analyst")
+        names = {setting.name for setting in fields(Recipe)}
+        recipe = Recipe(**{name: value for name, value in plain.items() if name in names} | {"items": items})
+        return recipe if recipe.audience in AUDIENCES else replace(recipe, audience="analyst")
     except (KeyError, TypeError, AttributeError) as error:
         raise StoreError("A report's recipe is invalid: create a new one.") from error
 

@@ -41,10 +41,10 @@ def _parts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the parts of an item; the first one has its comment, and the note pinned to its plot."""
     about = review.main.about if review.main is not None and item.kind in EFFECTS else None
     note = about.notes.get(PAIR.join(item.of)) if about is not None else None
-    said = "\n".join(text for text in (item.comment, f"Note: {note}" if note else "") if text)
+    comment = "\n".join(text for text in (item.comment, f"Note: {note}" if note else "") if text)
     own = MAKERS.get(item.kind)
     for k, part in enumerate(own(review, item) if own else added()[item.kind].make(review)):
-        yield part if k else replace(part, comment=said)
+        yield part if k else replace(part, comment=comment)
 
 
 def review_of(space: Workspace, recipe: Recipe, model: str = "", step: Step = quiet) -> Report:

@@ -29,7 +29,7 @@ def risks_of(review: Review, outcome: ReadOut | None, chosen: Sequence[Strategy]
 
 def _of_test(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
     if outcome is None:
-        assumed = [one.name for one in chosen if not one.tested]
+        assumed = [strategy.name for strategy in chosen if not strategy.tested]
         if not assumed:
             return ["Whom to treat was found in the test that measured the lifts: keep a control and read it again."]
         if len(assumed) == len(chosen):
@@ -38,21 +38,21 @@ def _of_test(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
     if outcome.stopped:
         return [verdicts.overall(outcome)[1]]
     names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
-    kept = {one.name for one in chosen}
+    kept = {strategy.name for strategy in chosen}
     return [f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names
             if name not in kept and verdicts.of_strategy(outcome, name)[0] == "bad"]  # fmt: skip
 
 
 def _beside(review: Review, chosen: Sequence[Strategy]) -> list[str]:
     """Return what else the tests say that measured the lifts of strategies."""
-    doubts = [(one.name, review.against(one)) for one in chosen]
+    doubts = [(strategy.name, review.against(strategy)) for strategy in chosen]
     return [f"The test that measured the lift of {name} does not rule out a fall of {listed(outcomes)}."
             for name, outcomes in doubts if outcomes]  # fmt: skip
 
 
 def _of_money(chosen: Sequence[Strategy]) -> list[str]:
     """Return the strategies that do not pay for themselves at the lift in the middle of those on the board."""
-    losing = [one.name for one in chosen if one.value and one.worth(1)[1] < 0]
+    losing = [strategy.name for strategy in chosen if strategy.value and strategy.worth(1)[1] < 0]
     cost = "costs" if len(losing) == 1 else "cost"
     return [f"{listed(losing)} {cost} more than the lift brings."] if losing else []
 
@@ -70,9 +70,9 @@ def _of_board(review: Review, outcome: ReadOut | None) -> list[str]:
 def _of_people(review: Review, chosen: Sequence[Strategy]) -> list[str]:
     """Return the sensitive features that decide who gets what."""
     by_column: dict[str, list[str]] = {}
-    for one in chosen:
-        for column in sensitive(list(one.rule.columns)):
-            by_column.setdefault(column, []).append(one.name)
+    for strategy in chosen:
+        for column in sensitive(list(strategy.rule.columns)):
+            by_column.setdefault(column, []).append(strategy.name)
     return [
         f"{listed(names)} {'uses' if len(names) == 1 else 'use'} {review.names.column(column)}: "
         "have that approved first."
@@ -84,7 +84,7 @@ def _of_sizes(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
     """Return the strategy that the fewest customers tested, where they were few."""
     if outcome is None or outcome.stopped or len(chosen) == 0:
         return []
-    kept = {one.name for one in chosen}
+    kept = {strategy.name for strategy in chosen}
     sizes = {ratio.where: ratio.treated + ratio.control for ratio in outcome.ratios if ratio.where in kept}
     if not sizes:
         return []
@@ -94,12 +94,12 @@ def _of_sizes(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
 
 def _of_models(review: Review, chosen: Sequence[Strategy]) -> list[str]:
     risks = []
-    for one in chosen:
+    for strategy in chosen:
         try:
-            model = review.behind(one).about if one.model else None
+            model = review.behind(strategy).about if strategy.model else None
         except StoreError as error:
             risks.append(str(error))
             continue
-        if model is not None and model.metrics.get("auc", 1.0) < WEAK_AUC:
-            risks.append(f"{one.name} comes from a weak model (AUC {fixed(model.metrics['auc'], 2)}; .5 is guessing).")
+        if model is not None and (auc := model.metrics.get("auc", 1.0)) < WEAK_AUC:
+            risks.append(f"{strategy.name} comes from a weak model (AUC {fixed(auc, 2)}; .5 is guessing).")
     return risks

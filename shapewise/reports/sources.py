@@ -95,10 +95,10 @@ class ModelSource:
     @property
     def target(self) -> str:
         """What it predicts, in words."""
-        said = target(self.about, self.names)
+        outcome = target(self.about, self.names)
         if isinstance(self.estimator, ClassView):
-            return f"{said} = {self.names.level(self.about.target, self.estimator.label)}"
-        return said
+            return f"{outcome} = {self.names.level(self.about.target, self.estimator.label)}"
+        return outcome
 
     def held(self) -> HeldOutPredictions:
         """Return the held-out rows, predicted once."""
@@ -224,9 +224,9 @@ class Review:
             raise StoreError("The test has not been read yet: do so on the page Experiment.")
         metrics, form = self.board.plan.get("metrics", []), self.board.outcome[way]
         customers = self.plan.customers if self.board.plan.get("looks") else 0
-        made = read_out(self.made, way, form, metrics, partial(wholes.read, self.space), customers=customers)
+        measured = read_out(self.made, way, form, metrics, partial(wholes.read, self.space), customers=customers)
         outcomes = made_of(form.get("outcomes", {}))
-        return shown_read_out(made, self.names_of_outcomes, form.get("arm", ""), outcomes)
+        return shown_read_out(measured, self.names_of_outcomes, form.get("arm", ""), outcomes)
 
     @cached_property
     def names_of_outcomes(self) -> Names:
@@ -263,8 +263,8 @@ class Review:
     def _read(self, test: StoredTest) -> ArmsReadOut:
         """Return what a test of arms measured, with the names of its table; read once."""
         if test.id not in self._arms:
-            made = arm_tests.read_test(test.test(), partial(wholes.read, self.space, test.table))
-            self._arms[test.id] = shown_arms(made, names_of_table(self.space, test.table))
+            measured = arm_tests.read_test(test.test(), partial(wholes.read, self.space, test.table))
+            self._arms[test.id] = shown_arms(measured, names_of_table(self.space, test.table))
         return self._arms[test.id]
 
     def against(self, strategy: Strategy) -> list[str]:
@@ -287,8 +287,8 @@ class Review:
         if len(self.arms.arms) < 3 or self.arms.stopped:
             return []
         asked = self.test.test()
-        made = arm_tests.compare_arms(asked, partial(wholes.read, self.space, self.test.table))
-        return shown_between(made, names_of_table(self.space, self.test.table), asked)
+        between = arm_tests.compare_arms(asked, partial(wholes.read, self.space, self.test.table))
+        return shown_between(between, names_of_table(self.space, self.test.table), asked)
 
     def period(self, table: str) -> tuple[date, date] | None:
         """Return the first and last day of a table, if it has one column of dates."""

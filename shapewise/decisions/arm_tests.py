@@ -89,9 +89,9 @@ def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier
 
     if identifier:
         return known(StoredTest, workspace.edit(KIND, identifier, changed))
-    made = StoredTest(new_id(), clean_name(name), table, now(), **setup)
-    workspace.add(KIND, made.id, asdict(made), detail=made.name)
-    return made
+    stored = StoredTest(new_id(), clean_name(name), table, now(), **setup)
+    workspace.add(KIND, stored.id, asdict(stored), detail=stored.name)
+    return stored
 
 
 def undo(workspace: Workspace, identifier: str, changed: str = "") -> StoredTest:
@@ -159,13 +159,13 @@ def expected_of(frame: pd.DataFrame, test: ArmsTest, n_jobs: int = 1) -> dict[st
     table, expected = as_table(frame), {}
     every = np.ones(len(frame), bool)
     units = read_outcomes(table, {metric: test.outcome(metric) for metric in test.metrics}, every)
-    for metric, one in units.items():
-        known = one.known
+    for metric, unit in units.items():
+        known = unit.known
         expected[metric] = np.zeros(known.size)
         if known.any():
             rows, groups = frame.loc[known], frame.loc[known, test.cluster] if test.cluster else None
             expected[metric][known] = expected_outcomes(
-                rows[list(test.known_before)], one.of(known), groups=groups, random_state=0, n_jobs=n_jobs
+                rows[list(test.known_before)], unit.of(known), groups=groups, random_state=0, n_jobs=n_jobs
             )
     return expected
 
@@ -173,15 +173,17 @@ def expected_of(frame: pd.DataFrame, test: ArmsTest, n_jobs: int = 1) -> dict[st
 NO_STRATEGY: Final = "no strategy"
 
 
-def by_strategy(rows: pd.DataFrame, test: ArmsTest, metric: str, made: StrategySet) -> tuple[Segments, tuple[str, ...]]:
+def by_strategy(
+    rows: pd.DataFrame, test: ArmsTest, metric: str, strategies: StrategySet
+) -> tuple[Segments, tuple[str, ...]]:
     """Return each arm's lift among the customers of each strategy, and a sentence on each strategy whose rule asks for
     a column that is not there. Customers outside the gate belong to no strategy."""
-    left, notes = readable(made, rows.columns)
-    names = [one.name for one in left.strategies]
+    left, notes = readable(strategies, rows.columns)
+    names = [strategy.name for strategy in left.strategies]
     place = left.assign(rows)
     labels = np.array([*names, NO_STRATEGY], object)[np.where(place < 0, len(names), place)]
     order = [name for name in (*names, NO_STRATEGY) if (labels == name).any()]
-    return by_group(as_table(rows), test, metric, labels=labels, named=made.name, order=order), notes
+    return by_group(as_table(rows), test, metric, labels=labels, named=strategies.name, order=order), notes
 
 
 def possible_arms(table: Table, likely: Sequence[str] = ()) -> dict[str, list[str]]:

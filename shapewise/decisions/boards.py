@@ -83,9 +83,9 @@ def _unknown(value: Any) -> Any:
 def _plain(value: Any) -> Any:
     """Replace NaN by null and tuples by lists, as JSON has neither."""
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(member) for member in value]
     return None if isinstance(value, float) and value != value else value
 
 
@@ -95,7 +95,7 @@ def add_segment(
 ) -> SavedSegment:  # fmt: skip
     """Store a segment. scenario : id and name of its model. metric : what its evidence is of."""
     numbers = asdict(evidence) if evidence else {}
-    made = SavedSegment(
+    saved = SavedSegment(
         id=new_id(),
         name=clean_name(name),
         table=table,
@@ -106,8 +106,8 @@ def add_segment(
         evidence=_plain(numbers),
         metric=metric,
     )
-    workspace.add("segments", made.id, _plain(asdict(made)))
-    return made
+    workspace.add("segments", saved.id, _plain(asdict(saved)))
+    return saved
 
 
 def segment(workspace: Workspace, identifier: str) -> SavedSegment:
@@ -118,7 +118,7 @@ def segment(workspace: Workspace, identifier: str) -> SavedSegment:
 def segments(workspace: Workspace, table: str | None = None) -> list[SavedSegment]:
     """Return the segments of a table, or all, oldest first."""
     saved = workspace.listed("segments", _segment)
-    return [one for one in saved if table in (None, one.table)]
+    return [kept for kept in saved if table in (None, kept.table)]
 
 
 def _segment(kept: dict[str, Any]) -> SavedSegment:
@@ -141,9 +141,9 @@ def strategy_for(name: str, rule: Rule, metric: str, scenario: tuple[str, str], 
     )
 
 
-def add_board(workspace: Workspace, made: StrategySet, table: str) -> Board:
+def add_board(workspace: Workspace, strategies: StrategySet, table: str) -> Board:
     """Store a new set of strategies."""
-    named = replace(made, name=clean_name(made.name))
+    named = replace(strategies, name=clean_name(strategies.name))
     board = Board(new_id(), named.name, table, now(), named.to_dict())
     workspace.add("boards", board.id, _plain(asdict(board)))
     return board
@@ -162,7 +162,7 @@ def _board(kept: dict[str, Any]) -> Board:
 
 def boards(workspace: Workspace, table: str | None = None) -> list[Board]:
     """Return the boards of a table, or all, oldest first."""
-    return [one for one in workspace.listed("boards", _board) if table in (None, one.table)]
+    return [kept for kept in workspace.listed("boards", _board) if table in (None, kept.table)]
 
 
 def change(
@@ -181,11 +181,11 @@ def change(
     def changed(kept: dict[str, Any]) -> dict[str, Any]:
         now_is = _board(kept)
         if strategies is not None:
-            made = strategies(now_is.read())
-            made.cascade().check()
-            if not made.name.strip():
+            computed = strategies(now_is.read())
+            computed.cascade().check()
+            if not computed.name.strip():
                 raise RuleError("Give the board a name.")
-            now_is = _with_strategies(now_is, made)
+            now_is = _with_strategies(now_is, computed)
         if plan is not None:
             now_is = replace(now_is, plan=plan)
         if outcome is not None:
@@ -197,13 +197,13 @@ def change(
     return _board(workspace.edit("boards", identifier, changed))
 
 
-def _with_strategies(board: Board, made: StrategySet) -> Board:
+def _with_strategies(board: Board, others: StrategySet) -> Board:
     """Return a board with other strategies, which remembers those that it had."""
-    strategies = _plain(made.to_dict())
+    strategies = _plain(others.to_dict())
     if strategies == board.strategies:
         return board
     earlier = with_change(board.earlier, {"strategies": board.strategies})
-    return replace(board, name=clean_name(made.name), strategies=strategies, earlier=earlier)
+    return replace(board, name=clean_name(others.name), strategies=strategies, earlier=earlier)
 
 
 def recent(board: Board) -> list[dict[str, Any]]:

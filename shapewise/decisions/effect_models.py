@@ -38,8 +38,8 @@ class Asked:
 
     def is_of(self, spec: Spec) -> bool:
         """Return whether a specification is of the same effect."""
-        of = spec.treatment
-        return of is not None and self == Asked(spec.table, of.arm, of.level, of.control, spec.target)
+        effect = spec.treatment
+        return effect is not None and self == Asked(spec.table, effect.arm, effect.level, effect.control, spec.target)
 
 
 def known_before(table: Table, test: ArmsTest) -> list[str]:
@@ -69,8 +69,8 @@ def spec_of(asked: Asked, test: ArmsTest, features: Sequence[str], table: Table,
 
 def model_of(workspace: Workspace, asked: Asked) -> ModelAbout | None:
     """Return the newest stored model of an effect; None where there is none."""
-    listed = (one for one in workspace.models.listed() if one.spec.get("treatment"))
-    return next((one for one in listed if asked.is_of(Spec.from_dict(one.spec))), None)
+    listed = (model for model in workspace.models.listed() if model.spec.get("treatment"))
+    return next((model for model in listed if asked.is_of(Spec.from_dict(model.spec))), None)
 
 
 def _scale(model: ModelAbout) -> float:

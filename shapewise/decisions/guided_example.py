@@ -123,9 +123,9 @@ def remove(workspace: Workspace) -> None:
     funnel, outcome = find(workspace, FUNNEL), find(workspace, OUTCOME)
     if funnel is not None:
         ours = {about.id for part in PARTS if (about := model(workspace, funnel.id, part)) is not None}
-        for made in board.boards(workspace, funnel.id):
-            if made.name == NAME:
-                workspace.delete("boards", made.id)
+        for stored in board.boards(workspace, funnel.id):
+            if stored.name == NAME:
+                workspace.delete("boards", stored.id)
         for segment in board.segments(workspace, funnel.id):
             if segment.model in ours and segment.name.startswith(tuple(f"{part.strategy}: " for part in PARTS)):
                 workspace.delete("segments", segment.id)
@@ -146,7 +146,7 @@ def _remove_unused(workspace: Workspace, tables: Sequence[TableAbout]) -> None:
 
 def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
     """Return the strategies of the scenarios' models in order; each segment is stored with its evidence."""
-    frame, made = workspace.tables.read(table.id), []
+    frame, strategies = workspace.tables.read(table.id), []
     for part in PARTS:
         about = model(workspace, table.id, part)
         if about is None:
@@ -168,7 +168,7 @@ def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
             scenario=(about.id, about.name),
             evidence=evidence,
         )
-        made.append(
+        strategies.append(
             Strategy(
                 name=part.strategy,
                 rule=rule,
@@ -182,7 +182,7 @@ def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
                 model=about.id,
             )
         )
-    return made
+    return strategies
 
 
 def _the_one(candidates: list[Segment], column: str, part: ExamplePart) -> Rule:
@@ -195,18 +195,18 @@ def _the_one(candidates: list[Segment], column: str, part: ExamplePart) -> Rule:
 
 def make_board(workspace: Workspace, table: TableAbout) -> Board:
     """Store the three strategies in the order A, C, B, for those who left, and return their board."""
-    made = StrategySet(NAME, tuple(read_off(workspace, table)), Levels(TARGET, ("drop",)))
+    strategies = StrategySet(NAME, tuple(read_off(workspace, table)), Levels(TARGET, ("drop",)))
     money.keep(workspace, table.id, currency=CURRENCY)
-    return board.add_board(workspace, made, table.id)
+    return board.add_board(workspace, strategies, table.id)
 
 
-def plan_of(made: Board) -> dict[str, Any]:
+def plan_of(stored: Board) -> dict[str, Any]:
     """Return the initial plan of the Experiment page; the test begins with the unchanged board."""
     rows = [
         {"metric": name, "role": role, "base": base, "lift": lift, "deviation": None}
         for name, (base, lift, role) in METRICS.items()
     ]
-    return {"a_day": A_WEEK / 7, "share": 0.5, "power": 0.8, "metrics": rows, "tested": made.strategies}
+    return {"a_day": A_WEEK / 7, "share": 0.5, "power": 0.8, "metrics": rows, "tested": stored.strategies}
 
 
 def outcome_of(table: TableAbout) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def of_table(space: Workspace, table: str) -> Money:
 def _older(space: Workspace, table: str) -> dict[str, Any]:
     tests = [test for test in arm_tests.tests(space, {table}) if test.money]
     given = [*(test.money for test in tests), *(board.money for board in boards.boards(space, table))]
-    kept: dict[str, Any] = {"currency": next(filter(None, (one.get("currency") for one in given)), "")}
+    kept: dict[str, Any] = {"currency": next(filter(None, (amounts.get("currency") for amounts in given)), "")}
     if tests:
         metric = next(iter(tests[0].metrics), "")
         kept |= {"worth": {metric: tests[0].money.get("amount")}, "cost": tests[0].money.get("cost")}
@@ -56,18 +56,18 @@ def keep(
 ) -> None:  # fmt: skip
     """Store what is given, None for what stays as it is; of `worth`, None or 0 forgets an outcome's."""
     now = of_table(space, table)
-    made = {
+    amounts = {
         "worth": {name: value for name, value in {**now.worth, **(worth or {})}.items() if value},
         "cost": now.cost if cost is None else cost, "currency": now.currency if currency is None else currency,
     }  # fmt: skip
-    space.edit("tables", table, lambda about: about | {"money": made})
+    space.edit("tables", table, lambda about: about | {"money": amounts})
 
 
-def priced(board: Board, made: StrategySet, money: Money) -> StrategySet:
+def priced(board: Board, strategies: StrategySet, money: Money) -> StrategySet:
     """Return strategies with what one more outcome of each is worth, the amount given for the whole board, else their
     own value, else that of their metric in the project; and with their own cost of a customer, else the project's."""
     amount = float(board.money.get("amount") or 0.0)
-    return replace(made, strategies=tuple(
-        replace(one, value=amount or one.value or money.of(one.metric), cost=one.cost or money.cost)
-        for one in made.strategies
+    return replace(strategies, strategies=tuple(
+        replace(strategy, value=amount or strategy.value or money.of(strategy.metric), cost=strategy.cost or money.cost)
+        for strategy in strategies.strategies
     ))  # fmt: skip

@@ -27,7 +27,7 @@ def made_of(kept: Mapping[str, dict[str, Any]]) -> dict[str, Outcome]:
 
 
 def read_out(
-    made: StrategySet, way: str, form: dict[str, Any], metrics: Sequence[dict[str, Any]],
+    strategies: StrategySet, way: str, form: dict[str, Any], metrics: Sequence[dict[str, Any]],
     frame_of: Callable[[str, Sequence[str]], pd.DataFrame], customers: float = 0.0,
 ) -> ReadOut:  # fmt: skip
     """Return the results of an experiment.
@@ -35,13 +35,13 @@ def read_out(
     way : "rows" of a table, or "counts"; form : the rows or counts, as a board stores them. metrics : of the plan, for
     the expected lifts. frame_of : returns all rows of a table by its id, with at least the given columns. customers :
     of the whole test, if it may be looked at whenever one likes; else 0."""
-    names = [one.name for one in made.strategies]
+    names = [strategy.name for strategy in strategies.strategies]
     hoped = {(name, row["metric"]): row["lift"] for row in metrics for name in names if row.get("lift")}
     if way == "counts":
         frame = pd.DataFrame(form["counts"], columns=list(COUNTS)).dropna()
         return read_counts(frame, form["roles"], form["share"], hoped, names=names, customers=customers)
     by_rules = form.get("by", RULES) == RULES
-    named = made.cascade().columns if by_rules else [form["by"]]
+    named = strategies.cascade().columns if by_rules else [form["by"]]
     made_outcomes = made_of(form.get("outcomes", {}))
     measured = [column for name in form["roles"] for column in made_outcomes.get(name, Outcome(name)).columns]
     asked = dict.fromkeys([form["arm"], *named, *measured, *form["before"].values()])
@@ -52,12 +52,12 @@ def read_out(
     arm = np.array([*(place.get(level, -1) for level in levels), -1])[codes]
     notes: tuple[str, ...] = ()
     if by_rules:
-        made, notes = readable(made, frame.columns)
-        names = [one.name for one in made.strategies]
-        assigned = made.assign(frame)
+        strategies, notes = readable(strategies, frame.columns)
+        names = [strategy.name for strategy in strategies.strategies]
+        assigned = strategies.assign(frame)
     else:
-        of, labels = read_present_texts(frame[form["by"]])
-        assigned = np.array([names.index(label) if label in names else -1 for label in labels] + [-1])[of]
+        places, labels = read_present_texts(frame[form["by"]])
+        assigned = np.array([names.index(label) if label in names else -1 for label in labels] + [-1])[places]
     inside = arm >= 0
     outcome = read_rows(
         frame[inside], arm[inside], assigned=assigned[inside], names=names, metrics=form["roles"],
@@ -89,22 +89,22 @@ def arms_of(form: dict[str, Any], levels: Sequence[str]) -> tuple[str, list[str]
     return control, treated, usual | dict(planned)
 
 
-def readable(made: StrategySet, columns: Collection[str]) -> tuple[StrategySet, tuple[str, ...]]:
+def readable(strategies: StrategySet, columns: Collection[str]) -> tuple[StrategySet, tuple[str, ...]]:
     """Return the strategies whose rules a table can answer, and a sentence on each of the others. ExperimentError
     where none is left, or where who is eligible cannot be told."""
-    gone = [name for name in made.gate.columns if name not in columns]
+    gone = [name for name in strategies.gate.columns if name not in columns]
     if gone:
         raise ExperimentError(f"The table has no column {gone[0]!r}, which says who is eligible: add it, or choose a "
                               "column that names the strategy of each row.")  # fmt: skip
     left, notes = [], []
-    for k, one in enumerate(made.strategies):
-        gone = [name for name in one.rule.columns if name not in columns]
+    for k, strategy in enumerate(strategies.strategies):
+        gone = [name for name in strategy.rule.columns if name not in columns]
         if not gone:
-            left.append(one)
+            left.append(strategy)
             continue
-        below = " Its customers count for the strategies below it." if k + 1 < len(made.strategies) else ""
-        notes.append(f"{one.name} cannot be read: the table has no column {gone[0]!r}.{below}")
+        below = " Its customers count for the strategies below it." if k + 1 < len(strategies.strategies) else ""
+        notes.append(f"{strategy.name} cannot be read: the table has no column {gone[0]!r}.{below}")
     if not left:
         raise ExperimentError(f"No strategy can be read, as the table has no column {gone[0]!r}: add it, or choose a "
                               "column that names the strategy of each row.")  # fmt: skip
-    return replace(made, strategies=tuple(left)), tuple(notes)
+    return replace(strategies, strategies=tuple(left)), tuple(notes)

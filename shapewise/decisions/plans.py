@@ -46,15 +46,15 @@ def keep(workspace: Workspace, table: str, name: str, form: dict[str, Any], iden
     """Store a plan, or what it has become."""
     if identifier:
         return known(StoredPlan, workspace.edit(KIND, identifier, lambda about: about | {"form": form}))
-    made = StoredPlan(new_id(), clean_name(name), table, now(), form)
-    workspace.add(KIND, made.id, asdict(made), detail=made.name)
-    return made
+    stored = StoredPlan(new_id(), clean_name(name), table, now(), form)
+    workspace.add(KIND, stored.id, asdict(stored), detail=stored.name)
+    return stored
 
 
 def plans(workspace: Workspace, table: str) -> list[StoredPlan]:
     """Return the plans of a table, the newest first."""
     stored = workspace.listed(KIND, lambda about: known(StoredPlan, about))
-    return [one for one in stored if one.table == table][::-1]
+    return [kept for kept in stored if kept.table == table][::-1]
 
 
 def form_of(stored: dict[str, Any], metrics: list[dict[str, Any]]) -> dict[str, Any]:
@@ -125,16 +125,16 @@ def named(form: dict[str, Any], names: Names) -> dict[str, Any]:
     return form | {"metrics": metrics}
 
 
-def proposed(made: StrategySet, table: Table | None = None) -> list[dict[str, Any]]:
+def proposed(strategies: StrategySet, table: Table | None = None) -> list[dict[str, Any]]:
     """Return the metrics of a board's strategies as rows of the form, with the rate of today and the lift that all of
     a metric's strategies have. Where rates differ, that of today is left to each strategy; of lifts, the smallest is
     taken. table : of the board, which has the standard deviation of means."""
     rows = []
-    for metric in dict.fromkeys(one.metric for one in made.strategies):
-        those = [one for one in made.strategies if one.metric == metric]
-        bases, lifts = {one.base for one in those}, [one.lift[1] for one in those]
+    for metric in dict.fromkeys(strategy.metric for strategy in strategies.strategies):
+        those = [strategy for strategy in strategies.strategies if strategy.metric == metric]
+        bases, lifts = {strategy.base for strategy in those}, [strategy.lift[1] for strategy in those]
         base = those[0].base if len(bases) == 1 else None
-        is_mean = any(not one.is_rate or one.base >= 1 for one in those)
+        is_mean = any(not strategy.is_rate or strategy.base >= 1 for strategy in those)
         deviation = _deviation(table, metric) if table is not None and is_mean else None
         rows.append({**USUAL, "metric": metric, "base": base, "lift": min(lifts), "deviation": deviation})
     return rows
@@ -148,26 +148,26 @@ def _deviation(table: Table, metric: str) -> float | None:
         return None
 
 
-def otherwise(form: dict[str, Any], made: StrategySet) -> list[str]:
+def otherwise(form: dict[str, Any], strategies: StrategySet) -> list[str]:
     """Return the strategies whose own rate of today is not the one that the form has for all."""
     typed = {row.get("metric"): _known(row.get("base")) for row in form["metrics"]}
-    rated = [(one.name, one.base, typed.get(one.metric)) for one in made.strategies]
+    rated = [(strategy.name, strategy.base, typed.get(strategy.metric)) for strategy in strategies.strategies]
     return [name for name, own, base in rated if base is not None and not math.isclose(base, own, rel_tol=0.005)]
 
 
 def planned(
-    form: dict[str, Any], made: StrategySet, ledger: Ledger, names: Names = AS_THEY_ARE, *,
+    form: dict[str, Any], strategies: StrategySet, ledger: Ledger, names: Names = AS_THEY_ARE, *,
     only: Collection[str] | None = None, arms: Mapping[str, float] | None = None,
 ) -> ExperimentPlan:  # fmt: skip
     """Return the plan of a board, given the reach of its strategies. names : of its metrics. only : the strategies that
     take part, by default all. arms : their shares, by default those of the form."""
     form = named(form, names)
-    parts = {one.name: (one, int(n)) for one, n in zip(made.strategies, ledger.exclusive, strict=True)
-             if only is None or one.name in only}  # fmt: skip
+    reach = zip(strategies.strategies, ledger.exclusive, strict=True)
+    parts = {strategy.name: (strategy, int(n)) for strategy, n in reach if only is None or strategy.name in only}
     a_day = {name: form["a_day"] * n / max(ledger.eligible, 1) for name, (_, n) in parts.items()}
     metrics = metrics_of(form, by_strategy=True)
     left = {metric.name for metric in metrics if math.isnan(metric.base)}
-    own = {(name, names.column(one.metric)): one.base for name, (one, _) in parts.items()}
+    own = {(name, names.column(strategy.metric)): strategy.base for name, (strategy, _) in parts.items()}
     today = {key: base for key, base in own.items() if key[1] in left}
     return plan(a_day, metrics, arms or shares_of(form), form["power"], looks=form.get("looks", False), today=today,
                 arrivals=arrivals_of(form))  # fmt: skip

@@ -41,11 +41,11 @@ class Proof:
     same: bool
 
 
-def prove(made: StrategySet, frame: pd.DataFrame, codes: MissingCodes = NO_CODES) -> Proof:
+def prove(strategies: StrategySet, frame: pd.DataFrame, codes: MissingCodes = NO_CODES) -> Proof:
     """Run both exports on a table and compare them with the board, row by row. codes : in the table, for missing."""
-    cascade = made.cascade().on_codes(codes)
+    cascade = strategies.cascade().on_codes(codes)
     names = np.array([*(name for name, _ in cascade.named), NOT_ELIGIBLE, NOBODY], object)
-    wanted = names[made.assign(clear_codes(frame, codes))]  # -1 and -2 count from the end
+    wanted = names[strategies.assign(clear_codes(frame, codes))]  # -1 and -2 count from the end
     kinds = kinds_of(frame, cascade.columns)
     rows = pd.DataFrame({name: _stored(frame[name], kind) for name, kind in kinds.items()}, index=range(len(frame)))
     try:

@@ -47,7 +47,7 @@ def newest(tables: list[TableAbout], identifier: str) -> TableAbout | None:
     return latest
 
 
-def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout]) -> tuple[TableAbout, list[str]]:
+def add_version(space: Workspace, old: TableAbout, store: Callable[[], TableAbout]) -> tuple[TableAbout, list[str]]:
     """Store a table as the newer version of another, and return it with messages for the user.
 
     The new version takes over the name, the roles, the names of columns and the hold-out rule. StoreError if it equals
@@ -58,42 +58,42 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
     before = {table.id for table in space.tables.listed()}
     table = store()
     new = table.id not in before
-    if table.id == of.id or (new and _equal(space, table, of)):
+    if table.id == old.id or (new and _equal(space, table, old)):
         if new:
             space.delete("tables", table.id)
-        raise StoreError(f"What was loaded holds the same table as this version of {of.name}: nothing was stored.")
+        raise StoreError(f"What was loaded holds the same table as this version of {old.name}: nothing was stored.")
     if not new:
-        _check_link(space, table, of)
-    about: dict[str, Any] = {"replaces": of.id, "dropped_on": of.dropped_on} | ({"name": of.name} if new else {})
+        _check_link(space, table, old)
+    about: dict[str, Any] = {"replaces": old.id, "dropped_on": old.dropped_on} | ({"name": old.name} if new else {})
     columns = space.tables.columns(table.id)
-    roles = {name: role for name, role in of.roles.items() if name in columns}
+    roles = {name: role for name, role in old.roles.items() if name in columns}
     about |= {"roles": roles} if roles and not table.roles else {}
-    levels = {name: yes for name, yes in of.as_levels.items() if name in columns}
+    levels = {name: yes for name, yes in old.as_levels.items() if name in columns}
     about |= {"as_levels": levels} if levels and not table.as_levels else {}
-    names = {name: one for name, one in of.names.items() if name in columns}
+    names = {name: column for name, column in old.names.items() if name in columns}
     about |= {"names": names} if names and not table.names else {}
-    about |= {"money": of.money} if of.money and not table.money else {}
+    about |= {"money": old.money} if old.money and not table.money else {}
     space.edit("tables", table.id, lambda now: now | about)
-    said = [] if new else [f"It is now the newer version of {of.name}."]
-    said += _hold_out_alike(space, table, columns, of)
-    return space.tables.about(table.id), said
+    messages = [] if new else [f"It is now the newer version of {old.name}."]
+    messages += _hold_out_alike(space, table, columns, old)
+    return space.tables.about(table.id), messages
 
 
-def _equal(space: Workspace, table: TableAbout, of: TableAbout) -> bool:
+def _equal(space: Workspace, table: TableAbout, old: TableAbout) -> bool:
     """Return whether two tables are equal although their files differ."""
-    if (table.rows, table.columns) != (of.rows, of.columns) or table.sampled or of.sampled:
+    if (table.rows, table.columns) != (old.rows, old.columns) or table.sampled or old.sampled:
         return False
-    return bool(space.tables.read(table.id, {}).equals(space.tables.read(of.id, {})))
+    return bool(space.tables.read(table.id, {}).equals(space.tables.read(old.id, {})))
 
 
-def _check_link(space: Workspace, table: TableAbout, of: TableAbout) -> None:
+def _check_link(space: Workspace, table: TableAbout, old: TableAbout) -> None:
     """Raise StoreError if a table that is already stored cannot become the newer version of another."""
     tables = space.tables.listed()
-    if table.id in {one.id for one in older(tables, of.id)}:
+    if table.id in {version.id for version in older(tables, old.id)}:
         raise StoreError(
-            f"What was loaded holds an older version of {of.name}, which is here already: choose a newer one."
+            f"What was loaded holds an older version of {old.name}, which is here already: choose a newer one."
         )
-    if table.replaces and table.replaces in {one.id for one in tables}:
+    if table.replaces and table.replaces in {version.id for version in tables}:
         name = space.tables.about(table.replaces).name
         raise StoreError(
             f"This table has already been loaded, as the newer version of {name}: choose it on the Data page."
@@ -105,18 +105,18 @@ def _check_link(space: Workspace, table: TableAbout, of: TableAbout) -> None:
         )
 
 
-def _hold_out_alike(space: Workspace, table: TableAbout, columns: list[str], of: TableAbout) -> list[str]:
+def _hold_out_alike(space: Workspace, table: TableAbout, columns: list[str], old: TableAbout) -> list[str]:
     """Hold out rows by the same column as the older version.
 
     Where that is impossible, the first training decides; return a message that says so.
     """
-    by = space.tables.about(of.id).held_out_by
+    by = space.tables.about(old.id).held_out_by
     if by is None or table.held_out_by is not None:
         return []
     for column in by.values():
         why = f"has no column {column}" if column not in columns else ""
         if not why and "time" in by:
-            then, now = (as_table(space.tables.read(version.id)) for version in (of, table))
+            then, now = (as_table(space.tables.read(version.id)) for version in (old, table))
             why = f"has another type of {column}" if column in _retyped(then, now) else ""
         if why:
             return [f"Rows were held out by {column}, and this version {why}: its first training will decide."]
@@ -171,13 +171,13 @@ def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -
     features = [name for name in spec.features if name in now.columns]
     if not features:
         return Carried(None, why="The newer version has none of the features.")
-    made = replace(
+    adapted = replace(
         spec, table=to, codes=None, features=features, changes=_changes(spec.changes, set(now.columns), retyped),
         categories=[name for name in spec.categories if name in now.columns],
         tables={name: to if table == spec.table else table for name, table in spec.tables.items()},
     )  # fmt: skip
     left_out = tuple(name for name in spec.features if name not in now.columns)
-    return Carried(made, left_out, tuple(name for name in retyped if name != spec.target))
+    return Carried(adapted, left_out, tuple(name for name in retyped if name != spec.target))
 
 
 def _retyped(then: Table, now: Table) -> list[str]:
@@ -200,12 +200,12 @@ def counterpart(spec: Spec, models: list[ModelAbout]) -> ModelAbout | None:
     return next((model for model in trained if alike(Spec.from_dict(model.spec), spec)), None)
 
 
-def alike(one: Spec, other: Spec) -> bool:
+def alike(spec: Spec, other: Spec) -> bool:
     """Return whether two specifications train the same model."""
     first, second = (
-        replace(spec, name="", bands=0, codes=None, keep_counts=False,
-                treatment=spec.treatment and replace(spec.treatment, known_by=""))
-        for spec in (one, other)
+        replace(each, name="", bands=0, codes=None, keep_counts=False,
+                treatment=each.treatment and replace(each.treatment, known_by=""))
+        for each in (spec, other)
     )  # fmt: skip
     return first == second
 

@@ -22,18 +22,18 @@ def is_merging(chosen: Sequence[Any]) -> bool:
 
 def cuts_in(text: str, is_date: bool) -> list[Any]:
     """Return the cuts that were typed, dates as text; TableError names what cannot be read."""
-    made: list[Any] = []
+    cuts: list[Any] = []
     for word in filter(None, re.split(r"[,;\s]+", text)):
         try:
-            made.append(str(date.fromisoformat(word)) if is_date else float(word))
+            cuts.append(str(date.fromisoformat(word)) if is_date else float(word))
         except ValueError as error:
             example = "a date such as 2024-06-30" if is_date else "a number"
             raise TableError(f"{word!r} is not {example}: give the values at which bins begin.") from error
-        if len(made) > 1 and made[-2] >= made[-1]:
+        if len(cuts) > 1 and cuts[-2] >= cuts[-1]:
             raise TableError(f"{word} comes after a larger or equal value: give them in order, a comma between two.")
-    if not is_date and not all(map(math.isfinite, made)):
+    if not is_date and not all(map(math.isfinite, cuts)):
         raise TableError("A bin begins at a finite number: leave out nan and inf.")
-    return made
+    return cuts
 
 
 def text_of(cuts: Sequence[Any]) -> str:
@@ -43,7 +43,8 @@ def text_of(cuts: Sequence[Any]) -> str:
 
 def words(changes: dict[str, Any], names: Names = AS_THEY_ARE) -> str:
     """Return the chosen bins in words; empty if there are none."""
-    return "; ".join(f"{names.term(of)} {_said(of, chosen, names)}" for of, chosen in values_of(changes, BINS).items())
+    bins = values_of(changes, BINS).items()
+    return "; ".join(f"{names.term(feature)} {_said(feature, chosen, names)}" for feature, chosen in bins)
 
 
 def _said(feature: str, chosen: Sequence[Any], names: Names) -> str:

@@ -30,9 +30,9 @@ def of_each(spec: Spec, categories: Mapping[str, bool]) -> dict[str, Shape]:
 def reshaped(spec: Spec, feature: str, shape: Shape, categories: Mapping[str, bool]) -> Spec:
     """Return the specification with another shape for the curve of a feature."""
     shapes = of_each(spec, categories) | {feature: shape}
-    made = {name: of for name, of in shapes.items() if of != "steps"}
-    changes = with_values(spec.changes, SHAPES, made)
-    return replace(spec, changes=changes if made or not spec.parameters().get(SHAPES) else changes | {SHAPES: "steps"})
+    kept = {name: chosen for name, chosen in shapes.items() if chosen != "steps"}
+    changes = with_values(spec.changes, SHAPES, kept)
+    return replace(spec, changes=changes if kept or not spec.parameters().get(SHAPES) else changes | {SHAPES: "steps"})
 
 
 def words(changes: dict[str, Any], names: Names = AS_THEY_ARE) -> str:
@@ -40,5 +40,5 @@ def words(changes: dict[str, Any], names: Names = AS_THEY_ARE) -> str:
     if isinstance(changes.get(SHAPES), str):
         return f"all curves {changes[SHAPES]}"
     chosen = values_of(changes, SHAPES)
-    parts = {shape: [names.term(of) for of in chosen if chosen[of] == shape] for shape in WORDS}
-    return "; ".join(f"{WORDS[shape]} {', '.join(of)}" for shape, of in parts.items() if of)
+    parts = {shape: [names.term(feature) for feature in chosen if chosen[feature] == shape] for shape in WORDS}
+    return "; ".join(f"{WORDS[shape]} {', '.join(features)}" for shape, features in parts.items() if features)

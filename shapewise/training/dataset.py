@@ -57,11 +57,11 @@ def basis_of(group: str | None, when: str | None) -> dict[str, str]:
 
 def learnt_from(counts: dict[str, int]) -> str:
     """Describe how many rows each refit learnt from, for a table larger than memory; empty if each had all rows."""
-    rows, of = counts.get("a_refit", 0), counts.get("weighing", 0)
-    if not rows or rows >= of:
+    rows, weighed = counts.get("a_refit", 0), counts.get("weighing", 0)
+    if not rows or rows >= weighed:
         return ""
     return (
-        f"{counts['refits']} refits, each on {count(rows)} of the training rows ({percent(rows / of)}), "
+        f"{counts['refits']} refits, each on {count(rows)} of the training rows ({percent(rows / weighed)}), "
         f"together on {count(counts['learnt'])}: as many as fit in memory"
     )
 
@@ -198,10 +198,10 @@ def choose(frame: pd.DataFrame | Table, spec: Spec) -> tuple[Bools, Bools, pd.Se
     if spec.positive is not None:
         labels = labels_of(target)
         positive, negative = (labels_as(target, levels) for levels in (spec.positive, spec.negative or []))
-        one = np.asarray(labels.isin(positive).fillna(False), bool)
+        is_positive = np.asarray(labels.isin(positive).fillna(False), bool)
         zero = np.asarray((labels.isin(negative) if spec.negative else ~labels.isin(positive)).fillna(False), bool)
         zero = zero & np.asarray(target.notna(), bool)
-        return inside, one | zero, pd.Series(one.astype(np.int64), index=table.frame.index)
+        return inside, is_positive | zero, pd.Series(is_positive.astype(np.int64), index=table.frame.index)
     if spec.kind_of_target == "classes":
         labels = labels_of(target)
         wanted = labels.notna() if spec.classes is None else labels.isin(labels_as(target, spec.classes))

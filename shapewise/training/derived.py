@@ -24,7 +24,7 @@ def as_loaded(space: Workspace, table: TableAbout) -> TableAbout | None:
     """Return the table that a version with steps was made of, itself if it has none; None where that was deleted."""
     if not table.steps:
         return table
-    return next((one for one in space.tables.listed() if one.id == table.made_of), None)
+    return next((loaded for loaded in space.tables.listed() if loaded.id == table.made_of), None)
 
 
 class _AlreadyHereError(Exception):
@@ -45,60 +45,62 @@ class _Making:
     made_of: str
     notes: Sequence[str] = ()
 
-    def store(self, space: Workspace, of: TableAbout, tell: Tell = _nobody) -> tuple[TableAbout, list[str]]:
-        """Store it as the newer version of `of`; one that is there already is returned as it is."""
+    def store(self, space: Workspace, old: TableAbout, tell: Tell = _nobody) -> tuple[TableAbout, list[str]]:
+        """Store it as the newer version of `old`; one that is there already is returned as it is."""
         there = {table.id for table in space.tables.listed()}
 
         def derived() -> TableAbout:
-            made = derive(space, self.source, self.apply, tell)
-            if made.id in there:
-                raise _AlreadyHereError(made)
-            return made
+            table = derive(space, self.source, self.apply, tell)
+            if table.id in there:
+                raise _AlreadyHereError(table)
+            return table
 
         try:
-            made, said = add_version(space, of, derived)
+            version, messages = add_version(space, old, derived)
         except _AlreadyHereError as here:
             return here.table, ["This version was here already: it is opened."]
         about = {"steps": [step.to_dict() for step in self.steps], "made_of": self.made_of,
-                 "notes": [*made.notes, *self.notes]}  # fmt: skip
-        space.edit("tables", made.id, lambda now: now | about)
-        return space.tables.about(made.id), said
+                 "notes": [*version.notes, *self.notes]}  # fmt: skip
+        space.edit("tables", version.id, lambda now: now | about)
+        return space.tables.about(version.id), messages
 
 
-def keep(space: Workspace, of: TableAbout, steps: Sequence[Step], tell: Tell = _nobody) -> tuple[TableAbout, list[str]]:
-    """Store a table with steps as the newer version of `of`, and return it with messages for the user.
+def keep(
+    space: Workspace, table: TableAbout, steps: Sequence[Step], tell: Tell = _nobody
+) -> tuple[TableAbout, list[str]]:
+    """Store a table with steps as the newer version of it, and return it with messages for the user.
 
     steps : all of them, from the table as it was loaded; without any, that is returned. Where it was deleted, they
-    begin with those of `of`. Raises StepError, FormulaError, TableError or StoreError.
+    begin with those of `table`. Raises StepError, FormulaError, TableError or StoreError.
     """
-    of = space.tables.about(of.id)  # its roles may have changed since
-    source = as_loaded(space, of)
+    table = space.tables.about(table.id)  # its roles may have changed since
+    source = as_loaded(space, table)
     if source is None:
-        return _Making(of, steps[len(of.steps) :], steps, of.made_of).store(space, of, tell)
+        return _Making(table, steps[len(table.steps) :], steps, table.made_of).store(space, table, tell)
     if not steps:
         return source, []
-    return _Making(source, steps, steps, source.id).store(space, of, tell)
+    return _Making(source, steps, steps, source.id).store(space, table, tell)
 
 
-def add_newer(space: Workspace, of: TableAbout, store: Callable[[], TableAbout]) -> tuple[TableAbout, list[str]]:
+def add_newer(space: Workspace, old: TableAbout, store: Callable[[], TableAbout]) -> tuple[TableAbout, list[str]]:
     """Store a table as the newer version of another and repeat its steps; return the version to work on, and messages.
 
     What a newer version does not allow is left out, and said. store : stores the table on its own.
     """
     tables = space.tables.listed()
-    with_steps = of if of.steps else next((one for one in tables if one.made_of == of.id), None)
+    with_steps = old if old.steps else next((table for table in tables if table.made_of == old.id), None)
     if with_steps is None:
-        return add_version(space, of, store)
+        return add_version(space, old, store)
     source = as_loaded(space, with_steps)
-    table, said = add_version(space, source or with_steps, store)
+    table, messages = add_version(space, source or with_steps, store)
     replayed = replay(steps_of(with_steps.steps), kinds_of_stored(space, table.id))
-    said += replayed.said()
+    messages += replayed.said()
     if not replayed.steps:
         space.edit("tables", table.id, lambda about: about | {"replaces": with_steps.id})
-        return space.tables.about(table.id), said
+        return space.tables.about(table.id), messages
     making = _Making(table, replayed.steps, replayed.steps, table.id, replayed.said())
-    made, more = making.store(space, with_steps if source else table)
-    return made, [*said, *more]
+    version, more = making.store(space, with_steps if source else table)
+    return version, [*messages, *more]
 
 
 def fit_to_model(space: Workspace, table: TableAbout, steps: Sequence[Step]) -> tuple[TableAbout, list[str]]:
@@ -109,5 +111,5 @@ def fit_to_model(space: Workspace, table: TableAbout, steps: Sequence[Step]) -> 
     replayed = replay(steps, kinds_of_stored(space, table.id))
     if not replayed.steps:
         raise StoreError(" ".join(replayed.said()))
-    made, said = keep(space, table, [*steps_of(table.steps), *replayed.steps])
-    return made, [*replayed.said(), *said]
+    version, messages = keep(space, table, [*steps_of(table.steps), *replayed.steps])
+    return version, [*replayed.said(), *messages]

@@ -67,9 +67,9 @@ def unseen(data: Data, model: GAMRegressor, seed: int, fit: Callable[[Data], GAM
     part = np.zeros(len(data.y), np.int64)
     part[known] = 1 + np.random.default_rng(seed).permutation(int(names.max()) + 1)[names] % PARTS
     curves: dict[str, Floats] = {}
-    said = np.full(len(data.y), single_model(model).intercept)
+    scores = np.full(len(data.y), single_model(model).intercept)
     if not curves_of(single_model(model), as_table(data.X[:1])):  # it tells nobody apart: nothing to measure
-        return Unseen(part, said, curves)
+        return Unseen(part, scores, curves)
     for number in range(PARTS + 1):
         rows = part == number
         if not rows.any():
@@ -77,10 +77,10 @@ def unseen(data: Data, model: GAMRegressor, seed: int, fit: Callable[[Data], GAM
         other = single_model(fit(replace(data, held_out=data.held_out | rows)) if number else model)
         table = as_table(data.X[rows])
         # A model without a part that was moved much has a low intercept, which would put that part last.
-        said[rows] = single_model(model).intercept + (other.score(encode_table(table, other.bins)) - other.intercept)
+        scores[rows] = single_model(model).intercept + (other.score(encode_table(table, other.bins)) - other.intercept)
         for column, added in curves_of(other, table).items():
             curves.setdefault(column, np.zeros(len(data.y)))[rows] = added
-    return Unseen(part, said, curves)
+    return Unseen(part, scores, curves)
 
 
 def as_trained(space: Workspace, spec: Spec, data: Data) -> Data:

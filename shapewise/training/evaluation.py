@@ -86,7 +86,7 @@ def shuffled(
     now, rises = loss(codes), dict.fromkeys(X.columns, 0.0)
     for column in columns_of(bins):
         pause()
-        features = [place for place, one in enumerate(bins) if one.feature.column == column]
+        features = [place for place, feature_bins in enumerate(bins) if feature_bins.feature.column == column]
         for order in orders[1:]:
             changed = codes.copy()
             changed[features] = codes[features][:, order]
@@ -121,7 +121,7 @@ def _by_loss(data: Data, model: GAMRegressor, loss: Loss) -> dict[str, float]:
     base = loss.base_score(y[train], weight[train], offset[train])
     score = loss.link(model.predict(data.X[held])) + offset[held]
     mean, usual = (
-        float(np.average(loss.loss(y[held], one), weights=weight[held])) for one in (score, base + offset[held])
+        float(np.average(loss.loss(y[held], values), weights=weight[held])) for values in (score, base + offset[held])
     )
     exposure = np.exp(offset)
     measured = {

@@ -66,35 +66,37 @@ def fit_on_disk(
     check_kind(spec)
     give_back_early()
     n_rows = count_rows(place.table)
-    made = Prepared.of(sample, spec, held_out_by, n_rows, n_jobs=n_jobs, callback=callback)
-    bins = made.coder.bins
+    prepared = Prepared.of(sample, spec, held_out_by, n_rows, n_jobs=n_jobs, callback=callback)
+    bins = prepared.coder.bins
     _check_disk(place.scratch, n_rows, len(bins) * np.dtype(type_of_all(bins)).itemsize)
     files = Files(place.scratch, len(bins), type_of_all(bins))
     weighted, clustered, exposed = (name is not None for name in (spec.weight, spec.group, spec.exposure))
     parts = PartsOnDisk(files, weighted, clustered, exposed)
     try:
         noted = Noted.nothing(len(bins))
-        for part, of_part in coded(place.table, n_rows, made, callback):
+        for part, of_part in coded(place.table, n_rows, prepared, callback):
             noted += of_part
             if part.y.size:
                 files.write(**{name: column for name, column in part._asdict().items() if column is not None})
         give_back_early()
-        parameters = made.model.get_params(deep=False)
-        loss = loss_of(made.model).name
+        parameters = prepared.model.get_params(deep=False)
+        loss = loss_of(prepared.model).name
         most = most_rows(files.n_rows, files.n_features, parameters, place.memory, n_jobs, loss=loss)
-        counts = made.fit(made.source(parts, noted, most, place.memory), noted)
+        counts = prepared.fit(prepared.source(parts, noted, most, place.memory), noted)
     finally:
         files.close()
-    return made.model, made.data, counts
+    return prepared.model, prepared.data, counts
 
 
-def coded(table: Path, n_rows: int, made: Prepared, callback: Callback | None) -> Iterator[tuple[PartInMemory, Noted]]:
+def coded(
+    table: Path, n_rows: int, prepared: Prepared, callback: Callback | None
+) -> Iterator[tuple[PartInMemory, Noted]]:
     """Read a table once and yield its training rows in codes, batch by batch, with what is noted of them."""
-    started, done, matching = time.monotonic(), 0, Matching(made.like)
-    codes = made.coder.spec.codes_of(made.coder.spec.table) or {}
-    for batch in batches(table, made.like):
+    started, done, matching = time.monotonic(), 0, Matching(prepared.like)
+    codes = prepared.coder.spec.codes_of(prepared.coder.spec.table) or {}
+    for batch in batches(table, prepared.like):
         frame = clear_codes(batch, codes)
-        yield made.coder.code(frame, done, matching.find(frame))
+        yield prepared.coder.code(frame, done, matching.find(frame))
         done += len(frame)
         if callback and callback(Progress.of_reading(done, n_rows, time.monotonic() - started)):
             raise StoppedError("Cancelled.")

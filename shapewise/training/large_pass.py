@@ -44,15 +44,15 @@ def learn_bins(
     own : the bins that were chosen, for each feature. partial : whether the table has more rows than the sample. Levels
     found only in those are pooled, so a category whose levels already fill all its bins gets a pool.
     """
-    made, max_levels = [], most_levels(max_bins)
+    learned, max_levels = [], most_levels(max_bins)
     for feature, chosen in zip(features, own, strict=True):
         values = read_feature(table, feature)
         bins = fit_bins(feature, values, weight, max_bins, max_levels=max_levels, own=chosen)
         full = bins.n_values == max_levels - 2
         if partial and full and feature.kind == "category" and feature.part == "value" and not bins.pooled:
             bins = fit_bins(feature, values, weight, max_bins, max_levels=max_levels - 1, own=chosen)
-        made.append(bins)
-    return tuple(made)
+        learned.append(bins)
+    return tuple(learned)
 
 
 class HeldOutOfTable:

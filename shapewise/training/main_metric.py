@@ -38,14 +38,14 @@ MAIN: Final = (
 
 def main_metric(metrics: Mapping[str, float]) -> MainMetric | None:
     """Return the main one of some metrics; None where there is none."""
-    return next((one for one in MAIN if one.key in metrics), None)
+    return next((metric for metric in MAIN if metric.key in metrics), None)
 
 
 def said(metrics: Mapping[str, float]) -> str:
     """Return the main one of some metrics with its name; empty where there is none."""
-    one = main_metric(metrics)
-    if one is None:
+    metric = main_metric(metrics)
+    if metric is None:
         return ""
-    if one.key == "explained":
-        return f"{one.say(metrics[one.key])} explained"
-    return f"{one.label} {one.say(metrics[one.key])}"
+    if metric.key == "explained":
+        return f"{metric.say(metrics[metric.key])} explained"
+    return f"{metric.label} {metric.say(metrics[metric.key])}"

@@ -26,11 +26,11 @@ def labels(project: Project) -> dict[str, str]:
     together: dict[tuple[str, bool], list[ModelAbout]] = defaultdict(list)
     for model in project.models:
         together[model.name, model.of_tasks].append(model)
-    made: dict[str, str] = {}
+    by_model: dict[str, str] = {}
     for (name, _), alike in together.items():
         differences = _differences(alike, project) if len(alike) > 1 else {}
-        made |= {model.id: " · ".join([name, *differences.get(model.id, [])]) for model in alike}
-    return _told_apart(project.models, made)
+        by_model |= {model.id: " · ".join([name, *differences.get(model.id, [])]) for model in alike}
+    return _told_apart(project.models, by_model)
 
 
 def _differences(models: list[ModelAbout], project: Project) -> dict[str, list[str]]:
@@ -67,12 +67,12 @@ def _without(spec: Spec, every: list[str], names: Names) -> str:
 def _changed(spec: Spec, names: Names) -> str:
     """Return the settings that differ from the preset's, pairs aside: those are counted."""
     known = inputs(MultiTaskParameters if spec.kind == "tasks" else AdditiveParameters)
-    said = [f"{known[name].label.lower()} {_value(value)}" for name, value in spec.changes.items()
+    parts = [f"{known[name].label.lower()} {_value(value)}" for name, value in spec.changes.items()
             if name in known and name != "interactions"]  # fmt: skip
-    said += ["triples"] if spec.changes.get("triples") else []
-    said += ["only features that beat chance"] if spec.changes.get("order") == GREEDY else []
-    said += [text for of in (directions, curve_shapes, chosen_bins) if (text := of.words(spec.changes, names))]
-    return _some(said, "settings")
+    parts += ["triples"] if spec.changes.get("triples") else []
+    parts += ["only features that beat chance"] if spec.changes.get("order") == GREEDY else []
+    parts += [text for kind in (directions, curve_shapes, chosen_bins) if (text := kind.words(spec.changes, names))]
+    return _some(parts, "settings")
 
 
 def _value(value: Any) -> str:
@@ -85,12 +85,12 @@ def _some(names: list[str], what: str) -> str:
     return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} {what}"
 
 
-def _told_apart(models: Sequence[ModelAbout], made: dict[str, str]) -> dict[str, str]:
+def _told_apart(models: Sequence[ModelAbout], by_model: dict[str, str]) -> dict[str, str]:
     """Return the labels, equal ones numbered from the oldest on."""
-    counts, seen = Counter(made.values()), Counter[str]()
+    counts, seen = Counter(by_model.values()), Counter[str]()
     for model in reversed(models):
-        label = made[model.id]
+        label = by_model[model.id]
         seen[label] += 1
         if counts[label] > 1:
-            made[model.id] = f"{label} · {seen[label]}"
-    return made
+            by_model[model.id] = f"{label} · {seen[label]}"
+    return by_model

@@ -51,13 +51,13 @@ def fit_on_cluster(
     """
     check_kind(spec)
     about, crew = place.space.tables.about(place.table), place.crew
-    made = Prepared.of(sample, spec, held_out_by, about.rows, n_jobs=1, callback=callback)
-    parts, noted = (_coded_there if about.dataset else _coded_here)(place, made, callback)
+    prepared = Prepared.of(sample, spec, held_out_by, about.rows, n_jobs=1, callback=callback)
+    parts, noted = (_coded_there if about.dataset else _coded_here)(place, prepared, callback)
     if spec.weight:
         parts = parts.each(partial(_relative, noted.weights.mean))
-    most = crew.most_rows(len(made.coder.bins), made.model.outer_bags)
-    counts = made.fit(made.source(parts, noted, most, crew.room, parts_first=True), noted)
-    return made.model, made.data, counts
+    most = crew.most_rows(len(prepared.coder.bins), prepared.model.outer_bags)
+    counts = prepared.fit(prepared.source(parts, noted, most, crew.room, parts_first=True), noted)
+    return prepared.model, prepared.data, counts
 
 
 def in_pieces(data: Data, kept: Bools) -> tuple[list[pd.DataFrame], dict[str, str]]:
@@ -70,18 +70,18 @@ def in_pieces(data: Data, kept: Bools) -> tuple[list[pd.DataFrame], dict[str, st
     return [frame.iloc[first : first + PIECE_ROWS] for first in range(0, len(frame), PIECE_ROWS)], names
 
 
-def _coded_there(place: ClusterPlace, made: Prepared, callback: Callback | None) -> tuple[PartsOnCluster, Noted]:
+def _coded_there(place: ClusterPlace, prepared: Prepared, callback: Callback | None) -> tuple[PartsOnCluster, Noted]:
     """Let the workers code the rows of a dataset."""
-    began, spec = time.monotonic(), made.coder.spec
+    began, spec = time.monotonic(), prepared.coder.spec
 
-    def tell(done: int, of: int) -> bool:
-        progress = Progress.of_step("reading the table", done, of, time.monotonic() - began)
+    def tell(done: int, n_rows: int) -> bool:
+        progress = Progress.of_step("reading the table", done, n_rows, time.monotonic() - began)
         return bool(callback and callback(progress))
 
-    pieces = shown_pieces(place.space, place.table, place.crew, list(made.like.columns), spec.codes_of(place.table))
+    pieces = shown_pieces(place.space, place.table, place.crew, list(prepared.like.columns), spec.codes_of(place.table))
     starts = starts_of([piece.n_rows for piece in pieces])
-    parts, notes = place.crew.keep(partial(_code, made.coder), pieces, starts, tell)
-    noted = sum(notes, Noted.nothing(len(made.coder.bins)))
+    parts, notes = place.crew.keep(partial(_code, prepared.coder), pieces, starts, tell)
+    noted = sum(notes, Noted.nothing(len(prepared.coder.bins)))
     counted = noted.counts["training"]
     if parts.n_rows > counted or (parts.n_rows < counted and not spec.weight):  # rows of no weight are left out
         raise StoreError(
@@ -97,15 +97,15 @@ def _code(coder: RowCoder, first: int, piece: ShownPiece) -> tuple[PartInMemory,
         return coder.code(frame, first, piece.places(first))
 
 
-def _coded_here(place: ClusterPlace, made: Prepared, callback: Callback | None) -> tuple[PartsOnCluster, Noted]:
+def _coded_here(place: ClusterPlace, prepared: Prepared, callback: Callback | None) -> tuple[PartsOnCluster, Noted]:
     """Code the rows of a stored table, and send them to the workers."""
-    path, noted = place.space.tables.path(place.table), Noted.nothing(len(made.coder.bins))
+    path, noted = place.space.tables.path(place.table), Noted.nothing(len(prepared.coder.bins))
     sent: list[PartInMemory] = []
     waiting: list[PartInMemory] = []
-    for part, of_part in coded(path, count_rows(path), made, callback):
+    for part, of_part in coded(path, count_rows(path), prepared, callback):
         noted += of_part
         waiting.append(part)
-        if sum(one.y.size for one in waiting) >= PIECE_ROWS:
+        if sum(part.y.size for part in waiting) >= PIECE_ROWS:
             sent, waiting = [*sent, joined(waiting)], []
     return place.crew.send([*sent, *([joined(waiting)] if waiting else [])]), noted
 

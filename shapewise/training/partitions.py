@@ -115,11 +115,11 @@ def _periods(series: pd.Series, most: int) -> list[TablePart]:
     if len(starts) > most:
         starts = [starts[round(k)] for k in np.linspace(0, len(starts), most, endpoint=False)]
     ends = [*[float(start) for start in starts[1:]], None]
-    made: list[TablePart] = []
+    parts: list[TablePart] = []
     for start, below in zip(starts, ends, strict=True):
         label = _label(float(start), below, unit)
-        made.append((label, Range(name, float(start), below, date=True)))
-    return made
+        parts.append((label, Range(name, float(start), below, date=True)))
+    return parts
 
 
 def _label(start: float, below: float | None, unit: str) -> str:

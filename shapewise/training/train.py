@@ -90,7 +90,7 @@ def with_present_codes(workspace: Workspace, spec: Spec) -> Spec:
         having = [t for t in tables if name in workspace.tables.columns(t)] if len(tables) > 1 else []
         if len({codes[table].get(name, ()) for table in having}) > 1:
             raise TableError(f"The tables differ in what means missing in column {name!r}: make it the same on Data.")
-    return replace(spec, codes={table: {name: list(of) for name, of in codes[table].items()} for table in tables})
+    return replace(spec, codes={table: {name: list(own) for name, own in codes[table].items()} for table in tables})
 
 
 def _of_tasks(about: ModelAbout) -> dict[str, float]:
@@ -161,9 +161,9 @@ def _train_effect(
     data = measured(outcomes, treatment, expect(outcomes, spec.seed, n_jobs))
     model = fit(data, spec, n_jobs, callback)
     assert isinstance(model, GAMRegressor)
-    said = unseen(data, model, spec.seed, lambda part: cast(GAMRegressor, fit(part, spec, n_jobs)))
+    crossfit = unseen(data, model, spec.seed, lambda part: cast(GAMRegressor, fit(part, spec, n_jobs)))
     about = replace(describe(workspace, spec, data, model, time.monotonic() - started), apart=moved)
-    return store(workspace, replace(about, metrics=metrics(data, said.predicted)), model, data.expected, said)
+    return store(workspace, replace(about, metrics=metrics(data, crossfit.predicted)), model, data.expected, crossfit)
 
 
 def _train_on_all_rows(
@@ -238,7 +238,7 @@ def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, sec
 
 def store(
     workspace: Workspace, about: ModelAbout, model: Estimator, expected: Floats | None = None,
-    said: Unseen | None = None,
+    crossfit: Unseen | None = None,
 ) -> ModelAbout:  # fmt: skip
     """Store a trained model, with the counts of its rows where it keeps them; of an experiment, with what was expected
     of its rows, and what is said of them by models that have not seen them."""
@@ -246,7 +246,7 @@ def store(
         treatment = about.spec["treatment"] | {"known_by": about.id}
         about = replace(about, spec=about.spec | {"treatment": treatment})
     origin = {"target": about.target, "table": about.table, "held_out": about.metrics, "created": about.created}
-    return workspace.models.add(to_saved(model, **origin), about, getattr(model, "tables_", None), expected, said)
+    return workspace.models.add(to_saved(model, **origin), about, getattr(model, "tables_", None), expected, crossfit)
 
 
 def add_bands(
@@ -294,7 +294,7 @@ def train_parts(
     spec = Spec.from_dict(about.spec)
     data = read_all(workspace, spec)
     frame = workspace.tables.read(spec.table, spec.codes_of(spec.table)).loc[data.X.index]
-    old, made, problems = workspace.models.parts(identifier), [], []
+    old, fitted, problems = workspace.models.parts(identifier), [], []
     for label, condition in split(frame[~data.held_out], column):
         part, started = data.only(condition.holds(frame)), time.monotonic()
         own = replace(spec, conditions=[*spec.conditions, condition], name=clean_name(f"{about.name} · {label}"))
@@ -307,10 +307,10 @@ def train_parts(
             continue
         about_part = describe(workspace, own, part, model, time.monotonic() - started)
         about_part = replace(about_part, bands=spec.bands or BANDS, part_of=identifier, part=label)
-        made.append((about_part, model, part.expected))
-    if len(made) < 2:
+        fitted.append((about_part, model, part.expected))
+    if len(fitted) < 2:
         raise TableError(f"Fewer than two parts of {column!r} can be learned from. {' '.join(problems)}")
-    stored = [store(workspace, *each) for each in made]
+    stored = [store(workspace, *each) for each in fitted]
     for part_before in old:
         with contextlib.suppress(StoreError):  # another run may have replaced them already
             workspace.delete("models", part_before.id)

@@ -112,12 +112,12 @@ def candidates(spec: Spec, budget: Budget, n_features: int) -> list[Trial]:
     most = n_features * (n_features - 1) // 2
     space["interactions"] = [n for n in space["interactions"] if n <= most]
     drawn = list(ParameterSampler(space, budget.candidates, random_state=spec.seed))
-    made: list[dict[str, Any]] = [dict(spec.changes)]
+    tried: list[dict[str, Any]] = [dict(spec.changes)]
     for own in drawn:
         wanted = {**spec.changes, **own}
-        if wanted not in made:
-            made.append(wanted)
-    return [Trial(changes) for changes in made[: max(budget.candidates, 2)]]
+        if wanted not in tried:
+            tried.append(wanted)
+    return [Trial(changes) for changes in tried[: max(budget.candidates, 2)]]
 
 
 def _steps(n_trials: int, n_rows: int) -> list[tuple[int, int, bool]]:
@@ -125,12 +125,12 @@ def _steps(n_trials: int, n_rows: int) -> list[tuple[int, int, bool]]:
     train = n_rows * (FOLDS - 1) // FOLDS
     by_trials, by_rows = math.log(max(n_trials, 2), FACTOR), math.log(max(train / FEWEST_ROWS, 1), FACTOR)
     n_stages = max(1, min(round(by_trials), 1 + int(by_rows)))
-    made = []
+    stages = []
     for k in range(n_stages):
         last = k == n_stages - 1
         alive = max(2, math.ceil(n_trials / FACTOR**k))
-        made.append((min(alive, n_trials), max(train // FACTOR ** (n_stages - 1 - k), min(train, FEWEST_ROWS)), last))
-    return made
+        stages.append((min(alive, n_trials), max(train // FACTOR ** (n_stages - 1 - k), min(train, FEWEST_ROWS)), last))
+    return stages
 
 
 def _folds(data: Data, fitted: Ints, seed: int) -> Iterator[tuple[Ints, Ints]]:

@@ -15,7 +15,17 @@ from gamcore.data.table import Table
 from gamcore.types import Floats, Ints
 from shapewise.columns.guesses import Guess
 from shapewise.doctor.examine import ColumnReport
-from shapewise.doctor.name_words import ARMS, CONTROLS, GIVEN, MAYBE_ARMS, OUTCOMES, shares_word, words_in, words_of
+from shapewise.doctor.name_words import (
+    ARMS,
+    CONTROLS,
+    FATES,
+    GIVEN,
+    MAYBE_ARMS,
+    OUTCOMES,
+    shares_word,
+    words_in,
+    words_of,
+)
 
 MOST_LEVELS: Final = 12
 """Levels that arms have at most."""
@@ -26,6 +36,9 @@ MOST_ROWS: Final = 20_000
 EQUAL: Final = 0.8
 UNEQUAL: Final = 0.2
 """Rows of the smallest part in those of the largest: from where they look planned alike, and below where not."""
+
+EXACTLY: Final = 200
+"""Rows from which parts of exactly the same size were planned: in a test of prejudice, those of race or sex are."""
 
 BARE: Final = frozenset({"no", "off", "false", "a", "0"})
 """Names of controls that are also levels of columns of any kind."""
@@ -56,15 +69,29 @@ def likely(table: Table, reports: Sequence[ColumnReport]) -> list[Guess]:
 
     reports : of the features.
     """
-    possible = [r for r in reports if r.kind in ("category", "boolean", "number") and 2 <= r.distinct <= MOST_LEVELS
-                and not words_of(r.name) & OUTCOMES]  # fmt: skip
+    possible = [r for r in reports if r.kind in ("category", "boolean", "number") and 2 <= r.distinct <= _most(r.name)
+                and not _is_of_what_happened(r.name)]  # fmt: skip
     others = {r.name: cells for r in reports
               if not words_of(r.name) & OUTCOMES and (cells := _cells(table, r)) is not None}  # fmt: skip
     guesses = [guess for r in possible if (guess := _guess(table, r, others)) is not None]
     guesses.sort(key=lambda guess: -guess.score)
-    if len(guesses) > 1 and guesses[0].score < guesses[1].score + AHEAD:
-        guesses[0] = replace(guesses[0], sure=False)
+    if len(guesses) > 1:
+        rivals = [guess.column for guess in guesses[1:] if guess.score > guesses[0].score - AHEAD]
+        if not shares_word(guesses[0].column, ARMS):  # a name that says less than another's
+            rivals += [guess.column for guess in guesses[1:] if shares_word(guess.column, ARMS | MAYBE_ARMS)]
+        guesses[0] = replace(guesses[0], sure=guesses[0].sure and not rivals)
     return guesses
+
+
+def _is_of_what_happened(name: str) -> bool:
+    """Return whether a name is that of an outcome, and not that of an arm, too."""
+    is_arm = shares_word(name, ARMS | MAYBE_ARMS)
+    return bool(words_of(name) & OUTCOMES) or (not is_arm and bool(shares_word(name, FATES)))
+
+
+def _most(name: str) -> int:
+    """Return how many levels arms may have: more where the whole name says that they are arms."""
+    return 2 * MOST_LEVELS if "".join(words_in(name)) in ARMS | MAYBE_ARMS else MOST_LEVELS
 
 
 def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Ints]) -> Guess | None:
@@ -77,8 +104,9 @@ def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Int
         reasons.append(f"one level is called {control}")
     balance = float(sizes.min() / sizes.max())
     if balance >= EQUAL:
-        score += 1.0
-        reasons.append(f"its {len(levels)} parts are nearly equal")
+        is_exact = balance == 1.0 and sizes.sum() >= EXACTLY
+        score = 1.0 + (max(score, 0.0) if is_exact else score)
+        reasons.append(f"its {len(levels)} parts are {'equal' if is_exact else 'nearly equal'}")
     elif balance < UNEQUAL:
         score -= 1.0
     says_it = shares_word(report.name, ARMS) or shares_word(report.name, MAYBE_ARMS) in words_in(report.name)[-1:]

@@ -8,7 +8,7 @@ is a question with its likeliest answers instead of a guess.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -140,7 +140,10 @@ def _exposures(table: Table, reports: Sequence[ColumnReport], target: str | None
     guesses = [guess for r in reports
                if (guess := _exposure(table.frame[r.name], r.name) or
                    (_total(counts, table.frame[r.name], r.name, target) if whole else None)) is not None]  # fmt: skip
-    return sorted((guess for guess in guesses if guess.sure or whole), key=lambda guess: -guess.score)
+    guesses = sorted((guess for guess in guesses if guess.sure or whole), key=lambda guess: -guess.score)
+    if whole and any(_is_total(counts, read_numbers(table.frame[guess.column])) for guess in guesses[1:]):
+        guesses[0] = replace(guesses[0], sure=False)  # weeks of exposure, beside how many were exposed
+    return guesses
 
 
 def _exposure(series: pd.Series, name: str) -> Guess | None:
@@ -168,12 +171,16 @@ def _total(counts: Floats, series: pd.Series, name: str, target: str) -> Guess |
     """Return that a column called how many, of whole numbers (n,) that are never below the target's (n,), may be of how
     many these are."""
     word = shares_word(name, HOW_MANY)
-    totals = read_numbers(series)
-    known = np.isfinite(counts) & np.isfinite(totals)
-    some, of = counts[known], totals[known]
-    if not word or not of.size or (of <= 0).any() or (of % 1).any() or (some > of).any():
+    if not word or not _is_total(counts, read_numbers(series)):
         return None
     return Guess("exposure", name, 0.3, f"its name may be that of how many ({word}), and it is never below {target}")
+
+
+def _is_total(counts: Floats, totals: Floats) -> bool:
+    """Return whether whole numbers (n,) above 0 are never below others (n,)."""
+    known = np.isfinite(counts) & np.isfinite(totals)
+    some, of = counts[known], totals[known]
+    return bool(of.size and (of > 0).all() and not (of % 1).any() and (some <= of).all())
 
 
 def _is_count_or_amount(table: Table, target: str) -> bool:

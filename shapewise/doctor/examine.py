@@ -17,7 +17,15 @@ from gamcore.types import Floats
 from shapewise.doctor.codes_found import codes_in_numbers, codes_in_texts, open_ends
 from shapewise.doctor.copies import copies
 from shapewise.doctor.findings import DAYS_FORM, LARGEST_WHOLE, LATER_WORDS, Cure, Finding, FindingKind
-from shapewise.doctor.name_words import is_code, is_id, is_id_of_several, numbers_rows, numbers_things
+from shapewise.doctor.name_words import (
+    CALENDAR,
+    is_code,
+    is_id,
+    is_id_of_several,
+    numbers_rows,
+    numbers_things,
+    words_of,
+)
 
 HISTOGRAM_BARS = 16
 MANY_LEVELS = 1000
@@ -266,6 +274,8 @@ def _named(
         return "id"  # also where they are no whole numbers, as 1978.1, and where there are few
     if kind not in ("category", "number") or (known is not None and (known % 1).any()):
         return None
+    if known is not None and words_of(column) & CALENDAR and YEARS[0] <= known.min() and known.max() <= YEARS[1]:
+        return None  # a row per year is a series, and a year is no name
     if known is None and n >= FEWEST_NAMES and distinct >= MOSTLY_OWN * n:
         return "id"
     if n >= FEWEST_OF_ID and known is None and n < FEW_OF_ONE * distinct:

@@ -18,7 +18,7 @@ from scipy.stats import rankdata, spearmanr
 from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.labels import levels_in_words, set_apart
 from gamcore.data.table import Table, as_table
-from gamcore.numbers import count, exact, fixed
+from gamcore.numbers import count, exact, fixed, percent
 from gamcore.types import Bools, Floats, Ints
 from shapewise.doctor.copies import MOST_CLASSES, rows_on_borders
 
@@ -53,7 +53,14 @@ MOST_SUMMED: Final = 100
 EXACTLY: Final = 1e-9
 """Most columns for which a sum is looked for, and its largest error per standard deviation of the target."""
 
-LeakKind = Literal["reveals", "decides", "equals", "classes", "sum", "strong"]
+ABOUT: Final = 0.01
+NEARLY_ALL: Final = 0.98
+"""How near a product of two columns comes to the target, as a share of it, and in which share of the rows at least."""
+
+MOST_ROWS_MULTIPLIED: Final = 500
+"""Rows in which products are looked for first."""
+
+LeakKind = Literal["reveals", "decides", "equals", "classes", "sum", "product", "strong"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ class Leak:
     @property
     def sure(self) -> bool:
         """Whether the column starts left out; else it is only doubted."""
-        return self.kind != "strong"
+        return self.kind not in ("product", "strong")
 
     def words(self) -> str:
         """Return the reason as it is read."""
@@ -102,6 +109,9 @@ class Leak:
             case "sum":
                 more = " and more" * (len(self.others) > 4)
                 return f"{AFTER}: {self.target} is exactly a sum of {' and '.join(self.others[:4])}{more}"
+            case "product":
+                where = f"within {percent(ABOUT, 0)} in {count(self.rows - self.exceptions)} of {count(self.rows)} rows"
+                return f"{AFTER}: {self.target} is {self.others[0]} {self.side} {self.others[1]}, {where}"
         side = self.side if self.side in ("filled", "missing") else f"{'not ' * (self.side == 'is not')}{self.value}"
         return f"{AFTER}: where it is {side}, {self.target} is {self._then()}"
 
@@ -151,7 +161,7 @@ def leaks(of: pd.DataFrame | Table, target: str, positive: list[str] | None, fea
         numbers = [
             name for name, kind in kinds.items() if kind == "number" and not (name in reasons and reasons[name].sure)
         ]
-        reasons |= _summed(part.frame[numbers], outcome)
+        reasons |= _summed(part.frame[numbers], outcome) or _multiplied(part, table, numbers, target)
     return {name: reasons[name] for name in features if name in reasons}
 
 
@@ -364,3 +374,40 @@ def _summed(numbers: pd.DataFrame, outcome: Outcome) -> dict[str, Leak]:
     kept = [name for name, one in zip(np.array(names)[varied], weights, strict=True) if abs(one) > 1e-6]
     of = tuple(map(str, kept))
     return {name: Leak("sum", name, outcome.name, others=of) for name in of}
+
+
+def _multiplied(part: Table, table: Table, names: list[str], target: str) -> dict[str, Leak]:
+    """Return two columns whose product, or one over the other, is the target, as a total is a price times a quantity.
+
+    part : the rows to look at first. names : of numbers.
+    """
+    names = names[:MOST_SUMMED]
+    some = part.take(np.arange(len(part)) < MOST_ROWS_MULTIPLIED)
+    y, X = read_numbers(some.frame[target]), np.array([read_numbers(some.frame[name]) for name in names])
+    for k, name in enumerate(names):
+        for side, of in (("times", y / np.where(X[k] == 0, np.nan, X[k])), ("over", y * X[k])):
+            near = np.abs(X - of) <= ABOUT * np.abs(of)
+            known = np.isfinite(X) & np.isfinite(of) & (of != 0)
+            enough = (known.sum(axis=1) >= FEWEST_ROWS) & ((near & known).sum(axis=1) >= NEARLY_ALL * known.sum(axis=1))
+            for other in np.flatnonzero(enough):
+                pair = (names[int(other)], name)
+                if int(other) != k and (leak := _product(table, target, pair, side)) is not None:
+                    return {one: replace(leak, column=one) for one in pair}
+    return {}
+
+
+def _product(table: Table, target: str, pair: tuple[str, str], side: str) -> Leak | None:
+    """Return that the target is one of two columns times, or over, the other, in nearly all rows; None where it is not,
+    or where one of them alone says as much."""
+    y, first, second = (read_numbers(table.frame[name]) for name in (target, *pair))
+    known = np.isfinite(y) & np.isfinite(first) & np.isfinite(second) & (y != 0) & (second != 0)
+    y, first, second = y[known], first[known], second[known]
+    rows = y.size
+    near = np.abs((first * second if side == "times" else first / second) - y) <= ABOUT * np.abs(y)
+    one_is_enough = any(
+        float(pd.Series(y / one).round(6).value_counts().iloc[0]) > OFTEN_EQUAL * rows
+        for one in (first, second) if rows and (one != 0).all()
+    )  # fmt: skip
+    if rows < FEWEST_ROWS or near.sum() < NEARLY_ALL * rows or one_is_enough:
+        return None
+    return Leak("product", pair[0], target, side=side, others=pair, rows=rows, exceptions=rows - int(near.sum()))

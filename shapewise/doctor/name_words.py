@@ -151,7 +151,7 @@ DUMMY: Final = re.compile(r"[a-z]\d{1,4}", re.I)
 """Names of 0/1 columns that stand for the levels of another, such as d88 or c3."""
 
 ARMS: Final = _words(
-    "arm variant version treatment treatments treated treat trt treat1 trta bucket campaign experiment "
+    "arm variant version treatment treatments treated treat trt ttt treat1 trta bucket campaign experiment "
     "experimental randomized randomised allocation assignment intervention condition testgroup abgroup behandlung "
     "gruppe variante traitement tratamiento tratamento trattamento "
     "behandeling behandling traité tratado trattato"
@@ -164,6 +164,7 @@ MAYBE_ARMS: Final = _words(
     "treatmentgroup control task plan card recipe method procedure scenario vignette priming prime framing "
     "stimulus therapy regimen vaccine vaccinated supplement workshop reminder nudge letter fert fertiliser "
     "spacing manip manipulation bedingung dünger law laws repeal reform ban warning transplant transplanted voucher "
+    "limit speedlimit "
     "subsidy tutoring coaching surgery spray insecticide herbicide gesetz reforma reforme loi legge ley "
     "groupe grupo gruppo groep grupa grupp"
 )
@@ -193,7 +194,8 @@ EXPOSURES: Final = _words(
 """What counts and amounts are divided by."""
 
 MAYBE_EXPOSURES: Final = _words(
-    "population pop popn n trials total totals miles mileage vehicmiles service reporting insured enrolled atrisk"
+    "population pop popn n trials total totals miles mileage vehicmiles service reporting insured enrolled atrisk "
+    "effort sweptarea"
 )
 """What counts may be divided by."""
 
@@ -267,6 +269,7 @@ NEVER_ZERO: Final = _words(
 AFTER: Final = _words("post posttest after final followup endline endpoint nach après despues después dopo depois")
 """What is measured once more in the end."""
 
+CALENDAR: Final = _words("year years yr jahr année annee anno año ano jaar rok år")
 AGES: Final = _words("age alter âge edad età idade leeftijd")
 
 ENDINGS: Final = _words(

@@ -132,6 +132,13 @@ def leak_holds(leak: Leak, frame: pd.DataFrame, positive: list[str] | None) -> b
         coarser, finer = leak.others
         classes = cells_of(frame[coarser])
         return is_cut(classes, cells_of(frame[finer]), len({one for one in classes if one is not None}))
+    if leak.kind == "product":
+        one, other = (cells_of(frame[name]) for name in leak.others)
+        there = [
+            (a, b, c) for a, b, c in zip(one, other, y, strict=True) if None not in (a, b, c) and c != 0 and b != 0
+        ]
+        near = sum(abs((a * b if leak.side == "times" else a / b) - c) <= 0.01 * abs(c) for a, b, c in there)
+        return (len(there), len(there) - near) == (leak.rows, leak.exceptions)
     if leak.kind == "sum":
         return is_sum(leak, frame)
     return math.isclose(leak.strength, strength(leak, both, positive), abs_tol=1e-9)

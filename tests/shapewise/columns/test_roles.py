@@ -178,3 +178,42 @@ def test_of_several_columns_that_look_like_arms_one_is_asked_for():
     roles = read(frame)
     assert roles.column("arm") is None
     assert {guess.column for guess in roles.question("arm").answers} == {"bed_group", "acre_group"}
+
+
+@pytest.mark.parametrize("name", ["race", "gender", "region"])
+def test_parts_of_exactly_the_same_size_are_asked_for_also_where_they_say_who_a_row_is(name):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(1_000, 4)), columns=list("klmn"))
+    roles = read(frame.assign(**{name: rng.permutation(["f", "m"] * 500)}))
+    assert roles.column("arm") is None
+    assert [guess.column for guess in roles.question("arm").answers] == [name]
+    roles = read(frame.assign(**{name: rng.choice(["f", "m"], 1_000, p=[0.48, 0.52])}))
+    assert roles.question("arm") is None
+
+
+def test_weeks_of_exposure_beside_how_many_were_exposed_are_a_question():
+    rng = np.random.default_rng(0)
+    many = rng.integers(20, 60, 300)
+    frame = pd.DataFrame(
+        {"z": rng.normal(size=300), "deaths": rng.binomial(many, 0.2), "exposure": rng.integers(1, 5, 300)}
+    )
+    assert read(frame).column("exposure") == "exposure"
+    roles = read(frame.assign(N=many))
+    assert roles.column("exposure") is None
+    assert {guess.column for guess in roles.question("exposure").answers} == {"exposure", "N"}
+
+
+def test_what_happened_is_no_arm():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(82, 4)), columns=list("klmn")).assign(failure=[0, 1] * 41)
+    roles = read(frame)
+    assert roles.column("arm") is None
+    assert roles.question("arm") is None
+
+
+def test_a_year_of_each_row_is_no_name():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"year": range(1920, 2015), "unit": range(95), "y": rng.normal(size=95)})
+    roles = read(frame)
+    assert roles.by_column["year"] == "feature"
+    assert roles.by_column["unit"] == "id"

@@ -71,6 +71,27 @@ def test_parts_of_a_sum_are_flagged():
     assert not flagged(frame.assign(y=frame["a"] + frame["b"] + rng.normal(0, 0.01, 900)), "y")
 
 
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+def test_a_total_and_its_rate_are_told_and_stay_features(gaps):
+    rng = np.random.default_rng(3)
+    quantity, price = rng.integers(0, 40, 900), np.round(rng.gamma(2, 9, 900) + 1, 2)
+    frame = pd.DataFrame({"z": rng.normal(size=900), "quantity": quantity, "price": price,
+                          "total": np.round(quantity * price, 1)})  # fmt: skip
+    frame.loc[rng.random(900) < gaps, "price"] = np.nan
+    for target, side in (("total", "times"), ("price", "over"), ("quantity", "over")):
+        made = leaks(frame, target, None, [name for name in frame if name != target])
+        pair = {"total", "price", "quantity"} - {target}
+        assert {name for name, leak in made.items() if leak.kind == "product"} == pair, made
+        assert all(leak_holds(leak, frame, None) and not leak.sure for leak in made.values())
+        assert all(f" {side} " in made[name].words() for name in pair)
+    noise = frame.assign(total=quantity * price * np.exp(rng.normal(0, 0.05, 900)))
+    assert not leaks(noise, "total", None, ["z", "quantity", "price"])
+    constant = frame.assign(quantity=7.0, total=7 * price)
+    assert not any(
+        leak.kind == "product" for leak in leaks(constant, "total", None, ["z", "quantity", "price"]).values()
+    )
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_chance_flags_nothing(seed):
     rng = np.random.default_rng(seed)

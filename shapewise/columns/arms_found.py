@@ -160,10 +160,10 @@ def _is_drawn(others: Mapping[str, Floats | Ints], report: ColumnReport, codes: 
     """Return whether no other column, but for one in four, depends on a column; None where there are too few."""
     names = [name for name in others if name != report.name]
     step = -(-len(names) // MOST_TESTED) or 1
-    p = [one for name in names[::step] if (one := _p(others[name], codes[:MOST_ROWS])) is not None]
+    p = [chance for name in names[::step] if (chance := _p(others[name], codes[:MOST_ROWS])) is not None]
     if len(p) < FEWEST_TESTED:
         return None
-    dependent = sum(one < CHANCE / len(p) for one in p)
+    dependent = sum(chance < CHANCE / len(p) for chance in p)
     return dependent <= len(p) / 4
 
 

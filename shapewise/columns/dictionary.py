@@ -43,10 +43,10 @@ def write_dictionary(names: Names, columns: Sequence[str]) -> bytes:
     """Return the dictionary of a table as CSV, with a row for each of its columns."""
     lines = []
     for column in columns:
-        one = names.of(column)
-        form = "" if one.form == "automatic" else one.form
-        lines.append([column, one.name, one.unit, form, f"{BETWEEN} ".join(one.missing), "", ""])
-        lines += [[column, "", "", "", "", level, name] for level, name in one.levels.items()]
+        own = names.of(column)
+        form = "" if own.form == "automatic" else own.form
+        lines.append([column, own.name, own.unit, form, f"{BETWEEN} ".join(own.missing), "", ""])
+        lines += [[column, "", "", "", "", level, name] for level, name in own.levels.items()]
     return safe_csv(pd.DataFrame(lines, columns=list(HEAD)))
 
 
@@ -56,7 +56,7 @@ def read_dictionary(data: bytes, names: Names, kinds: Mapping[str, Kind | None])
     names : the present ones, which stay where the dictionary has an empty cell or no column for them. kinds : of the
     table's columns. TableError names the line that cannot be used.
     """
-    made, strange = dict(names.columns), dict[str, None]()
+    by_column, strange = dict(names.columns), dict[str, None]()
     for line, row in _rows(data):
         column = row.get("column", "")
         if not column:
@@ -65,27 +65,27 @@ def read_dictionary(data: bytes, names: Names, kinds: Mapping[str, Kind | None])
             strange[column] = None
             continue
         try:
-            made[column] = _with(made.get(column, ColumnNames()), row, column, kinds[column])
+            by_column[column] = _with(by_column.get(column, ColumnNames()), row, column, kinds[column])
         except TableError as error:
             raise TableError(f"Line {line}: {error}") from error
-    result = Names(made)
+    result = Names(by_column)
     result.check(kinds)
     return result, list(strange)
 
 
-def _with(one: ColumnNames, row: Mapping[str, str], column: str, kind: Kind | None) -> ColumnNames:
+def _with(own: ColumnNames, row: Mapping[str, str], column: str, kind: Kind | None) -> ColumnNames:
     """Return the names of a column with those of one line."""
-    form = row.get("format", "").lower() or one.form
+    form = row.get("format", "").lower() or own.form
     if form not in FORMS:
         raise TableError(f"{row['format']!r} is no number format: write one of {', '.join(FORMS)}.")
-    one = replace(one, form=form, name=row.get("label") or one.name, unit=row.get("unit") or one.unit)
+    own = replace(own, form=form, name=row.get("label") or own.name, unit=row.get("unit") or own.unit)
     if row.get("missing"):
-        one = replace(one, missing=codes_in(row["missing"], column, kind))
+        own = replace(own, missing=codes_in(row["missing"], column, kind))
     if row.get("level"):
         name = row.get("level label", "")
-        kept = {level: shown for level, shown in one.levels.items() if level != row["level"]}
-        one = replace(one, levels=kept | ({row["level"]: name} if name else {}))
-    return one
+        kept = {level: shown for level, shown in own.levels.items() if level != row["level"]}
+        own = replace(own, levels=kept | ({row["level"]: name} if name else {}))
+    return own
 
 
 def _rows(data: bytes) -> list[tuple[int, dict[str, str]]]:

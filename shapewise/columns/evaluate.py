@@ -90,23 +90,23 @@ def _value(node: Node, rows: _Rows) -> Value:
         return _column(node, rows)
     if isinstance(node, Constant):
         return _constant(node.value, len(rows.frame))
-    of = [_value(part, rows) for part in node.of]
+    values = [_value(part, rows) for part in node.of]
     if isinstance(node, Call):
-        return _called(node, of)
-    each = [_called(Call(sign, parts, at), [*values])
-            for (sign, at), parts, values in zip(node.signs, pairwise(node.of), pairwise(of), strict=True)]  # fmt: skip
+        return _called(node, values)
+    compared = zip(node.signs, pairwise(node.of), pairwise(values), strict=True)
+    each = [_called(Call(sign, parts, at), [*both]) for (sign, at), parts, both in compared]
     return Value("boolean", reduce(OPERATORS["and"].run, (value.cells for value in each)))
 
 
-def _called(node: Call, of: list[Value]) -> Value:
+def _called(node: Call, values: list[Value]) -> Value:
     """Return what a function or operator gives for the values of its arguments."""
     function = OPERATORS.get(node.function) or FUNCTIONS.get(node.function)
     if function is None:
         raise FormulaError(f"there is no function {node.function}{_near(node.function, FUNCTIONS)}.", node.at)
     _check_number(node, function)
-    wanted = [*function.takes, *[function.more] * len(of)][: len(of)]
-    same = _same(node, of, wanted)
-    cells = [_fitted(node, k, of[k], same if want == "same" else want) for k, want in enumerate(wanted)]
+    wanted = [*function.takes, *[function.more] * len(values)][: len(values)]
+    same = _same(node, values, wanted)
+    cells = [_fitted(node, k, values[k], same if want == "same" else want) for k, want in enumerate(wanted)]
     if node.function in ORDERED and same == "category":
         raise FormulaError("texts have no order here: compare them with == or one_of.", node.at)
     with np.errstate(all="ignore"):
@@ -140,15 +140,15 @@ to compare two texts takes the product of their lengths."""
 def _near(name: str, known: Iterable[str]) -> str:
     """Return the nearest known name as a question; empty where none is near."""
     written = name.lower()
-    folded = {one.lower(): one for one in known if len(one) <= LONGEST_NEAR}
+    folded = {other.lower(): other for other in known if len(other) <= LONGEST_NEAR}
     if written in folded:
         return f" (did you mean {folded[written]}?)"
     if len(name) > LONGEST_NEAR:
         return ""
     matcher = difflib.SequenceMatcher(None, "", written)
 
-    def alike(one: str) -> float:
-        matcher.set_seq1(one)
+    def alike(lowered: str) -> float:
+        matcher.set_seq1(lowered)
         return matcher.quick_ratio()
 
     near = difflib.get_close_matches(written, heapq.nlargest(MOST_NEAR, folded, key=alike), 1)
@@ -172,9 +172,9 @@ def _check_number(node: Call, function: Function) -> None:
         raise FormulaError("the decimals of round must be a number, as in round(a, 2).", node.of[1].at)
 
 
-def _same(node: Call, of: list[Value], wanted: list[Wanted | None]) -> Kind | None:
+def _same(node: Call, values: list[Value], wanted: list[Wanted | None]) -> Kind | None:
     """Return the one kind of the arguments that must be of one kind: that of the first that is not written as text."""
-    parts = [(value, part) for value, part, want in zip(of, node.of, wanted, strict=True) if want == "same"]
+    parts = [(value, part) for value, part, want in zip(values, node.of, wanted, strict=True) if want == "same"]
     kinds = [value.kind for value, _ in parts]
     if not kinds or len(set(kinds)) == 1:
         return kinds[0] if kinds else None

@@ -60,9 +60,9 @@ def missing(cells: Cells) -> Bools:
     return np.asarray(cells.codes < 0 if isinstance(cells, Texts) else np.isnan(cells))
 
 
-def _truth(holds: Any, *of: Cells) -> Floats:
+def _truth(holds: Any, *columns: Cells) -> Floats:
     """Return truth values (n,), missing where any of some cells is."""
-    return np.where(np.any([missing(cells) for cells in of], axis=0), np.nan, holds)
+    return np.where(np.any([missing(cells) for cells in columns], axis=0), np.nan, holds)
 
 
 def _aligned(*columns: Texts) -> tuple[list[Ints], list[str]]:
@@ -80,8 +80,8 @@ def _aligned(*columns: Texts) -> tuple[list[Ints], list[str]]:
 def equal(first: Cells, second: Cells) -> Floats:
     """Return where two columns are equal."""
     if isinstance(first, Texts) and isinstance(second, Texts):
-        (one, other), _ = _aligned(first, second)
-        return _truth(one == other, first, second)
+        (left, other), _ = _aligned(first, second)
+        return _truth(left == other, first, second)
     return _truth(np.asarray(first == second), first, second)
 
 
@@ -92,8 +92,8 @@ def _compare(way: Callable[[Any, Any], Any]) -> Callable[[Floats, Floats], Float
 def choose(condition: Floats, yes: Cells, no: Cells) -> Cells:
     """Return one column where a condition holds and the other where not; missing where the condition is."""
     if isinstance(yes, Texts) and isinstance(no, Texts):
-        (one, other), names = _aligned(yes, no)
-        return Texts(np.where(np.isnan(condition), -1, np.where(condition == 1, one, other)), names)
+        (taken, other), names = _aligned(yes, no)
+        return Texts(np.where(np.isnan(condition), -1, np.where(condition == 1, taken, other)), names)
     assert not isinstance(yes, Texts)
     assert not isinstance(no, Texts)
     return np.where(np.isnan(condition), np.nan, np.where(condition == 1, yes, no))
@@ -168,9 +168,9 @@ def _stamps(days: Floats) -> Any:
     return np.where(np.isnan(days), np.datetime64("NaT"), whole.astype("datetime64[us]"))
 
 
-def _part(of: Callable[[Any], Any]) -> Callable[[Floats], Floats]:
+def _part(field: Callable[[Any], Any]) -> Callable[[Floats], Floats]:
     def run(days: Floats) -> Floats:
-        return np.where(np.isnan(days), np.nan, of(np.where(np.isnan(days), np.datetime64(0, "us"), _stamps(days))))
+        return np.where(np.isnan(days), np.nan, field(np.where(np.isnan(days), np.datetime64(0, "us"), _stamps(days))))
 
     return run
 

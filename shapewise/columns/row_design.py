@@ -96,8 +96,8 @@ def _is_of_group(codes: Floats, group: Ints | Floats) -> bool:
     if not known.any():
         return False
     values = pd.Series(codes[known])
-    of = values.groupby(np.asarray(group)[known])
-    return bool(of.ngroups < values.size and (of.transform("first") == values).mean() >= NEARLY_ALL)
+    groups = values.groupby(np.asarray(group)[known])
+    return bool(groups.ngroups < values.size and (groups.transform("first") == values).mean() >= NEARLY_ALL)
 
 
 def _is_count(codes: Floats) -> bool:

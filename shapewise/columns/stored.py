@@ -29,12 +29,12 @@ ARROW: Final[dict[Kind, pa.DataType]] = {
 
 def steps_of(plain: Sequence[dict[str, Any]]) -> list[Step]:
     """Return the steps of a table's or a model's record."""
-    return [from_dict(one) for one in plain]
+    return [from_dict(step) for step in plain]
 
 
-def kinds_of_table(of: pd.DataFrame | Table) -> dict[str, Kind | None]:
+def kinds_of_table(data: pd.DataFrame | Table) -> dict[str, Kind | None]:
     """Return the kind of each column of a table; None for those that cannot be used."""
-    table = as_table(of)
+    table = as_table(data)
     return {name: table.usable_kind(name) for name in table.names}
 
 
@@ -79,12 +79,12 @@ def _write(
     kinds = kinds_of_table(like)
     fields = {name: schema.field(name) for name in like.columns}
     fields |= _fields(steps, kinds)
-    target, made, done = pa.schema(list(fields.values())), {step.column for step in steps}, 0
+    target, computed, done = pa.schema(list(fields.values())), {step.column for step in steps}, 0
     with Groups(into, target) as written:
         for batch in arrow_batches(path, like):
             frame = apply(steps, clear_codes(typed(batch, like), codes), kinds, tallies)
             arrays = [
-                pa.array(frame[name], field.type, from_pandas=True) if name in made else batch.column(name)
+                pa.array(frame[name], field.type, from_pandas=True) if name in computed else batch.column(name)
                 for name, field in fields.items()
             ]
             written.add(pa.Table.from_arrays(arrays, schema=target))

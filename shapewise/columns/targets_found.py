@@ -120,10 +120,10 @@ def likely(
     """
     by_name = evidence(possible, cues(table, possible, groups_among(reports, len(table))), name)
     by_others = _beside_others(sample_of(table), reports, possible)
-    by_column = {column: of | by_others[column] for column, of in by_name.items()}
+    by_column = {column: signs | by_others[column] for column, signs in by_name.items()}
     scored = {
-        column: sum(WEIGHTS[kind][0] * strength for kind, (strength, _) in of.items())
-        for column, of in by_column.items()
+        column: sum(WEIGHTS[kind][0] * strength for kind, (strength, _) in signs.items())
+        for column, signs in by_column.items()
     }
     ranked = sorted(scored, key=lambda column: -scored[column])
     guesses = []
@@ -143,19 +143,19 @@ def _beside_others(
     together = said_together(part, [r.name for r in reports if r.kind not in (None, "date")])
     by_column: dict[str, dict[str, tuple[float, str]]] = {}
     for r in possible:
-        of = {"tied": tied.get(r.name, 0.0), "said together": float(r.name in together),
+        ties = {"tied": tied.get(r.name, 0.0), "said together": float(r.name in together),
               "repeated": float(r.kind == "number" and repeats_amounts(part, r.name))}  # fmt: skip
-        by_column[r.name] = {kind: (strength, "") for kind, strength in of.items() if strength}
+        by_column[r.name] = {kind: (strength, "") for kind, strength in ties.items() if strength}
     return by_column
 
 
-def _why(of: dict[str, tuple[float, str]]) -> str:
+def _why(signs: dict[str, tuple[float, str]]) -> str:
     """Return the evidence that speaks most for a column, in words."""
     speaking = sorted(
-        (kind for kind in of if WEIGHTS[kind][0] * of[kind][0] > 0), key=lambda k: -WEIGHTS[k][0] * of[k][0]
+        (kind for kind in signs if WEIGHTS[kind][0] * signs[kind][0] > 0), key=lambda k: -WEIGHTS[k][0] * signs[k][0]
     )
-    said = [WEIGHTS[kind][1].format(word=of[kind][1]) for kind in speaking[:2]]
-    return " and ".join(said) if said else "nothing speaks against it"
+    reasons = [WEIGHTS[kind][1].format(word=signs[kind][1]) for kind in speaking[:2]]
+    return " and ".join(reasons) if reasons else "nothing speaks against it"
 
 
 def evidence(
@@ -173,26 +173,26 @@ def evidence(
     titled = {word.removesuffix("s") for word in words_in(name)}
     by_column: dict[str, dict[str, tuple[float, str]]] = {}
     for r in reports:
-        of = _named(r, columns, words)
+        signs = _named(r, columns, words)
         dummy = r.distinct == 2 and DUMMY.fullmatch(r.name) is not None
         if r.name in years and not dummy:
             stem, year = years[r.name]
-            of["latest" if year == latest[stem] else "earlier"] = (1.0, str(year))
+            signs["latest" if year == latest[stem] else "earlier"] = (1.0, str(year))
         if "only class" in shown[r.name] and r.name == names[-1] and (word := shares_word(r.name, KINDS)):
-            of = {kind: said for kind, said in of.items() if kind != "given"} | {"kind": (1.0, word)}
+            signs = {kind: sign for kind, sign in signs.items() if kind != "given"} | {"kind": (1.0, word)}
         if titled & {word.removesuffix("s") for word in words_in(r.name) if len(word) > 2 and word.isalpha()}:
-            of["table"] = (1.0, "")
+            signs["table"] = (1.0, "")
         if any(len(word) >= FEWEST_LETTERS and word in name.lower() for word in words_in(r.name)):
-            of["titled"] = (1.0, "")
-        said = {
+            signs["titled"] = (1.0, "")
+        shape = {
             "dummy": dummy, "yes or no": r.distinct == 2, "copy": r.has("copy"),
             "later": r.has("later"),
             "split": r.kind == "category" and {text.strip().lower() for text in r.example.split(",")} <= SPLITS,
             "levels": r.kind == "category" and 2 < r.distinct <= MOST_LEVELS,
             "many levels": r.kind == "category" and r.distinct > MOST_LEVELS,
-            "few numbers": r.kind == "number" and 2 < r.distinct <= FEW_NUMBERS and not NAMED & of.keys(),
+            "few numbers": r.kind == "number" and 2 < r.distinct <= FEW_NUMBERS and not NAMED & signs.keys(),
         }  # fmt: skip
-        by_column[r.name] = of | dict.fromkeys((*filter(said.get, said), *shown[r.name]), (1.0, ""))
+        by_column[r.name] = signs | dict.fromkeys((*filter(shape.get, shape), *shown[r.name]), (1.0, ""))
     open_ones = [name for name in names if not AGAINST & by_column[name].keys()] or names
     for kind, column in (("first", open_ones[0]), ("last", open_ones[-1])) if names else ():
         by_column[column][kind] = (1.0, "")
@@ -204,7 +204,7 @@ def evidence(
 def _named(report: ColumnReport, columns: Mapping[str, str], words: Counter[str]) -> dict[str, tuple[float, str]]:
     """Return what the name of a column says. columns : all, `by_lower_case`. words : how many columns have each word:
     what many share says less."""
-    of: dict[str, tuple[float, str]] = {}
+    signs: dict[str, tuple[float, str]] = {}
     is_amount = report.kind == "number" and report.distinct > 2
     for kind, known in (("asked", ASKED), ("fate", FATES), ("amount", AMOUNTS), ("given", GIVEN | NOT_AIMED_AT),
                         ("measure", MEASURES)):  # fmt: skip
@@ -212,18 +212,18 @@ def _named(report: ColumnReport, columns: Mapping[str, str], words: Counter[str]
         is_kind = word in CLASSES and (report.distinct > MOST_LEVELS or len(words_in(report.name)) > 1)
         if word and not is_kind and (report.kind == "number" or kind not in ("amount", "measure")):
             share = 1 / max(words[word], 1) ** 0.5 if kind != "given" else 1.0
-            of[kind] = (share * (AMOUNT_OF_FATE if kind == "fate" and is_amount else 1.0), word)
+            signs[kind] = (share * (AMOUNT_OF_FATE if kind == "fate" and is_amount else 1.0), word)
             break
     if report.kind == "category" and (levels := sorted(set(words_in(report.example)) & FATE_LEVELS)):
-        of["ends"] = (1.0, levels[0])
+        signs["ends"] = (1.0, levels[0])
     if report.has("levels"):
-        of["given"] = (1.0, "")
+        signs["given"] = (1.0, "")
     if words_of(report.name) & BEFORE or LAGGED.fullmatch(report.name) or earlier_of(report.name, columns):
-        of["before"] = (1.0, "")
+        signs["before"] = (1.0, "")
     if (word := shares_word(report.name, AFTER)) and report.distinct > 2:
-        of["after"] = (1.0, word)
+        signs["after"] = (1.0, word)
     if base := square_of(report.name, columns):
-        of["square"] = (1.0, base)
+        signs["square"] = (1.0, base)
     elif base := changed_from(report.name, columns):
-        of["changed"] = (1.0, base)
-    return of
+        signs["changed"] = (1.0, base)
+    return signs

@@ -109,8 +109,8 @@ def _has_usual(codes: Ints) -> bool:
 
 def _first_of_each(codes: Ints) -> Ints:
     """Return for each row (n,) the first row that has the same value."""
-    _, first, of = np.unique(codes, return_index=True, return_inverse=True)
-    rows: Ints = first[of]
+    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    rows: Ints = first[place]
     return rows
 
 

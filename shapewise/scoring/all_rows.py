@@ -54,10 +54,10 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def matches(space: Workspace, table: str, made: StrategySet) -> Matches:
+def matches(space: Workspace, table: str, rules: StrategySet) -> Matches:
     """Return which of all rows of a table match which rules."""
-    columns = made.cascade().columns
+    columns = rules.cascade().columns
     if space.tables.about(table).dataset:
         with cluster.connected() as crew:
-            return Matches.joined(over_pieces(made.matches, shown_pieces(space, table, crew, columns), client=crew))
-    return Matches.joined([made.matches(part) for part in in_parts(space, table, columns)])
+            return Matches.joined(over_pieces(rules.matches, shown_pieces(space, table, crew, columns), client=crew))
+    return Matches.joined([rules.matches(part) for part in in_parts(space, table, columns)])

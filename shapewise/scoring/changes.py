@@ -34,12 +34,12 @@ class RowChanges:
         """Return the columns for rows; empty where a row has the answer, or no allowed change surely gives it."""
         loss, bins = loss_of(self._estimator), single_model(self._estimator).bins
         border = float(loss.link(np.array([self._how.line]))[0])
-        possible = self._how.possible([of.feature.column for of in bins], self._names)
-        made = recourse(self._estimator, X, border, possible, up=self._how.helps == "yes",
+        possible = self._how.possible([column.feature.column for column in bins], self._names)
+        answer = recourse(self._estimator, X, border, possible, up=self._how.helps == "yes",
                         step=self.watch)  # fmt: skip
-        words = [None if change is None else shown(change, self._names).words for change in made.changes]
-        scores = np.array([np.nan if change is None else change.score for change in made.changes], np.float64)
-        passed = np.array([np.nan if change is None else change.passed for change in made.changes], np.float64)
+        words = [None if change is None else shown(change, self._names).words for change in answer.changes]
+        scores = np.array([np.nan if change is None else change.score for change in answer.changes], np.float64)
+        passed = np.array([np.nan if change is None else change.passed for change in answer.changes], np.float64)
         then = np.full(scores.size, np.nan)
         known = np.isfinite(scores)
         then[known] = loss.inverse_link(scores[known])

@@ -43,14 +43,14 @@ class HeldOutPredictions:
         return self.loss.is_binary
 
 
-def of(data: Data, said: Floats, loss: Loss) -> HeldOutPredictions:
+def of(data: Data, predictions: Floats, loss: Loss) -> HeldOutPredictions:
     """Return the held-out rows with their predictions (n,), which are rates where there is an exposure."""
     held, (y, weight) = data.held_out, data.rates
     weights = [None if weight is None else weight[part] for part in (held, ~held)]
     baseline = float(np.average(y[~held], weights=weights[1]))
     exposure = None if data.exposure is None else data.exposure[held]
     groups = None if data.groups is None else data.groups[held]
-    return HeldOutPredictions(y[held], said, weights[0], baseline, loss=loss, exposure=exposure, groups=groups)
+    return HeldOutPredictions(y[held], predictions, weights[0], baseline, loss=loss, exposure=exposure, groups=groups)
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ def held_out(space: Workspace, identifier: str, of_class: str = "") -> HeldOutPr
     if data is None:
         return None
     fitted = in_class(from_saved(space.models.load(identifier)), of_class)
-    said = space.models.unseen(identifier) if data.expected is not None else None
-    if said is not None and said.part.size == len(data.y):  # no row is spared: others predict those it has learnt from
+    unseen = space.models.unseen(identifier) if data.expected is not None else None
+    if unseen is not None and unseen.part.size == len(data.y):  # no row is spared: others predict those it has learnt
         y = data.y.to_numpy(np.float64)
-        return HeldOutPredictions(y, said.predicted, None, float(y.mean()), loss=loss_of(fitted), groups=data.groups)
+        return HeldOutPredictions(y, unseen.predicted, None, float(y.mean()), loss=loss_of(fitted), groups=data.groups)
     if isinstance(fitted, ClassView):
         data = data.of_class(fitted.label)
     return of(data, predicted(fitted, data.X[data.held_out]), loss_of(fitted))

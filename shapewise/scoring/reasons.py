@@ -119,17 +119,17 @@ def usual_line(model: ModelAbout, estimator: AdditiveEstimator) -> float:
 def is_sensitive(names: Names, columns: list[str]) -> dict[str, bool]:
     """Return for each column whether it must not be a reason: as people have said, else by its name."""
     by_name = sensitive(columns)
-    said = {name: names.of(name).sensitive for name in columns}
-    return {name: name in by_name if one is None else one for name, one in said.items()}
+    by_person = {name: names.of(name).sensitive for name in columns}
+    return {name: name in by_name if hidden is None else hidden for name, hidden in by_person.items()}
 
 
 def texts(names: Names, features: list[str]) -> dict[str, tuple[str, str]]:
     """Return by feature what is told where it raised the score, and where it lowered it."""
-    made = {}
+    both = {}
     for name in features:
         own, shown = names.of(name), names.term(name)
-        made[name] = own.up or f"{shown} raises it", own.down or f"{shown} lowers it"
-    return made
+        both[name] = own.up or f"{shown} raises it", own.down or f"{shown} lowers it"
+    return both
 
 
 def explained(estimator: AdditiveEstimator, data: Data, names: Names, how: Telling) -> Formula:
@@ -138,11 +138,11 @@ def explained(estimator: AdditiveEstimator, data: Data, names: Names, how: Telli
     if rows.size > MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
     bins = estimator.model_.bins
-    columns = list(dict.fromkeys(of.feature.column for of in bins))
+    columns = list(dict.fromkeys(column.feature.column for column in bins))
     hidden = [name for name, on in is_sensitive(names, columns).items() if on]
     most = min(how.most, len(bins))
     return with_reasons(estimator, data.X.iloc[rows], how.line, base=how.base, most=most,
-                        texts=texts(names, [of.feature.name for of in bins]), sensitive=hidden)  # fmt: skip
+                        texts=texts(names, [column.feature.name for column in bins]), sensitive=hidden)  # fmt: skip
 
 
 def cell_text(names: Names, column: str, cell: object) -> str:
@@ -161,11 +161,11 @@ def cell_text(names: Names, column: str, cell: object) -> str:
 def fields_of(names: Names, cells: Mapping[Any, object], facts: Mapping[str, str]) -> dict[str, str]:
     """Return what the fields of a letter stand for: cells by their columns' own and shown names, and what is told of
     the decision, which comes first. facts : texts of `FACTS`, and the prediction."""
-    made: dict[str, str] = {}
+    cells_in_words: dict[str, str] = {}
     for column, cell in cells.items():
         text = _cut(cell_text(names, str(column), cell), MOST_CELL)
-        made |= {str(column): text, names.column(str(column)): text}
-    return made | dict(facts)
+        cells_in_words |= {str(column): text, names.column(str(column)): text}
+    return cells_in_words | dict(facts)
 
 
 def wrong_in(template: str, names: Names, columns: Iterable[str], predicted: str = PREDICTION) -> str:
@@ -183,13 +183,13 @@ def wrong_in(template: str, names: Names, columns: Iterable[str], predicted: str
 
 def letter(template: str, fields: Mapping[str, str]) -> str:
     """Return a letter, cut at MOST_LETTER. fields : what each stands for, by name; what stands for nothing stays."""
-    made, left = list[str](), MOST_LETTER + 1
+    pieces, left = list[str](), MOST_LETTER + 1
     for place, part in enumerate(FIELD.split(template)):  # texts and, between them, fields
-        made.append((fields.get(part, f"{{{part}}}") if place % 2 else part)[:left])
-        left -= len(made[-1])
+        pieces.append((fields.get(part, f"{{{part}}}") if place % 2 else part)[:left])
+        left -= len(pieces[-1])
         if left <= 0:
             break
-    return _cut("".join(made), MOST_LETTER)
+    return _cut("".join(pieces), MOST_LETTER)
 
 
 def _cut(text: str, most: int) -> str:

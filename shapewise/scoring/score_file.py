@@ -166,14 +166,14 @@ def write(
 
     pace = Pace()
 
-    def watch(done: int, of: int, share: float) -> None:
+    def watch(done: int, n_rows: int, share: float) -> None:
         if pace.due():
-            step((done + share * of) / max(rows, 1))
+            step((done + share * n_rows) / max(rows, 1))
 
     def parts() -> Parts:
         done = 0
         whole = arrow_batches(wanted.path, like[read])
-        for batch in whole if wanted.letter is None else (part for one in whole for part in _few_rows(one)):
+        for batch in whole if wanted.letter is None else (part for large in whole for part in _few_rows(large)):
             step(done / max(rows, 1))
             if wanted.changes is not None:
                 wanted.changes.watch = partial(watch, done, batch.num_rows)
@@ -189,9 +189,9 @@ def write(
             with into.open("w", encoding="utf-8-sig", newline="") as file:
                 write_csv((_dated(frame, days) for frame in map(_joined, parts())), file)
         case "xlsx":
-            said = pd.DataFrame({"about": about.split("\n")})
+            about_sheet = pd.DataFrame({"about": about.split("\n")})
             with scratch_folder(wanted.space.root) as rows_of:
-                write_xlsx({"scores": map(_joined, parts()), "about": [said]}, str(into), str(rows_of))
+                write_xlsx({"scores": map(_joined, parts()), "about": [about_sheet]}, str(into), str(rows_of))
 
 
 def _few_rows(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -210,8 +210,8 @@ def _parquet(into: Path, parts: Parts, kept: pa.Schema, new: pa.Schema, about: s
     schema = pa.schema([*kept, *new])
     with Groups(into, schema, {**(kept.metadata or {}), b"about": about.encode()}) as written:
         for batch, frame in parts:
-            said = pa.RecordBatch.from_pandas(frame, new, preserve_index=False)
-            written.add(pa.Table.from_arrays([*batch.columns, *said.columns], schema=schema))
+            scores = pa.RecordBatch.from_pandas(frame, new, preserve_index=False)
+            written.add(pa.Table.from_arrays([*batch.columns, *scores.columns], schema=schema))
 
 
 def _is_day(kind: pa.DataType) -> bool:

@@ -55,25 +55,25 @@ def fits(frame: pd.DataFrame | Table, bins: tuple[Bins, ...]) -> list[ColumnFit]
     range."""
     table = Table.of(frame)
     fits: list[ColumnFit] = []
-    for of in bins:
-        column, feature = of.feature.column, of.feature
+    for feature_bins in bins:
+        column, feature = feature_bins.feature.column, feature_bins.feature
         if column not in table:
             if feature.part == "value":
                 fits.append(ColumnFit(column, "is missing: every row gets the effect of a missing cell", len(table)))
         elif feature.part == "value":
-            fits += _column(table, of)
+            fits += _column(table, feature_bins)
     return fits
 
 
-def _column(table: Table, of: Bins) -> list[ColumnFit]:
-    feature = of.feature
+def _column(table: Table, feature_bins: Bins) -> list[ColumnFit]:
+    feature = feature_bins.feature
     series = without_codes(table.frame[feature.column], feature.missing)
     if series.isna().all():
-        return [ColumnFit(feature.column, "has no value", len(series))] if of.n_values else []
+        return [ColumnFit(feature.column, "has no value", len(series))] if feature_bins.n_values else []
     try:
         if feature.kind in ("category", "boolean"):
             codes, names = read_texts(series)
-            known = {*of.codes_of_levels} | ({"0", "1"} if feature.kind == "boolean" else set())
+            known = {*feature_bins.codes_of_levels} | ({"0", "1"} if feature.kind == "boolean" else set())
             strange = np.array([name not in known for name in names] + [False])
             unseen = strange[codes]
             return [ColumnFit(feature.column, _levels(names, strange), int(unseen.sum()))] if unseen.any() else []
@@ -83,7 +83,7 @@ def _column(table: Table, of: Bins) -> list[ColumnFit]:
         values = read_dates(series) if feature.kind == "date" else read_numbers(series)
     except TableError as error:
         return [ColumnFit(feature.column, str(error), len(series), True)]
-    beyond = (values < of.low) | (values > of.high)
+    beyond = (values < feature_bins.low) | (values > feature_bins.high)
     if not beyond.any():
         return []
     words = "has values beyond those seen in training: they get the effect of the nearest"
@@ -117,8 +117,8 @@ class Scorer:
         self._teller = None if teller is None else replace(teller, unit=unit.as_stored)
         self._letter = letter if teller is not None else None
         self._kinds: dict[str, ColumnKind] = {}
-        for of in estimator.model_.bins:
-            self._kinds.setdefault(of.feature.column, of.feature.kind if of.feature.part == "value" else "date")
+        for feature in (own.feature for own in estimator.model_.bins):
+            self._kinds.setdefault(feature.column, feature.kind if feature.part == "value" else "date")
         new = self._new()
         self._names = dict(zip(new, output_names.free_names(taken, new), strict=True))
 
@@ -203,7 +203,7 @@ class Scorer:
         """Return the new columns of some rows."""
         table = Table.of(frame)
         frame, bins = table.frame, self._estimator.model_.bins
-        stops = [f"{one.column!r} {one.problem}" for one in fits(table, bins) if one.stops]
+        stops = [f"{fit.column!r} {fit.problem}" for fit in fits(table, bins) if fit.stops]
         if stops:
             raise ScoreError(f"The table does not fit the model: column {stops[0]}. Convert it first.")
         X = _columns(frame, self._kinds)
@@ -251,9 +251,9 @@ class Scorer:
         reasons = [text for k in range(1, most + 1) if (text := facts[output_names.reason(k)])]
         assert self._letter is not None
         binary, answer = isinstance(self._estimator, GAMClassifier), ANSWERS[0 if facts["decision"] else 1]
-        said = percent(prediction) if binary else self._unit.say(prediction, number(prediction))
+        shown = percent(prediction) if binary else self._unit.say(prediction, number(prediction))
         texts = {"opening": self._letter.opening(answer), "decision": answer, "reasons": listed(reasons),
-                 self._predicted: said}  # fmt: skip
+                 self._predicted: shown}  # fmt: skip
         return letter(self._letter.letter, fields_of(self._named, cells, texts))
 
     def _interval(self, X: pd.DataFrame, exposure: Floats | None) -> Floats:
@@ -281,8 +281,8 @@ class Scorer:
         chances, rows = fitted.predict_proba(X), np.arange(len(X))
         best = chances.argmax(axis=1)
         each = [fitted.of_class(name).explain_rows(X) for name in fitted.classes_]
-        parts = np.stack([one.contributions for one in each])[best, rows]
-        score = np.stack([one.scores for one in each])[best, rows]
+        parts = np.stack([part.contributions for part in each])[best, rows]
+        score = np.stack([part.scores for part in each])[best, rows]
         columns = {
             self._predicted: np.array(self._classes, object)[best], output_names.score(self._score_unit): score,
         }  # fmt: skip

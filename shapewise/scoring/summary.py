@@ -17,8 +17,8 @@ def summary(estimator: GAMRegressor | GAMClassifier, frame: pd.DataFrame) -> str
     predicted = scored.iloc[:, 0]  # a prediction, a rate, or the likeliest class
     if not pd.api.types.is_numeric_dtype(predicted):
         shares = predicted.value_counts(normalize=True)
-        said = "; ".join(f"{label} in {percent(share)}" for label, share in shares.items())
-        return f"The likeliest class of {count(len(frame))} rows: {said}."
+        likeliest = "; ".join(f"{label} in {percent(share)}" for label, share in shares.items())
+        return f"The likeliest class of {count(len(frame))} rows: {likeliest}."
     write = percent if isinstance(estimator, GAMClassifier) else number
     low, high = predicted.quantile([0.25, 0.75])
     what = "rate" if "rate" in scored else "prediction"

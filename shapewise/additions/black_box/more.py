@@ -47,12 +47,12 @@ def with_crossing(
     on_new = carried(spec, then, table.id, space.tables.read(table.id))
     if on_new.spec is None:
         raise TableError(on_new.why)
-    made = with_interactions(on_new.spec, estimator, [(column, third) for third in price.thirds])
-    features = made.features if column in made.features else [*made.features, column]
-    return replace(made, features=features, name=clean_name(f"{spec.name} · {column}"))
+    crossed = with_interactions(on_new.spec, estimator, [(column, third) for third in price.thirds])
+    features = crossed.features if column in crossed.features else [*crossed.features, column]
+    return replace(crossed, features=features, name=clean_name(f"{spec.name} · {column}"))
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
     """Return a name that no column has."""
     wanted = name[:70]
-    return next(one for k in range(1, len(taken) + 2) if (one := wanted if k == 1 else f"{wanted} {k}") not in taken)
+    return next(free for k in range(1, len(taken) + 2) if (free := wanted if k == 1 else f"{wanted} {k}") not in taken)

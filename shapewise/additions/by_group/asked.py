@@ -42,7 +42,7 @@ def asked_of(
     beside = [name for name in rows.columns if name not in data.X.columns and name not in apart]
     given = {"sample_weight": data.weight, "groups": data.groups, "exposure": data.exposure}
     known = {name: values for name, values in given.items() if values is not None}
-    label = next((one for one in data.classes if str(one) == of_class), None)
+    label = next((level for level in data.classes if str(level) == of_class), None)
     X = data.X.join(rows[beside])
     return calibration_by_group(estimator, X, data.y, **known, held_out=data.held_out, of_class=label)
 
@@ -56,5 +56,5 @@ def shown(calibration: CalibrationByGroup, names: Names) -> CalibrationByGroup:
 def ranking(calibration: CalibrationByGroup) -> pd.DataFrame:
     """Return a line per column, that with the clearest error first, under names that people read."""
     table = calibration.by_column()
-    said = [p_value(p).removeprefix("p ").removeprefix("= ") for p in table["p_holm"]]
-    return table.assign(in_model=table["in_model"].map({True: "yes", False: "no"}), p_holm=said).rename(columns=HEADS)
+    words = [p_value(p).removeprefix("p ").removeprefix("= ") for p in table["p_holm"]]
+    return table.assign(in_model=table["in_model"].map({True: "yes", False: "no"}), p_holm=words).rename(columns=HEADS)

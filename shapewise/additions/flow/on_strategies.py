@@ -41,7 +41,7 @@ def draw(now: InView) -> None:
     """Show the flow of a table of events, and what makes a scenario of one of its edges."""
     assert now.table is not None
     tables = {table.id: table for table in others(now.table)}
-    events = st.selectbox("Table of steps", list(tables), format_func=lambda one: tables[one].name,
+    events = st.selectbox("Table of steps", list(tables), format_func=lambda key: tables[key].name,
                           key=f"flow-table-{now.table.id}", help="A row per step that somebody took.")  # fmt: skip
     columns = _columns(state.table(events), state.table(now.table.id), events)
     if columns is None:
@@ -98,8 +98,8 @@ def _offer(table: TableAbout, events: str, columns: Columns, flow: Flow) -> None
 def _learn(table: TableAbout, who: str, events: str, columns: Columns, edge: Edge) -> None:
     try:
         rows = scenario_of(state.table(table.id), who, state.table(events), columns, edge)
-        made = state.workspace().tables.add(rows, clean_name(f"{table.name}, {edge.name()}"))
+        stored = state.workspace().tables.add(rows, clean_name(f"{table.name}, {edge.name()}"))
     except (TableError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    st.switch_page(PAGES / "train.py", query_params={"table": made.id})
+    st.switch_page(PAGES / "train.py", query_params={"table": stored.id})

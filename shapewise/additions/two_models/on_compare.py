@@ -24,10 +24,10 @@ def draw(now: InView) -> None:
     model, project = now.model, now.project
     assert model is not None  # the panel is offered for models with rivals
     assert project is not None
-    named, others = labels(project), {one.id: one for one in rivals.rivals_of(model, project.models)}
+    named, others = labels(project), {rival.id: rival for rival in rivals.rivals_of(model, project.models)}
     other = others[st.selectbox("Beside", list(others), format_func=named.__getitem__, key=f"rival-{model.id}")]
     worth = money.of_table(state.workspace(), model.table).of(model.target)
-    changes = (model.bands, other.bands, *(one.id for one in boards.segments(state.workspace())))
+    changes = (model.bands, other.bands, *(segment.id for segment in boards.segments(state.workspace())))
     answer = answer_of(model.id, other.id, (named[model.id], named[other.id]), worth, changes)
     if isinstance(answer, str):
         st.error(md(answer), icon=":material/error:")

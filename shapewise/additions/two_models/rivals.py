@@ -40,14 +40,14 @@ class Sources:
 
 def rivals_of(model: ModelAbout, models: Sequence[ModelAbout]) -> list[ModelAbout]:
     """Return the other models of a project that predict what a model does, those of its table first."""
-    alike = [one for one in models if one.id != model.id and _asks_the_same(one, model)]
-    return sorted(alike, key=lambda one: one.table != model.table)
+    alike = [rival for rival in models if rival.id != model.id and _asks_the_same(rival, model)]
+    return sorted(alike, key=lambda rival: rival.table != model.table)
 
 
-def _asks_the_same(one: ModelAbout, other: ModelAbout) -> bool:
-    if not (one.spec and other.spec) or one.of_tasks or one.spec.get("treatment"):
+def _asks_the_same(model: ModelAbout, other: ModelAbout) -> bool:
+    if not (model.spec and other.spec) or model.of_tasks or model.spec.get("treatment"):
         return False
-    first, second = Spec.from_dict(one.spec), Spec.from_dict(other.spec)
+    first, second = Spec.from_dict(model.spec), Spec.from_dict(other.spec)
     names = ("target", "kind_of_target", "positive", "negative", "classes", "exposure")
     asked = first.objective() == second.objective()  # the same quantile
     return asked and all(getattr(first, name) == getattr(second, name) for name in names)
@@ -67,13 +67,13 @@ class SharedRows:
 def shared_rows(sources: Sources, model: ModelAbout, other: ModelAbout) -> SharedRows:
     """Return the rows of the same table that both have held out, or those of the newer table that the model of it has
     held out and the other one does not know from its own table; TableError where there are none."""
-    older_ones = {one.id for one in carry_over.older(sources.space.tables.listed(), other.table)}
+    older_ones = {version.id for version in carry_over.older(sources.space.tables.listed(), other.table)}
     owner, guest = (other, model) if model.table in older_ones else (model, other)
-    read = {one.id: sources.data(one) for one in (owner, guest)}
+    read = {asked.id: sources.data(asked) for asked in (owner, guest)}
     own, known = read[owner.id], read[guest.id]
     if own is None or known is None:
         raise TableError("The table of one of the models is gone, so what it has learned from is not known.")
-    if any(PARTIAL & set(one.rows or {}) for one in (owner, guest)):
+    if any(PARTIAL & set(asked.rows or {}) for asked in (owner, guest)):
         raise TableError("One of the models has learned from more rows than are here, so none is surely new to it.")
     held, learned = own.held_out, 0
     if owner.table == guest.table:
@@ -117,7 +117,7 @@ def compared(
     asked = sources.read(owner).take(rows.data.X.index)
     table = _with_segments(sources.space, rows.table, asked).drop(columns=[*apart])
     given = rows.data.of_rows(np.arange(len(rows.data.y)))
-    label = next((one for one in rows.data.classes if str(one) == of_class), None)
+    label = next((level for level in rows.data.classes if str(level) == of_class), None)
     first, second = (sources.model(model.id) for model in models)
     answer = compare_models(first, second, table, rows.data.y, **given, of_class=label, worth=worth or None,
                             names=names)  # fmt: skip

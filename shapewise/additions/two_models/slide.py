@@ -20,7 +20,7 @@ from shapewise.training.train import read_all
 
 def _project(space: Workspace, model: ModelAbout) -> Project | None:
     listed = projects(space.tables.listed(), space.models.listed())
-    return next((one for one in listed if model.id in {other.id for other in one.models}), None)
+    return next((candidate for candidate in listed if model.id in {other.id for other in candidate.models}), None)
 
 
 def rival(space: Workspace, model: ModelAbout) -> ModelAbout | None:
@@ -30,7 +30,7 @@ def rival(space: Workspace, model: ModelAbout) -> ModelAbout | None:
     there = {table.id for table in space.tables.listed()}
     if project is None or model.table not in there:
         return None
-    return next((one for one in rivals.rivals_of(model, project.models) if one.table in there), None)
+    return next((other for other in rivals.rivals_of(model, project.models) if other.table in there), None)
 
 
 def parts(review: Review) -> Iterator[ReportPart]:
@@ -42,7 +42,7 @@ def parts(review: Review) -> Iterator[ReportPart]:
     named = labels(project)
     sources = rivals.Sources(
         space, lambda name: source.whole if name == model.id else from_saved(space.models.load(name)),
-        lambda one: read_all(space, Spec.from_dict(one.spec)), lambda one: _read(space, one),
+        lambda asked: read_all(space, Spec.from_dict(asked.spec)), lambda asked: _read(space, asked),
         lambda table: space.tables.read(table),
     )  # fmt: skip
     worth = money.of_table(space, model.table).of(model.target)

@@ -41,9 +41,9 @@ def _curves(model: ModelAbout, asked: Question, features: tuple[str, ...]) -> No
     scale, goal, names = state.scale(loss_of(state.whole(model.id)).name), state.goal(model), state.names_of(model)
     called = " × ".join(map(names.column, features))
     fitted = {group.name: group.model for group in asked.groups} if asked.of_each else {model.name: model.id}
-    has = {name: one for name, one in fitted.items() if frozenset(features) in _terms(one)}
+    has = {name: fit for name, fit in fitted.items() if frozenset(features) in _terms(fit)}
     if len(features) == 1:
-        curves = {name: state.additive(one).explain_shape(features[0]).on(scale) for name, one in has.items()}
+        curves = {name: state.additive(fit).explain_shape(features[0]).on(scale) for name, fit in has.items()}
         seen = {name: state.seen(model, curve) for name, curve in curves.items()}
         if len(seen) > 1:
             plot = plots.comparison(seen, None, (f"{called} in both models", "effects, each about its own mean", goal))
@@ -51,10 +51,10 @@ def _curves(model: ModelAbout, asked: Question, features: tuple[str, ...]) -> No
             plot = next(iter(seen.values())).describe(goal)
         cards.figure(plot, f"why-curve-{model.id}-{called}", f"{model.name} {called}", state.card(model))
         return
-    for name, one in has.items():
-        effect = state.surface(one, *features) if len(features) == 2 else explain_triple(state.additive(one), *features)
+    for name, fit in has.items():
+        effect = state.surface(fit, *features) if len(features) == 2 else explain_triple(state.additive(fit), *features)
         plot = state.seen(model, effect.on(scale)).describe(goal)
-        cards.figure(plot, f"why-joint-{one}-{called}", f"{name} {called}", state.card(model))
+        cards.figure(plot, f"why-joint-{fit}-{called}", f"{name} {called}", state.card(model))
 
 
 def _terms(model: str) -> set[frozenset[str]]:

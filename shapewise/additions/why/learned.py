@@ -26,7 +26,7 @@ def offer(model: ModelAbout, asked: Question, moved: WhyMoved, by: str = "") -> 
     """Show what would tell more, and the button that has it learned. by : the column whose parts the groups are."""
     about = state.workspace().models.about
     used = {name: about(name) for name in (group.model if asked.of_each else model.id for group in asked.groups)}
-    lacking = [one for one in used.values() if not one.bands]
+    lacking = [other for other in used.values() if not other.bands]
     if lacking:
         what = "what changed has no interval" if asked.of_each else "intervals leave out errors of the curves"
         with st.container(horizontal=True, vertical_alignment="center"):

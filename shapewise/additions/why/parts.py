@@ -41,7 +41,7 @@ def draw(model: ModelAbout) -> None:
             required=True, format_func=BESIDE.__getitem__, key=f"why-beside-{model.id}-{column}",
         )  # fmt: skip
         asked = by_part.questions(model.id, groups, beside)
-        labels = told_apart({str(k): one.second.name for k, one in enumerate(asked)})
+        labels = told_apart({str(k): question.second.name for k, question in enumerate(asked)})
         chosen = st.selectbox(
             "Part", list(labels), len(asked) - 1 if in_order else 0, format_func=labels.__getitem__,
             key=f"why-part-{model.id}-{column}-{beside}",

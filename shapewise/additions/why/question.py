@@ -85,7 +85,7 @@ class Sources:
         table, data = self.rows(about, group.table)
         if asked.unseen:
             learned = [about, *([self.about(group.model)] if group.model else [])]
-            data = data.only(self._unseen(data, [one for one in learned if one.table == group.table]))
+            data = data.only(self._unseen(data, [model for model in learned if model.table == group.table]))
         data = data.only(group.holds(table.take(data.X.index)))
         if not len(data.y):
             raise TableError(f"The group {group.name} has no row with an outcome: choose another.")

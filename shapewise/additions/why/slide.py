@@ -62,7 +62,7 @@ def parts(review: Review) -> Iterator[ReportPart]:
     if later is None:
         raise StoreError(NO_NEWER)
     spec = Spec.from_dict(model.spec)
-    project = next(one for one in projects(space.tables.listed(), space.models.listed()) if one.table(later.id))
+    project = next(each for each in projects(space.tables.listed(), space.models.listed()) if each.table(later.id))
 
     def spec_on(table: str) -> Spec | None:
         return carried(spec, space.tables.read(model.table), table, space.tables.read(table)).spec

@@ -30,13 +30,13 @@ def asked_of(
 ) -> tuple[OnNewerRows, int]:  # fmt: skip
     """Return how a model does on a newer version, and how many of its rows the older one has, too; TableError where
     that cannot be said. rows_of : returns a table, and its rows that a model's specification chooses."""
-    (table, own), (later, new) = (rows_of(model, one) for one in (model.table, version))
+    (table, own), (later, new) = (rows_of(model, name) for name in (model.table, version))
     if {"sample", "added"} & set(model.rows or {}) or not own.held_out.any():
         raise TableError("The model has no rows here that it has not learned from.")
     known = carry_over.known_before(later.frame.loc[new.X.index], table.frame)
     if known.all():
         raise TableError("The newer version has no row that the older one has not.")
-    label = next((one for one in own.classes if str(one) == of_class), None)
+    label = next((level for level in own.classes if str(level) == of_class), None)
     sides = _side(model, table, own.only(own.held_out), "a") | _side(model, later, new.only(~known), "b")
     on = on_newer_rows(estimator, **sides, of_class=label, names=("its held-out rows", "newer rows"))
     return on, int(known.sum())

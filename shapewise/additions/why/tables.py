@@ -37,7 +37,7 @@ def others(model: ModelAbout) -> list[TableAbout]:
     fit = [table for table in listed if table.id != model.table and wanted <= set(state.columns(table.id))]
 
     def place(table: TableAbout) -> int:
-        newer = model.table in {one.id for one in carry_over.older(listed, table.id)}
+        newer = model.table in {version.id for version in carry_over.older(listed, table.id)}
         return 0 if newer else 1 if table.id in older else 2
 
     return sorted(fit, key=place)

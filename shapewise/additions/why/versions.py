@@ -19,7 +19,7 @@ def between(
     where one was trained alike on the other table. spec_on : a model's specification carried over to a table, None
     where it cannot be."""
     own, listed = space.tables.about(model.table), space.tables.listed()
-    on_other = [one for one in space.models.listed() if one.table == other.id]
+    on_other = [candidate for candidate in space.models.listed() if candidate.table == other.id]
     spec = spec_on(other.id) if on_other else None
     twin = carry_over.counterpart(spec, on_other) if spec else None
     first = Group(_name(own, other, project), own.id, model=model.id if twin else "")

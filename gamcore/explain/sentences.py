@@ -384,6 +384,9 @@ def _levels(curve: Curve) -> list[tuple[Claim, ...]]:
     clear = np.flatnonzero(read.clear)
     if not clear.size:
         return _nothing(read)
+    if other := _thin_one_of_two(read):
+        ends = [_at(read, int(clear[0]), "differs", _decimals(curve, [float(read.scores[clear[0]])])), other]
+        return [tuple(sorted(ends, key=lambda claim: -claim.value))]
     far = clear[int(np.abs(read.heights[clear]).argmax())]
     weights, firsts = np.abs(read.heights) * read.rows, np.array([run.min() for run in read.runs])
     weighty = clear[np.lexsort((firsts[clear], -weights[clear]))]
@@ -395,6 +398,23 @@ def _levels(curve: Curve) -> list[tuple[Claim, ...]]:
         decimals = _decimals(curve, [float(read.scores[k]) for k in listed])
         wordings.append(tuple(_at(read, k, "differs", decimals) for k in listed))
     return wordings
+
+
+def _thin_one_of_two(read: Reading) -> Claim | None:
+    """Return the effect of one of two levels that has too few rows to be read alone: as curves are centred, it is
+    clearly on one side of the average where the other is on the other side. None where there are not two."""
+    curve, known = read.curve, np.flatnonzero(read.curve.counts > 0)
+    left = [int(k) for k in known if not any(k in run for run in read.runs)]
+    if known.size != 2 or len(left) != 1:
+        return None
+    bins, (low, high) = np.array(left), curve.whole[:, left[0]].tolist()
+    if low <= curve.zero <= high:
+        return None
+    value, (rows, n_rows) = float(curve.scores[left[0]]), _counted(curve, bins)
+    return Claim(
+        "differs", place_of(curve, bins), value, (low, high), curve.scale, rows=rows, n_rows=n_rows,
+        decimals=_decimals(curve, [value]),
+    )  # fmt: skip
 
 
 class JointEffect(Protocol):

@@ -108,10 +108,11 @@ def p_of_rates(rate: float, n: float, other: float, m: float) -> float:
 
 
 def student(values: Floats, weight: Floats | None = None, alpha: float = ALPHA) -> Interval:
-    """Return Student's interval of a mean, by the effective number of rows; NaN below `FEWEST_ROWS`."""
+    """Return Student's interval of a mean, by the effective number of rows; NaN below `FEWEST_ROWS`, and where all
+    values are equal."""
     mean, square, n = _moments(values, weight)
-    if n < FEWEST_ROWS:
-        return UNKNOWN
+    if n < FEWEST_ROWS or not square > 0:
+        return UNKNOWN  # a few equal values do not prove certainty
     reach = float(stdtrit(n - 1, 1 - alpha / 2)) * math.sqrt(square / (n - 1))
     return mean - reach, mean + reach
 

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.stats import rankdata, spearmanr
 
 from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
-from gamcore.data.labels import levels_in_words, set_apart
+from gamcore.data.labels import levels_in_words, listed, set_apart
 from gamcore.data.table import Table, as_table
 from gamcore.numbers import count, exact, fixed, percent
 from gamcore.types import Bools, Floats, Ints
@@ -107,8 +107,8 @@ class Leak:
             case "classes":
                 return f"reveals the target on its own: {self.others[0]} is {self.others[1]} cut into classes"
             case "sum":
-                more = " and more" * (len(self.others) > 4)
-                return f"{AFTER}: {self.target} is exactly a sum of {' and '.join(self.others[:4])}{more}"
+                summed = listed([*self.others[:4], *["more"] * (len(self.others) > 4)])
+                return f"{AFTER}: {self.target} is exactly a sum of {summed}"
             case "product":
                 where = f"within {percent(ABOUT, 0)} in {count(self.rows - self.exceptions)} of {count(self.rows)} rows"
                 return f"{AFTER}: {self.target} is {self.others[0]} {self.side} {self.others[1]}, {where}"

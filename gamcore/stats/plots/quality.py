@@ -93,13 +93,20 @@ def residuals(parts: pd.DataFrame, predicted: Floats, gaps: Floats, target: str)
     off = int(((parts["lower"] > 0) | (parts["upper"] < 0)).sum())
     return Plot(
         "residuals",
-        f"Residuals are off zero in {off} of {len(parts)} parts of the held-out rows",
+        _off_zero(off, len(parts)),
         detail=f"a dot per row; means by parts of equal size, with 95% intervals · {target}",
         panels=single(Panel(x, with_grid(y), marks)),
         words="Residuals against predictions.",
         numbers=parts,
         height=420,
     )
+
+
+def _off_zero(off: int, of: int) -> str:
+    """Return in how many parts of some rows residuals are clearly off zero."""
+    if of == 1:
+        return f"Residuals of the held-out rows are {'off' if off else 'about'} zero on the whole"
+    return f"Residuals are off zero in {count(off) if off else 'none'} of {count(of)} parts of the held-out rows"
 
 
 def actual(predicted: Floats, y: Floats, target: str) -> Plot:

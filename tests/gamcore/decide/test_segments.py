@@ -265,3 +265,13 @@ def test_a_segment_as_it_is_printed_has_the_rows_and_the_share_that_are_said(see
             share, n = percent(rows.evidence(said).share, 0), int(inside.sum())
             assert abs(float(share[:-1]) - 100 * n / len(X)) <= 0.5
             assert (share == "0%", share == "100%") == (n == 0, n == len(X))
+
+
+def test_rows_that_are_all_equal_prove_no_mean():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=400)})
+    y = np.where(X["a"] > 1, 11.0, rng.normal(size=400))
+    model = GAMRegressor(random_state=0, outer_bags=2, max_rounds=20).fit(X, y)
+    told = HeldOutRows(model.model_, X, y).evidence(Range("a", 1.0, low_in=False))
+    assert told.mean == 11
+    assert np.isnan(told.interval).all()

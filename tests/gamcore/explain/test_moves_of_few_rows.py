@@ -92,3 +92,20 @@ def test_a_factor_beyond_what_tables_show_is_told_to_be_beyond(value):
     number = float(text.split("×")[1].replace(",", ""))
     assert 0.01 <= number <= 100
     assert text.startswith(("over", "under")) == (not 0.01 <= value <= 100)
+
+
+@settings(max_examples=10)
+@given(st.integers(80, 300), st.integers(8, 29), st.floats(-30, 30), st.booleans(), st.integers(0, 10_000))
+def test_of_two_levels_either_both_are_named_or_the_thin_one_is_unclear(n, thin, effect, is_text, seed):
+    rng = np.random.default_rng(seed)
+    z = (np.arange(n) < thin).astype(int)
+    X = pd.DataFrame({"z": np.where(z, "yes", "no") if is_text else z, "x": rng.normal(size=n)})
+    y = effect * z + rng.normal(size=n)
+    model = GAMRegressor(outer_bags=4, bands=12, random_state=0, n_jobs=1).fit(X, y)
+    curve = model.explain_shape("z").as_levels()
+    claims = claims_of(curve)
+    cells = np.array(curve.labels, object)[z]
+    assert all(claim.holds(cells, curve.scores[z]) for claim in claims if claim.kind == "differs")
+    if any(claim.kind == "differs" for claim in claims):
+        low, high = curve.whole[:, 1]
+        assert "more level" not in read_curve(curve) or low <= 0 <= high

@@ -57,8 +57,8 @@ def at_most(what: str = "This", instead: str = SMALLER, seconds: float = SECONDS
 
     what : is computed. instead : what its reader can do.
     """
-    said = f"{what} takes more than {count(seconds)} seconds to compute, so it was ended: {instead}"
-    mine = _Limit(time.thread_time() + seconds, said)
+    why = f"{what} takes more than {count(seconds)} seconds to compute, so it was ended: {instead}"
+    mine = _Limit(time.thread_time() + seconds, why)
     before = _limit.set(min(_limit.get(), mine, key=lambda limit: limit.end))
     try:
         yield

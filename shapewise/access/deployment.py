@@ -18,17 +18,17 @@ LOCALS: Final = ("localhost", "127.0.0.1", "::1")
 def data_folder(workspace: Path) -> Path | None:
     """Return the folder of the server whose files may be loaded; None where none is set, or `wrong_folder` refuses
     it."""
-    said = os.environ.get(DATA_FOLDER, "").strip()
-    return Path(said).resolve() if said and not wrong_folder(workspace) else None
+    folder = os.environ.get(DATA_FOLDER, "").strip()
+    return Path(folder).resolve() if folder and not wrong_folder(workspace) else None
 
 
 def wrong_folder(workspace: Path) -> str:
     """Return why the folder that is set may not be loaded from, as a sentence; empty if it may, or none is set."""
-    said, own = os.environ.get(DATA_FOLDER, "").strip(), workspace.resolve()
-    folder = Path(said).resolve()
-    if said and folder.parent == folder:
-        return f"{DATA_FOLDER} is {said!r}, so that anything could be read: name a folder of data, such as /srv/data."
-    if said and (own.is_relative_to(folder) or folder.is_relative_to(own)):
+    path, own = os.environ.get(DATA_FOLDER, "").strip(), workspace.resolve()
+    folder = Path(path).resolve()
+    if path and folder.parent == folder:
+        return f"{DATA_FOLDER} is {path!r}, so that anything could be read: name a folder of data, such as /srv/data."
+    if path and (own.is_relative_to(folder) or folder.is_relative_to(own)):
         return (
             f"{DATA_FOLDER} and the workspace are within each other, so that everybody could load what is private: "
             "name a folder of data beside it."

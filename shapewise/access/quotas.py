@@ -75,12 +75,12 @@ class Limits:
         """Return the defaults for this machine, overridden by the environment; StoreError if a value is not a whole
         number."""
         chosen: dict[str, int] = {}
-        for of in fields(cls):
-            text = os.environ.get(f"GAMCORE_{of.name.upper()}", "").strip()
+        for field in fields(cls):
+            text = os.environ.get(f"GAMCORE_{field.name.upper()}", "").strip()
             try:
-                chosen |= {of.name: int(text)} if text else {}
+                chosen |= {field.name: int(text)} if text else {}
             except ValueError as error:
-                raise StoreError(f"GAMCORE_{of.name.upper()} is {text!r}: set it to a whole number.") from error
+                raise StoreError(f"GAMCORE_{field.name.upper()} is {text!r}: set it to a whole number.") from error
         limits = replace(cls._usual(), **chosen)
         if "table_memory" in chosen or not limits.memory:
             return limits
@@ -88,7 +88,7 @@ class Limits:
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that give another process the same limits."""
-        return {f"GAMCORE_{of.name.upper()}": str(getattr(self, of.name)) for of in fields(self)}
+        return {f"GAMCORE_{field.name.upper()}": str(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def _usual(cls) -> Limits:

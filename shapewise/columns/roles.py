@@ -179,8 +179,8 @@ def _total(counts: Floats, series: pd.Series, name: str, target: str) -> Guess |
 def _is_total(counts: Floats, totals: Floats) -> bool:
     """Return whether whole numbers (n,) above 0 are never below others (n,)."""
     known = np.isfinite(counts) & np.isfinite(totals)
-    some, of = counts[known], totals[known]
-    return bool(of.size and (of > 0).all() and not (of % 1).any() and (some <= of).all())
+    some, most = counts[known], totals[known]
+    return bool(most.size and (most > 0).all() and not (most % 1).any() and (some <= most).all())
 
 
 def _is_count_or_amount(table: Table, target: str) -> bool:

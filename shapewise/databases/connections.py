@@ -56,12 +56,12 @@ def in_folder(top: Path | None) -> list[Connection]:
 
 def usable(connections: list[Connection], person: Person) -> list[Connection]:
     """Return the connections that a person may use."""
-    return [one for one in connections if ROLES.index(person.role) >= ROLES.index(one.role)]
+    return [connection for connection in connections if ROLES.index(person.role) >= ROLES.index(connection.role)]
 
 
 def named(connections: list[Connection], name: str, person: Person) -> Connection:
     """Return the connection of a name; StoreError where there is none, or where this person may not use it."""
-    connection = next((one for one in connections if one.name == name), None)
+    connection = next((known for known in connections if known.name == name), None)
     if connection is None:
         raise StoreError(
             f"This server knows no database {name!r}: ask whoever runs it to declare it, or choose another one."

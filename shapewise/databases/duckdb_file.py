@@ -47,9 +47,9 @@ class DuckDBSession:
             self._open = duckdb.connect(str(path), read_only=True, config=dict(settings))
             self._open.execute("SET enable_progress_bar = false; SET lock_configuration = true")
         except duckdb.Error as error:
-            said = str(error)
-            why = ("another program has it open to write: close that, or copy the file" if "lock" in said.lower() else
-                   f"{_first(said)}: write it again with a version of DuckDB up to {duckdb.__version__}")  # fmt: skip
+            words = str(error)
+            why = ("another program has it open to write: close that, or copy the file" if "lock" in words.lower() else
+                   f"{_first(words)}: write it again with a version of DuckDB up to {duckdb.__version__}")  # fmt: skip
             raise ReaderError(f"The file of the database {name!r} cannot be opened, as {why}.") from error
 
     def ask(self, text: str) -> Answer:
@@ -80,30 +80,30 @@ class DuckDBSession:
 
     def refusal(self, error: Exception) -> ReaderError | None:
         """Return what an error of the database means, in a sentence; None if it is none of the database's."""
-        said = str(error)
-        on_its_way = isinstance(error, OSError | pa.ArrowException) and "Error: " in said  # Arrow passes on the words
+        words = str(error)
+        on_its_way = isinstance(error, OSError | pa.ArrowException) and "Error: " in words  # Arrow passes on the words
         if not on_its_way and not isinstance(error, self._library.Error):
             return None
-        if "INTERRUPT Error: " in said:
+        if "INTERRUPT Error: " in words:
             return EndedError("The query was ended: ask for fewer rows.")
-        if "Permission Error: " in said:
-            return ReaderError(f"The query reaches for something outside its database ({_first(said)}): that is off.")
-        if "Out of Memory Error: " in said:
+        if "Permission Error: " in words:
+            return ReaderError(f"The query reaches for something outside its database ({_first(words)}): that is off.")
+        if "Out of Memory Error: " in words:
             return ReaderError(
                 "The query needs more memory than it may take: group or filter more rows before it sorts or joins."
             )
-        return placed(_first(said), self._text, None if on_its_way else self._position(said))
+        return placed(_first(words), self._text, None if on_its_way else self._position(words))
 
-    def _position(self, said: str) -> int | None:
+    def _position(self, words: str) -> int | None:
         """Return the place of an error in the query; None if it is not known. What binds a query does not say, so it is
         asked for its plan."""
         before = 0
-        if "\nLINE " not in said:
+        if "\nLINE " not in words:
             try:
                 self._open.execute(f"EXPLAIN\n{self._text}")
             except self._library.Error as again:
-                said, before = str(again), 1
-        lines = said.split("\n")
+                words, before = str(again), 1
+        lines = words.split("\n")
         place = next((k for k, line in enumerate(lines) if LINE.match(line)), None)
         if place is None or place + 1 >= len(lines) or "..." in lines[place]:
             return None
@@ -115,6 +115,6 @@ class DuckDBSession:
         return starts[line] + column if 0 <= line < len(starts) and column >= 0 else None
 
 
-def _first(said: str) -> str:
+def _first(words: str) -> str:
     """Return the first line of an error, without what kind it is of."""
-    return " ".join(said.split("\n")[0].split(": ", 1)[-1].split())[:200].rstrip("!.")
+    return " ".join(words.split("\n")[0].split(": ", 1)[-1].split())[:200].rstrip("!.")

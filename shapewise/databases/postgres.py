@@ -205,20 +205,20 @@ def _decimals(texts: pa.Array, name: str, lost: Lost) -> pa.Array:
     return texts
 
 
-def _first(said: str) -> str:
-    return " ".join(said.split("\n")[0].split())[:200]
+def _first(message: str) -> str:
+    return " ".join(message.split("\n")[0].split())[:200]
 
 
-def _unreached(name: str, url: URL, said: str) -> str:
+def _unreached(name: str, url: URL, message: str) -> str:
     """Return why a database cannot be reached, in a sentence without the user."""
-    if "password" in said:
+    if "password" in message:
         return (
             f"The database {name!r} refuses the user or the password that are declared for it: whoever runs this "
             "server has to correct them."
         )
-    if "FATAL:" in said:
-        why = re.sub(r'(user|role) "[^"]*"', r"the \1", _first(said.partition("FATAL:")[2]))
+    if "FATAL:" in message:
+        why = re.sub(r'(user|role) "[^"]*"', r"the \1", _first(message.partition("FATAL:")[2]))
         return f"The database {name!r} refuses the connection ({why}): whoever runs this server has to correct it."
     where = f"{url.host or 'this machine'}, port {url.port or 5432}"
-    reason = _first(said).rpartition("failed: ")[2]
+    reason = _first(message).rpartition("failed: ")[2]
     return f"The database {name!r} cannot be reached at {where} ({reason}): see that it runs, or try again later."

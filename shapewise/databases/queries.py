@@ -117,7 +117,7 @@ def source_of(tables: Sequence[TableAbout], table: TableAbout) -> TableAbout | N
     """Return which table knows the query of a table: itself, or one that it was made from or replaces; None if none.
 
     tables : those that this person may see."""
-    by_id, seen = {one.id: one for one in tables}, set[str]()
+    by_id, seen = {table.id: table for table in tables}, set[str]()
     at: TableAbout | None = table
     while at is not None and at.id not in seen:
         if at.query:

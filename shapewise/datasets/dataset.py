@@ -70,13 +70,13 @@ class Dataset:
         if not rows:
             raise ReaderError("The dataset has column names but no rows: choose another.")
 
-        def tell_pieces(done: int, of: int) -> bool:
-            tell(done / of, f"Drawing a sample of {count(rows)} rows: {count(done)} of {count(of)} pieces")
+        def tell_pieces(done: int, n_pieces: int) -> bool:
+            tell(done / n_pieces, f"Drawing a sample of {count(rows)} rows: {count(done)} of {count(n_pieces)} pieces")
             return False
 
         first = next(piece for piece in self.pieces if piece.n_rows)
         with _refusing():
-            memory = crew.sketch(bytes_of, [first], [0], lambda done, of: False)[0] / first.n_rows * rows
+            memory = crew.sketch(bytes_of, [first], [0], lambda done, n_pieces: False)[0] / first.n_rows * rows
             asked = sample_size(rows, int(memory), limit)
             below, starts = threshold(asked, rows), starts_of([piece.n_rows for piece in self.pieces])
             parts = crew.sketch(partial(sample_of, below), self.pieces, starts, tell_pieces)

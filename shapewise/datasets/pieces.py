@@ -48,8 +48,8 @@ class PlainPiece(_Same):
         names = self.of.schema.names
         read, changed = self.of.table([names[column.place] for column in wanted]), Changed()
         there = [ArrowColumn(place, column.name, column.kind) for place, column in enumerate(wanted)]
-        made = plain_table(read, there, changed)
-        return (made if columns is None else made.select(list(columns))), changed
+        table = plain_table(read, there, changed)
+        return (table if columns is None else table.select(list(columns))), changed
 
     def read(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Return its rows as a frame."""

@@ -49,16 +49,16 @@ def copies(table: Table, names: list[str], part: Table) -> dict[str, Finding]:
     copied: dict[str, Finding] = {}
     for name, seen in codes.items():
         digest = hashlib.sha256(seen.tobytes()).digest()
-        of = first.setdefault(digest, name)
-        if of == name or (whole := _verified(table, of, name)) is None:
+        earlier = first.setdefault(digest, name)
+        if earlier == name or (whole := _verified(table, earlier, name)) is None:
             continue
-        if _is_amount(part, name) and part.kind(of) == "category":
+        if _is_amount(part, name) and part.kind(earlier) == "category":
             first[digest] = name
-            copied[of] = replace(whole, column=of, of=name)
+            copied[earlier] = replace(whole, column=earlier, of=name)
         else:
             copied[name] = whole
     left = [name for name in codes if name not in copied][:MOST_COMPARED]
-    copied |= {name: near for name, of in _near(part, left) if (near := _counted(table, of, name))}
+    copied |= {name: near for name, earlier in _near(part, left) if (near := _counted(table, earlier, name))}
     numbers = [name for name in names if name not in copied and part.kind(name) in ("number", "date")
                and not is_id_of_several(name)]  # fmt: skip
     return copied | _cut(table, [name for name in left if name not in copied], numbers[:MOST_COMPARED], part)
@@ -89,19 +89,20 @@ def _values(table: Table, name: str) -> np.ndarray:
     return np.array([*names, None], object)[codes]
 
 
-def _verified(table: Table, of: str, name: str) -> Finding | None:
+def _verified(table: Table, original: str, name: str) -> Finding | None:
     """Return that one column copies another in every row of the table; None if it does not, or if both are numbers of
     another order, such as the two coordinates of a place."""
-    first, second = (_codes(table, one) for one in (of, name))
+    first, second = (_codes(table, column) for column in (original, name))
     if first is None or second is None or not np.array_equal(first, second):
         return None
-    one, other = _values(table, of), _values(table, name)
-    n, relabelled = len(one), not _equal(one, other).all()
+    mine, other = _values(table, original), _values(table, name)
+    n, relabelled = len(mine), not _equal(mine, other).all()
     if relabelled and _unusual_repeats(first) < FEWEST_UNUSUAL:
         return None
-    if relabelled and one.dtype == other.dtype == np.float64 and _is_amount(table, of) and not _in_order(one, other):
+    are_numbers = mine.dtype == other.dtype == np.float64
+    if relabelled and are_numbers and _is_amount(table, original) and not _in_order(mine, other):
         return None
-    return Finding("copy", name, rows=n, n=n, of=of, relabelled=relabelled)
+    return Finding("copy", name, rows=n, n=n, of=original, relabelled=relabelled)
 
 
 def _unusual_repeats(codes: Ints) -> int:
@@ -111,35 +112,35 @@ def _unusual_repeats(codes: Ints) -> int:
     return int(codes.size - rows.max() - (rows.size - 1))
 
 
-def _in_order(one: Floats, other: Floats) -> bool:
+def _in_order(first: Floats, other: Floats) -> bool:
     """Return whether two numbers rise together, or one falls as the other rises."""
-    known = np.isfinite(one) & np.isfinite(other)
-    steps = np.diff(other[known][np.argsort(one[known], kind="stable")])
+    known = np.isfinite(first) & np.isfinite(other)
+    steps = np.diff(other[known][np.argsort(first[known], kind="stable")])
     return bool((steps >= 0).all() or (steps <= 0).all())
 
 
-def _counted(table: Table, of: str, name: str) -> Finding | None:
+def _counted(table: Table, original: str, name: str) -> Finding | None:
     """Return that a column is nearly a copy of another, with its rows in the whole table; None where it is not."""
-    n, same = len(table), int(_equal(_values(table, of), _values(table, name)).sum())
+    n, same = len(table), int(_equal(_values(table, original), _values(table, name)).sum())
     near = n - same <= 2 * (1 - NEARLY) * n
-    return Finding("copy", name, rows=same, n=n, of=of) if near else None
+    return Finding("copy", name, rows=same, n=n, of=original) if near else None
 
 
 def _cut(table: Table, names: list[str], numbers: list[str], part: Table) -> dict[str, Finding]:
     """Return the columns that are a number cut into classes."""
     cuts: dict[str, Finding] = {}
-    seen = {of: _values(part, of) for of in numbers}
+    seen = {number: _values(part, number) for number in numbers}
     for name in names:
         codes, levels = pd.factorize(_values(part, name), use_na_sentinel=True)
         if not 2 <= len(levels) <= MOST_CLASSES:
             continue
-        for of, values in seen.items():
-            if of == name or of in cuts or rows_on_borders(codes, values, len(levels)) is None:
+        for number, values in seen.items():
+            if number == name or number in cuts or rows_on_borders(codes, values, len(levels)) is None:
                 continue
             whole, classes = pd.factorize(_values(table, name), use_na_sentinel=True)
-            on_borders = rows_on_borders(whole, _values(table, of), len(classes))
+            on_borders = rows_on_borders(whole, _values(table, number), len(classes))
             if on_borders is not None:
-                cuts[name] = Finding("cut", name, rows=on_borders, n=len(table), distinct=len(classes), of=of)
+                cuts[name] = Finding("cut", name, rows=on_borders, n=len(table), distinct=len(classes), of=number)
                 break
     return cuts
 
@@ -176,19 +177,19 @@ def _near(part: Table, names: list[str]) -> Iterator[tuple[str, str]]:
     usual = {name: pd.Series(column).mode(dropna=False).iloc[0] for name, column in values.items()}
     copied: set[str] = set()
     for k, name in enumerate(names):
-        for of in names[:k]:
-            if of in copied or values[of].dtype != values[name].dtype:
+        for earlier in names[:k]:
+            if earlier in copied or values[earlier].dtype != values[name].dtype:
                 continue
-            same = _equal(values[of], values[name])
+            same = _equal(values[earlier], values[name])
             differs = int((~same).sum())
             if differs > (1 - NEARLY) * len(same):
                 continue
-            special = ~(_is(values[of], usual[of]) & _is(values[name], usual[name]))
+            special = ~(_is(values[earlier], usual[earlier]) & _is(values[name], usual[name]))
             if special.sum() >= FEWEST_REPEATS and differs <= (1 - NEARLY) * special.sum():
                 copied.add(name)
-                yield name, of
+                yield name, earlier
                 break
 
 
-def _is(values: np.ndarray, one: object) -> Bools:
-    return np.asarray(pd.isna(values) if pd.isna(one) else values == one)
+def _is(values: np.ndarray, cell: object) -> Bools:
+    return np.asarray(pd.isna(values) if pd.isna(cell) else values == cell)

@@ -102,11 +102,11 @@ FEWEST_ROWS: Final = 2_000
 ROLES_OF_CURES: Final[dict[Cure, str]] = {"leave out": "leave out", "group": "group"}
 
 
-def examine(of: pd.DataFrame | Table, rows: int | None = None) -> list[ColumnReport]:
+def examine(data: pd.DataFrame | Table, rows: int | None = None) -> list[ColumnReport]:
     """Return a report per column; of a large table, on a random sample of its rows.
 
     rows : rows of the whole table, if the frame is a sample of it."""
-    table = as_table(of)
+    table = as_table(data)
     rows, most = rows or len(table), max(FEWEST_ROWS, MOST_CELLS // max(len(table.names), 1))
     if len(table) > most:
         chosen = np.isin(np.arange(len(table)), np.random.default_rng(0).choice(len(table), most, replace=False))
@@ -118,8 +118,8 @@ def examine(of: pd.DataFrame | Table, rows: int | None = None) -> list[ColumnRep
     if rows > len(table):
         reports = [replace(r, findings=tuple(replace(f, sampled=True) for f in r.findings)) for r in reports]
     task = find_task(table.frame, [r.name for r in reports if r.kind == "category" and r.role == "feature"])
-    said = "decides which other columns are filled: rows of one value are a task of their own"
-    return [replace(r, role="task", findings=(*r.findings, Finding("task", r.name, said=said))) if r.name == task else r
+    text = "decides which other columns are filled: rows of one value are a task of their own"
+    return [replace(r, role="task", findings=(*r.findings, Finding("task", r.name, said=text))) if r.name == task else r
             for r in reports]  # fmt: skip
 
 

@@ -120,10 +120,10 @@ class Leak:
 
     def _then(self) -> str:
         named = levels_in_words(self.levels, "or")
-        of = f"of {count(self.rows)} rows"
+        rows = f"of {count(self.rows)} rows"
         if self.then == "is":
-            return f"{named} in all but {count(self.exceptions)} {of}" if self.exceptions else f"always {named}"
-        return f"{named} in only {count(self.exceptions)} {of}" if self.exceptions else f"never {named}"
+            return f"{named} in all but {count(self.exceptions)} {rows}" if self.exceptions else f"always {named}"
+        return f"{named} in only {count(self.exceptions)} {rows}" if self.exceptions else f"never {named}"
 
 
 @dataclass(frozen=True)
@@ -141,12 +141,12 @@ class Outcome:
     usual: str = ""
 
 
-def leaks(of: pd.DataFrame | Table, target: str, positive: list[str] | None, features: list[str]) -> dict[str, Leak]:
+def leaks(data: pd.DataFrame | Table, target: str, positive: list[str] | None, features: list[str]) -> dict[str, Leak]:
     """Return the features that may be known only after the outcome, with the reason.
 
     positive : levels of the target that count as 1; None for a number.
     """
-    table = as_table(of)
+    table = as_table(data)
     part = Table(table.frame.sample(min(len(table), SAMPLE_ROWS), random_state=0))
     kinds = {name: kind for name in features if name != target and (kind := _readable_kind(table, name))}
     outcome, whole = (_outcome(frame.frame[target], positive) for frame in (part, table))
@@ -210,8 +210,8 @@ def _outcome(goal: pd.Series, positive: list[str] | None) -> Outcome:
         return Outcome(name, y, binary=False, event=None)
     usual = float(values[counts.argmax()])
     event = np.where(np.isnan(y), np.nan, y != usual)
-    said = (exact(usual),)
-    return Outcome(name, y, binary=False, event=event, said=(("is", said), ("is not", said)), usual=said[0])
+    shown = (exact(usual),)
+    return Outcome(name, y, binary=False, event=event, said=(("is", shown), ("is not", shown)), usual=shown[0])
 
 
 def _numbers(series: pd.Series, kind: Kind, outcome: Outcome) -> Floats | None:
@@ -332,14 +332,14 @@ def _decides(series: pd.Series, kind: Kind, outcome: Outcome) -> Leak | None:
     if outcome.event is None:
         return None
     known = np.isfinite(outcome.event)
-    for one, other, said, said_else in _sides(series, kind):
-        for side, rest, (of, value) in ((one, other, said), (other, one, said_else)):
+    for first, other, inside, outside in _sides(series, kind):
+        for side, rest, (relation, value) in ((first, other, inside), (other, first, outside)):
             for event in (1, 0):
                 holds = outcome.event[known] == event
                 if _always(holds, side[known], rest[known]):
                     then, levels = outcome.said[event]
                     wrong = int((~holds)[side[known]].sum())
-                    return Leak("decides", str(series.name), outcome.name, side=of, value=value, then=then,
+                    return Leak("decides", str(series.name), outcome.name, side=relation, value=value, then=then,
                                 levels=levels, rows=int(side[known].sum()), exceptions=wrong)  # fmt: skip
     return None
 
@@ -371,9 +371,9 @@ def _summed(numbers: pd.DataFrame, outcome: Outcome) -> dict[str, Leak]:
     weights, *_ = np.linalg.lstsq(X, y, rcond=None)
     if np.abs(X @ weights - y).max() > EXACTLY * 1e3:
         return {}
-    kept = [name for name, one in zip(np.array(names)[varied], weights, strict=True) if abs(one) > 1e-6]
-    of = tuple(map(str, kept))
-    return {name: Leak("sum", name, outcome.name, others=of) for name in of}
+    kept = [name for name, weight in zip(np.array(names)[varied], weights, strict=True) if abs(weight) > 1e-6]
+    parts = tuple(map(str, kept))
+    return {name: Leak("sum", name, outcome.name, others=parts) for name in parts}
 
 
 def _multiplied(part: Table, table: Table, names: list[str], target: str) -> dict[str, Leak]:
@@ -385,14 +385,14 @@ def _multiplied(part: Table, table: Table, names: list[str], target: str) -> dic
     some = part.take(np.arange(len(part)) < MOST_ROWS_MULTIPLIED)
     y, X = read_numbers(some.frame[target]), np.array([read_numbers(some.frame[name]) for name in names])
     for k, name in enumerate(names):
-        for side, of in (("times", y / np.where(X[k] == 0, np.nan, X[k])), ("over", y * X[k])):
-            near = np.abs(X - of) <= ABOUT * np.abs(of)
-            known = np.isfinite(X) & np.isfinite(of) & (of != 0)
+        for side, expected in (("times", y / np.where(X[k] == 0, np.nan, X[k])), ("over", y * X[k])):
+            near = np.abs(X - expected) <= ABOUT * np.abs(expected)
+            known = np.isfinite(X) & np.isfinite(expected) & (expected != 0)
             enough = (known.sum(axis=1) >= FEWEST_ROWS) & ((near & known).sum(axis=1) >= NEARLY_ALL * known.sum(axis=1))
             for other in np.flatnonzero(enough):
                 pair = (names[int(other)], name)
                 if int(other) != k and (leak := _product(table, target, pair, side)) is not None:
-                    return {one: replace(leak, column=one) for one in pair}
+                    return {column: replace(leak, column=column) for column in pair}
     return {}
 
 
@@ -405,8 +405,8 @@ def _product(table: Table, target: str, pair: tuple[str, str], side: str) -> Lea
     rows = y.size
     near = np.abs((first * second if side == "times" else first / second) - y) <= ABOUT * np.abs(y)
     one_is_enough = any(
-        float(pd.Series(y / one).round(6).value_counts().iloc[0]) > OFTEN_EQUAL * rows
-        for one in (first, second) if rows and (one != 0).all()
+        float(pd.Series(y / factor).round(6).value_counts().iloc[0]) > OFTEN_EQUAL * rows
+        for factor in (first, second) if rows and (factor != 0).all()
     )  # fmt: skip
     if rows < FEWEST_ROWS or near.sum() < NEARLY_ALL * rows or one_is_enough:
         return None

@@ -390,7 +390,7 @@ def in_years(names: list[str]) -> Mapping[str, tuple[str, int]]:
     for name, match in parts.items():
         stems.setdefault(match[1], []).append(name)
     return {name: (stem, _year(parts[name][2])) for stem, same in stems.items() if len(same) > 1
-            for name in same if all(_is_year(parts[one][2]) for one in same)}  # fmt: skip
+            for name in same if all(_is_year(parts[other][2]) for other in same)}  # fmt: skip
 
 
 def _year(text: str) -> int:

@@ -35,18 +35,18 @@ def departed(space: Things, kind: str, identifier: str) -> Departed:
     if not ID.fullmatch(identifier):
         return Departed(kind)
     with space.meta.reading() as connection:
-        entries = [one for one in records.audit_log(connection, MOST_ENTRIES, identifier) if one.kind == kind]
+        entries = [entry for entry in records.audit_log(connection, MOST_ENTRIES, identifier) if entry.kind == kind]
         end = entries[0] if entries and entries[0].action == "delete" else None
         if end is None:
             return Departed(kind)
         me = space.person.id
-        involved = {one.person for one in entries}
-        shares = [one.detail for one in entries if one.action == "share" and one.detail.startswith(f"{me}: ")]
+        involved = {entry.person for entry in entries}
+        shares = [entry.detail for entry in entries if entry.action == "share" and entry.detail.startswith(f"{me}: ")]
         shared = bool(shares) and shares[0] != f"{me}: nothing"
         if not (space.person.role == "admin" or me in involved or shared):
             return Departed(kind)
         member = records.somebody(connection, end.person)
         name = records.last_name(connection, identifier)
-    name = name or next((one.detail for one in entries if one.action == "create"), "")
+    name = name or next((entry.detail for entry in entries if entry.action == "create"), "")
     by = "you" if end.person == me else member.name if member else end.person
     return Departed(kind, name, end.at, by)

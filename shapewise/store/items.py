@@ -122,16 +122,16 @@ class Things:
     def listed(self, kind: str, read: Callable[[dict[str, Any]], About], parent: str | None = "") -> list[About]:
         """Return all things of a kind that this person can view, oldest first; log and skip unreadable things."""
         listed = []
-        for one in records.many(Rows(self.meta, self.person.id).of_kind(kind, parent).values()):
+        for row in records.many(Rows(self.meta, self.person.id).of_kind(kind, parent).values()):
             try:
-                listed.append(read(one.about))
+                listed.append(read(row.about))
             except (ValueError, TypeError, KeyError) as error:
-                log.warning("%s/%s cannot be read and is not listed: %s", kind, one.id, error)
+                log.warning("%s/%s cannot be read and is not listed: %s", kind, row.id, error)
         return listed
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of all things of a kind that this person can view."""
-        return [one.id for one in records.many(Rows(self.meta, self.person.id).of_kind(kind, None).values())]
+        return [row.id for row in records.many(Rows(self.meta, self.person.id).of_kind(kind, None).values())]
 
     def add(
         self, kind: str, identifier: str, about: dict[str, Any], parts: Mapping[str, Path] | None = None,

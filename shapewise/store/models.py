@@ -180,7 +180,7 @@ class Models:
 
     def _say(self, identifier: str, what: str, plot: str, text: str) -> None:
         def say(about: dict[str, Any]) -> dict[str, Any]:
-            texts = {name: said for name, said in about.get(what, {}).items() if name != plot}
+            texts = {name: kept for name, kept in about.get(what, {}).items() if name != plot}
             return about | {what: texts | ({plot: text} if text else {})}
 
         self._space.edit("models", identifier, say)
@@ -190,7 +190,7 @@ class Models:
         person = self._space.person.id
 
         def change(about: dict[str, Any]) -> dict[str, Any]:
-            others = {who: one for who, one in about.get("drafts", {}).items() if who != person}
+            others = {who: draft for who, draft in about.get("drafts", {}).items() if who != person}
             return about | {"drafts": others | ({} if edits is None else {person: edits})}
 
         self._space.edit("models", identifier, change)

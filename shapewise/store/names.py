@@ -24,5 +24,5 @@ def clean_name(name: str) -> str:
 
 def known(cls: type[About], kept: dict[str, Any]) -> About:
     """Return a description from its stored form; ignore fields that a newer version added."""
-    names = {of.name for of in fields(cls)}  # type: ignore[arg-type]
+    names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
     return cls(**{name: value for name, value in kept.items() if name in names})

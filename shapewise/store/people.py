@@ -57,10 +57,10 @@ def told_by(claims: Mapping[str, Any]) -> tuple[str, str] | None:
 def _is_verified(claims: Mapping[str, Any]) -> bool:
     """Return whether the provider has verified the person's address. GAMCORE_TRUST_EMAIL=1 also accepts a missing
     claim, for providers that verify every address without saying so."""
-    said = claims.get("email_verified")
-    if said is None:
+    verified = claims.get("email_verified")
+    if verified is None:
         return os.environ.get("GAMCORE_TRUST_EMAIL") == "1"
-    return said is True or (isinstance(said, str) and said.lower() == "true")
+    return verified is True or (isinstance(verified, str) and verified.lower() == "true")
 
 
 def administrators() -> set[str]:
@@ -112,12 +112,12 @@ def members(space: Workspace) -> list[Member]:
         of_each = sa.select(thing.c.owner, sa.func.count()).where(records.NOT_DELETED).group_by(thing.c.owner)
         counts = {owner: int(number) for owner, number in connection.execute(of_each)}
         known = records.people(connection)
-        here = {one.id for one, _ in known}
+        here = {person.id for person, _ in known}
         # Owners who never signed in: whoever used the workspace before it was shared.
         known += [(Person(owner, owner), "") for owner in counts if owner not in here]
         return [
-            Member(_raised(one), seen, used_by(connection, space.root, one.id), counts.get(one.id, 0))
-            for one, seen in known
+            Member(_raised(person), seen, used_by(connection, space.root, person.id), counts.get(person.id, 0))
+            for person, seen in known
         ]
 
 
@@ -148,11 +148,11 @@ def hand_over(space: Workspace, who: str, to: str) -> int:
     return int(moved)
 
 
-def log(space: Workspace, most: int = 500, of: str = "") -> list[AuditEntry]:
+def log(space: Workspace, most: int = 500, identifier: str = "") -> list[AuditEntry]:
     """Return the audit log, latest entry first, for an administrator."""
     _check(space)
     with space.meta.reading() as connection:
-        return records.audit_log(connection, most, of)
+        return records.audit_log(connection, most, identifier)
 
 
 def alone() -> Person | None:

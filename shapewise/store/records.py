@@ -139,9 +139,9 @@ def insert(
 ) -> None:
     """Insert a new thing; purge a deleted one with the same id."""
     purge(connection, sa.and_(thing.c.id == identifier, thing.c.deleted.is_not(None)))
-    made = str(about.get("created") or now())
+    when = str(about.get("created") or now())
     connection.execute(
-        thing.insert().values(id=identifier, kind=kind, owner=owner, created=made, about=text_of(about), parent=parent)
+        thing.insert().values(id=identifier, kind=kind, owner=owner, created=when, about=text_of(about), parent=parent)
     )
 
 
@@ -250,9 +250,9 @@ def last_seen(connection: sa.Connection, who: str) -> str:
 
 def named(connection: sa.Connection, name: str) -> Person | None:
     """Return a person by id or by name; None if nobody, or more than one person, matches."""
-    everybody, wanted = [one for one, _ in people(connection)], folded(name)
-    by_id = [one for one in everybody if folded(one.id) == wanted]
-    by_name = [one for one in everybody if folded(one.name) == wanted]
+    everybody, wanted = [member for member, _ in people(connection)], folded(name)
+    by_id = [member for member in everybody if folded(member.id) == wanted]
+    by_name = [member for member in everybody if folded(member.name) == wanted]
     return next((same[0] for same in (by_id, by_name) if len(same) == 1), None)
 
 
@@ -284,8 +284,8 @@ def note(
     )  # fmt: skip
 
 
-def audit_log(connection: sa.Connection, most: int, of: str = "") -> list[AuditEntry]:
-    """Return the audit log, latest entry first; only of one thing if `of` names it."""
+def audit_log(connection: sa.Connection, most: int, identifier: str = "") -> list[AuditEntry]:
+    """Return the audit log, latest entry first; only of one thing if `identifier` names it."""
     chosen = sa.select(audit).order_by(audit.c.number.desc()).limit(most)
-    chosen = chosen.where(audit.c.thing == of) if of else chosen
+    chosen = chosen.where(audit.c.thing == identifier) if identifier else chosen
     return [AuditEntry(**row) for row in connection.execute(chosen).mappings()]

@@ -15,8 +15,8 @@ from shapewise.store.atomic_files import size_of
 
 def used_by(connection: Connection, root: Path, who: str) -> int:
     """Return the bytes that a person owns in a workspace, including the files that jobs made for them."""
-    made = (path for one in records.making(connection, who) for path in (root / "jobs" / one).glob("out.*"))
-    return records.used(connection, who) + sum(size_of(path) for path in made)
+    files = (path for job in records.making(connection, who) for path in (root / "jobs" / job).glob("out.*"))
+    return records.used(connection, who) + sum(size_of(path) for path in files)
 
 
 def check_room(connection: Connection, root: Path, who: str, limits: Limits, more: int) -> None:

@@ -99,8 +99,8 @@ class Tables:
                 if records.exists(connection, identifier):  # it was theirs and was handed over to someone else
                     identifier = new_id()
             stored = sum(path.stat().st_size for path in ([parts["table"]] if "table" in parts else parts.values()))
-            made = TableAbout(**about | {"name": clean_name(about["name"])}, id=identifier, bytes=stored, created=now())
-            self._space.add("tables", identifier, asdict(made), parts, detail=made.name)
+            new = TableAbout(**about | {"name": clean_name(about["name"])}, id=identifier, bytes=stored, created=now())
+            self._space.add("tables", identifier, asdict(new), parts, detail=new.name)
         return self.about(identifier)
 
     def _id_of(self, digest: str) -> str:
@@ -173,7 +173,7 @@ class Tables:
                 raise TableError(
                     f"Rows are held out by column {column!r}: what means missing there cannot change any more."
                 )
-        kept = {name: one for name, one in names.to_dict().items() if name in columns}
+        kept = {name: column for name, column in names.to_dict().items() if name in columns}
         self._space.edit("tables", identifier, lambda now: now | {"names": kept})
 
     def change_roles(self, identifier: str, changes: Mapping[str, str | None]) -> None:
@@ -190,7 +190,7 @@ class Tables:
 
         def change(about: dict[str, Any]) -> dict[str, Any]:
             kept = {**about.get("as_levels", {}), column: yes}
-            return about | {"as_levels": {name: one for name, one in kept.items() if one is not None}}
+            return about | {"as_levels": {name: own for name, own in kept.items() if own is not None}}
 
         self._space.edit("tables", identifier, change)
 

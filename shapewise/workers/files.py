@@ -47,8 +47,8 @@ def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell
     if work == "report":
         recipe = from_dict(about["recipe"])
         report = review_of(space, recipe, about["model"], lambda share, words: tell(OWN * share, f"Reading: {words}"))
-        made = to_report(report, about["kind"], lambda share, words: tell(OWN + (1 - OWN) * share, f"Drawing: {words}"))
-        making.write_bytes(made)
+        file = to_report(report, about["kind"], lambda share, words: tell(OWN + (1 - OWN) * share, f"Drawing: {words}"))
+        making.write_bytes(file)
         return
     estimator = scoring_estimator(space, about["model"])
 

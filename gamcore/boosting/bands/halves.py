@@ -180,8 +180,8 @@ class HalfTask:
         """Run the task on `n_refits` halves, each with a seed and an offset of its own, and return the results."""
         each = enumerate(self.seed.spawn(n_refits))
         tasks = [replace(self, seed=seed, offset=number / n_refits) for number, seed in each]
-        said = {"stage": "bands", **(about or {})}
-        return run_all(tasks, self.data.y.size // 2, self.recipe.pairs.n_jobs, callback, said)
+        facts = {"stage": "bands", **(about or {})}
+        return run_all(tasks, self.data.y.size // 2, self.recipe.pairs.n_jobs, callback, facts)
 
     def run(self, within: Executor | None) -> Loop[HalfRefit]:
         """Draw the half, then boost its main effects, its pairs and its triples."""

@@ -99,7 +99,7 @@ def _readings(part: bytes) -> list[Reading]:
                 min(alike, key=KNOWN.index), text)
         for text, alike in names.items()
     ]  # fmt: skip
-    return sorted(readings, key=lambda one: -one.likelihood)
+    return sorted(readings, key=lambda reading: -reading.likelihood)
 
 
 def _decoded(part: bytes, encoding: str) -> str | None:
@@ -135,7 +135,7 @@ def _oddity(text: str) -> float:
 def _first_difference(mine: str, theirs: str) -> tuple[str, str]:
     """Return the first lines in which two readings differ."""
     pairs = zip(mine.split("\n"), theirs.split("\n"), strict=False)
-    return next(((one, other) for one, other in pairs if one != other), (mine, theirs))
+    return next(((line, other) for line, other in pairs if line != other), (mine, theirs))
 
 
 def _shown(text: str) -> str:

@@ -49,10 +49,10 @@ def size_of(source: Path | bytes) -> int:
     return len(source) if isinstance(source, bytes) else source.stat().st_size
 
 
-def counted(n: int, noun: str, one: str = "", more: str = "") -> str:
+def counted(n: int, noun: str, single: str = "", more: str = "") -> str:
     """Return a number of things with their verb: 1 cell is, 1,200 cells are."""
     words = f"{count(n)} {noun}{'s' * (n != 1)}"
-    return f"{words} {one if n == 1 else more}".rstrip()
+    return f"{words} {single if n == 1 else more}".rstrip()
 
 
 def are(n: int) -> str:

@@ -210,12 +210,12 @@ def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layo
     """Return the layout of a text with line ends \\n, from its first lines.
 
     known : its dialect, where later lines show it."""
-    said = re.match(r'"?sep=([^\w\s"]|\t)"?[;\t|,]*\n', text, re.IGNORECASE)
-    start = said.end() if said else 0
+    sep_line = re.match(r'"?sep=([^\w\s"]|\t)"?[;\t|,]*\n', text, re.IGNORECASE)
+    start = sep_line.end() if sep_line else 0
     whole = lines = text[start:].split("\n", SAMPLE_LINES)[:SAMPLE_LINES]
     if sum(line.lstrip().startswith("+--") for line in lines) > 1:
         lines = [DRAWN.sub("", line) for line in lines]
-    dialect = known or (Dialect(said[1], escape=escape_of(lines, said[1])) if said else dialect_of(lines))
+    dialect = known or (Dialect(sep_line[1], escape=escape_of(lines, sep_line[1])) if sep_line else dialect_of(lines))
     if known is None:
         dialect = replace(dialect, spaced=_is_spaced(lines, dialect), inner=has_inner_quotes(text, dialect))
     rows = dialect.rows(lines)
@@ -406,7 +406,7 @@ def _table(rows: list[TextRow], labelled: bool) -> tuple[list[TextRow], int]:
     Rows may be one cell short where every row ends in a spare separator. A narrower line right before data without
     names is refused: it could be a title, or names with one missing."""
     widths = Counter(len(row.cells) for row in rows)
-    width = max(widths, key=lambda one: (widths[one], one))
+    width = max(widths, key=lambda cells: (widths[cells], cells))
     check_columns(width)
     if width == 1:
         return [row for row in rows if len(row.cells) == 1], 1

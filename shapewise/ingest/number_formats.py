@@ -108,12 +108,12 @@ class NumberFormat:
     @property
     def matters(self) -> bool:
         """Whether it shows more than the digits of some number."""
-        return any(one.is_word or one.is_mask or one.unit or one.divisor != 1.0 for one in self.sections)
+        return any(part.is_word or part.is_mask or part.unit or part.divisor != 1.0 for part in self.sections)
 
     def of(self, number: float) -> Section:
         """Return the section for a number."""
         if any(section.when for section in self.sections):
-            fitting = (one for one in self.sections if not one.when or COMPARED[one.when](number, one.limit))
+            fitting = (part for part in self.sections if not part.when or COMPARED[part.when](number, part.limit))
             return next(fitting, self.sections[-1])
         place = 1 if number < 0 else 2 if number == 0 else 0
         return self.sections[place] if place < len(self.sections) else self.sections[0]
@@ -176,10 +176,10 @@ def formats_of(archive: zipfile.ZipFile) -> dict[str, NumberFormat]:
     except KeyError:
         return {}
     codes = BUILT_IN | {
-        one.get("numFmtId", ""): one.get("formatCode", "") for one in styles.iterfind("{*}numFmts/{*}numFmt")
+        style.get("numFmtId", ""): style.get("formatCode", "") for style in styles.iterfind("{*}numFmts/{*}numFmt")
     }
     by_number = {number: form for number, code in codes.items() if (form := parsed(code)) is not None and form.matters}
-    cells = (one.get("numFmtId", "") for one in styles.iterfind("{*}cellXfs/{*}xf"))
+    cells = (style.get("numFmtId", "") for style in styles.iterfind("{*}cellXfs/{*}xf"))
     return {str(style): by_number[number] for style, number in enumerate(cells) if number in by_number}
 
 

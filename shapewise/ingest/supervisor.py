@@ -125,14 +125,14 @@ class TableInChild:
 
     def finish(self) -> Loading:
         """Read to the end; see `load`."""
-        made = not self._into.exists()
+        is_new = not self._into.exists()
         self._staging.mkdir(parents=True)
         try:
             loading = self._watch(self._begin())
             self._keep()
             return loading
         except BaseException:
-            shutil.rmtree(self._into if made else self._staging, ignore_errors=True)
+            shutil.rmtree(self._into if is_new else self._staging, ignore_errors=True)
             raise
 
     def _keep(self) -> None:
@@ -194,8 +194,8 @@ class TableInChild:
                 self._before = self._worked
             self.seconds = time.monotonic() - self._began
             self.peak = max(self.peak, held, int(end.get("peak", 0)) if end else 0)
-            said = float(progress.get("share", 0.0)), str(progress.get("words", ""))
-            return said, self._ended(end) if end is not None else None
+            heard = float(progress.get("share", 0.0)), str(progress.get("words", ""))
+            return heard, self._ended(end) if end is not None else None
         except ReaderError:
             raise
         except (ValueError, KeyError, TypeError) as error:
@@ -230,8 +230,8 @@ class TableInChild:
             raise ReaderError(f"{self.doing} took more than {count(allowed)} seconds: {self.fewer}")
 
     def _check_disk(self) -> None:
-        made = (path for path in self._staging.iterdir() if path.name not in processes.FILES)
-        if self._limits.disk and sum(map(size_of, made)) > self._limits.disk:
+        files = (path for path in self._staging.iterdir() if path.name not in processes.FILES)
+        if self._limits.disk and sum(map(size_of, files)) > self._limits.disk:
             raise ReaderError(
                 f"The table needs more than the {size(self._limits.disk)} that you may still keep: delete what "
                 "you no longer need, or load fewer rows or columns."

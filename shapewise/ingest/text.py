@@ -129,12 +129,12 @@ class TextColumn:
 
     def demoted(self, notes: list[str]) -> TextColumn:
         """Return this column, or its replacement after a pass in which its type did not hold."""
-        tally, said = self.tally, self.tally.present - self.tally.missing
+        tally, present = self.tally, self.tally.present - self.tally.missing
         if self.plan.kind == "number" and tally.code:
             notes.append(code_note(self.name, tally.code))
-        elif tally.odd > (0 if self.plan.kind == "boolean" else (1 - MOSTLY) * said):
+        elif tally.odd > (0 if self.plan.kind == "boolean" else (1 - MOSTLY) * present):
             are = "is" if tally.odd == 1 else "are"
-            of_cells = f"{count(tally.odd)} of {counted(said, 'cell')} {are} not {self.plan.kind}s"
+            of_cells = f"{count(tally.odd)} of {counted(present, 'cell')} {are} not {self.plan.kind}s"
             notes.append(f"{self.name}: {of_cells}, so it stays text.")
         elif self.broken:
             return replace(self, kind=pa.float64(), tally=Tally(), broken=False)
@@ -358,8 +358,8 @@ def _planned(sample: pa.Table, rows: pa.Array, semicolons: bool) -> tuple[list[T
     rows : of the sample in the file. semicolons : whether they separate its columns."""
     own: dict[str, list[str]] = {name: [] for name in sample.column_names}
     cells = {name: (trimmed(sample.column(name)), rows) for name in own}
-    made = zip(own, plans(cells, semicolons, own), strict=True)
-    return [_column(name, plan, cells[name][0]) for name, plan in made], own
+    planned = zip(own, plans(cells, semicolons, own), strict=True)
+    return [_column(name, plan, cells[name][0]) for name, plan in planned], own
 
 
 def _column(name: str, plan: TypePlan, cells: pa.Array) -> TextColumn:

@@ -198,7 +198,7 @@ def plans(columns: dict[str, tuple[pa.Array, pa.Array]], semicolons: bool, own: 
     early = {name: _plan_without_marks(name, *cells, notes=own[name]) for name, cells in columns.items()}
     unsure = {name: Candidate.of(name, *columns[name]) for name, plan in early.items() if plan is None}
     plain = (name for name, plan in early.items() if plan == TypePlan("number"))
-    proven = {one.proves for one in unsure.values()} | {_proof(columns[name][0]) for name in plain}
+    proven = {candidate.proves for candidate in unsure.values()} | {_proof(columns[name][0]) for name in plain}
     marks = proven - {""}
     by_file = marks.pop() if len(marks) == 1 else ""
     return [
@@ -311,17 +311,17 @@ def _plan_numbers(column: Candidate, by_file: str, semicolons: bool, notes: list
     words = [writing, amounts.SIGNS.get(sign, ""), amounts.AFTER * bool(pc.any(after).as_py()),
              amounts.IN_PARENTHESES * bool(pc.any(enclosed).as_py()),
              amounts.FOR_ZERO * bool(pc.any(amounts.is_dash(cells, sign)).as_py())]  # fmt: skip
-    said = " and ".join(filter(None, words))
-    said = f"numbers with {said}" if said else ""
+    note = " and ".join(filter(None, words))
+    note = f"numbers with {note}" if note else ""
     if column.either and not column.proves and not by_file:
-        said = _either(column.either, writing, sign, said)
-    return TypePlan("number", writing=writing, sign=sign, said=said)
+        note = _either(column.either, writing, sign, note)
+    return TypePlan("number", writing=writing, sign=sign, said=note)
 
 
 def _unread(name: str, cells: pa.Array) -> list[str]:
     """Return the note on cells that look like numbers with units or like dates, and are neither here; or none."""
-    for what, most, one in RESEMBLING:
-        surely = cells.filter(pc.match_substring_regex(cells, one))
+    for what, most, pattern in RESEMBLING:
+        surely = cells.filter(pc.match_substring_regex(cells, pattern))
         if len(surely) and _number_of(pc.match_substring_regex(cells, most)) >= MOSTLY * len(cells):
             return [f"{name}: {surely[0].as_py()[:25]!r} and the like may be {what}; they stay text."]
     return []
@@ -355,15 +355,15 @@ def _likelier(column: Candidate, body: pa.Array, semicolons: bool) -> str:
     return "." if mark == "." else "," if semicolons else "."
 
 
-def _either(cell: str, writing: str, sign: str, said: str) -> str:
+def _either(cell: str, writing: str, sign: str, note: str) -> str:
     """Return what is said of numbers that could be read in two ways."""
     ways = ("decimal commas", "thousands separators" if "," in cell else "")
     here, there = (
         str(amounts.values(pa.array([cell]), way, sign)[0][0].as_py()).removesuffix(".0")
         for way in (writing, next(way for way in ways if way != writing))
     )
-    said = said or "numbers with decimal points"
-    return f"{said}, so {cell[:20]!r} is {here} here and not {there}"
+    note = note or "numbers with decimal points"
+    return f"{note}, so {cell[:20]!r} is {here} here and not {there}"
 
 
 def code(digits: pa.Array) -> str:
@@ -426,13 +426,13 @@ def tell(name: object, plan: TypePlan, tally: Tally, notes: list[str]) -> None:
     """Note what a plan did to a column."""
     if plan.said:
         notes.append(f"{name}: read as {plan.said}.")
-    for why, n, one, more in (
+    for why, n, singular, more in (
         ("missing", tally.missing, "says that it is missing", "say that they are missing"),
         ("odd", tally.odd, f"is not a {plan.kind} and is missing here", f"are not {plan.kind}s and are missing here"),
     ):
         if n and plan.kind != "text":
             examples = ", ".join(tally.examples[why])
-            notes.append(f"{name}: {counted(n, 'cell')} ({examples}) {one if n == 1 else more}.")
+            notes.append(f"{name}: {counted(n, 'cell')} ({examples}) {singular if n == 1 else more}.")
     if tally.infinite:
         notes.append(infinity_note(name, tally.infinite))
 

@@ -133,18 +133,18 @@ def _set_missing(table: TableAbout, column: str, codes: tuple[str, ...]) -> None
 
 def _read_as_days(table: TableAbout, column: str) -> None:
     steps = [*steps_of(table.steps), Retyped(column, "date", COMPACT_DATE)]
-    made, said = derived.keep(state.workspace(), table, steps)
-    _open(made, said)
+    newer, notes = derived.keep(state.workspace(), table, steps)
+    _open(newer, notes)
 
 
 def _without(table: TableAbout, column: str) -> None:
     """Go back to the numbers of a column that is read as dates."""
     steps = [step for step in steps_of(table.steps) if not (isinstance(step, Retyped) and step.column == column)]
-    made, said = derived.keep(state.workspace(), table, steps)
-    _open(made, said)
+    newer, notes = derived.keep(state.workspace(), table, steps)
+    _open(newer, notes)
 
 
-def _open(made: TableAbout, said: list[str]) -> None:
-    for sentence in said:
+def _open(table: TableAbout, notes: list[str]) -> None:
+    for sentence in notes:
         st.toast(md(sentence), icon=":material/info:")
-    current.open_table(made.id)
+    current.open_table(table.id)

@@ -29,8 +29,8 @@ def plainly(store: Store) -> TableAbout:
 
 def as_newer(older: TableAbout, store: Store) -> TableAbout:
     """Store a table as the newer version of another, and say what that does not allow."""
-    table, said = derived.add_newer(state.workspace(), older, store)
-    for sentence in said:
+    table, notes = derived.add_newer(state.workspace(), older, store)
+    for sentence in notes:
         news.tell(md(sentence))
     return table
 

@@ -168,7 +168,7 @@ def _offered(folder: Path) -> list[str]:
     files = [path for path in folder.rglob("*") if path.suffix.lower() in (*SUFFIXES, ".gz") and path.is_file()]
     folders = {path.parent for path in files if path.suffix.lower() == ".parquet"} - {folder}
     # A folder of partitions (year=2026/month=1) is offered as a whole, by its top folder.
-    tops = {next(p for p in (one, *one.parents) if "=" not in p.name) for one in folders} - {folder}
+    tops = {next(p for p in (path, *path.parents) if "=" not in p.name) for path in folders} - {folder}
     return sorted(str(path.relative_to(folder)) for path in {*files, *tops} if path.is_relative_to(folder))
 
 

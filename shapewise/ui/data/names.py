@@ -69,11 +69,11 @@ def _columns(table: TableAbout, kinds: Mapping[str, Kind | None], names: Names, 
         },
     )  # fmt: skip
     try:
-        made = {str(line["Column"]): _edited(names, line, kinds) for _, line in edited.iterrows()}
+        changed = {str(line["Column"]): _edited(names, line, kinds) for _, line in edited.iterrows()}
     except TableError as error:
         st.error(md(error), icon=":material/error:")
         return
-    _keep(table, Names({**names.columns, **made}), names)
+    _keep(table, Names({**names.columns, **changed}), names)
 
 
 def _edited(names: Names, line: pd.Series, kinds: Mapping[str, Kind | None]) -> ColumnNames:
@@ -81,7 +81,7 @@ def _edited(names: Names, line: pd.Series, kinds: Mapping[str, Kind | None]) -> 
     column = str(line["Column"])
     name, unit, form, codes = ("" if pd.isna(line[field]) else str(line[field]).strip() for field in FIELDS)
     missing = codes_in(codes, column, kinds[column]) if codes else ()
-    known = next(one for one in FORMS if one == (form or "automatic"))
+    known = next(form_name for form_name in FORMS if form_name == (form or "automatic"))
     return replace(names.of(column), name="" if name == column else name, unit=unit, form=known, missing=missing)
 
 
@@ -97,7 +97,7 @@ def _levels(table: TableAbout, rows: Table, names: Names, may: bool) -> None:
     )  # fmt: skip
     st.session_state[f"names-levels-of-{table.id}"] = column
     own = names.of(column)
-    start = pd.DataFrame({"Level": there[column], "Shown as": [own.levels.get(one, "") for one in there[column]]})
+    start = pd.DataFrame({"Level": there[column], "Shown as": [own.levels.get(level, "") for level in there[column]]})
     edited = grid.edit(
         start, f"names-levels-{column}-{table.id}", hide_index=True, disabled=["Level"] if may else list(start.columns),
         height=min(38 + 35 * len(start), 320), alt="One line per level: what it is called.",
@@ -140,13 +140,13 @@ def _dictionary(table: TableAbout, kinds: Mapping[str, Kind | None], names: Name
     if file is None:
         return
     try:
-        made, strange = read_dictionary(file.getvalue(), names, kinds)
+        names_read, strange = read_dictionary(file.getvalue(), names, kinds)
     except TableError as error:
         st.error(md(error), icon=":material/error:")
         return
     if strange:
         news.tell(f"Not in this table: {md(', '.join(strange[:5]))}.")
-    _keep(table, made, names, always=True)
+    _keep(table, names_read, names, always=True)
 
 
 def _key(table: TableAbout, what: str) -> str:
@@ -154,12 +154,12 @@ def _key(table: TableAbout, what: str) -> str:
     return f"names-{what}-{table.id}-{st.session_state.get(f'names-stored-{table.id}', 0)}"
 
 
-def _keep(table: TableAbout, made: Names, before: Names, always: bool = False) -> None:
+def _keep(table: TableAbout, after: Names, before: Names, always: bool = False) -> None:
     """Store names that differ from those before, and draw the page again."""
-    if made.to_dict() == before.to_dict() and not always:
+    if after.to_dict() == before.to_dict() and not always:
         return
     try:
-        state.set_names(table.id, made)
+        state.set_names(table.id, after)
     except (TableError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return

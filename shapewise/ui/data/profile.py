@@ -42,16 +42,16 @@ def show(table: TableAbout) -> None:
     rule = _filter(table)
     filtered.keep(table.id, rule)
     rows = _rows(table.id, _written(rule))
-    of = " of the sample" if table.sampled else ""
+    whose = " of the sample" if table.sampled else ""
     if rule != EVERYBODY:
         st.caption(
-            f"**{count(len(rows))}** of {count(len(state.table(table.id)))} rows{of} where "
+            f"**{count(len(rows))}** of {count(len(state.table(table.id)))} rows{whose} where "
             f"{md(rule.words(state.names(table.id)))}."
         )
     if not len(rows):
         st.info("No row matches the filter: widen it.", icon=":material/filter_alt_off:")
         return
-    _column(table, rule, of)
+    _column(table, rule, whose)
     with st.expander("First rows", key=f"rows-{table.id}"):
         st.dataframe(rows.frame.head(MOST_SHOWN), hide_index=True, alt="The first rows of the table.")
 
@@ -83,7 +83,7 @@ def _rows(table: str, rule: str) -> Table:
     return rows if kept == EVERYBODY else rows.take(kept.holds(rows))
 
 
-def _column(table: TableAbout, rule: Rule, of: str) -> None:
+def _column(table: TableAbout, rule: Rule, whose: str) -> None:
     """Show what a column holds."""
     reports = state.reports(table.id)
     columns = [report.name for report in reports if report.kind is not None]
@@ -103,13 +103,13 @@ def _column(table: TableAbout, rule: Rule, of: str) -> None:
         levels = _levels(table, by) if by not in (NOTHING, column) else None
     try:
         target = None if levels is None else (by, tuple(levels))
-        made = _profile(table.id, column, target, _written(rule), bool(names.of(column).levels))
+        stats = _profile(table.id, column, target, _written(rule), bool(names.of(column).levels))
     except (TableError, RuleError) as error:
         st.caption(md(error))
         return
-    beyond = f" · {count(made.outside)} rows beyond the bars" if made.outside else ""
-    detail = f"{count(made.rows)} rows{of}{' · means with 95% intervals; dotted: all rows' * bool(target)}{beyond}"
-    seen = shown(made, names)
+    beyond = f" · {count(stats.outside)} rows beyond the bars" if stats.outside else ""
+    detail = f"{count(stats.rows)} rows{whose}{' · means with 95% intervals; dotted: all rows' * bool(target)}{beyond}"
+    seen = shown(stats, names)
     if target is not None and seen.means is not None:
         named = target_words(target[0], list(target[1]), names)
         seen = replace(seen, means=replace(seen.means, name=named))
@@ -160,19 +160,21 @@ def _shares(goal: pd.Series, levels: tuple[str, ...]) -> Floats:
     return hit
 
 
-def _facts(made: Profile) -> None:
+def _facts(stats: Profile) -> None:
     """Show missing and distinct values, and the quantiles of numbers and dates."""
-    missing = f"{count(made.missing)} missing ({percent(made.missing / made.rows)})" if made.missing else "none missing"
-    parts = [missing, f"{count(made.distinct)} distinct value{'s' * (made.distinct != 1)}"]
-    if (means := made.means) is not None and made.missing and np.isfinite(means.of_missing):
+    missing = (
+        f"{count(stats.missing)} missing ({percent(stats.missing / stats.rows)})" if stats.missing else "none missing"
+    )
+    parts = [missing, f"{count(stats.distinct)} distinct value{'s' * (stats.distinct != 1)}"]
+    if (means := stats.means) is not None and stats.missing and np.isfinite(means.of_missing):
         mean = percent(means.of_missing) if means.binary else number(means.of_missing)
         parts.append(f"{md(means.name)} where it is missing: {mean}")
-    if made.quantiles.size and made.kind == "number":
-        parts.append(f"mean {made.say(made.mean)}, standard deviation {made.say(made.deviation)}")
+    if stats.quantiles.size and stats.kind == "number":
+        parts.append(f"mean {stats.say(stats.mean)}, standard deviation {stats.say(stats.deviation)}")
     st.caption(" · ".join(parts))
-    if made.quantiles.size:
-        said = {0.0: "Min", 0.5: "Median", 1.0: "Max"}
-        row = {said.get(q, percent(q, 0)): [made.say(v)] for q, v in zip(QUANTILES, made.quantiles, strict=True)}
+    if stats.quantiles.size:
+        labels = {0.0: "Min", 0.5: "Median", 1.0: "Max"}
+        row = {labels.get(q, percent(q, 0)): [stats.say(v)] for q, v in zip(QUANTILES, stats.quantiles, strict=True)}
         st.dataframe(
             pd.DataFrame(row), hide_index=True, column_config=texts_of_numbers(row), alt="Quantiles of the column."
         )

@@ -43,7 +43,7 @@ def offer(around: Around = plainly) -> None:
 
 def _form(there: list[Connection], key: str, around: Around, saved: SavedQuery | None = None, name: str = "") -> None:
     """Show a query, its first rows, and the button that loads all. name : of the table, asked for if empty."""
-    names = [one.name for one in there]
+    names = [connection.name for connection in there]
     place = names.index(saved.connection) if saved and saved.connection in names else 0
     row = st.container(horizontal=True)
     chosen = row.selectbox("Database", names, place, key=f"{key}-connection")

@@ -128,7 +128,7 @@ def begin(spec: Spec, model: str, adds: str = "", edits: str = "") -> None:
 def _moves(then: str, now: str, bands: tuple[int, int], scale: Scale) -> CurveMoves:
     old, new = state.additive(then), state.additive(now)
     then_curves, now_curves = (
-        {name: one.explain_shape(name) for name in one.importance().ranked_features()} for one in (old, new)
+        {name: model.explain_shape(name) for name in model.importance().ranked_features()} for model in (old, new)
     )
     return curve_moves(then_curves, now_curves, scale)
 
@@ -199,14 +199,16 @@ def retrain(model: ModelAbout) -> None:
     if not (again or model.counted):
         return
     then = state.frame(model.table) if model.table in {table.id for table in tables} else None
-    made = carried(Spec.from_dict(model.spec), then, latest.id, state.frame(latest.id))
-    adds = _adds(model, made, "Add the newest rows")
+    carried_over = carried(Spec.from_dict(model.spec), then, latest.id, state.frame(latest.id))
+    adds = _adds(model, carried_over, "Add the newest rows")
     if not (again or adds):
         return
-    for sentence in _told(made):
+    for sentence in _told(carried_over):
         news.tell(md(sentence))
-    if made.spec:
+    if carried_over.spec:
         edited = model.id if again == "with edits" else ""
-        begun = runs.start(state.workspace(), made.spec, state.n_jobs(), adds=model.id if adds else "", edits=edited)
+        begun = runs.start(
+            state.workspace(), carried_over.spec, state.n_jobs(), adds=model.id if adds else "", edits=edited
+        )
         run = sidebar.follow(begun)
         st.switch_page(PAGES / "train.py", query_params={"table": latest.id, "run": run})

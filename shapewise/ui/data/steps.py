@@ -36,7 +36,7 @@ def show(table: TableAbout) -> None:
     if not state.mine("tables", table.id) or not state.workspace().may("create"):
         if table.steps:
             st.subheader("Computed columns and types", anchor=False)
-            st.markdown("\n".join(f"- {md(from_dict(one).words())}" for one in table.steps))
+            st.markdown("\n".join(f"- {md(from_dict(kept_step).words())}" for kept_step in table.steps))
         return
     st.subheader("Computed columns and types", anchor=False)
     source = derived.as_loaded(state.workspace(), table)
@@ -66,7 +66,7 @@ def _key(table: str) -> str:
 
 def _draft(table: TableAbout) -> list[Step]:
     plain = st.session_state.setdefault(_key(table.id), list(table.steps))
-    return [from_dict(one) for one in plain]
+    return [from_dict(step) for step in plain]
 
 
 def _without(table: str, place: int) -> None:
@@ -91,15 +91,15 @@ def _kept(table: TableAbout, draft: list[Step]) -> None:
     if keep:
         bar = st.progress(0.0, "Writing the columns")
         try:
-            made, said = derived.keep(state.workspace(), table, draft, lambda done: bar.progress(min(done, 1.0)))
+            newer, notes = derived.keep(state.workspace(), table, draft, lambda done: bar.progress(min(done, 1.0)))
         except (StoreError, StepError, FormulaError, TableError) as error:
             bar.empty()
             failed.error(md(error), icon=":material/error:")
             return
-        for sentence in said:
+        for sentence in notes:
             news.tell(md(sentence))
         st.session_state.pop(_key(table.id), None)
-        current.open_table(made.id)
+        current.open_table(newer.id)
         st.rerun()
 
 
@@ -107,9 +107,9 @@ def _kept(table: TableAbout, draft: list[Step]) -> None:
 def _drafted(source: str, steps: str) -> tuple[pd.DataFrame, Kinds]:
     """Return a table with the steps of a draft, and the kinds of its columns."""
     rows = state.table(source)
-    made = [from_dict(one) for one in json.loads(steps)]
+    draft = [from_dict(step) for step in json.loads(steps)]
     kinds = kinds_of_table(rows)
-    return apply(made, rows.frame, kinds), replay(made, kinds).kinds
+    return apply(draft, rows.frame, kinds), replay(draft, kinds).kinds
 
 
 def _add(table: TableAbout, source: TableAbout, steps: list[Step]) -> None:
@@ -193,25 +193,26 @@ def _retyped(tag: str, frame: pd.DataFrame, kinds: Kinds) -> Step | None:
     return ways[labels.index(chosen)]
 
 
-def _preview(step: Step, frame: pd.DataFrame, kind: str, of: str) -> None:
+def _preview(step: Step, frame: pd.DataFrame, kind: str, whose: str) -> None:
     """Show the first rows of a new column beside what it is made of, and its range."""
     series = frame[step.column]
     missing = int(series.isna().sum())
     parts = [f"a {kind}", f"{count(series.nunique())} distinct values"]
     if kind == "number" and missing < len(series):
         parts.append(f"{number(series.min())} to {number(series.max())}, mean {number(series.mean())}")
-    parts.append(f"missing in {count(missing)} rows{of} ({percent(missing / max(len(series), 1))})")
+    parts.append(f"missing in {count(missing)} rows{whose} ({percent(missing / max(len(series), 1))})")
     st.caption(f"**{md(step.column)}**: {', '.join(parts)}")
     names = list(dict.fromkeys([*(step.needs() if isinstance(step, Computed) else []), step.column]))
     st.dataframe(frame[names].head(MOST_SHOWN), hide_index=True, alt="The first rows of the new column.")
 
 
-def _unread(tally: Tally, of: str) -> None:
+def _unread(tally: Tally, whose: str) -> None:
     """Say which cells cannot be read as the new type."""
     if tally.odd:
+        examples = md(", ".join(tally.examples["odd"]))
         st.warning(
-            f"{count(tally.odd)} cells{of} cannot be read and will be missing: {md(', '.join(tally.examples['odd']))}.",
+            f"{count(tally.odd)} cells{whose} cannot be read and will be missing: {examples}.",
             icon=":material/warning:",
         )
     if tally.missing:
-        st.caption(f"{count(tally.missing)} cells{of} say themselves that they are missing.")
+        st.caption(f"{count(tally.missing)} cells{whose} say themselves that they are missing.")

@@ -86,10 +86,10 @@ def show(table: TableAbout) -> None:
 def _line(then: TableAbout, now: TableAbout) -> str:
     """Return in words how rows and columns changed."""
     old, new = state.columns(then.id), state.columns(now.id)
-    said = f"It replaces the version of {date(then.created)}: {count(then.rows)} rows then, {count(now.rows)} now"
+    replaced = f"It replaces the version of {date(then.created)}: {count(then.rows)} rows then, {count(now.rows)} now"
     came, went = [name for name in new if name not in old], [name for name in old if name not in new]
     parts = [f"{verb}: {_some(names)}" for verb, names in (("new columns", came), ("removed columns", went)) if names]
-    return f"{said}; {', '.join(parts) if parts else 'the same columns'}."
+    return f"{replaced}; {', '.join(parts) if parts else 'the same columns'}."
 
 
 def _some(names: list[str]) -> str:
@@ -150,20 +150,20 @@ def _sampled(then: TableAbout, now: TableAbout) -> str:
 
 def _drawn(then: TableAbout, now: TableAbout, moved: Moved) -> None:
     """Show a column's two distributions overlaid."""
-    columns = {one.name: one for one in moved.columns if one.verdict != "unusable"}
+    columns = {move.name: move for move in moved.columns if move.verdict != "unusable"}
     if not columns:
         return
     named = state.names(now.id)
     chosen = st.selectbox(
         "Column, the most moved first", list(columns), key=f"moved-column-{now.id}", format_func=named.column
     )
-    one: ColumnMove = columns[chosen]
-    assert one.kind is not None
+    move: ColumnMove = columns[chosen]
+    assert move.kind is not None
     try:
-        drawn = overlay(state.frame(then.id)[chosen], state.frame(now.id)[chosen], one.kind)
+        drawn = overlay(state.frame(then.id)[chosen], state.frame(now.id)[chosen], move.kind)
     except TableError as error:
         st.caption(md(error))
         return
-    st.markdown(md(one.words))
-    plot = shown(drawn, named).describe(cut(f"{named.column(chosen)}: {one.words}", LONGEST_TITLE))
+    st.markdown(md(move.words))
+    plot = shown(drawn, named).describe(cut(f"{named.column(chosen)}: {move.words}", LONGEST_TITLE))
     cards.figure(plot, f"moved-{now.id}-{chosen}", now.name, titled=False)

@@ -47,7 +47,7 @@ def show(table: TableAbout) -> None:
     if test is None:
         return
     try:
-        made = _read(table.id, stored.to_text(test))
+        readout = _read(table.id, stored.to_text(test))
     except (ExperimentError, TableError) as error:
         st.error(md(error), icon=":material/error:")
         return
@@ -56,15 +56,15 @@ def show(table: TableAbout) -> None:
         with set_up:
             _offer_undo(table, kept)
     names = state.names(table.id)
-    several = len(made.arms) > 2 and not made.stopped
+    several = len(readout.arms) > 2 and not readout.stopped
     compared = shown_between(_between(table.id, stored.to_text(test)), names, test) if several else []
-    scale = arms_result.show(table, shown_arms(made, names), compared, place)
+    scale = arms_result.show(table, shown_arms(readout, names), compared, place)
     if scale is not None:
         with st.container(border=True):
             for_whom.show(table, test, scale)
         by_day.show(table, test, scale)
         with st.container(border=True):
-            moved.show(table, test, sorted(set(made.arms) - {test.control}))
+            moved.show(table, test, sorted(set(readout.arms) - {test.control}))
 
 
 @state.kept(show_spinner="Reading the test", max_entries=16)
@@ -132,9 +132,11 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None, form: str) ->
         return None
     possible = stored.possible_outcomes(rows, arm)
     key = f"arms-outcomes-{form}-{arm}"
-    made = made_outcomes.known(key, kept.test().outcomes if kept else {})
-    options = [*possible, *(name for name, one in made.items() if set(one.columns) <= set(possible))]
-    called = {name: made[name].called(names) if name in made else names.column(name) for name in options}
+    outcomes_known = made_outcomes.known(key, kept.test().outcomes if kept else {})
+    options = [*possible, *(name for name, outcome in outcomes_known.items() if set(outcome.columns) <= set(possible))]
+    called = {
+        name: outcomes_known[name].called(names) if name in outcomes_known else names.column(name) for name in options
+    }
     before = [name for name in kept.metrics if name in options] if kept else stored.likely_outcomes(rows, meant, arm)
     st.session_state.setdefault(key, before)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -157,7 +159,7 @@ def _form(table: TableAbout, rows: Table, kept: StoredTest | None, form: str) ->
     shares = planned_shares(f"{form}-{arm}", arms[arm], mine.shares if mine else {}, named)
     return ArmsTest(arm, control, metrics, shares=shares, before=past or None, adjustment=adjust, customers=customers,
                     cluster=cluster, known_before=known,
-                    outcomes={name: made[name] for name in outcomes if name in made}, pooled=pooled,
+                    outcomes={name: outcomes_known[name] for name in outcomes if name in outcomes_known}, pooled=pooled,
                     accepted=accepted)  # fmt: skip
 
 

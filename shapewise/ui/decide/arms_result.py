@@ -35,14 +35,14 @@ MARGIN: Final = 0.05
 Tone = Literal["good", "bad", "open", "stop"]
 
 
-def show(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, Effect]], place: Place) -> Scale | None:
+def show(table: TableAbout, readout: ArmsReadOut, compared: Sequence[tuple[str, Effect]], place: Place) -> Scale | None:
     """Show the verdict, the sizes of the arms, and each outcome by arm; return the scale that was chosen for all of the
     page, None where nothing may be read. compared : treated arms with each other, each with the one it is beside."""
     with place.options:
-        scale = None if made.stopped else _scale(table, made, compared)
+        scale = None if readout.stopped else _scale(table, readout, compared)
     with place.said:
-        verdict(*verdicts.of_arms(made, scale or "difference"))
-        st.caption(_who(made) + _unsettled(made))
+        verdict(*verdicts.of_arms(readout, scale or "difference"))
+        st.caption(_who(readout) + _unsettled(readout))
     if scale is None:
         place.drawing.caption(
             "Differences are not shown: with arms of the wrong sizes they would mislead. Were "
@@ -50,14 +50,14 @@ def show(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, Eff
         )
         return None
     with place.drawing:
-        _table(_of_control(made, scale), "Each outcome by arm, with its lift over the control.")
+        _table(_of_control(readout, scale), "Each outcome by arm, with its lift over the control.")
         if compared:
             _table(_between(compared, scale), "How the treated arms differ from each other.")
-        _said(made, scale, bool(compared))
+        _said(readout, scale, bool(compared))
     return scale
 
 
-def _scale(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, Effect]]) -> Scale:
+def _scale(table: TableAbout, readout: ArmsReadOut, compared: Sequence[tuple[str, Effect]]) -> Scale:
     """Show the choice of a scale, and the numbers as a file; return the scale."""
     scale: Scale = st.segmented_control(
         "Lifts as", list(SCALES), default="difference", required=True, key=f"arms-scale-{table.id}",
@@ -67,25 +67,27 @@ def _scale(table: TableAbout, made: ArmsReadOut, compared: Sequence[tuple[str, E
         "and yet be alike relative to the rate.",
     )  # fmt: skip
     downloads.button(
-        "CSV", lambda: export.safe_csv(made.frame(between=compared)), export.file_name(table.name, "read-out", "csv"),
-        f"arms-csv-{table.id}", ":material/download:",
+        "CSV", lambda: export.safe_csv(readout.frame(between=compared)),
+        export.file_name(table.name, "read-out", "csv"), f"arms-csv-{table.id}", ":material/download:",
     )  # fmt: skip
     return scale
 
 
-def _who(made: ArmsReadOut) -> str:
+def _who(readout: ArmsReadOut) -> str:
     """Return how many were in each arm, as planned or not, and who was left out."""
-    sizes = made.sizes["all"]
+    sizes = readout.sizes["all"]
     counts = ", ".join(f"{md(arm)} {count(n)}" for arm, n in sizes.counts.items())
-    who = f"Assigned by {md(made.test.cluster)}" if made.test.cluster else "Customers"
-    left = f" {count(made.left_out)} rows without an arm are left out." if made.left_out else ""
+    who = f"Assigned by {md(readout.test.cluster)}" if readout.test.cluster else "Customers"
+    left = f" {count(readout.left_out)} rows without an arm are left out." if readout.left_out else ""
     return f"{who}: {counts}. Sample ratio {p_value(sizes.p)} (alarm below .001).{left}"
 
 
-def _unsettled(made: ArmsReadOut) -> str:
+def _unsettled(readout: ArmsReadOut) -> str:
     """Return how guardrails are settled that nobody has said which fall is accepted of; "" where there are none."""
-    asked = [name for name, role in made.test.metrics.items() if role == "guardrail" and name not in made.test.accepted]
-    if made.stopped or not asked:
+    asked = [
+        name for name, role in readout.test.metrics.items() if role == "guardrail" and name not in readout.test.accepted
+    ]
+    if readout.stopped or not asked:
         return ""
     return (
         f" Say under *Roles* which fall of {md(listed(asked))} nobody minds: a guardrail holds once that is ruled out."
@@ -98,18 +100,20 @@ def verdict(tone: Tone, words: str) -> None:
     box(f"**{verdicts.WORDS[tone]}.** {md(words)}", icon=ICONS[tone])
 
 
-def _said(made: ArmsReadOut, scale: Scale, compared: bool) -> None:
+def _said(readout: ArmsReadOut, scale: Scale, compared: bool) -> None:
     """Say what the table does not: verdicts that add to it, and how the numbers are meant."""
-    for effect in made.effects:
+    for effect in readout.effects:
         if _adds(effect):
             own, text = verdicts.verdict(effect, scale)
             cut = f" What was known before cut the variance by {percent(effect.reduced, 0)}."
             less = cut if effect.reduced > 0 else ""
             st.caption(f"{ICONS[own]} **{md(effect.strategy)}** on {md(effect.metric)}: {md(text)}{less}")
-    pooled = f" {md(made.test.pool)}: their customers as one arm, one more comparison each." if made.test.pool else ""
+    pooled = (
+        f" {md(readout.test.pool)}: their customers as one arm, one more comparison each." if readout.test.pool else ""
+    )
     beside = " Arms against each other are a separate question, with a Holm adjustment of its own." if compared else ""
-    looks = f" {looking_words(made.test.customers)}" if made.test.customers else ""
-    how = f"p is after {_adjustments(made.as_read_out())}; intervals are blue where p is below 5%."
+    looks = f" {looking_words(readout.test.customers)}" if readout.test.customers else ""
+    how = f"p is after {_adjustments(readout.as_read_out())}; intervals are blue where p is below 5%."
     st.caption(f"{how}{pooled}{beside}{looks}")
 
 
@@ -125,26 +129,26 @@ def _table(rows: list[dict[str, Any]], alt: str) -> None:
     st.dataframe(pd.DataFrame(rows), hide_index=True, alt=alt, column_config={"Interval": picture})
 
 
-def _of_control(made: ArmsReadOut, scale: Scale) -> list[dict[str, Any]]:
+def _of_control(readout: ArmsReadOut, scale: Scale) -> list[dict[str, Any]]:
     """Return each outcome of each arm, the control first, as it is shown."""
     rows = []
-    for metric in made.test.metrics:
-        effects = {effect.strategy: effect for effect in made.effects if effect.metric == metric}
+    for metric in readout.test.metrics:
+        effects = {effect.strategy: effect for effect in readout.effects if effect.metric == metric}
         limits = _limits(list(effects.values()), scale)
-        for arm in made.lines:
-            level = made.level(arm, metric)
+        for arm in readout.lines:
+            level = readout.level(arm, metric)
             rows.append({
                 "Outcome": metric, "Arm": arm, **_change(effects.get(arm), scale, limits, "Against control"),
                 "Reached": level.words() if level.is_known else NOTHING,
-                "Clusters" if made.test.cluster else "Customers": count(made.size(arm, metric)),
+                "Clusters" if readout.test.cluster else "Customers": count(readout.size(arm, metric)),
             })  # fmt: skip
     return rows
 
 
 def _between(compared: Sequence[tuple[str, Effect]], scale: Scale) -> list[dict[str, Any]]:
     """Return how the arms differ from each other, as it is shown."""
-    limits = {metric: _limits([one for _, one in compared if one.metric == metric], scale)
-              for metric in {one.metric for _, one in compared}}  # fmt: skip
+    limits = {metric: _limits([effect for _, effect in compared if effect.metric == metric], scale)
+              for metric in {effect.metric for _, effect in compared}}  # fmt: skip
     return [
         {"Outcome": effect.metric, "Arm": effect.strategy, "Against": other,
          **_change(effect, scale, limits[effect.metric], "By how much")}

@@ -59,9 +59,9 @@ def undo(identifier: str, changed: str) -> None:
         st.session_state["board-refused"] = str(error)
 
 
-def place_of(made: StrategySet, name: str) -> int:
+def place_of(strategy_set: StrategySet, name: str) -> int:
     """Return the current place of a strategy; StoreError if it was removed from the board."""
-    for place, strategy in enumerate(made.strategies):
+    for place, strategy in enumerate(strategy_set.strategies):
         if strategy.name == name:
             return place
     raise StoreError(f"{name} is no longer on this board: somebody removed it.")
@@ -70,32 +70,32 @@ def place_of(made: StrategySet, name: str) -> int:
 def move(identifier: str, name: str, by: int) -> None:
     """Move a strategy by a number of places."""
 
-    def moved(made: StrategySet) -> StrategySet:
-        place = place_of(made, name)
-        return made.moved(place, place + by)
+    def moved(strategy_set: StrategySet) -> StrategySet:
+        place = place_of(strategy_set, name)
+        return strategy_set.moved(place, place + by)
 
     act(identifier, moved)
 
 
 def _remove(identifier: str, name: str) -> None:
-    def without(made: StrategySet) -> StrategySet:
-        place = place_of(made, name)
-        return replace(made, strategies=made.strategies[:place] + made.strategies[place + 1 :])
+    def without(strategy_set: StrategySet) -> StrategySet:
+        place = place_of(strategy_set, name)
+        return replace(strategy_set, strategies=strategy_set.strategies[:place] + strategy_set.strategies[place + 1 :])
 
     act(identifier, without)
 
 
-def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
+def funnel(board: Board, strategy_set: StrategySet, ledger: Ledger) -> None:
     """Show whom the strategies reach, as a chart and then in numbers, and what that is worth."""
-    priced, money = _priced(board, made)
-    if made.strategies:
+    priced, money = _priced(board, strategy_set)
+    if strategy_set.strategies:
         numbers = board_table(priced.strategies, ledger, money.currency)
-        plot = replace(ledger.describe([one.name for one in made.strategies]), numbers=numbers)
+        plot = replace(ledger.describe([strategy.name for strategy in strategy_set.strategies]), numbers=numbers)
         cards.figure(plot, f"reach-{board.id}", board.name)
-    has_worth = bool(priced.strategies) and all(one.value for one in priced.strategies)
+    has_worth = bool(priced.strategies) and all(strategy.value for strategy in priced.strategies)
     at = row()
     reached, eligible = int(ledger.exclusive.sum()), max(ledger.eligible, 1)
-    who = md(made.gate.words(state.names(board.table)))
+    who = md(strategy_set.gate.words(state.names(board.table)))
     tile(at, "All rows", count(ledger.rows), "in the table")
     tile(at, "Eligible", count(ledger.eligible), f"{percent(ledger.eligible / max(ledger.rows, 1))} of all")
     tile(at, "Reached", count(reached), f"{percent(reached / eligible)} of eligible")
@@ -109,13 +109,13 @@ def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
     adds_up = (
         f" {reaches} = {count(ledger.eligible)}: exclusive reaches and rows not reached add up to the eligible rows."
     )
-    st.caption(f":material/filter_alt: **Eligible:** {who}.{adds_up if made.strategies else ''}")
+    st.caption(f":material/filter_alt: **Eligible:** {who}.{adds_up if strategy_set.strategies else ''}")
 
 
-def change_gate(board: Board, made: StrategySet) -> None:
+def change_gate(board: Board, strategy_set: StrategySet) -> None:
     """Show the button that changes who is eligible."""
     if st.button("Who is eligible", icon=":material/filter_alt:", key="change-gate"):
-        _begin_gate(made.gate)
+        _begin_gate(strategy_set.gate)
         gate(board)
 
 
@@ -138,31 +138,31 @@ def gate(board: Board) -> None:
         st.caption("The current rule nests deeper than these fields can show: what you set replaces it.")
     rule = builder.edit("gate-draft", board.table)
     if st.button("Set", type="primary", disabled=rule is None) and rule is not None and not is_newer:
-        refused = act(board.id, lambda made: replace(made, gate=rule))
+        refused = act(board.id, lambda strategy_set: replace(strategy_set, gate=rule))
         if refused:
             st.error(md(refused), icon=":material/error:")
         else:
             st.rerun()
 
 
-def _priced(board: Board, made: StrategySet) -> tuple[StrategySet, Money]:
+def _priced(board: Board, strategy_set: StrategySet) -> tuple[StrategySet, Money]:
     """Return strategies with what an outcome of each is worth, and the money of the project."""
     money = moneys.of_table(state.workspace(), board.table)
-    return moneys.priced(board, made, money), money
+    return moneys.priced(board, strategy_set, money), money
 
 
-def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
+def show(board: Board, strategy_set: StrategySet, ledger: Ledger) -> None:
     """Show a card per strategy."""
-    if not made.strategies:
+    if not strategy_set.strategies:
         st.caption("No strategy yet: add one from a segment, or write a rule.")
-    for place, strategy in enumerate(made.strategies):
+    for place, strategy in enumerate(strategy_set.strategies):
         with st.container(border=True):
-            _card(board, made, ledger, place, strategy)
+            _card(board, strategy_set, ledger, place, strategy)
 
 
-def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy: Strategy) -> None:
+def _card(board: Board, strategy_set: StrategySet, ledger: Ledger, place: int, strategy: Strategy) -> None:
     """Show one strategy."""
-    last, names = len(made.strategies) - 1, [one.name for one in made.strategies]
+    last, names = len(strategy_set.strategies) - 1, [other.name for other in strategy_set.strategies]
     with st.container(horizontal=True, wrap=False):
         with st.container(width="stretch", gap=None):
             st.markdown(f"**{place + 1} · {md(strategy.name)}** &nbsp; {md(strategy.action)}")
@@ -198,7 +198,7 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
     lost = [f"{count(ledger.lost_to[place, j])} to {md(names[j])}" for j in range(place) if ledger.lost_to[place, j]]
     tile(at, "Taken by higher", count(ledger.lost[place]), ", ".join(lost) or "none", border=False)
     _opportunity(at, strategy)
-    priced, money = _priced(board, made)
+    priced, money = _priced(board, strategy_set)
     valued = priced.strategies[place]
     if valued.value:
         worth = valued.worth_of(int(ledger.exclusive[place]), money.currency)
@@ -235,8 +235,8 @@ def _opportunity(at: st.delta_generator.DeltaGenerator, strategy: Strategy) -> N
 def change(board: Board, name: str) -> None:
     """Edit all fields of a strategy in a dialog, which begins with what was typed and not saved, until it is."""
     try:
-        made = stored.board(state.workspace(), board.id).read()
-        strategy = made.strategies[place_of(made, name)]
+        strategy_set = stored.board(state.workspace(), board.id).read()
+        strategy = strategy_set.strategies[place_of(strategy_set, name)]
     except StoreError as error:
         st.error(md(error), icon=":material/error:")
         return
@@ -261,11 +261,11 @@ def change(board: Board, name: str) -> None:
     if changed not in (None, left or strategy):
         _keep(board, name, None if changed == strategy else changed)
 
-    def put(now: StrategySet, one: Strategy) -> StrategySet:
+    def put(now: StrategySet, changed_strategy: Strategy) -> StrategySet:
         place = place_of(now, name)
         if now.strategies[place] != strategy:
             raise StoreError(f"{name} was changed elsewhere just now: press Save again where yours is to stay.")
-        return replace(now, strategies=(*now.strategies[:place], one, *now.strategies[place + 1 :]))
+        return replace(now, strategies=(*now.strategies[:place], changed_strategy, *now.strategies[place + 1 :]))
 
     _save(board, None if is_newer else changed, put, lambda: _keep(board, name, None))
 
@@ -281,7 +281,7 @@ def _unsaved(board: Board) -> dict[str, Strategy]:
 
 def _keep(board: Board, name: str, changed: Strategy | None) -> None:
     """Keep what has been typed of a strategy, or forget it (None)."""
-    unsaved = {key: one.to_dict() for key, one in _unsaved(board).items() if key != name}
+    unsaved = {key: strategy.to_dict() for key, strategy in _unsaved(board).items() if key != name}
     unsaved |= {} if changed is None else {name: changed.to_dict()}
     drafts.keep("boards", board.id, unsaved or None)
 
@@ -299,7 +299,7 @@ def _save(
     """Show the Save button; on click, store the strategy, and do what is to be done once it is."""
     if not st.button("Save", type="primary", disabled=changed is None) or changed is None:
         return
-    refused = act(board.id, lambda made: put(made, changed))
+    refused = act(board.id, lambda strategy_set: put(strategy_set, changed))
     if refused:
         st.error(md(refused), icon=":material/error:")
         return
@@ -393,9 +393,9 @@ def _lift(column: st.delta_generator.DeltaGenerator, label: str, lift: float, ke
     return lift if percent_now == percent else percent_now / 100
 
 
-def next_name(made: StrategySet) -> str:
+def next_name(strategy_set: StrategySet) -> str:
     """Return the first unused letter as a name."""
-    taken = {strategy.name for strategy in made.strategies}
+    taken = {strategy.name for strategy in strategy_set.strategies}
     return next((letter for letter in NEXT if letter not in taken), f"S{len(taken) + 1}")
 
 
@@ -403,18 +403,18 @@ def next_name(made: StrategySet) -> str:
 def add(board: Board) -> None:
     """Add a strategy from a saved segment, a suggested one, or an own rule; what was typed and not saved is one more to
     begin with, until it is."""
-    made = stored.board(state.workspace(), board.id).read()
-    if len(made.strategies) >= MOST_STRATEGIES:
+    strategy_set = stored.board(state.workspace(), board.id).read()
+    if len(strategy_set.strategies) >= MOST_STRATEGIES:
         st.caption(f"A board has at most {MOST_STRATEGIES} strategies: join some.")
         return
     if "strategy-shown" not in st.session_state:  # just opened: below, each key that is typed changes what is kept
         st.session_state[LEFT] = _unsaved(board).get(NEW)
-    known, left = _beginnings(board, made), st.session_state.get(LEFT)
+    known, left = _beginnings(board, strategy_set), st.session_state.get(LEFT)
     if left is not None:
         known = {LEFT: left, **known}
     first = 0 if left is not None else min(1, len(known) - 1)
     chosen = st.selectbox("From", list(known), first, key=f"add-from-{board.id}")
-    key = f"add-{board.id}-{len(made.strategies)}-{chosen}"
+    key = f"add-{board.id}-{len(strategy_set.strategies)}-{chosen}"
     if st.session_state.get("strategy-shown") != key:
         builder.begin("strategy-draft", known[chosen].rule)
         st.session_state["strategy-shown"] = key
@@ -428,33 +428,33 @@ def add(board: Board) -> None:
     _save(board, changed, put, lambda: _keep(board, NEW, None))
 
 
-def _beginnings(board: Board, made: StrategySet) -> dict[str, Strategy]:
+def _beginnings(board: Board, strategy_set: StrategySet) -> dict[str, Strategy]:
     """Return what a new strategy can begin with, by label."""
-    known: dict[str, Strategy] = {OWN: Strategy(next_name(made), EVERYBODY)}
+    known: dict[str, Strategy] = {OWN: Strategy(next_name(strategy_set), EVERYBODY)}
     models = {model.id: model for model in state.workspace().models.listed()
               if model.table == board.table and not model.of_tasks}  # fmt: skip
     for kept in reversed(stored.segments(state.workspace(), board.table)):
         metric = kept.metric or (models[kept.model].target if kept.model in models else "")
         about = stored.strategy_for(
-            next_name(made), kept.read(), metric, scenario=(kept.model, kept.scenario), evidence=kept.told()
+            next_name(strategy_set), kept.read(), metric, scenario=(kept.model, kept.scenario), evidence=kept.told()
         )
         known.setdefault(f"{kept.name} (saved from {kept.scenario})", about)
     for model in models.values():
-        for one in reach.suggested(model)[:12]:
-            word = "above" if one.evidence.opportunity > 0 else "below"  # as its rate, which stands beside it
-            rule = reach.rounded(board.table, one.rule)
+        for segment in reach.suggested(model)[:12]:
+            word = "above" if segment.evidence.opportunity > 0 else "below"  # as its rate, which stands beside it
+            rule = reach.rounded(board.table, segment.rule)
             label = f"{rule.words(state.names(board.table))} ({word} average in {model.name})"
             about = stored.strategy_for(
-                next_name(made), rule, state.outcome(model), scenario=(model.id, model.name),
-                evidence=reach.evidence(model, rule) if rule != one.rule else one.evidence,
+                next_name(strategy_set), rule, state.outcome(model), scenario=(model.id, model.name),
+                evidence=reach.evidence(model, rule) if rule != segment.rule else segment.evidence,
             )  # fmt: skip
             known.setdefault(label, about)
     return known
 
 
-def overlaps(board: Board, made: StrategySet, ledger: Ledger) -> None:
+def overlaps(board: Board, strategy_set: StrategySet, ledger: Ledger) -> None:
     """Show how rules overlap, before priority."""
-    names = [strategy.name for strategy in made.strategies]
+    names = [strategy.name for strategy in strategy_set.strategies]
     if len(names) < 2:
         st.caption("Two strategies can overlap: add another.")
         return

@@ -35,7 +35,7 @@ def show(table: TableAbout, asked: ArmsTest, scale: Scale) -> None:
         st.subheader("By day", anchor=False)
         with st.container(horizontal=True, vertical_alignment="bottom"):
             metric = st.selectbox("Outcome", list(asked.metrics), key=f"by-day-metric-{table.id}",
-                                  format_func=lambda one: asked.outcome(one).called(names))  # fmt: skip
+                                  format_func=lambda outcome: asked.outcome(outcome).called(names))  # fmt: skip
             day = st.selectbox("Day on which they came", dates, 0 if len(dates) == 1 else None,
                                key=f"by-day-column-{table.id}", format_func=names.column,
                                placeholder="A column of dates")  # fmt: skip
@@ -43,11 +43,11 @@ def show(table: TableAbout, asked: ArmsTest, scale: Scale) -> None:
             return
         own = stored.to_text(replace(asked, metrics={metric: asked.metrics[metric]}))
         try:
-            made = shown_by_day(_read(table.id, own, metric, day), names, asked)
+            by_day = shown_by_day(_read(table.id, own, metric, day), names, asked)
         except (ExperimentError, TableError) as error:
             st.error(md(error), icon=":material/error:")
             return
-        cards.figure(made.describe(scale=scale), f"by-day-{table.id}-{metric}-{day}-{scale}", table.name)
+        cards.figure(by_day.describe(scale=scale), f"by-day-{table.id}-{metric}-{day}-{scale}", table.name)
         if not asked.customers:
             st.caption(
                 "This test was to be read once, at its end, so only the last day of the table above decides. These "

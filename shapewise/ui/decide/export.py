@@ -26,28 +26,28 @@ from shapewise.ui.widgets import boards, downloads
 from shapewise.ui.widgets.columns import COUNT, PERCENT, hundredfold
 
 
-def flags(made: StrategySet) -> dict[str, str]:
+def flags(strategy_set: StrategySet) -> dict[str, str]:
     """Return the sensitive columns that the rules use."""
-    return sensitive(list(made.cascade().columns))
+    return sensitive(list(strategy_set.cascade().columns))
 
 
-def warn(made: StrategySet, named: Names) -> None:
+def warn(strategy_set: StrategySet, named: Names) -> None:
     """Show which sensitive features decide who gets what."""
-    used = flags(made)
+    used = flags(strategy_set)
     if not used:
         st.caption("No rule uses a column whose name suggests sex, age, origin, belief, family, health or place.")
         return
     columns = "; ".join(f"{md(named.column(column))} ({what})" for column, what in used.items())
-    by = [one.name for one in made.strategies if set(one.rule.columns) & set(used)]
+    by = [strategy.name for strategy in strategy_set.strategies if set(strategy.rule.columns) & set(used)]
     st.warning(
         f"Sensitive features decide who gets {md(' and '.join(by)) or 'in'}: {columns}. Get this approved before "
         "you roll it out.", icon=":material/shield_person:",
     )  # fmt: skip
 
 
-def alike(board: Board, made: StrategySet) -> None:
+def alike(board: Board, strategy_set: StrategySet) -> None:
     """Show the sensitive features in use, and the share of each group that is reached."""
-    warn(made, state.names(board.table))
+    warn(strategy_set, state.names(board.table))
     frame = state.frame(board.table)
     columns = list(frame.columns)
     known = sensitive(columns)
@@ -56,9 +56,9 @@ def alike(board: Board, made: StrategySet) -> None:
         format_func=state.names(board.table).column,
         help="Sensitive columns first. Numeric columns are split into four groups of equal size.",
     )  # fmt: skip
-    names = [strategy.name for strategy in made.strategies]
+    names = [strategy.name for strategy in strategy_set.strategies]
     try:
-        rates = _parity(board.table, json.dumps(made.to_dict()), by)
+        rates = _parity(board.table, json.dumps(strategy_set.to_dict()), by)
     except (TableError, ValueError) as error:
         st.error(md(error), icon=":material/error:")
         return
@@ -91,23 +91,25 @@ def alike(board: Board, made: StrategySet) -> None:
 
 
 @state.kept(show_spinner=False, max_entries=16)
-def _parity(table: str, made: str, column: str) -> pd.DataFrame:
-    read = StrategySet.from_dict(json.loads(made))
+def _parity(table: str, strategy_set: str, column: str) -> pd.DataFrame:
+    read = StrategySet.from_dict(json.loads(strategy_set))
     frame = state.rows_of(table, [column, *read.cascade().columns])
     return parity(state.table(table), column, read.assign(frame), [strategy.name for strategy in read.strategies])
 
 
 @state.kept(show_spinner="Running both exports on the table", max_entries=8)
-def _proof(table: str, made: str) -> Proof:
-    return prove(StrategySet.from_dict(json.loads(made)), state.table(table, {}).frame, state.names(table).codes())
+def _proof(table: str, strategy_set: str) -> Proof:
+    return prove(
+        StrategySet.from_dict(json.loads(strategy_set)), state.table(table, {}).frame, state.names(table).codes()
+    )
 
 
-def files(board: Board, made: StrategySet) -> None:
+def files(board: Board, strategy_set: StrategySet) -> None:
     """Show the three files, and a check that they agree."""
     table = state.workspace().tables.about(board.table)
     cascade, as_text = (
-        made.cascade().on_codes(state.names(board.table).codes()),
-        json.dumps(made.to_dict(), ensure_ascii=False, indent=1),
+        strategy_set.cascade().on_codes(state.names(board.table).codes()),
+        json.dumps(strategy_set.to_dict(), ensure_ascii=False, indent=1),
     )
     try:
         kinds = kinds_of(state.frame(board.table), cascade.columns)
@@ -125,7 +127,7 @@ def files(board: Board, made: StrategySet) -> None:
             st.session_state[key] = as_text
     if st.session_state.get(key) == as_text:
         try:
-            proof = _proof(board.table, json.dumps(made.to_dict()))
+            proof = _proof(board.table, json.dumps(strategy_set.to_dict()))
         except ProofError as error:
             st.error(md(error), icon=":material/error:")
             return
@@ -151,8 +153,8 @@ def bring(table: str) -> None:
     if file is None:
         return
     try:
-        made = StrategySet.from_dict(json.loads(file.getvalue().decode("utf-8")))
-        made.ledger(state.frame(table).head(100))
+        strategy_set = StrategySet.from_dict(json.loads(file.getvalue().decode("utf-8")))
+        strategy_set.ledger(state.frame(table).head(100))
     except UnicodeDecodeError:
         st.error("The file is not UTF-8 text: export it again.", icon=":material/error:")
     except json.JSONDecodeError as error:
@@ -165,6 +167,6 @@ def bring(table: str) -> None:
             icon=":material/error:",
         )
     else:
-        board = stored.add_board(state.workspace(), made, table)
+        board = stored.add_board(state.workspace(), strategy_set, table)
         boards.open_board(board.id)
         st.rerun()

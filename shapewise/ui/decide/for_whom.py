@@ -40,8 +40,8 @@ def _segments(table: str, test: str, metric: str, column: str) -> Segments:
 
 
 @state.kept(show_spinner="Reading the strategies", max_entries=32)
-def _strategies(table: str, test: str, metric: str, made: str) -> tuple[Segments, tuple[str, ...]]:
-    asked, strategies = stored.from_text(test), StrategySet.from_dict(json.loads(made))
+def _strategies(table: str, test: str, metric: str, strategy_set: str) -> tuple[Segments, tuple[str, ...]]:
+    asked, strategies = stored.from_text(test), StrategySet.from_dict(json.loads(strategy_set))
     rows = state.rows_of(table, _columns(asked, metric, *strategies.cascade().columns))
     return stored.by_strategy(rows, asked, metric, strategies)
 
@@ -51,10 +51,10 @@ def _columns(asked: ArmsTest, metric: str, *others: str) -> list[str]:
     return [*dict.fromkeys((*replace(asked, metrics={metric: "primary"}, before=None).columns, *others))]
 
 
-def _can_answer(columns: Collection[str], made: StrategySet) -> bool:
+def _can_answer(columns: Collection[str], strategy_set: StrategySet) -> bool:
     """Return whether a table has the columns that some strategy of a board asks for."""
     try:
-        return bool(made.strategies and readable(made, columns)[0].strategies)
+        return bool(strategy_set.strategies and readable(strategy_set, columns)[0].strategies)
     except ExperimentError:
         return False
 
@@ -71,13 +71,13 @@ def show(table: TableAbout, asked: ArmsTest, scale: Scale) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by = st.selectbox(
             "By", [*columns, *boards], None, key=f"whom-column-{table.id}",
-            format_func=lambda one: labels.get(one) or names.column(one),
+            format_func=lambda column: labels.get(column) or names.column(column),
             placeholder="A column known before the test, or a board",
         )  # fmt: skip
         if by is None:
             return
         metric = st.selectbox("Outcome", list(asked.metrics), key=f"whom-metric-{table.id}",
-                              format_func=lambda one: asked.outcome(one).called(names))  # fmt: skip
+                              format_func=lambda outcome: asked.outcome(outcome).called(names))  # fmt: skip
     test = stored.to_text(replace(asked, before=None))
     notes: tuple[str, ...] = ()
     try:

@@ -18,8 +18,8 @@ CAPS: Final = (0.999, 0.995, 0.99, 0.98, 0.95, 0.9)
 
 def known(key: str, kept: Mapping[str, Outcome]) -> dict[str, Outcome]:
     """Return the outcomes by name that were made in this session or, kept, before. key : of the test's outcomes."""
-    made: dict[str, Outcome] = st.session_state.setdefault(f"made-{key}", dict(kept))
-    return made
+    outcomes: dict[str, Outcome] = st.session_state.setdefault(f"made-{key}", dict(kept))
+    return outcomes
 
 
 def make(key: str, columns: Sequence[str], names: Names, add: Callable[[Outcome], None] | None = None) -> None:
@@ -28,7 +28,7 @@ def make(key: str, columns: Sequence[str], names: Names, add: Callable[[Outcome]
     with st.popover("Ratio or capped mean", icon=":material/add:"):
         column = st.selectbox("Sum or mean of", columns, key=f"made-of-{key}", format_func=names.column)
         per = st.selectbox(
-            "Per", [one for one in columns if one != column], None, key=f"made-per-{key}", format_func=names.column,
+            "Per", [name for name in columns if name != column], None, key=f"made-per-{key}", format_func=names.column,
             placeholder="Row: a mean", help="Its sum over all rows of an arm is what the other sum is divided by: "
             "revenue per visit, clicks per page. Rows stay what was assigned (delta method).",
         )  # fmt: skip

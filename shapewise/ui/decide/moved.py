@@ -83,7 +83,7 @@ def _train(spec: Spec, asked: Asked, model: ModelAbout | None) -> None:
 
 def _differs(trained: Spec, spec: Spec) -> bool:
     """Return whether a model was trained otherwise than is asked for now."""
-    shares = [of.treatment.share if of.treatment else 0.0 for of in (trained, spec)]
+    shares = [model_spec.treatment.share if model_spec.treatment else 0.0 for model_spec in (trained, spec)]
     same = (trained.changes, trained.group, shares[0]) == (spec.changes, spec.group, shares[1])
     return not same or set(trained.features) != set(spec.features)
 

@@ -46,8 +46,8 @@ def _balance(model: ModelAbout) -> None:
             f"drawn at random. Trained in {duration(model.seconds)} on {count(model.rows['training'])} rows."
         )
         return
-    features = ", ".join(f"**{md(named.term(one['feature']))}**" for one in model.apart)
-    chance = max(one["chance"] for one in model.apart)
+    features = ", ".join(f"**{md(named.term(feature['feature']))}**" for feature in model.apart)
+    chance = max(feature["chance"] for feature in model.apart)
     st.warning(
         f"The arms differ in {features}: a fair draw shows as much in {percent(chance)} of tests. Either the draw "
         "depended on it, or it was recorded after the test began. Leave it out if so; where the draw was not fair, no "

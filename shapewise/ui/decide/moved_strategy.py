@@ -36,7 +36,7 @@ SELECTED: Final = (
 def show(model: ModelAbout, asked: Asked) -> None:
     """Show the segments whose effect stands out, and make a strategy of those that are chosen."""
     names = state.names(asked.table)
-    up = {json.dumps(one.rule.to_dict()): one for one in reach.suggested(model) if one.up}
+    up = {json.dumps(segment.rule.to_dict()): segment for segment in reach.suggested(model) if segment.up}
     if not up:
         st.caption(
             "No range of a single feature is clearly above the mean effect, so the strategy below is for everybody."
@@ -113,8 +113,10 @@ def _make(model: ModelAbout, asked: Asked, *, rule: Rule, measured: Evidence) ->
         st.error("A strategy states lifts over the control, whose mean here is not above 0: write it on Strategies.")
         return
     board = there.get(place) or stored.add_board(state.workspace(), StrategySet(model.name), asked.table)
-    made = effects.strategy(deck.next_name(board.read()), rule, measured, control, action=action.strip(), model=model)
-    refused = deck.act(board.id, lambda now: replace(now, strategies=(*now.strategies, made)))
+    strategy = effects.strategy(
+        deck.next_name(board.read()), rule, measured, control, action=action.strip(), model=model
+    )
+    refused = deck.act(board.id, lambda now: replace(now, strategies=(*now.strategies, strategy)))
     if refused:
         st.error(md(refused), icon=":material/error:")
         return

@@ -38,12 +38,12 @@ FEW = 6
 """Comparisons that are listed below the chart at once."""
 
 
-def show(board: Board, made: StrategySet, ledger: Ledger, is_new: bool) -> None:
+def show(board: Board, strategy_set: StrategySet, ledger: Ledger, is_new: bool) -> None:
     """Show the form of a board's plan, and its result. is_new : whether the strategies were never shown before, as
     somebody else has just changed them."""
     names, place = state.names(board.table), chart.first()
     rows = state.table(board.table)
-    form = plans.form_of(board.plan, plans.proposed(made, rows))
+    form = plans.form_of(board.plan, plans.proposed(strategy_set, rows))
     key = board.id + meanwhile.form("boards", asdict(board), PLAN)
 
     def save(new: Form) -> None:
@@ -55,17 +55,18 @@ def show(board: Board, made: StrategySet, ledger: Ledger, is_new: bool) -> None:
         changed = plan_form.edited(key, form, names, rows, of_board=True)
         plan_form.keep(key, form, changed, save)
         _add(key, rows, {**form, **changed}, names, save)
-    who = [f"Eligible: {md(made.gate.words(names))}."]
-    who += [f"{k}. **{md(one.name)}**: {md(one.action) or 'no action yet'}; who: {md(one.rule.words(names))}"
-            for k, one in enumerate(made.strategies, 1)]  # fmt: skip
-    others = plans.otherwise(changed, made)
+    who = [f"Eligible: {md(strategy_set.gate.words(names))}."]
+    for k, strategy in enumerate(strategy_set.strategies, 1):
+        action = md(strategy.action) or "no action yet"
+        who.append(f"{k}. **{md(strategy.name)}**: {action}; who: {md(strategy.rule.words(names))}")
+    others = plans.otherwise(changed, strategy_set)
     if others:
         st.caption(
             f":material/info: On the board, {md(listed(others))} {'has' if len(others) == 1 else 'have'} another rate "
             "today. Empty *Today* to plan each strategy with its own."
         )
-    if _result(board.id, board.name, lambda: plans.planned(changed, made, ledger, names), who, place):
-        _start(board, made, {**form, **changed}, is_new)
+    if _result(board.id, board.name, lambda: plans.planned(changed, strategy_set, ledger, names), who, place):
+        _start(board, strategy_set, {**form, **changed}, is_new)
 
 
 def show_table(table: TableAbout, rows: Table) -> None:
@@ -120,11 +121,11 @@ def _add(key: str, rows: Table, changed: Form, names: Names, save: Callable[[For
         made_outcomes.make(f"plan-{key}", columns, names, add)
 
 
-def _start(board: Board, made: StrategySet, form: Form, is_new: bool) -> None:
+def _start(board: Board, strategy_set: StrategySet, form: Form, is_new: bool) -> None:
     """Show the button that freezes the board for the test: the read-out must assign customers as the test did."""
     tested = form.get("tested")
     with st.container(horizontal=True, vertical_alignment="center"):
-        if tested == made.to_dict():
+        if tested == strategy_set.to_dict():
             st.caption(":material/check: The test runs with this board. The read-out uses it as it is.")
             return
         if tested is None:
@@ -141,79 +142,79 @@ def _start(board: Board, made: StrategySet, form: Form, is_new: bool) -> None:
             )
             and not is_new
         ):
-            stored.change(state.workspace(), board.id, plan={**form, "tested": made.to_dict()})
+            stored.change(state.workspace(), board.id, plan={**form, "tested": strategy_set.to_dict()})
             st.rerun()
 
 
 def _result(key: str, name: str, make: Callable[[], ExperimentPlan], who: Sequence[str], place: chart.Place) -> bool:
     """Show the detectable lift by days, weeks and customers, and what each arm needs; False if there is no plan."""
     try:
-        made = make()
+        plan = make()
     except ExperimentError as error:
         st.error(md(error), icon=":material/error:")
         return False
-    shown = made.metrics[0]
-    if len(made.metrics) > 1:
+    shown = plan.metrics[0]
+    if len(plan.metrics) > 1:
         shown = place.options.segmented_control(
-            "Metric", made.metrics, default=shown, required=True, key=f"by-day-{key}", format_func=md
+            "Metric", plan.metrics, default=shown, required=True, key=f"by-day-{key}", format_func=md
         )
-    cards.figure(made.describe(shown), f"by-day-{key}-{shown}", name, at=place)
-    _tiles(made)
-    seen = made.by_week_table(shown)
+    cards.figure(plan.describe(shown), f"by-day-{key}-{shown}", name, at=place)
+    _tiles(plan)
+    seen = plan.by_week_table(shown)
     if len(seen):
         st.markdown("**What could be seen by when**")
         st.dataframe(seen, hide_index=True, alt=f"The smallest lift of {shown} that could be seen, by weeks.")
-    with st.expander("What each comparison needs") if len(made.rows) > FEW else st.container():
-        table = made.table()
+    with st.expander("What each comparison needs") if len(plan.rows) > FEW else st.container():
+        table = plan.table()
         st.dataframe(
             table, hide_index=True, alt="Customers and days that each comparison needs.",
             height=38 + 35 * min(len(table), 30),
         )  # fmt: skip
-    _notes(made)
+    _notes(plan)
     with st.container(horizontal=True):
         downloads.button(
-            "CSV", lambda: export.safe_csv(pd.concat([made.frame(), made.found_in(LOOKS)], ignore_index=True)),
+            "CSV", lambda: export.safe_csv(pd.concat([plan.frame(), plan.found_in(LOOKS)], ignore_index=True)),
             export.file_name(name, "plan", "csv"), f"plan-csv-{key}", ":material/download:",
         )  # fmt: skip
         downloads.button(
-            "One page", lambda: page(name, made, who).encode(), name=export.file_name(name, "plan", "md"),
+            "One page", lambda: page(name, plan, who).encode(), name=export.file_name(name, "plan", "md"),
             key=f"plan-md-{key}", icon=":material/download:", tip="The plan as text, to agree on before the test.",
         )  # fmt: skip
     return True
 
 
-def _tiles(made: ExperimentPlan) -> None:
+def _tiles(plan: ExperimentPlan) -> None:
     """Show weeks, customers and comparisons."""
-    dates = made.arrivals.last(WEEK * made.weeks) if made.days else None
+    dates = plan.arrivals.last(WEEK * plan.weeks) if plan.days else None
     at = row()
-    if made.days:
-        once = f", {count(made.once)} if read once" if made.once else ""
-        tile(at, "Weeks", count(made.weeks), f"{'at most ' * bool(made.once)}{count(made.days)} days{once}")
-        tile(at, "Customers", count(made.customers), "in all arms")
+    if plan.days:
+        once = f", {count(plan.once)} if read once" if plan.once else ""
+        tile(at, "Weeks", count(plan.weeks), f"{'at most ' * bool(plan.once)}{count(plan.days)} days{once}")
+        tile(at, "Customers", count(plan.customers), "in all arms")
         if dates is not None:
-            tile(at, "Until", str(dates), f"from {made.arrivals.first}")
+            tile(at, "Until", str(dates), f"from {plan.arrivals.first}")
     else:
         tile(at, "Weeks", "never", "nobody is reached")
-    over = f"5% / {made.tests} (Holm)" if made.adjustment == "Holm" else "5% (Dunnett)"
-    tile(at, "Comparisons", count(made.tests), over,
+    over = f"5% / {plan.tests} (Holm)" if plan.adjustment == "Holm" else "5% (Dunnett)"
+    tile(at, "Comparisons", count(plan.tests), over,
          hint="Arms × metrics, and × strategies, without expected nulls. The chance of any false positive stays at 5%."
-         if made.adjustment == "Holm" else "Arms of each metric: the chance of any false positive among them is 5%.",
+         if plan.adjustment == "Holm" else "Arms of each metric: the chance of any false positive among them is 5%.",
          )  # fmt: skip
 
 
-def _notes(made: ExperimentPlan) -> None:
+def _notes(plan: ExperimentPlan) -> None:
     """Say who is left out, and how the numbers are meant."""
-    never = list(dict.fromkeys(row.strategy for row in made.rows if not row.feasible))
+    never = list(dict.fromkeys(row.strategy for row in plan.rows if not row.feasible))
     if never:
         st.caption(
             f":material/warning: Nobody is left for {md(', '.join(never))}: higher strategies take everybody, or no "
             "row matches."
         )
-    if made.once:
-        st.caption(f"{percent(made.power, 0)} power by the planned end, two-sided. {made.looking()}")
+    if plan.once:
+        st.caption(f"{percent(plan.power, 0)} power by the planned end, two-sided. {plan.looking()}")
         return
     st.caption(
-        f"{percent(made.power, 0)} power, two-sided. Read it once, after whole weeks: checking every day until "
+        f"{percent(plan.power, 0)} power, two-sided. Read it once, after whole weeks: checking every day until "
         "something is significant gives false positives."
     )
 
@@ -224,19 +225,19 @@ def _lines(table: pd.DataFrame) -> list[str]:
     return head + [f"| {' | '.join(md(cell) for cell in row)} |" for row in table.itertuples(index=False)]
 
 
-def page(name: str, made: ExperimentPlan, who: Sequence[str]) -> str:
+def page(name: str, plan: ExperimentPlan, who: Sequence[str]) -> str:
     """Return the plan as one page of Markdown. who : lines that say who gets what."""
-    table = made.table()
-    lines = [f"# Test plan: {md(name)}", "", f"Arms: {md(made.split())}. The first is the control.", "", *who, ""]
-    dates = made.dates(WEEK * made.weeks)
+    table = plan.table()
+    lines = [f"# Test plan: {md(name)}", "", f"Arms: {md(plan.split())}. The first is the control.", "", *who, ""]
+    dates = plan.dates(WEEK * plan.weeks)
     when = f", {dates}" if dates else ""
-    lines += [f"Length: {made.weeks} weeks{when} ({made.days} days for the slowest primary metric).", ""]
+    lines += [f"Length: {plan.weeks} weeks{when} ({plan.days} days for the slowest primary metric).", ""]
     lines += _lines(table)
-    for metric in made.metrics:
-        lines += ["", f"What could be seen of {md(metric)} by when:", "", *_lines(made.by_week_table(metric))]
-    over = f"{made.adjustment} over {made.tests} comparisons at 5%"
+    for metric in plan.metrics:
+        lines += ["", f"What could be seen of {md(metric)} by when:", "", *_lines(plan.by_week_table(metric))]
+    over = f"{plan.adjustment} over {plan.tests} comparisons at 5%"
     lines += [
-        "", f"Power {percent(made.power, 0)}; two-sided; {over}. First the sample ratio (no verdict below p = .001); "
-        f"expected nulls check the set-up. {made.looking()}", "",
+        "", f"Power {percent(plan.power, 0)}; two-sided; {over}. First the sample ratio (no verdict below p = .001); "
+        f"expected nulls check the set-up. {plan.looking()}", "",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -156,12 +156,12 @@ def _metrics(key: str, form: dict[str, Any], names: Names, of_board: bool) -> li
         alt="Metrics of the experiment.",
     )  # fmt: skip
     exact = {(name, text): row.get(name) for row in form["metrics"] for name, text in _typed(row).items() if text}
-    own, made = {text: name for name, text in texts.items()}, made_outcomes({"metrics": every})
+    own, outcomes = {text: name for name, text in texts.items()}, made_outcomes({"metrics": every})
 
     def of(text: str | None) -> dict[str, Any]:
         """Return a metric's own name, and what it is made of, if it is no column."""
         name = own[text] if text in own else names.own(text) if text else text
-        return {"metric": name} | ({"outcome": made[name]} if name in made else {})
+        return {"metric": name} | ({"outcome": outcomes[name]} if name in outcomes else {})
 
     return [
         row

@@ -38,7 +38,7 @@ def edit(table: str, outcomes: Sequence[str], key: str, costs: bool = True) -> M
         )  # fmt: skip
     given = {**now.worth, **{name: value for name, value in worth.items() if value}}
     given = {name: value for name, value in given.items() if worth.get(name, value)}
-    made = Money(given, cost, currency.strip())
-    if mine and made != now:
+    money = Money(given, cost, currency.strip())
+    if mine and money != now:
         stored.keep(state.workspace(), table, worth, cost=cost, currency=currency.strip())
-    return made
+    return money

@@ -30,16 +30,17 @@ from shapewise.ui.widgets import boards, cards, chart, meanwhile, reach
 WAYS = {"rows": "Rows of a table", "counts": "Counts"}
 
 
-def show(board: Board, made: StrategySet) -> None:
+def show(board: Board, strategy_set: StrategySet) -> None:
     """Show the choice of source, and the read-out."""
     tested = board.plan.get("tested")
-    if tested is not None and tested != made.to_dict():
-        made = StrategySet.from_dict(tested)
+    if tested is not None and tested != strategy_set.to_dict():
+        strategy_set = StrategySet.from_dict(tested)
         names = ", then ".join(
-            f"{md(one.name)} ({md(one.rule.words(state.names(board.table)))})" for one in made.strategies
+            f"{md(strategy.name)} ({md(strategy.rule.words(state.names(board.table)))})"
+            for strategy in strategy_set.strategies
         )
         st.caption(f":material/history: Uses the board as it was when the test began: {names}.")
-    if not made.strategies:
+    if not strategy_set.strategies:
         boards.no_strategy()
     form = board.id + meanwhile.form("boards", asdict(board), ("outcome",))
     place, was = chart.first(), board.outcome
@@ -49,19 +50,26 @@ def show(board: Board, made: StrategySet) -> None:
             "Read it from", list(WAYS), default=was.get("way", "rows"), required=True,
             format_func=WAYS.__getitem__, key=f"way-{form}",
         )  # fmt: skip
-        asked = source.rows(board, was.get("rows", {}), form) if way == "rows" else source.counts(board, made, form)
+        asked = (
+            source.rows(board, was.get("rows", {}), form) if way == "rows" else source.counts(board, strategy_set, form)
+        )
     if asked is None:
         return
     _keep(board, way, asked, form)
     try:
         planned = json.dumps(board.plan.get("metrics", []))
-        outcome = _read(json.dumps(made.to_dict()), json.dumps(asked), planned, way, _customers(board, made))
+        outcome = _read(
+            json.dumps(strategy_set.to_dict()), json.dumps(asked), planned, way, _customers(board, strategy_set)
+        )
     except (ExperimentError, TableError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
     called = source.names_of(board, asked.get("table", ""))
     _result(
-        board, made, shown_read_out(outcome, called, asked.get("arm", ""), made_of(asked.get("outcomes", {}))), place
+        board,
+        strategy_set,
+        shown_read_out(outcome, called, asked.get("arm", ""), made_of(asked.get("outcomes", {}))),
+        place,
     )
 
 
@@ -75,20 +83,20 @@ def _keep(board: Board, way: str, asked: dict[str, Any], form: str) -> None:
         stored.change(state.workspace(), board.id, outcome=stored_now)
 
 
-def _customers(board: Board, made: StrategySet) -> int:
+def _customers(board: Board, strategy_set: StrategySet) -> int:
     """Return how many customers were planned, if the test may be looked at whenever one likes; else 0."""
     if not board.plan.get("looks"):
         return 0
-    return plans.planned(plans.form_of(board.plan, []), made, reach.ledger(board.table, made)).customers
+    return plans.planned(plans.form_of(board.plan, []), strategy_set, reach.ledger(board.table, strategy_set)).customers
 
 
 @state.kept(show_spinner="Reading the experiment", max_entries=16)
 def _read(strategies: str, outcome: str, metrics: str, way: str, customers: int) -> ReadOut:
-    made = StrategySet.from_dict(json.loads(strategies))
-    return read_out(made, way, json.loads(outcome), json.loads(metrics), state.rows_of, customers=customers)
+    strategy_set = StrategySet.from_dict(json.loads(strategies))
+    return read_out(strategy_set, way, json.loads(outcome), json.loads(metrics), state.rows_of, customers=customers)
 
 
-def _result(board: Board, made: StrategySet, outcome: ReadOut, place: chart.Place) -> None:
+def _result(board: Board, strategy_set: StrategySet, outcome: ReadOut, place: chart.Place) -> None:
     """Show the verdict and the lifts first, then what each strategy measured."""
     with place.said:
         verdict(*verdicts.overall(outcome))
@@ -109,7 +117,7 @@ def _result(board: Board, made: StrategySet, outcome: ReadOut, place: chart.Plac
         + f" {looking_words(outcome.customers)}"
         * bool(outcome.customers)
     )
-    for strategy in made.strategies:
+    for strategy in strategy_set.strategies:
         if any(effect.strategy == strategy.name for effect in outcome.effects):
             tone, words = verdicts.of_strategy(outcome, strategy.name)
             with st.container(border=True):
@@ -121,18 +129,18 @@ def _result(board: Board, made: StrategySet, outcome: ReadOut, place: chart.Plac
 def _comparisons(effects: list[Effect]) -> None:
     """Show what each comparison of a strategy measured: the rates or means first, then the verdict."""
     for effect in effects:
-        tone, said = verdicts.verdict(effect)
+        tone, words = verdicts.verdict(effect)
         less = f" The value from before reduced the variance by {percent(effect.reduced, 0)}." if effect.reduced else ""
         st.caption(
-            f"{ICONS[tone]} **{md(effect.what)}** ({effect.role}): {md(verdicts.levels(effect))} {md(said)}{less}"
+            f"{ICONS[tone]} **{md(effect.what)}** ({effect.role}): {md(verdicts.levels(effect))} {md(words)}{less}"
         )
 
 
 def _arms(outcome: ReadOut) -> None:
     """Show the sample ratio, overall and per strategy."""
     whole = outcome.ratios[0]
-    each = [f"{md(one.where)} {count(one.treated)} / {count(one.control)}, {p_value(one.p)}"
-            for one in outcome.ratios[1:]]  # fmt: skip
+    each = [f"{md(ratio.where)} {count(ratio.treated)} / {count(ratio.control)}, {p_value(ratio.p)}"
+            for ratio in outcome.ratios[1:]]  # fmt: skip
     st.caption(
         f"Sample ratio: {count(whole.treated)} treated, {count(whole.control)} controls, {p_value(whole.p)} "
         f"(alarm below .001). By strategy: {'; '.join(each)}."

@@ -59,10 +59,10 @@ def rows(board: Board, was: dict[str, Any], form: str) -> dict[str, Any] | None:
         return None
     levels, called = [control, *treated], partial(names_of(board, table.id).level, arm)
     shares = planned_shares(f"{form}-{table.id}-{arm}", levels, _shares(board, own, levels), called)
-    of = " of the sample" if table.sampled else ""
+    whose = " of the sample" if table.sampled else ""
     without = int(columns.frame[arm].isna().sum())
     if without:
-        st.caption(f":material/warning: {count(without)} rows{of} without an arm are left out.")
+        st.caption(f":material/warning: {count(without)} rows{whose} without an arm are left out.")
     return {"table": table.id, **assigned, "shares": shares, "roles": chosen, "before": before,
             **({"outcomes": outcomes} if outcomes else {})}  # fmt: skip
 
@@ -167,8 +167,12 @@ def _metrics(
     known = own.get("roles") or {row["metric"]: row["role"] for row in board.plan.get("metrics", [])}
     names, key = names_of(board, table), f"metrics-{form}-{table}"
     kept = made_of(own.get("outcomes", {}) or plans.made_outcomes(board.plan))
-    made = {name: one for name, one in made_outcomes.known(key, kept).items() if set(one.columns) <= set(usable)}
-    options = {name: made[name].called(names) if name in made else names.column(name) for name in [*usable, *made]}
+    outcomes = {
+        name: outcome for name, outcome in made_outcomes.known(key, kept).items() if set(outcome.columns) <= set(usable)
+    }
+    options = {
+        name: outcomes[name].called(names) if name in outcomes else names.column(name) for name in [*usable, *outcomes]
+    }
     st.session_state.setdefault(key, [name for name in known if name in options])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.multiselect("Metrics", list(options), key=key, format_func=options.__getitem__)
@@ -179,15 +183,18 @@ def _metrics(
     metrics, before, _ = roles.edit(
         f"roles-{form}-{table}", called, usable, names, roles=known, before=own.get("before", {})
     )
-    return metrics, before, {name: asdict(made[name]) for name in chosen if name in made}
+    return metrics, before, {name: asdict(outcomes[name]) for name in chosen if name in outcomes}
 
 
-def counts(board: Board, made: StrategySet, form: str) -> dict[str, Any] | None:
+def counts(board: Board, strategy_set: StrategySet, form: str) -> dict[str, Any] | None:
     """Show the editor of counts, and return them; None while no row is complete. form : in the keys of its fields."""
     key, was, names = f"counts-{form}", board.outcome.get("counts", {}), names_of(board, "")
     planned = {row["metric"]: row["role"] for row in board.plan.get("metrics", [])}
     if key not in st.session_state or f"{key}-began" not in st.session_state:  # a hidden editor starts afresh
-        usual = [{"strategy": one.name, "metric": one.metric, **dict.fromkeys(COUNTS[2:])} for one in made.strategies]
+        usual = [
+            {"strategy": strategy.name, "metric": strategy.metric, **dict.fromkeys(COUNTS[2:])}
+            for strategy in strategy_set.strategies
+        ]
         st.session_state[f"{key}-began"] = was.get("counts") or usual
     began = pd.DataFrame(st.session_state[f"{key}-began"], columns=list(COUNTS))
     whole = st.column_config.NumberColumn(min_value=0, step=1, format=COLUMN_COUNT)

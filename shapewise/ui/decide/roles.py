@@ -63,6 +63,6 @@ def edit(
     shares = zip(outcomes, edited["accepted"], strict=True)
     return Chosen(
         chosen,
-        {name: one for name, one in columns_before if one not in (None, name)},
+        {name: column for name, column in columns_before if column not in (None, name)},
         {name: share for name, share in shares if math.isfinite(share) and chosen[name] != "primary"},
     )

@@ -21,12 +21,12 @@ MOST = 40
 def show(table: TableAbout) -> None:
     """Show saved segments, then suggested ones."""
     kept = stored.segments(state.workspace(), table.id)
-    meanwhile.look_at_list("segments", table.id, {one.id: one.name for one in kept})
+    meanwhile.look_at_list("segments", table.id, {segment.id: segment.name for segment in kept})
     models = {m.id: m for m in state.workspace().models.listed() if m.table == table.id and not m.of_tasks}
     if kept:
         st.markdown("**Saved segments**")
-        for one in reversed(kept[-MOST:]):
-            _line(one, models.get(one.model))
+        for segment in reversed(kept[-MOST:]):
+            _line(segment, models.get(segment.model))
     if not models:
         st.caption(
             "A model of this table suggests segments: train one, or mark segments on its curves on the page Shapes."
@@ -40,7 +40,7 @@ def show(table: TableAbout) -> None:
     if not suggested:
         st.caption("Its curves suggest no segment: measure its bands on Shapes, or train on more rows.")
         return
-    listed = [(one.rule.words(state.names(table.id)), one.evidence) for one in suggested]
+    listed = [(segment.rule.words(state.names(table.id)), segment.evidence) for segment in suggested]
     measure, exposure = state.measure(model), model.spec.get("exposure")
     picked = st.dataframe(
         evidence.table(listed, measure), hide_index=True, key=f"suggested-{chosen}", on_select="rerun",
@@ -64,15 +64,15 @@ def show(table: TableAbout) -> None:
         evidence.keep(model, rule, card, f"suggested-{chosen}-{place}")
 
 
-def _line(one: stored.SavedSegment, model: ModelAbout | None) -> None:
+def _line(segment: stored.SavedSegment, model: ModelAbout | None) -> None:
     """Show one saved segment. model : that it was read off; None where it is gone."""
-    facts = one.told()
-    said = "" if facts is None else f": {evidence.said(facts, state.measure(model) if model else PLAIN)}"
+    facts = segment.told()
+    words = "" if facts is None else f": {evidence.said(facts, state.measure(model) if model else PLAIN)}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/bookmark: **{md(one.name)}** · *{md(one.scenario)}*{md(said)}")
+        st.markdown(f":material/bookmark: **{md(segment.name)}** · *{md(segment.scenario)}*{md(words)}")
         st.button(
-            "", icon=":material/delete:", key=f"forget-{one.id}", type="tertiary", help="Delete this segment",
-            on_click=_forget, args=(one.id, one.name),
+            "", icon=":material/delete:", key=f"forget-{segment.id}", type="tertiary", help="Delete this segment",
+            on_click=_forget, args=(segment.id, segment.name),
         )  # fmt: skip
 
 

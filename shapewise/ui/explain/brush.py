@@ -242,23 +242,23 @@ def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
 
 def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
     """Show a button per segment suggested on this feature, and one for the knee."""
-    own = [one for one in reach.suggested(model) if one.rule.columns == (curve.feature,)]
+    own = [segment for segment in reach.suggested(model) if segment.rule.columns == (curve.feature,)]
     named = state.names_of(model)
     with st.container(horizontal=True, gap="small"):
-        for k, one in enumerate(own):
-            icon = ":material/trending_up:" if one.up else ":material/trending_down:"
-            said = one.rule.words(named).removeprefix(f"{named.column(curve.feature)} ")
+        for k, segment in enumerate(own):
+            icon = ":material/trending_up:" if segment.up else ":material/trending_down:"
+            words = segment.rule.words(named).removeprefix(f"{named.column(curve.feature)} ")
             st.button(
-                md(said), key=_key(f"suggestion-{k}", model, curve), icon=icon,
-                on_click=_take_rule, args=(model, curve, one.rule), type="tertiary",
-                help=f"Where the curve is clearly {'above' if one.up else 'below'} the average.",
+                md(words), key=_key(f"suggestion-{k}", model, curve), icon=icon,
+                on_click=_take_rule, args=(model, curve, segment.rule), type="tertiary",
+                help=f"Where the curve is clearly {'above' if segment.up else 'below'} the average.",
             )  # fmt: skip
         bend = knee(curve) if own else None
         if bend:
             rule = Range(curve.feature, cut_of(bins, bend), date=curve.kind == "date")
-            said = rule.words(named).removeprefix(f"{named.column(curve.feature)} ")
+            words = rule.words(named).removeprefix(f"{named.column(curve.feature)} ")
             st.button(
-                md(f"{said}: the bend"), key=_key("knee", model, curve), icon=":material/turn_slight_right:",
+                md(f"{words}: the bend"), key=_key("knee", model, curve), icon=":material/turn_slight_right:",
                 on_click=_take_rule, args=(model, curve, rule), type="tertiary",
                 help="Where the curve bends most.",
             )  # fmt: skip

@@ -45,7 +45,7 @@ def show(model: ModelAbout, scale: Scale) -> None:
         return
     shown = pd.DataFrame({
         "Part": ["All points" if name == SCORE else name for name in moved["part"]],
-        "Verdict": [VERDICTS.get(one, "") if one else "" for one in moved["verdict"]],
+        "Verdict": [VERDICTS.get(verdict, "") if verdict else "" for verdict in moved["verdict"]],
         "Stability index": [fixed(value, 3) for value in moved["psi"]],
         "By chance": [fixed(value, 3) for value in moved["by chance"]],
         "p": [_p(p) for p in moved["p"]],

@@ -47,10 +47,10 @@ def there(model: ModelAbout, table: TableAbout, chosen: str) -> bool:
 def _compute(model: ModelAbout, table: TableAbout, lacking: list[Step], chosen: str) -> None:
     space, failed = state.workspace(), f"compute-failed-{table.id}"
     try:
-        made, said = derived.fit_to_model(space, table, lacking)
+        newer, notes = derived.fit_to_model(space, table, lacking)
     except (StoreError, StepError, FormulaError, TableError) as error:
         st.session_state[failed] = str(error)
         return
-    for sentence in said:
+    for sentence in notes:
         st.toast(md(sentence), icon=":material/info:")
-    st.session_state[chosen] = made.id
+    st.session_state[chosen] = newer.id

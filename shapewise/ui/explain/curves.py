@@ -97,8 +97,8 @@ def _multiples(identifier: str, bands: int, features: tuple[str, ...], scale: Sc
     about, estimator = state.workspace().models.about(identifier), state.additive(identifier)
     curves = [estimator.explain_shape(name).on(scale) for name in features]
     limits = plots.common_limits(curves)
-    made = []
+    small_curves = []
     for curve, seen in zip(curves, (state.seen(about, curve) for curve in curves), strict=True):
         leaves = bool(((curve.scores < limits[0]) | (curve.scores > limits[1])).any())
-        made.append(Multiple(curve.feature, plots.small(seen, limits), curve.band, read_curve(seen), leaves))
-    return made
+        small_curves.append(Multiple(curve.feature, plots.small(seen, limits), curve.band, read_curve(seen), leaves))
+    return small_curves

@@ -43,14 +43,14 @@ def code(model: ModelAbout) -> None:
     key = _key(model) if not model.of_tasks else None
     try:
         unit = state.measure(model).as_stored
-        made = {form: _written(model.id, form, *_telling(model, key), unit) for form in writers}
+        texts = {form: _written(model.id, form, *_telling(model, key), unit) for form in writers}
     except (ScoringError, ModelFileError) as error:
         st.error(md(error), icon=":material/error:")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for form, label in writers.items():
             name = export.file_name(model.name, "model", form)
-            downloads.button(label, made[form].encode, name, f"{form}-{model.id}", ":material/download:")
+            downloads.button(label, texts[form].encode, name, f"{form}-{model.id}", ":material/download:")
         if not model.of_tasks and loss_of(state.estimator(model.id)).has_log_link:
             cap = st.number_input(
                 "Cap factors at",
@@ -95,7 +95,7 @@ def stored_columns(model: ModelAbout, bins: Iterable[Bins]) -> tuple[list[str], 
     """Return the columns of a model's table, and how it stores those of some features; nothing where it is gone."""
     if model.table not in {table.id for table in state.workspace().tables.listed()}:
         return [], {}
-    names, used = state.columns(model.table), {of.feature.column for of in bins}
+    names, used = state.columns(model.table), {each.feature.column for each in bins}
     return names, kinds_of(state.frame(model.table), [name for name in names if name in used])
 
 

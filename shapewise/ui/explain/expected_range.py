@@ -34,33 +34,33 @@ IN_PARTS: Final = (
 BY_SCALE: Final = " The width follows the row: it is wider where outcomes of such rows spread more."
 
 
-def offered(of: RowModel) -> list[float]:
+def offered(model: RowModel) -> list[float]:
     """Return the coverages that the model's intervals allow; none if it has none."""
-    intervals = single_model(of.estimator).intervals if isinstance(of.estimator, GAMRegressor) else None
-    return [] if intervals is None else [one for one in COVERAGES if one <= intervals.most_coverage]
+    intervals = single_model(model.estimator).intervals if isinstance(model.estimator, GAMRegressor) else None
+    return [] if intervals is None else [coverage for coverage in COVERAGES if coverage <= intervals.most_coverage]
 
 
-def show(of: RowModel, row: pd.DataFrame, place: int, options: DeltaGenerator) -> None:
+def show(model: RowModel, row: pd.DataFrame, place: int, options: DeltaGenerator) -> None:
     """Say between which numbers the outcome of a row lies, with a choice of how often in some options. place : of the
     row in its table, whose exposure it has."""
-    there, fitted = offered(of), of.estimator
+    there, fitted = offered(model), model.estimator
     if not there or not isinstance(fitted, GAMRegressor):
         return
     coverage = options.segmented_control(
         "How often outcomes lie between the ends", there, default=USUAL if USUAL in there else there[-1],
-        required=True, key="coverage", format_func=lambda one: percent(one, 0),
+        required=True, key="coverage", format_func=lambda share: percent(share, 0),
     )  # fmt: skip
-    exposure, column = of.data.exposure, of.about.spec.get("exposure")
+    exposure, column = model.data.exposure, model.about.spec.get("exposure")
     given, during = {}, ""
     if exposure is not None and column:
         given = {"exposure": exposure[[place]]}
-        during = f" over this row's {md(of.names.column(column))} of {number(float(exposure[place]))}"
+        during = f" over this row's {md(model.names.column(column))} of {number(float(exposure[place]))}"
     low, high = predict_interval(fitted, row, coverage, **given)[0]
     intervals = single_model(fitted).intervals
     assert intervals is not None
     whole = intervals.are_whole
     st.markdown(
-        sentence(coverage, during, float(low), float(high), partial(say_whole, of) if whole else of.say),
+        sentence(coverage, during, float(low), float(high), partial(say_whole, model) if whole else model.say),
         help=(IN_PARTS if intervals.cuts.size else ON_AVERAGE) + BY_SCALE * (intervals.scale is not None),
     )
 
@@ -75,31 +75,31 @@ def sentence(coverage: float, during: str, low: float, high: float, say: Callabl
     return f"{rows} lie between **{say(low)}** and **{say(high)}**."
 
 
-def say_whole(of: RowModel, value: float) -> str:
+def say_whole(model: RowModel, value: float) -> str:
     """Return a whole number as text, in the form and unit of the target."""
-    return of.measure.say(value, count(value))
+    return model.measure.say(value, count(value))
 
 
-def causes(of: RowModel) -> None:
+def causes(model: RowModel) -> None:
     """Show what makes outcomes uncertain: the features by how much they widen an interval, and the curve of one."""
-    fitted = of.estimator
-    if not offered(of) or not isinstance(fitted, GAMRegressor):
+    fitted = model.estimator
+    if not offered(model) or not isinstance(fitted, GAMRegressor):
         return
     intervals = single_model(fitted).intervals
     if intervals is None or intervals.scale is None:
         return
     box = st.expander("What makes the outcome uncertain", icon=":material/expand:", on_change="rerun",
-                      key=f"uncertain-open-{of.about.id}")  # fmt: skip
+                      key=f"uncertain-open-{model.about.id}")  # fmt: skip
     if not box.open:
         return
     with box:
         scale = uncertainty(fitted)
         ranking = scale.importance("ratio")
         names = ranking.frame().sort_values("mean_abs", ascending=False)["feature"].tolist()
-        chosen = st.selectbox("Feature", names, key=f"uncertain-{of.about.id}", format_func=of.names.term)
-        curve = state.seen(of.about, scale.explain_shape(chosen).on("ratio"))
+        chosen = st.selectbox("Feature", names, key=f"uncertain-{model.about.id}", format_func=model.names.term)
+        curve = state.seen(model.about, scale.explain_shape(chosen).on("ratio"))
         plot = curve.describe("distance of outcomes from predictions", "")
-        cards.figure(plot, f"uncertain-chart-{of.about.id}", of.about.name, state.card(of.about))
+        cards.figure(plot, f"uncertain-chart-{model.about.id}", model.about.name, state.card(model.about))
         st.caption(
             "By which factor an interval grows or shrinks along the feature, the others being the same. Features are "
             "listed by how much they matter for that."

@@ -32,30 +32,32 @@ def _changes(model: str, bands: int, row: pd.DataFrame, border: float, possible:
     return smallest_changes(state.additive(model), row, border, possible)
 
 
-def show(of: RowModel, row: pd.DataFrame, how: Telling, now: float) -> None:
+def show(model: RowModel, row: pd.DataFrame, how: Telling, now: float) -> None:
     """Show the smallest changes that take the prediction of a row, which is `now`, across the line from which the
     answer is yes."""
     st.subheader("What would flip it", anchor=False)
     answer, below = st.container(), st.container()  # the answer stands above what it depends on
     with below:
-        how = _may_change(of, row, how)
+        how = _may_change(model, row, how)
     with answer:
-        _answer(of, row, how, now)
+        _answer(model, row, how, now)
 
 
-def _answer(of: RowModel, row: pd.DataFrame, how: Telling, now: float) -> None:
+def _answer(model: RowModel, row: pd.DataFrame, how: Telling, now: float) -> None:
     """Say which changes take the prediction, which is `now`, across the line."""
     line = how.line
-    border = float(loss_of(of.estimator).link(np.array([line]))[0])
-    possible = how.possible(list(of.bins()), of.names)
-    many = partial(helped.show, of, how)
-    changes = [shown(one, of.names) for one in _changes(of.about.id, of.about.bands, row, border, possible)]
+    border = float(loss_of(model.estimator).link(np.array([line]))[0])
+    possible = how.possible(list(model.bins()), model.names)
+    many = partial(helped.show, model, how)
+    changes = [
+        shown(change, model.names) for change in _changes(model.about.id, model.about.bands, row, border, possible)
+    ]
     verdict = "yes" if now >= line else "no"
     way = "reach" if now < line else "fall below"
     if not changes:
         st.caption(
-            f"The answer is {verdict} ({of.say(now)}). No usual change of up to three features would surely {way} "
-            f"{of.say(line)}: allow more features to change, or move the line."
+            f"The answer is {verdict} ({model.say(now)}). No usual change of up to three features would surely {way} "
+            f"{model.say(line)}: allow more features to change, or move the line."
         )
         many()
         return
@@ -63,15 +65,15 @@ def _answer(of: RowModel, row: pd.DataFrame, how: Telling, now: float) -> None:
     n = len(first.steps)
     together = "of one feature" if n == 1 else f"of {n} features together"
     st.markdown(
-        f"The answer is **{verdict}** ({of.say(now)}). To {way} {of.say(line)}, the closest change is {together}: "
-        f"**{md(_instead(of, row, first))}**, which gives {_then(of, first)}."
+        f"The answer is **{verdict}** ({model.say(now)}). To {way} {model.say(line)}, the closest change is "
+        f"{together}: **{md(_instead(model, row, first))}**, which gives {_then(model, first)}."
     )
     listed = changes[:MOST_CHANGES]
     st.dataframe(
         pd.DataFrame(
             {
                 "Change": [change.words for change in listed],
-                "Prediction then": [_then(of, change) for change in listed],
+                "Prediction then": [_then(model, change) for change in listed],
                 "How unusual": [percent(change.passed, 0) for change in listed],
             }
         ),
@@ -88,32 +90,32 @@ def _answer(of: RowModel, row: pd.DataFrame, how: Telling, now: float) -> None:
     many()
 
 
-def _may_change(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
+def _may_change(model: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
     """Show what may change and within which limits, which is kept with the model; sensitive features are held fixed
     from the start."""
-    by_column = of.bins()
-    usual = [name for name in how.possible(list(by_column), of.names).fixed if name in by_column]
+    by_column = model.bins()
+    usual = [name for name in how.possible(list(by_column), model.names).fixed if name in by_column]
     with st.expander("What may change"):
         fixed = st.multiselect(
-            "Hold fixed", list(by_column), format_func=of.names.column,
-            key=settled.begin(f"fixed-{of.about.id}", usual),
+            "Hold fixed", list(by_column), format_func=model.names.column,
+            key=settled.begin(f"fixed-{model.about.id}", usual),
             help="Features that nobody can or should change. Sensitive ones, and those whose names speak of the past, "
             "start here.",
         )  # fmt: skip
         any_way = st.toggle(
-            "Any value and direction", key=settled.begin(f"any-way-{of.about.id}", how.any_way),
+            "Any value and direction", key=settled.begin(f"any-way-{model.about.id}", how.any_way),
             help="Also propose values that stand for no amount, such as 999 far from all others, and steps that are "
             "unclear by themselves or go against the direction of the curve.",
         )  # fmt: skip
         numbers = [name for name, bins in by_column.items() if bins.feature.kind == "number" and name not in fixed]
         start = pd.DataFrame(
-            {"feature": [of.names.column(name) for name in numbers], "now": [row.iloc[0][name] for name in numbers]}
+            {"feature": [model.names.column(name) for name in numbers], "now": [row.iloc[0][name] for name in numbers]}
         )
         start["now"] = pd.to_numeric(start["now"], errors="coerce").astype(float)
         kept = [how.limits.get(name, (None, None)) for name in numbers]
-        ends = {end: np.array([one[k] for one in kept], np.float64) for k, end in enumerate(("low", "high"))}
+        ends = {end: np.array([pair[k] for pair in kept], np.float64) for k, end in enumerate(("low", "high"))}
         edited = grid.edit(
-            start.assign(**ends), f"limits-{of.about.id}-{'|'.join(numbers)}", hide_index=True,
+            start.assign(**ends), f"limits-{model.about.id}-{'|'.join(numbers)}", hide_index=True,
             disabled=["feature", "now"],
             column_config={"feature": "Feature", "now": "Now", "low": "At least", "high": "At most"},
             alt="Limits of the values that features may change to.",
@@ -125,19 +127,19 @@ def _may_change(of: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
         if not (np.isnan(low) and np.isnan(high))
     }
     chosen = how.fixed if list(fixed) == usual else tuple(fixed)
-    return lines.keep(of, how, fixed=chosen, limits=limits, any_way=any_way)
+    return lines.keep(model, how, fixed=chosen, limits=limits, any_way=any_way)
 
 
-def _instead(of: RowModel, row: pd.DataFrame, change: Change) -> str:
+def _instead(model: RowModel, row: pd.DataFrame, change: Change) -> str:
     """Return a change in words, beside what the row has today."""
     columns = [step.bins.feature.column for step in change.steps]
-    today = [cell_text(of.names, column, row.iloc[0][column]) for column in columns]
+    today = [cell_text(model.names, column, row.iloc[0][column]) for column in columns]
     return " and ".join(
         f"{step.feature} {step.words} instead of {cell}" for step, cell in zip(change.steps, today, strict=True)
     )
 
 
-def _then(of: RowModel, change: Change) -> str:
+def _then(model: RowModel, change: Change) -> str:
     """Return the prediction after a change, with its band."""
-    value, low, high = loss_of(of.estimator).inverse_link(np.array([change.score, change.low, change.high])).tolist()
-    return of.say(value) if np.isnan(low) else f"{of.say(value)} ({of.say(low)} to {of.say(high)})"
+    value, low, high = loss_of(model.estimator).inverse_link(np.array([change.score, change.low, change.high])).tolist()
+    return model.say(value) if np.isnan(low) else f"{model.say(value)} ({model.say(low)} to {model.say(high)})"

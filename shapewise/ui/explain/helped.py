@@ -49,28 +49,28 @@ def _recourse(identifier: str, bands: int, how: str, names: str) -> Recourse:
     )
 
 
-def show(of: RowModel, how: Telling) -> None:
+def show(model: RowModel, how: Telling) -> None:
     """Show the share of the held-out rows in need that an allowed change would help, and by which feature."""
-    box = st.expander("How many could be helped", key=f"helped-{of.about.id}", on_change="rerun")
+    box = st.expander("How many could be helped", key=f"helped-{model.about.id}", on_change="rerun")
     if not box.open:
         return
     with box:
-        how = lines.choose_good(of, how, "helped")
+        how = lines.choose_good(model, how, "helped")
         if (helps := how.helps) is None:
             return
         asked = json.dumps(how.to_dict() | {"letter": ""})
-        made = _recourse(of.about.id, of.about.bands, asked, json.dumps(of.names.to_dict()))
-        n = int(made.needs.sum())
-        of_all = f"{count(n)} of {count(made.needs.size)} held-out rows"
+        outlook = _recourse(model.about.id, model.about.bands, asked, json.dumps(model.names.to_dict()))
+        n = int(outlook.needs.sum())
+        of_all = f"{count(n)} of {count(outlook.needs.size)} held-out rows"
         if not n:
-            st.caption(f"None of {count(made.needs.size)} held-out rows needs help: all have the answer {helps}.")
+            st.caption(f"None of {count(outlook.needs.size)} held-out rows needs help: all have the answer {helps}.")
             return
         st.markdown(
-            f"**{percent(made.helped, 0)}** of those with the other answer ({of_all}) could get a {helps} by an "
+            f"**{percent(outlook.helped, 0)}** of those with the other answer ({of_all}) could get a {helps} by an "
             "allowed change of up to three features, counting only changes whose whole band is beyond the line."
         )
-        table = made.by_feature()
-        named = table.assign(feature=[of.names.term(name) for name in table["feature"]])
+        table = outlook.by_feature()
+        named = table.assign(feature=[model.names.term(name) for name in table["feature"]])
         shares = list(named.columns[1:])
         st.dataframe(
             hundredfold(named, shares), hide_index=True, alt="Features by the share of rows that they could help.",

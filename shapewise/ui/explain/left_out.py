@@ -32,10 +32,10 @@ def show(model: ModelAbout, feature: str, spec: Spec) -> None:
     if not without.features:
         st.caption("It is the only feature: there would be nothing to learn from.")
         return
-    made = drafts([spec, without])
-    if made is None:
+    pair = drafts([spec, without])
+    if pair is None:
         return
-    now, then = made
+    now, then = pair
     st.markdown(_sentence(now, then, state.names_of(model).column(column)))
     if model.metrics:
         st.caption(live.beside(model))
@@ -47,7 +47,7 @@ def show(model: ModelAbout, feature: str, spec: Spec) -> None:
         scale = state.scale(next(iter(curves[0].values())).loss)
         for place, (move, slot) in enumerate(zip(moves, st.columns(MOST_SHOWN), strict=False)):
             old, new = curves[0][move.feature].on(scale), curves[1][move.feature].on(scale)
-            seen = [state.seen(model, one) for one in (old, new)]
+            seen = [state.seen(model, curve) for curve in (old, new)]
             plot = plots.small(seen[1], plots.common_limits(seen), seen[0], seen[1].feature, before="before")
             with slot:
                 cards.small(plot, f"left-out-{model.id}-{feature}-{place}")

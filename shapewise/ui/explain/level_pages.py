@@ -71,5 +71,5 @@ def _caption(n_found: int, n_all: int, first: int, n_shown: int, sought: str) ->
     """Return which levels are shown, in words."""
     if not n_found:
         return f"No level has {md(sought)!r} in its name: look for less of it."
-    of = f"{count(n_found)} levels with {md(sought)!r} of {count(n_all)}" if sought else f"{count(n_all)} levels"
-    return f"{count(first + 1)} to {count(first + n_shown)} of {of}. The bars are in the order of their effects."
+    levels = f"{count(n_found)} levels with {md(sought)!r} of {count(n_all)}" if sought else f"{count(n_all)} levels"
+    return f"{count(first + 1)} to {count(first + n_shown)} of {levels}. The bars are in the order of their effects."

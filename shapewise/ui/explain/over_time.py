@@ -44,10 +44,10 @@ def moved(model: str, column: str) -> Moved | None:
     known = codes >= 0
     if np.unique(codes[known]).size < 2:
         return None
-    exposure, weight = (None if one is None else one[known] for one in (data.exposure, data.weight))
-    said = predicted(estimator, data.X)[known]
+    exposure, weight = (None if values is None else values[known] for values in (data.exposure, data.weight))
+    predictions = predicted(estimator, data.X)[known]
     by_period = quality.over_time(
-        codes[known], data.y.to_numpy(np.float64)[known], said if exposure is None else said * exposure,
+        codes[known], data.y.to_numpy(np.float64)[known], predictions if exposure is None else predictions * exposure,
         loss_of(estimator).outcome_kind, exposure=exposure, weight=weight,
     )  # fmt: skip
     by_time = (state.workspace().tables.about(about.table).held_out_by or {}).get("time") == column
@@ -108,8 +108,10 @@ def show(model: ModelAbout) -> None:
     marked = shifts[shifts["stability"] >= np.maximum(LOOK, TWICE * shifts["by chance"])]
     strong = int((marked["stability"] >= STRONG).sum())
     head = f"**Features that moved** from the earlier rows to {part}: "
-    said = f"{count(len(marked))} of {len(shifts)}, {strong} of them strongly." if len(marked) else "none worth a look."
-    st.markdown(head + said)
+    finding = (
+        f"{count(len(marked))} of {len(shifts)}, {strong} of them strongly." if len(marked) else "none worth a look."
+    )
+    st.markdown(head + finding)
     if len(marked):
         st.dataframe(
             hundredfold(marked, shifts.columns[3:]), hide_index=True, alt="Features whose distribution moved.",

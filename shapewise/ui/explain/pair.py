@@ -238,7 +238,7 @@ def _of_draft(about: ModelAbout, estimator: GAMRegressor | GAMClassifier, data: 
     """Show the evidence for a rectangle of a draft, which is not stored."""
     st.markdown(f"**Rows where** {md(rule.words(state.names_of(about)))}")
     held = data.held_out
-    weight, exposure = (None if of is None else of[held] for of in (data.weight, data.exposure))
+    weight, exposure = (None if values is None else values[held] for values in (data.weight, data.exposure))
     rows = HeldOutRows(
         single_model(estimator), data.X[held], data.y[held].to_numpy(float), weight=weight, exposure=exposure,
         effect=state.effect_unit(about),

@@ -32,7 +32,9 @@ def ranked_pairs(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
     most = max(round(MOST_ADDS / n_pairs), FEWEST_ROWS)
     if rows.size > most:
         rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
-    beside = [{name: of for name, of in data.of_rows(part).items() if name != "groups"} for part in (rows, held)]
+    beside = [
+        {name: values for name, values in data.of_rows(part).items() if name != "groups"} for part in (rows, held)
+    ]
     threaded = copy.copy(estimator).set_params(n_jobs=state.n_jobs())  # the original is shared between sessions
     ranking = pair_ranking(threaded, data.X.iloc[rows], data.y.iloc[rows], **beside[0])
     worth = pair_worth(estimator, data.X[held], data.y[held], **beside[1])

@@ -158,9 +158,9 @@ def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
     with picture:
         cards.of_model(costs.describe(chosen), model)
         fair = alarm / (alarm + miss) if alarm + miss > 0 else 0.5
-        said = (table.loc["was yes", "said no"] * miss + table.loc["was no", "said yes"] * alarm) / max(held.y.size, 1)
+        cost = (table.loc["was yes", "said no"] * miss + table.loc["was no", "said yes"] * alarm) / max(held.y.size, 1)
         st.caption(
-            f"From {number(chosen, 5)} on, a row costs {number(said)} (unweighted). The cheapest threshold on "
+            f"From {number(chosen, 5)} on, a row costs {number(cost)} (unweighted). The cheapest threshold on "
             f"these rows is "
             f"{number(costs.best, 5)} ({number(costs.least)} per row); for exact chances it would be "
             f"{fixed(fair, 3)}. Never saying "
@@ -209,7 +209,7 @@ def permutation(model: str) -> pd.Series:
     most = max(500, 2_000_000 // max(5 * data.X.shape[1], 1))
     if places.size > most:
         places = np.sort(np.random.default_rng(0).choice(places, most, replace=False))
-    weight, exposure = (None if of is None else of[places] for of in (data.weight, data.exposure))
+    weight, exposure = (None if values is None else values[places] for values in (data.weight, data.exposure))
     fitted = state.whole(model)
     assert isinstance(fitted, AdditiveEstimator)  # Overview is of these
     return shuffled(fitted, data.X.iloc[places], data.y.iloc[places], weight, exposure)

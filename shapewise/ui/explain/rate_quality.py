@@ -44,23 +44,23 @@ def show(model: ModelAbout, held: HeldOutPredictions) -> None:
     tabs.show({name: partial(draw, model, totals) for name, draw in parts.items()}, f"quality-{model.id}")
 
 
-def _lift(model: ModelAbout, of: Totals) -> None:
+def _lift(model: ModelAbout, totals: Totals) -> None:
     named = state.names_of(model)
-    per = "" if of.exposure is None else f" per {named.column(model.spec['exposure'])}"
-    table = lift_by_tenth(of.y, of.predicted, of.kind, exposure=of.exposure, weight=of.weight)
-    cards.of_model(plots.lift_by_tenth(table, of.kind, f"{named.column(model.target)}{per}"), model, titled=True)
+    per = "" if totals.exposure is None else f" per {named.column(model.spec['exposure'])}"
+    table = lift_by_tenth(totals.y, totals.predicted, totals.kind, exposure=totals.exposure, weight=totals.weight)
+    cards.of_model(plots.lift_by_tenth(table, totals.kind, f"{named.column(model.target)}{per}"), model, titled=True)
 
 
-def _calibration(model: ModelAbout, of: Totals) -> None:
-    table = quality.calibration(of.y, of.predicted, of.weight, kind=of.kind, exposure=of.exposure)
-    rates = of.predicted if of.exposure is None else of.predicted / of.exposure
-    cards.of_model(plots.calibration(table, rates, kind=of.kind), model)
+def _calibration(model: ModelAbout, totals: Totals) -> None:
+    table = quality.calibration(totals.y, totals.predicted, totals.weight, kind=totals.kind, exposure=totals.exposure)
+    rates = totals.predicted if totals.exposure is None else totals.predicted / totals.exposure
+    cards.of_model(plots.calibration(table, rates, kind=totals.kind), model)
     st.caption("On the dotted line, predicted and observed means are equal.")
 
 
-def _concentration(model: ModelAbout, of: Totals) -> None:
-    line = concentration(of.y, of.predicted, of.exposure, of.weight)
-    unit = "rows" if of.exposure is None else "exposure"
+def _concentration(model: ModelAbout, totals: Totals) -> None:
+    line = concentration(totals.y, totals.predicted, totals.exposure, totals.weight)
+    unit = "rows" if totals.exposure is None else "exposure"
     cards.of_model(plots.concentration(line, state.names_of(model).column(model.target), unit), model, titled=True)
     st.caption(
         "The further the curve bends from the diagonal, the better predictions separate rows with much from rows with "

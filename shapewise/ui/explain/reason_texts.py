@@ -21,36 +21,36 @@ MOST_TEXT: Final = 200
 RAISES, LOWERS = "Where it raises", "Where it lowers"
 
 
-def edit(of: RowModel) -> None:
+def edit(model: RowModel) -> None:
     """Show what is told of each feature, and which are sensitive; both are kept with the names of the table."""
-    columns = list(of.bins())
-    may = state.mine("tables", of.about.table)
+    columns = list(model.bins())
+    may = state.mine("tables", model.about.table)
     st.caption("Written once for the table, for all of its models. A sensitive column is never told as a reason.")
-    usual, hidden = texts(of.names, columns), is_sensitive(of.names, columns)
+    usual, hidden = texts(model.names, columns), is_sensitive(model.names, columns)
     start = pd.DataFrame({
-        "Column": [of.names.column(name) for name in columns], RAISES: [usual[name][0] for name in columns],
+        "Column": [model.names.column(name) for name in columns], RAISES: [usual[name][0] for name in columns],
         LOWERS: [usual[name][1] for name in columns], "Sensitive": [hidden[name] for name in columns],
     })  # fmt: skip
     edited = grid.edit(
-        start, f"reasons-texts-{of.about.id}", hide_index=True, disabled=["Column"] if may else list(start.columns),
+        start, f"reasons-texts-{model.about.id}", hide_index=True, disabled=["Column"] if may else list(start.columns),
         alt="What is told of each column, and whether it is sensitive.",
         column_config={name: st.column_config.TextColumn(max_chars=MOST_TEXT) for name in (RAISES, LOWERS)},
     )  # fmt: skip
-    made: dict[str, ColumnNames] = {}
+    changed_columns: dict[str, ColumnNames] = {}
     for name, (_, line), (_, first) in zip(columns, edited.iterrows(), start.iterrows(), strict=True):
-        own = of.names.of(name)
+        own = model.names.of(name)
         if line[RAISES] != first[RAISES]:
             own = replace(own, up=str(line[RAISES] or "").strip())
         if line[LOWERS] != first[LOWERS]:
             own = replace(own, down=str(line[LOWERS] or "").strip())
         if bool(line["Sensitive"]) != hidden[name]:
             own = replace(own, sensitive=bool(line["Sensitive"]))
-        made[name] = own
-    changed = Names({**of.names.columns, **made})
-    if changed.to_dict() == of.names.to_dict():
+        changed_columns[name] = own
+    changed = Names({**model.names.columns, **changed_columns})
+    if changed.to_dict() == model.names.to_dict():
         return
     try:
-        state.set_names(of.about.table, changed)
+        state.set_names(model.about.table, changed)
     except (TableError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return

@@ -51,8 +51,10 @@ class RowModel:
 
     def predict(self, rows: pd.DataFrame) -> Floats:
         """Return the probabilities, or the predictions in the target's units."""
-        of = self.estimator
-        return np.asarray(of.predict_proba(rows)[:, 1] if isinstance(of, GAMClassifier) else of.predict(rows))
+        fitted = self.estimator
+        return np.asarray(
+            fitted.predict_proba(rows)[:, 1] if isinstance(fitted, GAMClassifier) else fitted.predict(rows)
+        )
 
     @property
     def predicted(self) -> str:

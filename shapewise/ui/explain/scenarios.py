@@ -36,19 +36,19 @@ def agreement(first: Curve, second: Curve) -> str:
     return "Agrees with" if alike > ALIKE else "Reverses" if alike < -ALIKE else "Differs from"
 
 
-def show(table: TableAbout, made: StrategySet) -> None:
+def show(table: TableAbout, strategy_set: StrategySet) -> None:
     """Show the curves of a feature as small multiples on one scale."""
     models = [m for m in state.workspace().models.listed() if m.table == table.id and not m.of_tasks]
     if not models:
         st.caption("There is no model of this table yet.")
         return
     features = {name: None for m in models for name in state.additive(m.id).importance().ranked_features()}
-    asked = [name for strategy in made.strategies for name in strategy.rule.columns if name in features]
+    asked = [name for strategy in strategy_set.strategies for name in strategy.rule.columns if name in features]
     names = list(dict.fromkeys([*asked, *features]))
     feature = st.selectbox(
         "Feature", names, format_func=state.names(table.id).term, key=f"each-model-feature-{table.id}"
     )
-    marked = {one.model for one in made.strategies if feature in one.rule.columns}
+    marked = {strategy.model for strategy in strategy_set.strategies if feature in strategy.rule.columns}
     models = sorted(models, key=lambda m: m.id not in marked)[:MOST]  # stable sort: models of strategies first
     curves = {m.id: curve for m in models if (curve := _curve(m, feature)) is not None}
     kinds = {(curve.loss, curve.scale) for curve in curves.values()}
@@ -62,7 +62,7 @@ def show(table: TableAbout, made: StrategySet) -> None:
                 model,
                 curves[model.id],
                 limits=limits,
-                made=made,
+                strategy_set=strategy_set,
                 first=None if model is first else first,
                 feature=feature,
             )
@@ -84,11 +84,19 @@ def _curve(model: ModelAbout, feature: str) -> Curve | None:
 
 
 def _one(
-    model: ModelAbout, curve: Curve, limits: tuple[float, float] | None, made: StrategySet, first: ModelAbout | None,
+    model: ModelAbout,
+    curve: Curve,
+    limits: tuple[float, float] | None,
+    strategy_set: StrategySet,
+    first: ModelAbout | None,
     feature: str,
-) -> None:  # fmt: skip
+) -> None:
     """Show one model's curve."""
-    mine = [one for one in made.strategies if one.model == model.id and feature in one.rule.columns]
+    mine = [
+        strategy
+        for strategy in strategy_set.strategies
+        if strategy.model == model.id and feature in strategy.rule.columns
+    ]
     plot = explain_plots.small(
         state.seen(model, curve), limits or explain_plots.common_limits([curve]), title=model.name, height=200
     )

@@ -54,13 +54,15 @@ def score(model: ModelAbout) -> None:
     if not computed.there(model, table, f"score-table-{model.id}") or not _has_columns(model, table):
         return
     if fits:
-        frame = pd.DataFrame([{"column": one.column, "problem": one.problem, "rows": one.rows} for one in fits])
+        frame = pd.DataFrame(
+            [{"column": misfit.column, "problem": misfit.problem, "rows": misfit.rows} for misfit in fits]
+        )
         st.dataframe(frame, hide_index=True, alt="Problems of the table for this model.")
     else:
         st.caption(":material/check: Every column is present, with levels and ranges that the model knows.")
     if table.sampled:
         st.caption(f"Checked on a sample of {count(table.sampled)} rows. All rows are scored.")
-    if any(one.stops for one in fits):
+    if any(misfit.stops for misfit in fits):
         st.error("It cannot be scored as it is: convert the columns above on the page Data.", icon=":material/error:")
     else:
         _say(model, table)
@@ -84,7 +86,7 @@ def _drop(model: ModelAbout) -> None:
     except (ReaderError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    if not any(one.goes_on for one in packs.packs(space, "scores")):  # which may read what was dropped before
+    if not any(pack.goes_on for pack in packs.packs(space, "scores")):  # which may read what was dropped before
         for old in space.tables.dropped(model.id):
             if old.id != table.id and state.mine("tables", old.id, "delete"):
                 space.delete("tables", old.id)
@@ -94,7 +96,7 @@ def _drop(model: ModelAbout) -> None:
 
 def _has_columns(model: ModelAbout, table: TableAbout) -> bool:
     """Return whether a table has any column of a model; say which it lacks, where all rows then count as missing."""
-    read = dict.fromkeys(of.feature.column for of in state.estimator(model.id).model_.bins)
+    read = dict.fromkeys(bins.feature.column for bins in state.estimator(model.id).model_.bins)
     lacking = [name for name in read if name not in state.columns(table.id)]
     if not lacking:
         return True
@@ -157,7 +159,7 @@ def _form(model: ModelAbout, labels: dict[str, str]) -> dict[str, Any]:
 
 def _start(model: ModelAbout, wanted: dict[str, Any]) -> None:
     """Show the button that queues the work."""
-    busy = any(one.goes_on for one in packs.packs(state.workspace(), "scores"))
+    busy = any(pack.goes_on for pack in packs.packs(state.workspace(), "scores"))
     if not st.button("Score the table", icon=":material/play_arrow:", disabled=busy):
         return
     try:

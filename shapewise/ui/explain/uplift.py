@@ -23,9 +23,9 @@ def measured(model: str) -> Uplift:
     models, in the held-out rows."""
     data = state.data(state.workspace().models.about(model))
     assert data is not None
-    said = state.workspace().models.unseen(model)
-    if said is not None and said.predicted.size == len(data.y):
-        return effects.uplift(data, said.predicted)
+    unseen = state.workspace().models.unseen(model)
+    if unseen is not None and unseen.predicted.size == len(data.y):
+        return effects.uplift(data, unseen.predicted)
     return effects.uplift(data, predicted(state.estimator(model), data.X[data.held_out]))
 
 

@@ -27,24 +27,24 @@ LARGEST: Final = 2.0**53
 """Upper limit of the numbers of a slider."""
 
 
-def edit(of: RowModel, row: pd.DataFrame, breakdown: Breakdown, key: str) -> pd.DataFrame:
+def edit(model: RowModel, row: pd.DataFrame, breakdown: Breakdown, key: str) -> pd.DataFrame:
     """Show a widget per feature, by size of effect, and return the row with the chosen values."""
-    by_column = of.bins()
+    by_column = model.bins()
     size = pd.Series(np.abs(breakdown.contributions[0]), breakdown.features)
     order = sorted(by_column, key=lambda column: -float(size.get(column, 0.0)))
     cells = row.iloc[0].to_dict()
     for column in order[:MOST_SLIDERS]:
-        cells[column] = _control(by_column[column], of.names, cells[column], f"{key}-{column}")
+        cells[column] = _control(by_column[column], model.names, cells[column], f"{key}-{column}")
     if len(order) > MOST_SLIDERS:
         rest = len(order) - MOST_SLIDERS
         with st.expander(f"{rest} more feature{'s' * (rest > 1)}"):
             for column in order[MOST_SLIDERS:]:
-                cells[column] = _control(by_column[column], of.names, cells[column], f"{key}-{column}")
-    made = row.copy()
+                cells[column] = _control(by_column[column], model.names, cells[column], f"{key}-{column}")
+    changed = row.copy()
     for column, cell in cells.items():
         if not _same(cell, row.iloc[0][column]):
-            made[column] = pd.Series([cell], index=row.index)
-    return made
+            changed[column] = pd.Series([cell], index=row.index)
+    return changed
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -55,7 +55,7 @@ def measure(
         st.caption(f"{lacking} {none}", help=meaning)
         return
     with reading_once():  # anew: some may have been measured since this run of the page has read them
-        working = [one for one in models if runs.working_on(space, one.id) or space.models.about(one.id).bands]
+        working = [model for model in models if runs.working_on(space, model.id) or space.models.about(model.id).bands]
     for model in working:
         _watch(model.id)
     left = [model for model in models if model not in working]
@@ -92,8 +92,8 @@ def _watch(model: str) -> None:
         redraw.by_timer()
         return
     begun = len({int(refit) for refit in run.standing.points[:, 0]}) if run.standing.stage == "bands" else 0
-    of = run.standing.n_refits or BANDS
+    n_refits = run.standing.n_refits or BANDS
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f":material/progress_activity: Measuring bands: refit {count(begun)} of {of}.")
+        st.caption(f":material/progress_activity: Measuring bands: refit {count(begun)} of {n_refits}.")
         if st.button("Stop", icon=":material/cancel:", type="tertiary", key=f"stop-bands-{model}"):
             runs.cancel(state.workspace(), run.id)

@@ -155,7 +155,7 @@ LOG_HELP = (
 def words_of_scales(loss: str) -> dict[Scale, str]:
     """Return the scales on which effects of a loss can be read, and how people call them."""
     words = LOG_WORDS if LOSSES[loss].has_log_link else SCALE_WORDS
-    return {scale: said for scale, said in words.items() if scale in LOSSES[loss].scales}
+    return {scale: scale_words for scale, scale_words in words.items() if scale in LOSSES[loss].scales}
 
 
 def pick_scale(loss: str) -> Scale:

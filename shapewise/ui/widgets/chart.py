@@ -43,9 +43,9 @@ def first() -> Place:
 def place(key: str) -> Place:
     """Make room for a chart, or for what else has a sentence and options. key : of its head, one on its page."""
     with st.container(horizontal=True, wrap=False, vertical_alignment="top", key=f"chart-head-{key}"):
-        said = st.container(gap=None, width="stretch", key=f"headline-{key}")
+        headline = st.container(gap=None, width="stretch", key=f"headline-{key}")
         options = st.popover("Options", icon=":material/tune:", type="tertiary", key=f"options-{key}")
-    return Place(said, options, st.container())
+    return Place(headline, options, st.container())
 
 
 def pick_drag(key: str, can_mark: bool) -> Drag:

@@ -55,11 +55,11 @@ def small(plot: Plot) -> str:
     return _small(content(plot, state.mode()), plot, state.mode())
 
 
-def content(*of: object) -> str:
+def content(*values: object) -> str:
     """Return a hash of all that a figure is made of: equal hashes are equal figures, whoever asks for them. TypeError
     for what cannot be told apart by its value."""
     digest = hashlib.blake2b(digest_size=20)
-    _feed(digest, of)
+    _feed(digest, values)
     return digest.hexdigest()
 
 
@@ -71,17 +71,17 @@ def _feed(digest: hashlib.blake2b, value: object) -> None:
         digest.update(f"{value.dtype.str}{value.shape}".encode())
         digest.update(repr(value.tolist()).encode() if plain else np.ascontiguousarray(value).tobytes())
     elif is_dataclass(value):
-        for one in fields(value):
-            _feed(digest, getattr(value, one.name))
+        for field in fields(value):
+            _feed(digest, getattr(value, field.name))
     elif isinstance(value, dict):
         _feed(digest, list(value.items()))
     elif isinstance(value, list | tuple):
         digest.update(f"{len(value)}:".encode())
-        if all(type(one) is str for one in value):
+        if all(type(element) is str for element in value):
             digest.update(repr(value).encode(errors="surrogatepass"))
         else:
-            for one in value:
-                _feed(digest, one)
+            for element in value:
+                _feed(digest, element)
     elif value is None or isinstance(value, str | int | float | np.generic | date | pd.Index):
         text = repr(list(value)) if isinstance(value, pd.Index) else repr(value)
         digest.update(f"{len(text)}:{text}".encode(errors="surrogatepass"))
@@ -91,12 +91,12 @@ def _feed(digest: hashlib.blake2b, value: object) -> None:
 
 @state.shared("Drawing", max_entries=MOST_KEPT)
 def _plain(key: str, _plot: Plot, _mode: Mode, _titled: bool, _on: Curve | Surface | None) -> dict[str, Any]:
-    made = figures.draw(_plot, _mode, titled=_titled)
+    drawing = figures.draw(_plot, _mode, titled=_titled)
     if isinstance(_on, Surface):
-        selection.boxable(made, _on)
+        selection.boxable(drawing, _on)
     elif _on is not None:
-        selection.brushable(made, _on, _mode)
-    plain: dict[str, Any] = made.to_dict()
+        selection.brushable(drawing, _on, _mode)
+    plain: dict[str, Any] = drawing.to_dict()
     return plain
 
 

@@ -47,5 +47,5 @@ def widget(key: str, begun: Begun) -> str:
 
 def _alike(first: pd.DataFrame, second: pd.DataFrame) -> bool:
     """Return whether two tables show the same: an empty cell is an empty text."""
-    shown = [one.astype(object).where(one.notna(), "") for one in (first, second)]
+    shown = [column.astype(object).where(column.notna(), "") for column in (first, second)]
     return bool(shown[0].equals(shown[1]))

@@ -42,7 +42,7 @@ def table() -> TableAbout | None:
 def board_of(table_now: TableAbout | None) -> Board | None:
     """Return the example's board; None if there is none."""
     kept = stored.boards(state.workspace(), table_now.id) if table_now else []
-    return next((one for one in kept if one.name == example.NAME), None)
+    return next((board for board in kept if board.name == example.NAME), None)
 
 
 def done() -> int:
@@ -142,8 +142,8 @@ def _go(step: int) -> None:
             _train(table_now)
         elif step == 2:
             with st.spinner("Finding segments on the curves"):
-                made = example.make_board(space, space.tables.about(table_now.id))
-            boards.open_board(made.id)
+                board = example.make_board(space, space.tables.about(table_now.id))
+            boards.open_board(board.id)
         else:
             _prepare(step, board_of(table_now))
     except (StoreError, TableError, OSError) as error:
@@ -172,19 +172,19 @@ def _train(table_now: TableAbout) -> None:
         status.update(label="Trained", state="complete")
 
 
-def _prepare(step: int, made: Board | None) -> None:
+def _prepare(step: int, board: Board | None) -> None:
     """Fill in the plan, or the source of the read-out, and open that view."""
-    if made is None:
+    if board is None:
         raise StoreError("The example's board was deleted: make it again.")
     if step == 3:
-        stored.change(state.workspace(), made.id, plan=example.plan_of(made))
+        stored.change(state.workspace(), board.id, plan=example.plan_of(board))
     else:
         with st.spinner("Reading the table of outcomes"):
             table = example.load(state.workspace(), example.OUTCOME)
-        stored.change(state.workspace(), made.id, outcome=example.outcome_of(table))
-    for key in [key for key in st.session_state if made.id in str(key)]:
+        stored.change(state.workspace(), board.id, outcome=example.outcome_of(table))
+    for key in [key for key in st.session_state if board.id in str(key)]:
         del st.session_state[key]  # so that the fields of the plan and the read-out show the stored values
-    boards.open_board(made.id)
+    boards.open_board(board.id)
     _open("plan" if step == 3 else "read")
 
 

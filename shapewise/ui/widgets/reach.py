@@ -42,11 +42,11 @@ def _matches(table: str, gate: str, rules: tuple[str, ...]) -> Matches:
     return Matches.of(_holds(table, gate), [_holds(table, rule) for rule in rules])
 
 
-def ledger(table: str, made: StrategySet) -> Ledger:
+def ledger(table: str, strategy_set: StrategySet) -> Ledger:
     """Return the reach of each strategy in a table, from cached counts that do not depend on the strategies' order."""
-    rules = [json.dumps(strategy.rule.to_dict()) for strategy in made.strategies]
+    rules = [json.dumps(strategy.rule.to_dict()) for strategy in strategy_set.strategies]
     order = sorted(range(len(rules)), key=rules.__getitem__)
-    matches = _matches(table, json.dumps(made.gate.to_dict()), tuple(rules[k] for k in order))
+    matches = _matches(table, json.dumps(strategy_set.gate.to_dict()), tuple(rules[k] for k in order))
     return matches.ledger([order.index(k) for k in range(len(rules))])
 
 
@@ -57,11 +57,11 @@ def _held_out(model: str, bands: int) -> HeldOutRows | None:
     if rows is None:
         return None
     held, fitted = rows.held_out, state.additive(model)
-    said = state.workspace().models.unseen(model)
-    if said is not None and said.part.size == len(rows.y):
+    unseen = state.workspace().models.unseen(model)
+    if unseen is not None and unseen.part.size == len(rows.y):
         frame = state.as_read(about).frame.loc[rows.X.index]
         return UnseenRows(
-            single_model(fitted), frame, rows.y.to_numpy(float), unseen=said, effect="", clusters=rows.groups
+            single_model(fitted), frame, rows.y.to_numpy(float), unseen=unseen, effect="", clusters=rows.groups
         )
     weight = None if rows.weight is None else rows.weight[held]
     return HeldOutRows(
@@ -99,7 +99,10 @@ def _suggested(model: str, bands: int) -> list[Segment]:
 def suggested(model: ModelAbout) -> list[Segment]:
     """Return the segments that a model suggests; none if its table is gone."""
     unit = state.effect_unit(model)  # it may be renamed, the rest may not
-    return [replace(one, evidence=replace(one.evidence, effect=unit)) for one in _suggested(model.id, model.bands)]
+    return [
+        replace(segment, evidence=replace(segment.evidence, effect=unit))
+        for segment in _suggested(model.id, model.bands)
+    ]
 
 
 @state.kept(show_spinner=False, max_entries=128)

@@ -38,11 +38,11 @@ def groups_of(rule: Rule) -> list[list[ConditionRow]] | None:
     groups = []
     for group in rule.of if isinstance(rule, AnyOf) else (rule,):
         lines = []
-        for one in group.of if isinstance(group, All) else (group,):
-            inner = one.rule if isinstance(one, Not) else one
+        for condition in group.of if isinstance(group, All) else (group,):
+            inner = condition.rule if isinstance(condition, Not) else condition
             if not isinstance(inner, Range | Levels | Missing):
                 return None
-            lines.append(ConditionRow(secrets.token_hex(4), inner, isinstance(one, Not)))
+            lines.append(ConditionRow(secrets.token_hex(4), inner, isinstance(condition, Not)))
         groups.append(lines)
     return groups
 
@@ -56,7 +56,7 @@ def begin(key: str, rule: Rule | None) -> None:
 def edit(key: str, table: str) -> Rule | None:
     """Show the fields of a rule that `begin` started; return the rule once every condition is complete, else None."""
     groups: list[list[ConditionRow]] = st.session_state[key]
-    made, whole = [], True
+    parts, whole = [], True
     for k, group in enumerate(groups):
         if k:
             st.markdown("**or**")
@@ -69,16 +69,16 @@ def edit(key: str, table: str) -> Rule | None:
                 whole &= rule is not None
                 rules += [rule] if rule is not None else []
             st.button("And", icon=":material/add:", key=f"{key}-and-{k}", on_click=_add, args=(key, k), type="tertiary")
-            made.append(both(rules))
+            parts.append(both(rules))
     st.button("Or", icon=":material/add:", key=f"{key}-or", on_click=_add, args=(key, None), type="tertiary")
     if (
         len(groups) == len(groups[0]) == 1
-        and not made[0].columns
+        and not parts[0].columns
         and st.session_state.get(_column(key, groups[0][0])) is None
     ):
         st.caption("No condition: all rows.")
         return EVERYBODY
-    return either(made) if whole else None
+    return either(parts) if whole else None
 
 
 def _add(key: str, group: int | None) -> None:
@@ -140,7 +140,7 @@ def _values(key: str, table: Table, name: str, was: Condition | None, shown: Nam
         kept = list(was.levels) if isinstance(was, Levels) else []  # also levels that this table lacks
         if len(listed) > MOST_LEVELS:
             st.caption(f"The {MOST_LEVELS} most frequent of {count(len(listed))} levels.")
-            listed = [str(one) for one in series.astype("string").value_counts().index[:MOST_LEVELS]]
+            listed = [str(level) for level in series.astype("string").value_counts().index[:MOST_LEVELS]]
         listed += [level for level in kept if level not in listed]
         chosen = st.multiselect("Levels", listed, kept, key=f"{key}-levels", format_func=partial(shown.level, name))
         return Levels(name, tuple(chosen)) if chosen else None

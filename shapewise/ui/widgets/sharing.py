@@ -42,7 +42,7 @@ def _dialog(kind: str, identifier: str, name: str, tables: tuple[str, ...]) -> N
     space = state.workspace()
     st.markdown(f"**{md(name)}** is visible to you, administrators and the people you add here.")
     shared = space.sharing.people(kind, identifier)
-    for who, (called, level) in sorted(shared.items(), key=lambda one: one[1]):
+    for who, (called, level) in sorted(shared.items(), key=lambda member: member[1]):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f":material/person: {md(called)} may {WORDS[level]}")
             st.button("Revoke", key=f"unshare-{who}", type="tertiary",

@@ -68,12 +68,12 @@ def offer() -> None:
 def show(gone: Sequence[Deletion], owners: Mapping[str, str] | None = None) -> None:
     """List what can be brought back, with a button each. owners : names of people by id, where things of several are
     listed."""
-    for one in gone[:MOST]:
-        whose = "" if owners is None else f" of {md(owners.get(one.owner, one.owner))}"
+    for kept in gone[:MOST]:
+        whose = "" if owners is None else f" of {md(owners.get(kept.owner, kept.owner))}"
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{one.what.capitalize()} **{md(one.name)}**{whose}, deleted {date(one.at)}")
-            st.button("Restore", key=f"back-{one.id}", type="tertiary", icon=":material/undo:", on_click=_bring_back,
-                      args=(one.kind, one.id))  # fmt: skip
+            st.markdown(f"{kept.what.capitalize()} **{md(kept.name)}**{whose}, deleted {date(kept.at)}")
+            st.button("Restore", key=f"back-{kept.id}", type="tertiary", icon=":material/undo:", on_click=_bring_back,
+                      args=(kept.kind, kept.id))  # fmt: skip
 
 
 def recent() -> None:

@@ -53,10 +53,12 @@ def comparable(other: ModelAbout) -> bool:
 def others() -> dict[str, ModelAbout]:
     """Return this model and those chosen for comparison, by name; those of this project and target come first."""
     now = current.in_view()
-    every = {one.id: (label, project) for project in now.projects for one, label in zip(
-        project.models, [labels(project)[one.id] for one in project.models], strict=True)}  # fmt: skip
-    listed = [one for one in state.workspace().models.listed() if comparable(one)]
-    listed.sort(key=lambda one: (every[one.id][1] != now.project, one.target != model.target, one.name != model.name))
+    every = {about.id: (label, project) for project in now.projects for about, label in zip(
+        project.models, [labels(project)[about.id] for about in project.models], strict=True)}  # fmt: skip
+    listed = [about for about in state.workspace().models.listed() if comparable(about)]
+    listed.sort(
+        key=lambda about: (every[about.id][1] != now.project, about.target != model.target, about.name != model.name)
+    )
     known = {other.id: other for other in listed}
     if not known:
         st.info("No other model shares a feature with this one: train another, or compare parts of the rows.",
@@ -70,7 +72,9 @@ def others() -> dict[str, ModelAbout]:
         "With", list(known), default=[asked] if asked in known else list(known)[:1], max_selections=MOST_MODELS - 1,
         key=f"others-{model.id}", format_func=names.__getitem__,
     )  # fmt: skip
-    return without_common_name({names[one.id]: one for one in (model, *[known[identifier] for identifier in picked])})
+    return without_common_name(
+        {names[about.id]: about for about in (model, *[known[identifier] for identifier in picked])}
+    )
 
 
 def without_common_name(shown: dict[str, ModelAbout]) -> dict[str, ModelAbout]:
@@ -127,8 +131,8 @@ def preview(column: str) -> None:
     except TableError as error:
         st.caption(md(error))
         return
-    of = " They are fitted to the sample only." if "sample" in model.rows else ""
-    st.caption(f"{count(len(parts))} parts: {'; '.join(md(label) for label, _ in parts)}.{of}")
+    note = " They are fitted to the sample only." if "sample" in model.rows else ""
+    st.caption(f"{count(len(parts))} parts: {'; '.join(md(label) for label, _ in parts)}.{note}")
 
 
 def curves(shown: dict[str, ModelAbout], feature: str) -> dict[str, Curve]:
@@ -137,16 +141,16 @@ def curves(shown: dict[str, ModelAbout], feature: str) -> dict[str, Curve]:
     left = []
     for name, about in shown.items():
         try:
-            made = state.additive(about.id).explain_shape(feature)
+            curve = state.additive(about.id).explain_shape(feature)
         except (KeyError, ModelFileError):
             left.append(name)
             continue
-        first = next(iter(curves.values()), made)
-        apart = bool(made.labels) and not set(made.labels) & set(first.labels)
-        if made.kind != first.kind or not made.scores.size or apart:
+        first = next(iter(curves.values()), curve)
+        apart = bool(curve.labels) and not set(curve.labels) & set(first.labels)
+        if curve.kind != first.kind or not curve.scores.size or apart:
             left.append(name)
         else:
-            curves[name] = made
+            curves[name] = curve
     if left:
         named = md(state.names_of(model).term(feature))
         st.caption(f"Without a curve of {named} to compare: {'; '.join(md(name) for name in left)}.")
@@ -209,25 +213,25 @@ def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
         )
         return
     listed = list(shown_curves)
-    one, other = listed[0], listed[1]
+    minuend, other = listed[0], listed[1]
     if len(listed) > 2:
         with first.options, st.container(horizontal=True):
-            one = st.selectbox("Difference of", listed, 0, key=f"first-{model.id}")
+            minuend = st.selectbox("Difference of", listed, 0, key=f"first-{model.id}")
             other = st.selectbox("to", listed, len(listed) - 1, key=f"second-{model.id}")
     minus = None
     try:
-        minus = difference(shown_curves[one], shown_curves[other], scale) if one != other else None
+        minus = difference(shown_curves[minuend], shown_curves[other], scale) if minuend != other else None
     except CompareError as error:
         st.caption(md(error))
     named = state.names_of(model)
     minus = state.seen(model, minus) if minus else None
     title = (
-        f"{named.term(feature)}: {said(minus, one, other)}"
+        f"{named.term(feature)}: {said(minus, minuend, other)}"
         if minus
         else f"{named.term(feature)} in {len(shown_curves)} models"
     )
-    words = (title, f"effects · difference: {other} {AGAINST.get(scale, 'minus')} {one}", state.goal(model))
-    drawn = {name: state.seen(model, made.on(scale)) for name, made in shown_curves.items()}
+    words = (title, f"effects · difference: {other} {AGAINST.get(scale, 'minus')} {minuend}", state.goal(model))
+    drawn = {name: state.seen(model, curve.on(scale)) for name, curve in shown_curves.items()}
     plot = plots.comparison(drawn, minus, words)
     cards.figure(plot, f"compare-{model.id}-{feature}", f"{model.name} compared", state.card(model), at=first)
     first.drawing.caption(

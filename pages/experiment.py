@@ -54,19 +54,19 @@ with bar:
         persist_state="session", label_visibility="collapsed",
     )  # fmt: skip
 is_new = meanwhile.look("boards", asdict(board), ("name", "strategies"))
-made = board.read()
+strategy_set = board.read()
 if view == "plan":
-    if not made.strategies:
+    if not strategy_set.strategies:
         boards.no_strategy()
     try:
-        ledger = reach.ledger(board.table, made)
+        ledger = reach.ledger(board.table, strategy_set)
     except (TableError, RuleError) as error:
         st.error(md(error), icon=":material/error:")
         st.stop()
-    planning.show(board, made, ledger, is_new)
+    planning.show(board, strategy_set, ledger, is_new)
 else:
-    readout.show(board, made)
-for place, strategy in enumerate(made.strategies, 1):
+    readout.show(board, strategy_set)
+for place, strategy in enumerate(strategy_set.strategies, 1):
     st.caption(
         f"{place} · **{md(strategy.name)}** {md(strategy.action)}: {md(strategy.rule.words(state.names(board.table)))}"
     )

@@ -54,11 +54,11 @@ def recent(projects: list[Project]) -> None:
                 page = "tasks" if model.of_tasks else "shapes"
                 st.page_link(PAGES / f"{page}.py", label=md(names[model.id]), icon=":material/show_chart:",
                              width="stretch", query_params={"model": model.id})  # fmt: skip
-            for board in [one for one in boards if one.table in tables][-1:]:
+            for board in [candidate for candidate in boards if candidate.table in tables][-1:]:
                 st.page_link(PAGES / "strategies.py", label=md(board.name), icon=":material/low_priority:",
                              query_params={"board": board.id})  # fmt: skip
             ids = {board.id for board in boards if board.table in tables}
-            for report in [one for one in reports if one.board in ids][-1:]:
+            for report in [candidate for candidate in reports if candidate.board in ids][-1:]:
                 st.page_link(PAGES / "report.py", label=md(report.name), icon=":material/slideshow:",
                              query_params=carried)  # fmt: skip
 

@@ -122,8 +122,8 @@ def acts(model: ModelAbout) -> None:
 def edits_of(model: ModelAbout) -> None:
     """Show what was edited by hand, and why."""
     around = ", and what was not edited was refit around it" if model.learnt_around else ""
-    of = f", from **{md(model.edited_from_name)}**" if model.edited_from_name else ""
-    st.markdown(f":material/edit: Edited by hand{of}{around}:")
+    origin = f", from **{md(model.edited_from_name)}**" if model.edited_from_name else ""
+    st.markdown(f":material/edit: Edited by hand{origin}{around}:")
     edits = [edit_of(plain) for plain in model.edits]
     words, unit = in_words(edits, loss_of(state.estimator(model.id)), state.names_of(model))
     st.dataframe(

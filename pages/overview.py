@@ -101,13 +101,13 @@ def warn() -> None:
     if not tradeoffs:
         return
     named = state.names_of(model)
-    said = "; ".join(
+    pairs = "; ".join(
         f"**{md(named.term(pair.first))}** and **{md(named.term(pair.second))}** ({fixed(pair.correlation, 2)})"
         for pair in tradeoffs[:MOST_TRADES]
     )
     more = f", and {len(tradeoffs) - MOST_TRADES} more" if len(tradeoffs) > MOST_TRADES else ""
     st.warning(
-        f"Curves that trade off: {said}{more}. These features go together, and refits disagree which of the two has "
+        f"Curves that trade off: {pairs}{more}. These features go together, and refits disagree which of the two has "
         "the effect: where one curve is higher, the other is lower. Their sum is more certain than either alone.",
         icon=":material/swap_vert:",
     )
@@ -117,16 +117,16 @@ def multiples(names: list[str]) -> None:
     """Show the strongest shapes, small and on one scale."""
     st.subheader("Strongest shapes", anchor=False)
     shown = curves.multiples(model, names[:MULTIPLES], scale)
-    beyond = " Where few rows are, a curve may go beyond it." if any(one.leaves for one in shown) else ""
+    beyond = " Where few rows are, a curve may go beyond it." if any(multiple.leaves for multiple in shown) else ""
     st.caption(f"All on one scale, so that heights can be compared.{beyond}")
     sureness.line(model, shown[0].band)
     grid = [st.columns(COLUMNS) for _ in range(0, len(shown), COLUMNS)]
-    for k, one in enumerate(shown):
+    for k, multiple in enumerate(shown):
         with grid[k // COLUMNS][k % COLUMNS].container(border=True, height="stretch"):
-            cards.small(one.plot, f"small-{model.id}-{k}")
-            st.caption(md(model.headlines.get(one.feature) or one.sentence))
+            cards.small(multiple.plot, f"small-{model.id}-{k}")
+            st.caption(md(model.headlines.get(multiple.feature) or multiple.sentence))
             if st.button("Open", key=f"open-{k}", icon=":material/open_in_full:", type="tertiary"):
-                st.switch_page("pages/shapes.py", query_params={"model": model.id, "feature": one.feature})
+                st.switch_page("pages/shapes.py", query_params={"model": model.id, "feature": multiple.feature})
 
 
 names = importance()

@@ -84,8 +84,8 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
     strong = elbow(ranking["strength"].to_numpy())
     term = state.names_of(about).term
     ranking, worth = (
-        one.assign(feature_1=one["feature_1"].map(term), feature_2=one["feature_2"].map(term))
-        for one in (ranking, worth)
+        table.assign(feature_1=table["feature_1"].map(term), feature_2=table["feature_2"].map(term))
+        for table in (ranking, worth)
     )
     plot = replace(
         plots.pair_ranking(ranking, worth, loss, most=MOST_BARS),
@@ -93,11 +93,11 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
         numbers=ranking.merge(worth, on=["feature_1", "feature_2"], how="left"),
     )  # fmt: skip
     cards.figure(plot, f"ranking-{about.id}", about.name, state.card(about), at=place)
-    of = " of the sample" if "sample" in about.rows else ""
+    whose = " of the sample" if "sample" in about.rows else ""
     error = LOSSES[loss].error
     place.drawing.caption(
         f"{count(beyond)} of {count(len(ranking))} pairs interact more than chance would produce (dotted line), "
-        f"by how much a split on both features lowers the {error} of {count(rows)} training rows{of}."
+        f"by how much a split on both features lowers the {error} of {count(rows)} training rows{whose}."
         + (" The dots say what pairs in the model gain on held-out rows." if len(worth) else "")
         + _for_accuracy(ranking, worth)
         + _useless(worth)
@@ -109,8 +109,8 @@ def _useless(worth: pd.DataFrame) -> str:
     bad = [f"{row.feature_1} × {row.feature_2}" for row in worth.itertuples() if row.worth <= 0]
     if not bad:
         return ""
-    one = len(bad) == 1
-    return f" **{md(', '.join(bad))}** {'does' if one else 'do'} not help there: leave {'it' if one else 'them'} out."
+    does, them = ("does", "it") if len(bad) == 1 else ("do", "them")
+    return f" **{md(', '.join(bad))}** {does} not help there: leave {them} out."
 
 
 def _for_accuracy(ranking: pd.DataFrame, worth: pd.DataFrame) -> str:

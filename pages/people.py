@@ -24,25 +24,25 @@ if not space.may("administer"):
 members = people.members(space)
 row = st.container(horizontal=True)
 row.metric("People", count(len(members)), border=True)
-row.metric("Items", count(sum(one.things for one in members)), border=True)
-row.metric("On disk", size(sum(one.bytes for one in members)), border=True)
-of = {one.person.id: one for one in members}
-label = told_apart({one.person.id: one.person.name for one in members})
+row.metric("Items", count(sum(member.things for member in members)), border=True)
+row.metric("On disk", size(sum(member.bytes for member in members)), border=True)
+by_id = {member.person.id: member for member in members}
+label = told_apart({member.person.id: member.person.name for member in members})
 
 people_tab, jobs_tab, deleted_tab, log_tab = st.tabs(["People", "Jobs", "Deleted", "Audit log"])
 with people_tab:
     listing = pd.DataFrame(
         {
-            "Name": [one.person.name for one in members],
-            "Role": [one.person.role for one in members],
-            "Last here": [date(one.seen) if one.seen else "never" for one in members],
-            "Items": [one.things for one in members],
-            "On disk": [size(one.bytes) for one in members],
+            "Name": [member.person.name for member in members],
+            "Role": [member.person.role for member in members],
+            "Last here": [date(member.seen) if member.seen else "never" for member in members],
+            "Items": [member.things for member in members],
+            "On disk": [size(member.bytes) for member in members],
         }
     )
     st.dataframe(listing, hide_index=True, alt="One row per person: role, last visit, what they own.")
-    others = [identifier for identifier in of if identifier != space.person.id]
-    heirs_of_all = [identifier for identifier, one in of.items() if one.seen]
+    others = [identifier for identifier in by_id if identifier != space.person.id]
+    heirs_of_all = [identifier for identifier, member in by_id.items() if member.seen]
     if not others:
         st.caption("No one else has signed in yet.")
     else:
@@ -50,26 +50,26 @@ with people_tab:
             who = st.selectbox("Person", others, format_func=label.__getitem__)
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 role = st.segmented_control(
-                    "Role", ROLES, default=of[who].person.role, required=True, key=f"role-{who}",
-                    disabled=not of[who].seen,
+                    "Role", ROLES, default=by_id[who].person.role, required=True, key=f"role-{who}",
+                    disabled=not by_id[who].seen,
                     help=". ".join(f"{name.capitalize()}: {words}" for name, words in ROLE_WORDS.items()) + ".",
                 )  # fmt: skip
-                if st.button("Set the role", disabled=role == of[who].person.role):
+                if st.button("Set the role", disabled=role == by_id[who].person.role):
                     people.set_role(space, who, role)
                     st.rerun()
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 heirs = [identifier for identifier in heirs_of_all if identifier != who]
                 to = st.selectbox("Transfer everything to", heirs, format_func=label.__getitem__)
-                if st.button("Hand over", disabled=not of[who].things, help="For somebody who leaves the team."):
+                if st.button("Hand over", disabled=not by_id[who].things, help="For somebody who leaves the team."):
                     handed = people.hand_over(space, who, to)
-                    news.tell(f"{count(handed)} items now belong to {md(of[to].person.name)}.")
+                    news.tell(f"{count(handed)} items now belong to {md(by_id[to].person.name)}.")
                     st.rerun()
 
 with jobs_tab:
     listed = list(jobs.everyones(space))
     if not listed:
         st.caption("Nothing has been trained or exported yet.")
-    going = [one for one in listed if one[4] in ("queued", "running")]
+    going = [job for job in listed if job[4] in ("queued", "running")]
     for identifier, kind, owner, created, how in going:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(
@@ -94,8 +94,8 @@ with deleted_tab:
 with log_tab:
     audit_log = people.log(space)
     frame = pd.DataFrame(
-        [(one.at, label.get(one.person, one.person), one.action, one.kind, one.thing, one.detail, one.before, one.after)
-         for one in audit_log],
+        [(entry.at, label.get(entry.person, entry.person), entry.action, entry.kind, entry.thing, entry.detail,
+          entry.before, entry.after) for entry in audit_log],
         columns=["When", "Who", "Action", "Kind", "Item", "Detail", "Before", "After"],
     )  # fmt: skip
     st.dataframe(frame, hide_index=True, alt="One row per action, the latest first.")

@@ -38,16 +38,16 @@ if now.missing is not None:
     cards.missing(now)
 model = now.model if now.model is not None and not now.model.of_tasks else None
 here = {table.id for table in now.project.tables} if now.project else set()
-boards = {one.id: one for one in stored.boards(state.workspace())}
-tests = {one.id: one for one in arm_tests.tests(state.workspace(), here)}
+boards = {board.id: board for board in stored.boards(state.workspace())}
+tests = {test.id: test for test in arm_tests.tests(state.workspace(), here)}
 if model is None and not tests and not any(board.table in here for board in boards.values()):
     model = cards.model_in_view()
-kept = {one.id: one for one in recipes.recipes(state.workspace())}
+kept = {kept_recipe.id: kept_recipe for kept_recipe in recipes.recipes(state.workspace())}
 
 
-def named(one: Recipe | Board | StoredTest) -> str:
+def named(described: Recipe | Board | StoredTest) -> str:
     """Return the label of a recipe, a board or a test."""
-    return f"{one.name} ({date(one.created)})"
+    return f"{described.name} ({date(described.created)})"
 
 
 def pick_recipe() -> Recipe:
@@ -57,7 +57,7 @@ def pick_recipe() -> Recipe:
     if following in kept:
         st.session_state["recipe"] = following
     if kept:
-        labels = told_apart({NEW: "A new report", **{i: named(one) for i, one in kept.items()}})
+        labels = told_apart({NEW: "A new report", **{i: named(kept_recipe) for i, kept_recipe in kept.items()}})
         with st.container(horizontal=True, vertical_alignment="bottom"):
             chosen = st.selectbox("Recipe", list(labels), format_func=labels.__getitem__, key="recipe",
                                   help="A saved report, applied to the model in view.")  # fmt: skip
@@ -78,9 +78,9 @@ def pick_recipe() -> Recipe:
     st.caption(HELP[audience])
     if model is not None:
         cards.pick_class(model)
-    newest = next((one for one in reversed(boards.values()) if one.table in here), None)
+    newest = next((board for board in reversed(boards.values()) if board.table in here), None)
     test = next(iter(tests.values()), None)
-    rests_on_it = newest is None or any(one.tested for one in newest.read().strategies)
+    rests_on_it = newest is None or any(strategy.tested for strategy in newest.read().strategies)
     return usual_of(newest, test if rests_on_it else None, audience)
 
 
@@ -103,8 +103,8 @@ def confirm_delete(recipe: Recipe) -> None:
 
 def decided_by(recipe: Recipe, key: str) -> Recipe:
     """Show which board or test decides, and return the recipe that follows from it."""
-    choices: dict[str, tuple[str, str]] = {i: (i, "") for i, one in boards.items()
-                                           if one.table in here or i == recipe.board}  # fmt: skip
+    choices: dict[str, tuple[str, str]] = {i: (i, "") for i, board in boards.items()
+                                           if board.table in here or i == recipe.board}  # fmt: skip
     choices |= {i: ("", i) for i in tests}
     choices |= {f"{board} {test}": (board, test) for board in list(choices) if board in boards for test in tests
                 if not recipes.outcomes_of(boards[board], None)}  # fmt: skip
@@ -123,8 +123,8 @@ def decided_by(recipe: Recipe, key: str) -> Recipe:
     if chosen is None or chosen == decides:
         return recipe
     board, test = choices[chosen]
-    before, now_usual = (usual_of(boards.get(one), tests.get(other), recipe.audience)
-                         for one, other in ((recipe.board, recipe.test), (board, test)))  # fmt: skip
+    before, now_usual = (usual_of(boards.get(board_id), tests.get(other), recipe.audience)
+                         for board_id, other in ((recipe.board, recipe.test), (board, test)))  # fmt: skip
     now_usual = replace(now_usual, board=board, test=test)
     return recipes.followed(recipe, before, now_usual, ingredients.candidates(now_usual, model))
 
@@ -181,7 +181,7 @@ def make(recipe: Recipe) -> None:
             format_func=export.KINDS.__getitem__,
             key="kind",
         )
-        busy = any(one.goes_on for one in packs.packs(state.workspace(), "report"))
+        busy = any(pack.goes_on for pack in packs.packs(state.workspace(), "report"))
         if st.button("Make the report", type="primary", icon=":material/slideshow:", disabled=busy or not recipe.items):
             identifier = model.id if model is not None else ""
             try:
@@ -221,11 +221,11 @@ with st.container(border=True):
     recipe = head(recipe, key)
     recipe = settings.show(recipe, boards.get(recipe.board), tests.get(recipe.test), key)
     buttons = st.container()
-made = st.container()
+packs_place = st.container()
 items: list[ReportItem] = ingredients.edit(recipe, model, key)
 with buttons:
     make(replace(recipe, items=tuple(items)))
-with made:
+with packs_place:
     packing.show("report")
 if recipe.is_brief:
     st.caption("Each part is one slide; longer comments go into its notes.")

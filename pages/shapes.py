@@ -54,8 +54,8 @@ def notes(curve: Curve) -> str:
     if curve.rare:
         missing += f" {count(len(curve.rare))} levels with few rows share one bar and one effect: (rare)."
     cut = " The axis opens on the middle 99% of rows: drag it to see the rest." if explain_plots.is_cut(curve) else ""
-    of = f"{count(curve.scores.size)} {'levels' if curve.labels else 'bins'}"
-    thin = f" {count(few)} of {of} have {curve.few}, neighbours included, and are grey." if few else ""
+    pieces = f"{count(curve.scores.size)} {'levels' if curve.labels else 'bins'}"
+    thin = f" {count(few)} of {pieces} have {curve.few}, neighbours included, and are grey." if few else ""
     return missing + cut + thin
 
 
@@ -64,10 +64,10 @@ def straight(curve: Curve) -> str:
     if curve.slope is None:
         return ""
     value, low, high = curve.slope
-    said, *ends = alike([value, low, high], signed=True) if low < high else [number(value, signed=True)]
+    slope, *ends = alike([value, low, high], signed=True) if low < high else [number(value, signed=True)]
     per = "day" if curve.kind == "date" else "unit"
     between = f" (95%: {ends[0]} to {ends[1]})" if ends else ""
-    return f" The line changes the {LOSSES[curve.loss].unit('link', 'prediction')} by {said} per {per}{between}."
+    return f" The line changes the {LOSSES[curve.loss].unit('link', 'prediction')} by {slope} per {per}{between}."
 
 
 def switches(curve: Curve) -> tuple[bool, bool]:
@@ -100,7 +100,9 @@ def trial(spec: Spec, slot: st.delta_generator.DeltaGenerator) -> tuple[live.Sho
     with slot:
         changed = live.knobs(model.id, spec)
         if not state.class_names(model.id):
-            kinds = {of.feature.name: of.feature.is_category for of in estimator.model_.bins}
+            kinds = {
+                feature_bins.feature.name: feature_bins.feature.is_category for feature_bins in estimator.model_.bins
+            }
             changed = shape_fields.of_curve(model.id, changed, bins.feature, kinds)
         if not bins.feature.is_category and not state.class_names(model.id):
             changed = direction_fields.of_curve(model.id, changed, feature)
@@ -135,7 +137,7 @@ with st.container(horizontal=True, gap="medium"):  # beside each other where the
     listing, reading = st.container(width=feature_list.LIST_WIDTH, key="feature-list"), st.container(width="stretch")
 with listing:
     feature = feature_list.choose(model, scale)
-place = next(k for k, of in enumerate(estimator.model_.bins) if of.feature.name == feature)
+place = next(k for k, feature_bins in enumerate(estimator.model_.bins) if feature_bins.feature.name == feature)
 bins, element = estimator.model_.bins[place], f"shape-{model.id}-{place}"
 own = estimator.explain_shape(feature)
 with reading:
@@ -189,7 +191,7 @@ means = curves.observed_means(model.id, place, scale) if seen else []
 plot = shown(drawn_curve, named).describe(
     state.goal(model), state.detail(model, curve, draft=tried is not None), title=title,
     before=shown(before.on(scale), named) if before else None,
-    observed=means if page is None else [one.of_levels(page) for one in means],
+    observed=means if page is None else [mean.of_levels(page) for mean in means],
 )  # fmt: skip
 if page is not None:
     plot = replace(plot, numbers=shown(curve, named).frame())

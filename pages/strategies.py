@@ -39,8 +39,8 @@ table = cards.table_in_view()
 def acts(board: Board | None) -> None:
     """Show what can be done with the board in view, and how another is made."""
     if st.button("New board", icon=":material/add:", type="secondary" if board else "primary", key="new-board"):
-        made = stored.add_board(state.workspace(), StrategySet(f"Strategies for {table.name}"), table.id)
-        boards.open_board(made.id)
+        new_board = stored.add_board(state.workspace(), StrategySet(f"Strategies for {table.name}"), table.id)
+        boards.open_board(new_board.id)
         st.rerun()
     if st.button("Import", icon=":material/upload:"):
         handover.bring(table.id)
@@ -52,7 +52,7 @@ def acts(board: Board | None) -> None:
             args=(board,),
         )  # fmt: skip
     with st.popover("Money", icon=":material/payments:"):
-        outcomes = list(dict.fromkeys(one.metric for one in board.read().strategies))
+        outcomes = list(dict.fromkeys(strategy.metric for strategy in board.read().strategies))
         prices.edit(board.table, outcomes, f"board-{board.id}")
         st.caption("Kept with the project. A strategy with a value or a cost of its own keeps that.")
     sharing.button("boards", board.id, board.name, [board.table])
@@ -64,10 +64,10 @@ def rename(board: Board) -> None:
     """Give a board another name, unless somebody else has done so since it was shown."""
     name = st.session_state[f"rename-{board.id}"].strip()
 
-    def renamed(made: StrategySet) -> StrategySet:
-        if made.name != board.name:
-            raise StoreError(f"The board was renamed elsewhere: it is called {made.name} now.")
-        return replace(made, name=name)
+    def renamed(current_set: StrategySet) -> StrategySet:
+        if current_set.name != board.name:
+            raise StoreError(f"The board was renamed elsewhere: it is called {current_set.name} now.")
+        return replace(current_set, name=name)
 
     if name:
         deck.act(board.id, renamed)
@@ -105,9 +105,9 @@ if board is None:
     panels.show("strategies")
     st.stop()
 
-made = board.read()
+strategy_set = board.read()
 try:
-    ledger = reach.ledger(board.table, made)
+    ledger = reach.ledger(board.table, strategy_set)
 except (TableError, RuleError) as error:
     st.error(md(error), icon=":material/error:")
     st.stop()
@@ -121,13 +121,13 @@ with bar:
             args=(board.id, stored.recent(board)[-1]["changed"]),
             help="Of the name, the order or a strategy, for seven days",
         )  # fmt: skip
-    if made.strategies and st.button("Plan the experiment", icon=":material/science:"):
+    if strategy_set.strategies and st.button("Plan the experiment", icon=":material/science:"):
         st.switch_page("pages/experiment.py", query_params={"board": board.id})
     with st.popover("Board", icon=":material/more_horiz:"):
-        deck.change_gate(board, made)
+        deck.change_gate(board, strategy_set)
         acts(board)
-deck.funnel(board, made, ledger)
-deck.show(board, made, ledger)
+deck.funnel(board, strategy_set, ledger)
+deck.show(board, strategy_set, ledger)
 if st.query_params.pop("segment", None):  # a link leads to one
     st.session_state.pop("strategies-view", None)
 view = st.segmented_control(
@@ -138,13 +138,13 @@ with st.container(border=True):
     if view == "segments":
         library.show(table)
     elif view == "overlap":
-        deck.overlaps(board, made, ledger)
+        deck.overlaps(board, strategy_set, ledger)
     elif view == "scenarios":
-        scenarios.show(table, made)
+        scenarios.show(table, strategy_set)
     elif view == "alike":
-        handover.alike(board, made)
+        handover.alike(board, strategy_set)
     else:
-        handover.warn(made, state.names(board.table))
-        handover.files(board, made)
+        handover.warn(strategy_set, state.names(board.table))
+        handover.files(board, strategy_set)
 panels.show("strategies")
 guide.show(False)

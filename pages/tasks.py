@@ -91,22 +91,22 @@ def multiples(names: list[str]) -> None:
         shown = present[page * MULTIPLES : (page + 1) * MULTIPLES]
     common = state.seen(model, task_curves.task_curve(model.id, feature, None, "common"))
     own = [state.seen(model, task_curves.task_curve(model.id, feature, t, part)) for t in shown]
-    there = [levels_there(one) for one in own]
-    curves = [_of(one, places).on(scale) for one, places in zip(own, there, strict=True)]
+    there = [levels_there(curve) for curve in own]
+    curves = [_of(curve, places).on(scale) for curve, places in zip(own, there, strict=True)]
     beside = [
-        replace(_of(common, places), base=one.base).on(scale)  # in points: both at the task's base rate
-        for one, places in zip(own, there, strict=True)
+        replace(_of(common, places), base=curve.base).on(scale)  # in points: both at the task's base rate
+        for curve, places in zip(own, there, strict=True)
     ]
     limits = plots.common_limits([*beside, *curves])
     columns = st.columns(3)
-    for k, (t, one, other) in enumerate(zip(shown, curves, beside, strict=True)):
+    for k, (t, curve, other) in enumerate(zip(shown, curves, beside, strict=True)):
         with columns[k % 3].container(border=True):
-            cards.small(plots.small(one, limits, other, tasks[t], 190), f"multiple-{model.id}-{t}")
+            cards.small(plots.small(curve, limits, other, tasks[t], 190), f"multiple-{model.id}-{t}")
             mark = ":material/warning: " if compared_curves.verdict[t] == "reverses" else ""
             words = _apart(compared_curves, t, own[k]) or FLAGS[compared_curves.verdict[t]]
             of_all = "" if part == "whole" else "With all trees: "
             st.caption(f"{mark}{of_all}{md(named.term(feature))} {words}")
-    everything = pd.concat([one.frame().assign(task=tasks[t]) for t, one in zip(shown, curves, strict=True)])
+    everything = pd.concat([curve.frame().assign(task=tasks[t]) for t, curve in zip(shown, curves, strict=True)])
     downloads.button(
         "CSV", lambda: export.safe_csv(everything), export.file_name(model.name, feature, "csv"),
         f"multiples-csv-{model.id}", ":material/download:",

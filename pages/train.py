@@ -58,12 +58,14 @@ with form:
             codes = inputs.categories(table, chosen, begun)
             changes |= settings.more(table, preset, target.goal in ("binary", "classes"))
             if target.goal != "classes":
-                ordered = [one.name for one in chosen if one.kind in ("number", "date") and one.name not in codes]
+                ordered = [
+                    column.name for column in chosen if column.kind in ("number", "date") and column.name not in codes
+                ]
                 changes = with_directions(changes, direction_fields.choose(table, ordered))
-                leveled = [one.name for one in chosen if one.kind == "category" or one.name in codes]
+                leveled = [column.name for column in chosen if column.kind == "category" or column.name in codes]
                 changes = with_values(changes, SHAPES, shape_fields.choose(table, preset, ordered, leveled))
             changes |= settings.triples(table, target.goal, {**PRESETS[preset], **changes})
-            cuttable = bin_fields.of_table(loaded, [one.name for one in chosen], codes)
+            cuttable = bin_fields.of_table(loaded, [column.name for column in chosen], codes)
             changes = with_values(changes, BINS, bin_fields.choose(table, cuttable))
 
 roles = state.roles(table.id)
@@ -95,13 +97,13 @@ spec = Spec(
 )
 with form:
     place = where.choose(table, spec)
-of = " of the sample" if table.sampled else ""
+whose = " of the sample" if table.sampled else ""
 try:
     if table.sampled:
         check_kind(spec)
     data = read_rows(spec, state.frame, lambda identifier: state.workspace().tables.about(identifier).held_out_by)
 except TableError as error:
-    st.error(md(f"{error}{f' (This form knows {count(table.sampled)} rows.)' * bool(of)}"), icon=":material/error:")
+    st.error(md(f"{error}{f' (This form knows {count(table.sampled)} rows.)' * bool(whose)}"), icon=":material/error:")
     st.stop()
 
 run = running.of_table(st.query_params.get("run"), table.id)
@@ -134,7 +136,7 @@ def what_it_takes() -> tuple[str, str]:
     left_out = f" {count(rest)} rows are left out by levels, filter or missing targets." if rest else ""
     seconds = cost.words(0 if at_once else WORKER_SECONDS).capitalize()
     short = (
-        f"{seconds} · {count(rows)} rows{of} to learn from, {n_features} features · "
+        f"{seconds} · {count(rows)} rows{whose} to learn from, {n_features} features · "
         f"{count(data.held_out.sum())} rows held out"
     )
     long = (
@@ -191,14 +193,14 @@ if pressed:
     if at_once:
         try:
             with st.spinner("Training"):
-                made = train(state.workspace(), spec, state.n_jobs())
+                trained = train(state.workspace(), spec, state.n_jobs())
         except TableError as error:
             st.error(md(error), icon=":material/error:")
             st.stop()
-        current.open_model(made.id)
-        st.session_state[running.TRAINED] = made.id
+        current.open_model(trained.id)
+        st.session_state[running.TRAINED] = trained.id
         if spec.bands:
-            runs.start(state.workspace(), spec, state.n_jobs(), made.id)
+            runs.start(state.workspace(), spec, state.n_jobs(), trained.id)
     else:
         started = runs.start(state.workspace(), spec, state.n_jobs(), cost=cost, cluster_threads=place.threads)
         st.query_params["run"] = sidebar.follow(started)

@@ -50,12 +50,12 @@ def tried(model: ModelAbout, draft: Draft, now: Additive, target: form.Target) -
         edit = form.choose(target)
         if edit is None:
             return now
-        made = edit_model(now, edit.on, edit.operation, edit.where, edit.value)
+        edited = edit_model(now, edit.on, edit.operation, edit.where, edit.value)
     except EditError as error:
         form.refused(error)
         return now
-    form.keep_button(target, edits_of(made)[-1], form.reason(target), lambda one: drafts.add(model, draft, one))
-    return made
+    form.keep_button(target, edits_of(edited)[-1], form.reason(target), lambda kept: drafts.add(model, draft, kept))
+    return edited
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,15 @@ class Editing:
 def editing(model: ModelAbout, estimator: Additive, target: form.Target, data: Data) -> Editing:
     """Show the form of an edit. estimator : as it is stored."""
     draft, now = edited_so_far(model, estimator)
-    made = tried(model, draft, now, target)
+    edited = tried(model, draft, now, target)
     slot = st.container()
 
     def finish() -> None:
         with slot:
-            priced(model, made, estimator, data)
+            priced(model, edited, estimator, data)
             history(model, draft, estimator, data, target)
 
-    return Editing(made, finish)
+    return Editing(edited, finish)
 
 
 def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data, target: form.Target) -> None:
@@ -103,7 +103,7 @@ def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data, ta
         return
     words, unit = in_words(draft.edits, loss_of(estimator), state.names_of(model), target.scale, target.base)
     st.dataframe(
-        [{"Edit": said, "Why": edit.reason} for said, edit in zip(words, draft.edits, strict=True)],
+        [{"Edit": sentence, "Why": edit.reason} for sentence, edit in zip(words, draft.edits, strict=True)],
         hide_index=True, alt="The edits so far, the first one first.",
     )  # fmt: skip
     if unit:
@@ -112,17 +112,17 @@ def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data, ta
 
 def _replay(model: ModelAbout, draft: Draft, estimator: Additive) -> None:
     """Offer to bring in the edits of another model."""
-    others = [one for one in state.workspace().models.listed() if one.edits and one.id != model.id]
+    others = [other for other in state.workspace().models.listed() if other.edits and other.id != model.id]
     if not others:
         return
     with st.popover("Edits of another model", icon=":material/move_down:"):
-        chosen = st.selectbox("Model", others, format_func=lambda one: one.name, key=f"replayed-{model.id}")
+        chosen = st.selectbox("Model", others, format_func=lambda other: other.name, key=f"replayed-{model.id}")
         note = f"replay-note-{model.id}"
 
         def bring() -> None:
             theirs = state.whole(chosen.id)
-            made, left = replay(with_edits(estimator, draft.edits), (*draft.edits, *edits_of(theirs)))
-            drafts.replace_all(model, draft, edits_of(made))
+            replayed, left = replay(with_edits(estimator, draft.edits), (*draft.edits, *edits_of(theirs)))
+            drafts.replace_all(model, draft, edits_of(replayed))
             st.session_state[note] = [f"{edit.name}: {why}" for edit, why in left]
 
         st.button("Bring them in", on_click=bring, key=f"bring-{model.id}")
@@ -142,9 +142,9 @@ def _store(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> 
         if st.button("Save", type="primary", disabled=not name.strip(), key=f"save-{model.id}"):
             try:
                 with st.spinner("Refitting the others" if around else "Measuring the edited model"):
-                    made = with_edits(estimator, draft.edits)
-                    made = learnt_around(made, data, state.n_jobs()) if around else made
-                    kept = store_edited(state.workspace(), model, made, data, name, around=around)
+                    edited = with_edits(estimator, draft.edits)
+                    edited = learnt_around(edited, data, state.n_jobs()) if around else edited
+                    kept = store_edited(state.workspace(), model, edited, data, name, around=around)
             except TableError as error:
                 st.error(md(str(error)), icon=":material/error:")
                 return
@@ -159,11 +159,11 @@ def _store(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> 
     )  # fmt: skip
 
 
-def priced(model: ModelAbout, made: Additive, estimator: Additive, data: Data) -> None:
+def priced(model: ModelAbout, edited: Additive, estimator: Additive, data: Data) -> None:
     """Show the price of the edits, with the one that is being made."""
-    if edits_of(made) == edits_of(estimator):
+    if edits_of(edited) == edits_of(estimator):
         return
     try:
-        price.show(model, made, estimator, data)
+        price.show(model, edited, estimator, data)
     except TableError as error:
         st.caption(md(str(error)))

@@ -47,19 +47,19 @@ def show(model: ModelAbout, estimator: Additive, before: Additive, data: Data) -
     if not data.measurable:
         st.caption("No held-out row has a target: the price of an edit cannot be measured.")
         return
-    one, metrics = price(estimator, before, data), evaluate(data, estimator)
+    cost, metrics = price(estimator, before, data), evaluate(data, estimator)
     main = main_metric(metrics)
     with st.container(horizontal=True, key=f"price-{model.id}"):
         if main is not None and main.key in model.metrics:
             _metric(f"Held-out {main.label}", main, metrics[main.key], model.metrics[main.key])
-        _metric(f"Held-out {loss_of(before).error}", _loss(), one.loss_after, one.loss_before)
-        _mean(one, data)
-        side = percent(one.line, 0) if loss_of(before).is_binary else number(one.line)
+        _metric(f"Held-out {loss_of(before).error}", _loss(), cost.loss_after, cost.loss_before)
+        _mean(cost, data)
+        side = percent(cost.line, 0) if loss_of(before).is_binary else number(cost.line)
         st.metric(
-            "Changing sides", percent(one.crossed), width=WIDTH,
+            "Changing sides", percent(cost.crossed), width=WIDTH,
             help=f"Held-out rows whose prediction crosses {side}"
-            f"{'' if loss_of(before).is_binary else ', the mean prediction'}: about {count(one.crossed * one.rows)} of "
-            f"{count(one.rows)}.",
+            f"{'' if loss_of(before).is_binary else ', the mean prediction'}: about {count(cost.crossed * cost.rows)} "
+            f"of {count(cost.rows)}.",
         )  # fmt: skip
         if edits_of(estimator) != edits_of(before):
             _with_others(model, estimator, before, data)
@@ -80,16 +80,16 @@ def _metric(label: str, main: MainMetric, now: float, before: float, hint: str =
     )  # fmt: skip
 
 
-def _mean(one: EditPrice, data: Data) -> None:
+def _mean(cost: EditPrice, data: Data) -> None:
     """Show by how much the mean prediction moves."""
-    moved = one.mean_after - one.mean_before
+    moved = cost.mean_after - cost.mean_before
     if data.binary:
-        words = [percent(value, 2) for value in (one.mean_after, one.mean_before)]
+        words = [percent(value, 2) for value in (cost.mean_after, cost.mean_before)]
         change = f"{number(100 * moved, 2, signed=True)} points"
     else:
-        words = [number(value, 4) for value in (one.mean_after, one.mean_before)]
+        words = [number(value, 4) for value in (cost.mean_after, cost.mean_before)]
         change = number(moved, 3, signed=True)
-    still = abs(moved) < STILL * max(abs(one.mean_before), 1e-9)
+    still = abs(moved) < STILL * max(abs(cost.mean_before), 1e-9)
     st.metric(
         "Mean prediction", words[0], "no change" if still else change, delta_color="off", width=WIDTH,
         delta_arrow="off" if still else "auto",
@@ -108,13 +108,13 @@ def _with_others(model: ModelAbout, estimator: Additive, before: Additive, data:
     ask = refits.all_refits().ask
     edits = json.dumps([replace(edit, reason="").to_dict() for edit in edits_of(estimator)])
     futures = [
-        ask((person, f"edit-{model.id}-{key}", json.dumps(about.held_out_by)), lambda of=of: _refitted(of, data))  # type: ignore[misc]
-        for key, of in (("stored", before), (edits, estimator))
+        ask((person, f"edit-{model.id}-{key}", json.dumps(about.held_out_by)), partial(_refitted, additive, data))
+        for key, additive in (("stored", before), (edits, estimator))
     ]
-    made = refits.wait_for(futures, "Refitting the others.")
-    if made is None:
+    metrics = refits.wait_for(futures, "Refitting the others.")
+    if metrics is None:
         return
-    first, now = made
+    first, now = metrics
     main = main_metric(now)
     if main is not None:
         _metric("Others refitted", main, _about(main, model, now, first), model.metrics[main.key], OTHERS)

@@ -38,9 +38,9 @@ def candidates(recipe: Recipe, model: ModelAbout | None) -> list[ReportItem]:
         items = offered(board, test)
     if recipe.board:
         with contextlib.suppress(StoreError, RuleError):  # it was deleted, or is not shared
-            for one in stored.board(state.workspace(), recipe.board).read().strategies:
-                parts = ((), *((column,) for column in one.rule.columns))
-                items += [ReportItem("why", (one.name, *part)) for part in parts if one.model]
+            for strategy in stored.board(state.workspace(), recipe.board).read().strategies:
+                parts = ((), *((column,) for column in strategy.rule.columns))
+                items += [ReportItem("why", (strategy.name, *part)) for part in parts if strategy.model]
     items.append(ReportItem("reading"))
     if model is None:
         return items
@@ -70,8 +70,8 @@ def edit(recipe: Recipe, model: ModelAbout | None, key: str) -> list[ReportItem]
         _put(place, list(recipe.items))
     items, names = _items(place), state.names(model.table) if model is not None else AS_THEY_ARE
     full = recipe.is_brief and len(items) >= MOST_SLIDES
-    of = f" of at most {MOST_SLIDES}" if recipe.is_brief else ""
-    st.subheader(f"What is in it ({len(items)}{of})", anchor=False)
+    at_most = f" of at most {MOST_SLIDES}" if recipe.is_brief else ""
+    st.subheader(f"What is in it ({len(items)}{at_most})", anchor=False)
     there = {(item.kind, item.of) for item in items}
     left = {item.words(names): item for item in candidates(recipe, model) if (item.kind, item.of) not in there}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -91,7 +91,7 @@ def edit(recipe: Recipe, model: ModelAbout | None, key: str) -> list[ReportItem]
 
 
 def _items(place: str) -> list[ReportItem]:
-    return [ReportItem(kind, tuple(of), comment) for kind, of, comment in st.session_state[place]]
+    return [ReportItem(kind, tuple(parts), comment) for kind, parts, comment in st.session_state[place]]
 
 
 def _put(place: str, items: list[ReportItem]) -> None:
@@ -100,14 +100,14 @@ def _put(place: str, items: list[ReportItem]) -> None:
 
 def _say(place: str, name: tuple[str, tuple[str, ...]], field: str) -> None:
     """Store a comment. The items are read anew, since one rerun may run several callbacks."""
-    said = st.session_state[field].strip()
-    _put(place, [replace(one, comment=said) if (one.kind, one.of) == name else one for one in _items(place)])
+    comment = st.session_state[field].strip()
+    _put(place, [replace(item, comment=comment) if (item.kind, item.of) == name else item for item in _items(place)])
 
 
 def _move(place: str, name: tuple[str, tuple[str, ...]], by: int | None) -> None:
     """Move an item by a number of places; if `by` is None, remove it."""
     items = _items(place)
-    at = next((k for k, one in enumerate(items) if (one.kind, one.of) == name), None)
+    at = next((k for k, item in enumerate(items) if (item.kind, item.of) == name), None)
     if at is None:
         return
     item = items.pop(at)

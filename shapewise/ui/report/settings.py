@@ -40,7 +40,7 @@ def _worth(board: Board | None, test: StoredTest | None) -> None:
         assert test is not None
         prices.edit(test.table, test.test().measured[:1], f"report-{test.id}")
         return
-    own = sorted({one.value for one in board.read().strategies})
+    own = sorted({strategy.value for strategy in board.read().strategies})
     mine = state.mine("boards", board.id)
     amount = st.number_input(
         "Worth of one more outcome", 0.0, 1e9, None, key=settled.begin(f"worth-{board.id}", board.money.get("amount")),
@@ -68,7 +68,7 @@ def _next_step(recipe: Recipe, key: str) -> Recipe:
 
 def _template(recipe: Recipe, key: str) -> str:
     """Show the choice of a house template, and the way to add or delete one; return the chosen one."""
-    there = {one.id: one.name for one in templates.templates(state.workspace())}
+    there = {template.id: template.name for template in templates.templates(state.workspace())}
     labels = told_apart({HOUSE: "Plain", **there})
     added = st.session_state.pop("template-next", None)
     if added in labels:
@@ -102,9 +102,9 @@ def _add() -> None:
         return
     try:
         with st.spinner("Reading the template"):
-            made = templates.add(state.workspace(), file.name, file.getvalue())
+            template = templates.add(state.workspace(), file.name, file.getvalue())
     except StoreError as error:
         st.error(md(error), icon=":material/error:")
         return
-    st.session_state["template-next"] = made.id
+    st.session_state["template-next"] = template.id
     st.rerun()

@@ -38,7 +38,9 @@ class InView:
     @property
     def listed(self) -> list[Project]:
         """The projects that lists offer: all but the guided example's helper."""
-        return [one for one in self.projects if one is self.project or not guided_example.is_helper(one)]
+        return [
+            project for project in self.projects if project is self.project or not guided_example.is_helper(project)
+        ]
 
     @property
     def carried(self) -> dict[str, str]:
@@ -62,9 +64,9 @@ def in_view() -> InView:
     space = state.workspace()
     every = projects(space.tables.listed(), space.models.listed())
     now = _settled(every)
-    for name, one in (("table", now.table), ("model", now.model)):
+    for name, about in (("table", now.table), ("model", now.model)):
         if now.missing is None:
-            _write(name, one.id if one else None)
+            _write(name, about.id if about else None)
     return now
 
 
@@ -85,7 +87,7 @@ def _settled(every: list[Project]) -> InView:
 
 
 def _opened_model(every: list[Project], model: str, table: str | None) -> InView:
-    project = next((one for one in every if one.model(model)), None)
+    project = next((project for project in every if project.model(model)), None)
     if project is None:
         return InView(every, missing=departed(state.workspace(), "models", model))
     open_model(model)
@@ -94,7 +96,7 @@ def _opened_model(every: list[Project], model: str, table: str | None) -> InView
 
 def _kept(every: list[Project], table: str | None, model: str | None) -> InView:
     """Return what the session had, or what of it has gone since."""
-    of_model = next((one for one in every if model and one.model(model)), None)
+    of_model = next((project for project in every if model and project.model(model)), None)
     of_table = _with_table(every, table) if table else None
     if model and of_model is None:
         return InView(every, of_table, missing=departed(state.workspace(), "models", model))
@@ -135,7 +137,7 @@ def _remember(table: str | None, model: str | None, project: Project) -> None:
 
 
 def _with_table(every: list[Project], table: str) -> Project | None:
-    return next((one for one in every if one.table(table)), None)
+    return next((project for project in every if project.table(table)), None)
 
 
 def _last_model(project: Project) -> str | None:

@@ -123,7 +123,7 @@ def launch(script: str, options: Sequence[str]) -> None:
 
     serve = bootstrap.run
 
-    def checked(*of: Any, **settings: Any) -> None:
+    def checked(*args: Any, **settings: Any) -> None:
         lacking = lacks()  # all options are known by now, from every source
         if lacking:
             print("The server is not ready:", *lacking, sep="\n- ", file=sys.stderr)
@@ -131,7 +131,7 @@ def launch(script: str, options: Sequence[str]) -> None:
         answer_soon()
         look_at_cluster()
         load()
-        serve(*of, **settings)
+        serve(*args, **settings)
 
     bootstrap.run = checked
     cli.main(["run", script, *options], prog_name="streamlit")

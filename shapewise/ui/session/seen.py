@@ -57,7 +57,7 @@ def stored(kind: str, identifier: str, before: Mapping[str, Any] | None, after: 
     if after is None:
         st.session_state.setdefault(DELETED, set()).add(identifier)
     if of_table in _lists():
-        others = {one: name for one, name in _lists()[of_table].items() if one != identifier}
+        others = {key: name for key, name in _lists()[of_table].items() if key != identifier}
         _lists()[of_table] = others if after is None else {**others, identifier: str(after.get("name", ""))}
 
 
@@ -85,5 +85,5 @@ def see_list(kind: str, table: str, names: Mapping[str, str]) -> tuple[list[str]
     key = only_of(kind, table)
     before = _lists().get(key, names)
     _lists()[key] = dict(names)
-    added = [name for one, name in names.items() if one not in before]
-    return added, [name for one, name in before.items() if one not in names]
+    added = [name for key, name in names.items() if key not in before]
+    return added, [name for key, name in before.items() if key not in names]

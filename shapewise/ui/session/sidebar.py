@@ -64,7 +64,7 @@ def _project_name(now: InView) -> str:
 def _projects(now: InView, home: Any) -> None:
     """List the projects, the one worked on last first."""
     asked = st.text_input("Find a project", key="find-project") if len(now.listed) > MOST_LISTED else ""
-    chosen = [one for one in now.listed if asked.lower() in one.name.lower()][:MOST_LISTED]
+    chosen = [project for project in now.listed if asked.lower() in project.name.lower()][:MOST_LISTED]
     for project in chosen:
         tables, models = project.tables, project.models
         rows = f"{count(tables[0].rows)} rows" if tables else "no table"

@@ -111,10 +111,10 @@ Fitted = TypeVar("Fitted", bound=Estimator)
 class Kept(Protocol[Made]):
     """A function whose results are kept for each person apart."""
 
-    def __call__(self, *of: Any) -> Made:
+    def __call__(self, *args: Any) -> Made:
         """Return the result, made or kept."""
 
-    def clear(self, *of: Any) -> None:
+    def clear(self, *args: Any) -> None:
         """Forget the result."""
 
 
@@ -174,20 +174,20 @@ def kept(
         _of_module(make)
 
         @bounded
-        def made(who: str, of_class: str, *of: Any) -> Made:
-            return make(*of)
+        def for_person(who: str, of_class: str, *args: Any) -> Made:
+            return make(*args)
 
         # Streamlit distinguishes the caches of functions by these names.
-        made.__module__, made.__qualname__ = make.__module__, make.__qualname__
-        cached = (st.cache_data if copies else st.cache_resource)(**options)(made)
+        for_person.__module__, for_person.__qualname__ = make.__module__, make.__qualname__
+        cached = (st.cache_data if copies else st.cache_resource)(**options)(for_person)
 
         @wraps(make)
-        def call(*of: Any) -> Made:
-            result: Made = cached(workspace().person.id, _wanted_class(), *of)
+        def call(*args: Any) -> Made:
+            result: Made = cached(workspace().person.id, _wanted_class(), *args)
             return result
 
-        def clear(*of: Any) -> None:
-            cached.clear(workspace().person.id, _wanted_class(), *of)
+        def clear(*args: Any) -> None:
+            cached.clear(workspace().person.id, _wanted_class(), *args)
 
         _KEPT.append(cached.clear)
         call.clear = clear  # type: ignore[attr-defined]

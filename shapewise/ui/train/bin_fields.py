@@ -57,15 +57,15 @@ def of_table(table: Table, names: Sequence[str], categories: Sequence[str]) -> l
 def choose(about: TableAbout, features: list[Cut]) -> dict[str, Any]:
     """Show the fields of a form, and return the chosen bins of every feature that has some."""
     named, key = state.names(about.id), f"own-bins-{about.id}"
-    known = {of.name: of for of in features}
-    kept: dict[str, Any] = {name: of for name, of in st.session_state.get(key, {}).items() if name in known}
+    known = {feature.name: feature for feature in features}
+    kept: dict[str, Any] = {name: bins for name, bins in st.session_state.get(key, {}).items() if name in known}
     asked = st.selectbox(
         "Bins of your own for", list(known), None, format_func=named.column, key=f"{key}-of", help=HELP,
         placeholder="Choose a feature",
     )  # fmt: skip
     if asked is not None:
         kept[asked] = _edited(f"{key}-{asked}", known[asked], kept.get(asked, []), named)
-    kept = {name: of for name, of in kept.items() if of}
+    kept = {name: bins for name, bins in kept.items() if bins}
     st.session_state[key] = kept
     if kept:
         st.caption(md(f"Own bins: {words({BINS: kept}, named)}."))
@@ -81,8 +81,8 @@ def take(table: str, changes: dict[str, Any]) -> None:
 def of_curve(key: str, spec: Spec, feature: Cut, names: Names) -> Spec:
     """Show the chosen bins of one feature, and return the specification with them."""
     chosen = values_of(spec.changes, BINS)
-    made = _edited(f"bins-{key}-{feature.name}", feature, chosen.get(feature.name, []), names)
-    return replace(spec, changes=with_values(spec.changes, BINS, chosen | {feature.name: made}))
+    edited = _edited(f"bins-{key}-{feature.name}", feature, chosen.get(feature.name, []), names)
+    return replace(spec, changes=with_values(spec.changes, BINS, chosen | {feature.name: edited}))
 
 
 def _edited(key: str, feature: Cut, chosen: list[Any], names: Names) -> list[Any]:
@@ -123,7 +123,7 @@ def _table(key: str, feature: Cut, cuts: list[Any]) -> None:
             values[int(place)] = edit.get(BEGINS)
         values += [row.get(BEGINS) for row in edits["added_rows"]]
         left = {value for k, value in enumerate(values) if k not in edits["deleted_rows"] and value is not None}
-        st.session_state[key] = text_of(sorted(str(one)[:10] if is_date else float(one) for one in left))
+        st.session_state[key] = text_of(sorted(str(cut)[:10] if is_date else float(cut) for cut in left))
 
     column = st.column_config.DateColumn(BEGINS) if is_date else st.column_config.NumberColumn(BEGINS)
     st.data_editor(
@@ -136,10 +136,10 @@ def _table(key: str, feature: Cut, cuts: list[Any]) -> None:
 
 def _groups(key: str, feature: Cut, chosen: list[list[str]], names: Names) -> list[list[str]]:
     """Show a field per group of levels, and an empty one; return the groups of more than one level."""
-    made: list[list[str]] = []
+    groups: list[list[str]] = []
     levels = feature.levels
     for k in range(len(levels)):
-        taken = {level for group in made for level in group}
+        taken = {level for group in groups for level in group}
         free = [level for level in levels if level not in taken]
         slot = f"{key}-{k}"
         default = [level for level in (chosen[k] if k < len(chosen) else []) if level in free]
@@ -152,5 +152,5 @@ def _groups(key: str, feature: Cut, chosen: list[list[str]], names: Names) -> li
         )  # fmt: skip
         if len(group) < 2:
             break
-        made.append(group)
-    return made
+        groups.append(group)
+    return groups

@@ -28,24 +28,24 @@ def choose(table: TableAbout, features: list[str]) -> dict[str, int]:
     if not features:
         return {}
     of_key, named = keys(table.id), state.names(table.id)
-    made: dict[str, int] = {}
+    directions_chosen: dict[str, int] = {}
     for column, (sign, label) in zip(st.columns(2), list(CHOICES.items())[1:], strict=True):
         key = of_key[sign]
         st.session_state[key] = [
-            name for name in st.session_state.get(key, []) if name in features and name not in made
+            name for name in st.session_state.get(key, []) if name in features and name not in directions_chosen
         ]
-        free = [name for name in features if name not in made]
+        free = [name for name in features if name not in directions_chosen]
         with column:
             chosen = st.multiselect(f"{label} along", free, key=key, format_func=named.column, help=HELP)
-        made |= dict.fromkeys(chosen, sign)
-    return made
+        directions_chosen |= dict.fromkeys(chosen, sign)
+    return directions_chosen
 
 
 def take(table: str, changes: dict[str, Any]) -> None:
     """Put directions into the form. Call it in a callback, before the fields are drawn."""
     signs = directions.of_changes(changes)
     for sign, key in keys(table).items():
-        st.session_state[key] = [feature for feature, of in signs.items() if of == sign]
+        st.session_state[key] = [feature for feature, feature_sign in signs.items() if feature_sign == sign]
 
 
 def of_curve(key: str, spec: Spec, feature: str) -> Spec:

@@ -82,9 +82,9 @@ def choose(table: TableAbout, chosen: Target, begun: Begun | None) -> list[Colum
         f"after the outcome start here. {CANNOT_KNOW}",
     )  # fmt: skip
     shown = {name: reason for name, reason in reasons.items() if name in left or not out}
-    said = [f"**{md(chosen.names.column(name))}** {md(reason)}" for name, reason in shown.items()]
-    if said:
-        st.caption("; ".join(said) + ".")
+    left_out = [f"**{md(chosen.names.column(name))}** {md(reason)}" for name, reason in shown.items()]
+    if left_out:
+        st.caption("; ".join(left_out) + ".")
     learnt = [r for r in usable if r.name not in left]
     later = [r.name for r in learnt if r.has("later")]
     doubtful = [f"**{md(chosen.names.column(name))}**" for name in later]
@@ -99,8 +99,8 @@ def choose(table: TableAbout, chosen: Target, begun: Begun | None) -> list[Colum
 
 def _reason(report: ColumnReport, role: Role) -> str:
     """Return why a column starts left out: what the doctor says, or the role that it has."""
-    said = [finding.words() for finding in report.findings if finding.cure in ("leave out", "group")]
-    return said[0] if said else f"has the role {role} on Data"
+    reasons = [finding.words() for finding in report.findings if finding.cure in ("leave out", "group")]
+    return reasons[0] if reasons else f"has the role {role} on Data"
 
 
 def categories(table: TableAbout, chosen: list[ColumnReport], begun: Begun | None) -> list[str]:

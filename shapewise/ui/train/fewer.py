@@ -71,9 +71,9 @@ def choose(
     )  # fmt: skip
     cards.figure(plots.fewer(path, loss_of(estimator).error, n_curves), f"fewer-{key}", "fewer curves", about)
     all_bins, step = estimator.model_.bins, wanted.loc[n_curves]
-    kept = sorted((one for one in all_bins if step[one.feature.name] > 0), key=lambda one: -step[one.feature.name])
-    _table(path, [one.feature.name for one in kept], int(step["step"]), named)
-    return {one.feature.column for one in all_bins} - {one.feature.column for one in kept}
+    kept = sorted((bins for bins in all_bins if step[bins.feature.name] > 0), key=lambda bins: -step[bins.feature.name])
+    _table(path, [bins.feature.name for bins in kept], int(step["step"]), named)
+    return {bins.feature.column for bins in all_bins} - {bins.feature.column for bins in kept}
 
 
 def _table(path: pd.DataFrame, kept: list[str], step: int, named: Names) -> None:
@@ -90,8 +90,8 @@ def _table(path: pd.DataFrame, kept: list[str], step: int, named: Names) -> None
 @state.kept(show_spinner="Leaving curves out", max_entries=8)
 def _path_of_draft(key: str) -> pd.DataFrame | str:
     spec = Spec.from_dict(json.loads(key))
-    made = refits.drafts([spec])
-    return path_of(made[0].estimator, refits.data_of(spec)) if made else "The refit is not done yet."
+    refitted = refits.drafts([spec])
+    return path_of(refitted[0].estimator, refits.data_of(spec)) if refitted else "The refit is not done yet."
 
 
 def of_draft(table: TableAbout, target: Target, spec: Spec, draft: Draft) -> None:

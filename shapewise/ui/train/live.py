@@ -94,13 +94,13 @@ def shown(key: str, spec: Spec, base: Spec | None = None) -> Shown | None:
     if last != now:
         before = last if last and _task(Spec.from_dict(json.loads(last))) == _task(spec) else None
     past = Spec.from_dict(json.loads(before)) if before else None
-    made = drafts([spec] if past is None else [spec, past])
-    if made is None:
+    refitted = drafts([spec] if past is None else [spec, past])
+    if refitted is None:
         return None
     # Compare only complete refits, and only those that could be fitted.
-    st.session_state[memory] = (before, now if made[0].complete else None)
-    compared = past is not None and made[0].complete and made[1].complete
-    now_, past_ = (replace(one, estimator=state.in_view(one.estimator)) for one in (made[0], made[-1]))
+    st.session_state[memory] = (before, now if refitted[0].complete else None)
+    compared = past is not None and refitted[0].complete and refitted[1].complete
+    now_, past_ = (replace(draft, estimator=state.in_view(draft.estimator)) for draft in (refitted[0], refitted[-1]))
     return Shown(now_, past_ if compared else None)
 
 

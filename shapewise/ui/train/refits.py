@@ -88,11 +88,11 @@ def drafts(specs: Sequence[Spec]) -> list[Draft] | None:
     if not engine.prepared():
         return None
     try:
-        made: list[Packed] | None = wait_for([all_refits().get(spec) for spec in specs])
+        refitted: list[Packed] | None = wait_for([all_refits().get(spec) for spec in specs])
     except TableError as error:
         st.error(md(error), icon=":material/error:")
         return None
-    return None if made is None else [packed.draft() for packed in made]
+    return None if refitted is None else [packed.draft() for packed in refitted]
 
 
 REDRAWN: Final = "Refitting: the curve is redrawn as soon as it is done."

@@ -36,22 +36,22 @@ def choose(about: TableAbout, preset: str, numbers: Sequence[str], categories: S
         st.caption("All numbers and dates are smooth lines, and all levels are drawn to their mean.")
         return {}
     named = state.names(about.id)
-    made: dict[str, Shape] = {}
+    shapes: dict[str, Shape] = {}
     columns = st.columns(2)
     for k, (shape, key) in enumerate(keys(about.id).items()):
-        free = [name for name in (categories if shape == "levels" else numbers) if name not in made]
+        free = [name for name in (categories if shape == "levels" else numbers) if name not in shapes]
         st.session_state[key] = [name for name in st.session_state.get(key, []) if name in free]
         with columns[k % 2]:
             chosen = st.multiselect(LABELS[shape], free, key=key, format_func=named.column, help=HELP)
-        made |= dict.fromkeys(chosen, shape)
-    return made
+        shapes |= dict.fromkeys(chosen, shape)
+    return shapes
 
 
 def take(table: str, changes: dict[str, Any]) -> None:
     """Put shapes into the form. Call it in a callback, before the fields are drawn."""
     chosen = values_of(changes, SHAPES)
     for shape, key in keys(table).items():
-        st.session_state[key] = [feature for feature, of in chosen.items() if of == shape]
+        st.session_state[key] = [feature for feature, feature_shape in chosen.items() if feature_shape == shape]
 
 
 def of_curve(key: str, spec: Spec, feature: Feature, categories: Mapping[str, bool]) -> Spec:

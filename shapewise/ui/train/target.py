@@ -165,9 +165,9 @@ def _kind(table: TableAbout, rows: Table, target: str, held: Bools) -> GoalKind:
     if len(possible) == 1:
         return possible[0]
     kind = st.selectbox(
-        "Treat it as", possible, possible.index(suggested), format_func=lambda one: goals.GOALS[one].label,
+        "Treat it as", possible, possible.index(suggested), format_func=lambda goal: goals.GOALS[goal].label,
         key=f"task-{table.id}-{target}",
-        help=" ".join(f"{goals.GOALS[one].label}: {goals.GOALS[one].hint}" for one in possible),
+        help=" ".join(f"{goals.GOALS[goal].label}: {goals.GOALS[goal].hint}" for goal in possible),
     )  # fmt: skip
     shown = f"Suggested, since {why}." if kind == suggested and table.name not in SUGGESTED else ""
     st.caption(f"{goals.GOALS[kind].hint} {shown}")

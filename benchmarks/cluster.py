@@ -88,9 +88,9 @@ class Record:
     def _look(self) -> None:
         this = psutil.Process()
         while not self._over.wait(LOOK_SECONDS):
-            for one in (this, *this.children(recursive=True)):
+            for child in (this, *this.children(recursive=True)):
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    self.peaks[one.pid] = max(self.peaks[one.pid], one.memory_info().rss)
+                    self.peaks[child.pid] = max(self.peaks[child.pid], child.memory_info().rss)
 
     def report(self, workers: set[int]) -> str:
         """Return what was noted, as lines. workers : the processes that were workers in the end."""
@@ -107,7 +107,7 @@ def traffic(client: Client) -> dict[str, float]:
 
     def of_worker(dask_worker: Any) -> tuple[float, float]:
         sent = dask_worker.transfer_outgoing_bytes_total
-        return sent, sum(one["total"] for one in dask_worker.transfer_incoming_log)
+        return sent, sum(transfer["total"] for transfer in dask_worker.transfer_incoming_log)
 
     sent, got = np.sum(list(client.run(of_worker).values()), axis=0)
     loopback = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
@@ -125,8 +125,8 @@ def fit(X: Any, like: GeneratedPiece, crew: Any, client: Client | None = None) -
         seconds = time.monotonic() - record.began
     workers = set(client.run(os.getpid).values()) if client else set()
     fresh = replace(like, number=10**9, n_rows=FRESH_ROWS).read().drop(columns="y")
-    made = model.predict(fresh) if squared else model.decision_function(fresh)
-    error = float(np.sqrt(np.mean((made - truth(fresh)) ** 2)))
+    predictions = model.predict(fresh) if squared else model.decision_function(fresh)
+    error = float(np.sqrt(np.mean((predictions - truth(fresh)) ** 2)))
     rounds = ", ".join(map(count, model.best_rounds_))
     print(f"{fixed(seconds, 1)} s; error to the truth {fixed(error, 4)}; best rounds {rounds}")
     print(record.report(workers))

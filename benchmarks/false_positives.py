@@ -33,14 +33,14 @@ def calls(named: str, seed: int, customers: int) -> pd.DataFrame:
                         columns=["design", "seed", "looked", "outcome", "found"])  # fmt: skip
 
 
-def tables(made: pd.DataFrame) -> dict[str, list[str]]:
+def tables(trials: pd.DataFrame) -> dict[str, list[str]]:
     """Return the share of tests in which an effect was found: at the end by outcome, and by way of looking, over all
     outcomes."""
-    shares = made.groupby(["design", "looked", "outcome"], as_index=False)["found"].mean()
+    shares = trials.groupby(["design", "looked", "outcome"], as_index=False)["found"].mean()
     once = shares[shares["looked"] == ONCE].pivot_table("found", "design", "outcome")[[*METRICS, ANY]]
     alone = shares[(shares["looked"] != ONCE) & (shares["outcome"] != ANY)]
     ways = alone.pivot_table("found", "design", "looked", aggfunc=_ends)[[way for way in WAYS if way != ONCE]]
-    return {name: markdown(table.reindex([one for one in DESIGNS if one in table.index]).rename_axis("design"))
+    return {name: markdown(table.reindex([design for design in DESIGNS if design in table.index]).rename_axis("design"))
             for name, table in (("once", once.map("{:.1%}".format)), ("ways", ways.fillna("")))}  # fmt: skip
 
 
@@ -61,8 +61,8 @@ def main() -> None:
     parser.add_argument("--customers", type=int, default=2000)
     parser.add_argument("--doc", type=Path, help="page that gets the tables")
     asked = parser.parse_args()
-    made = pd.concat([calls(name, seed, asked.customers) for seed in range(asked.runs) for name in DESIGNS])
-    for name, lines in tables(made).items():
+    trials = pd.concat([calls(name, seed, asked.customers) for seed in range(asked.runs) for name in DESIGNS])
+    for name, lines in tables(trials).items():
         publish(lines, asked.doc, MARKS[name])
     print(chance(asked.runs))
 

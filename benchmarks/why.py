@@ -73,9 +73,9 @@ def run(binary: bool, planted: str, n: int, seed: int, right: np.ndarray) -> tup
         frame, target = pd.DataFrame(X, columns=["x", "z"]), np.asarray(y, int if binary else float)
         given += [kind(bands=30, random_state=seed).fit(frame, target), frame, target]
     moved = why_moved(*given)
-    made, clear = moved.estimates(), moved.clear()
+    estimates, clear = moved.estimates(), moved.clear()
     keys = [("composition", "x"), ("composition", "z"), ("behaviour", "x"), ("behaviour", "z"), ("level", "")]
-    covered = [made[key].lower <= value <= made[key].upper for key, value in zip(keys, right, strict=True)]
+    covered = [estimates[key].lower <= value <= estimates[key].upper for key, value in zip(keys, right, strict=True)]
     covered += [total.lower <= value <= total.upper for total, value in
                 ((moved.composition, right[:2].sum()), (moved.behaviour, right[2:].sum()))]  # fmt: skip
     return covered, sum(clear["composition", name] or clear["behaviour", name] for name in ("x", "z"))

@@ -48,8 +48,10 @@ def prepared(space: Workspace, millions: int) -> board.Board:
     """Store the table, and return a board on it."""
     parts = [renewal(500_000, seed) for seed in range(2 * millions)]
     table = space.tables.add(pd.concat(parts, ignore_index=True), "many")
-    made = StrategySet("Many", tuple(Strategy(name, rule) for name, rule in RULES.items()), Levels("step", ("drop",)))
-    return board.add_board(space, made, table.id)
+    strategy_set = StrategySet(
+        "Many", tuple(Strategy(name, rule) for name, rule in RULES.items()), Levels("step", ("drop",))
+    )
+    return board.add_board(space, strategy_set, table.id)
 
 
 def clicks(page: Any, times: int) -> list[float]:
@@ -72,10 +74,10 @@ def main() -> None:
         raise SystemExit("There is no Chromium on this machine.")
     with tempfile.TemporaryDirectory() as folder:
         space = Workspace(Path(folder))
-        made = prepared(space, options.millions)
+        prepared_board = prepared(space, options.millions)
         with serving(space.root) as address, browsing(browser) as chromium:
             page = window(chromium, base_url=address, viewport={"width": 1400, "height": 1300}).new_page()
-            page.goto(f"/strategies?table={made.table}&board={made.id}")
+            page.goto(f"/strategies?table={prepared_board.table}&board={prepared_board.id}")
             page.get_by_text("In this order").wait_for(timeout=120_000)
             settle(page)
             times = clicks(page, options.clicks)

@@ -42,10 +42,10 @@ def main() -> int:
 def wrong_files(count: int, seed: int) -> int:
     """Open `count` changed model files, and return how many were neither refused nor fine."""
     results = openers.run(count, seed)
-    print(f"{count} model files: {dict(Counter(str(one['outcome']) for one in results))}")
+    print(f"{count} model files: {dict(Counter(str(result['outcome']) for result in results))}")
     bad = openers.findings(results)
-    for one in bad:
-        print(one)
+    for result in bad:
+        print(result)
     return len(bad)
 
 

@@ -82,9 +82,9 @@ def prepared(space: Workspace, changes: dict[str, Any] | None = None) -> Spec:
         train(space, Spec(other.id, target, name, features, preset="fast", **more), 2)
     while example.train_next(space, table, columns, 2):
         pass
-    made = example.make_board(space, space.tables.about(table.id))
+    guided_board = example.make_board(space, space.tables.about(table.id))
     outcome = example.outcome_of(example.load(space, example.OUTCOME))
-    board.change(space, made.id, plan=example.plan_of(made), outcome=outcome)
+    board.change(space, guided_board.id, plan=example.plan_of(guided_board), outcome=outcome)
     # Owned by another user, so that no page lists these models, which come and go.
     other = space.seen_by(OTHER).tables.add(space.tables.read(table.id), BACKGROUND)
     spec = replace(example.spec(other, columns, example.PARTS[0]), name=BACKGROUND, preset="accurate")
@@ -103,7 +103,7 @@ async def trainings(space: Workspace, spec: Spec, seconds: float, n_jobs: int) -
             await asyncio.to_thread(runs.cancel, space, run.id)
         else:
             ended.append(run)
-        for old in [one.model for one in ended[:-KEPT] if one.model]:
+        for old in [ended_run.model for ended_run in ended[:-KEPT] if ended_run.model]:
             with contextlib.suppress(StoreError):  # gone with the run before
                 space.delete("models", old)
     return ended
@@ -139,13 +139,13 @@ async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs
     models = [model.id for model in space.models.listed()]
     await look_around(first, models[0], load.first)
     early = [Session(server.address) for _ in range(FILLERS if load.filling else 0)]
-    await asyncio.gather(*(use(one, 1000 + k, models[k % len(models)], load.filling, 1.0, math.inf)
-                           for k, one in enumerate(early)))  # fmt: skip
+    await asyncio.gather(*(use(session, 1000 + k, models[k % len(models)], load.filling, 1.0, math.inf)
+                           for k, session in enumerate(early)))  # fmt: skip
     await asyncio.sleep(1.0)
     warm, own = level(process), time.process_time()
     sessions = [Session(server.address) for _ in range(load.sessions)]
     manner = load.seconds, load.every, load.stay
-    users = [use(one, k, models[k % len(models)], *manner) for k, one in enumerate(sessions)]
+    users = [use(session, k, models[k % len(models)], *manner) for k, session in enumerate(sessions)]
     work = watched(process, load.seconds), trainings(space, spec, load.seconds, n_jobs)
     levels, ended, *fates = await asyncio.gather(*work, *users, return_exceptions=True)
     for part in (levels, ended):
@@ -157,8 +157,8 @@ async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs
         left = await forgotten(process, warm)
         await look_around(returned := Session(server.address), models[0], changes=0)
         first.reruns += returned.reruns
-    reruns = [rerun for one in sessions for rerun in one.reruns]
-    before = [rerun for one in (first, *early) for rerun in one.reruns]
+    reruns = [rerun for session in sessions for rerun in session.reruns]
+    before = [rerun for session in (first, *early) for rerun in session.reruns]
     failures = errors([*before, *reruns], fates, ended, server.space / LOG)
     return {
         "load": asdict(load), "reruns": quantiles(actions(reruns)), "ticks": quantiles(ticks(reruns)),

@@ -76,7 +76,7 @@ def by_page(reruns: list[Rerun]) -> dict[str, dict[str, float]]:
 
 def errors(reruns: list[Rerun], fates: list[object], ended: list[Run], log: Path) -> list[str]:
     """Return all errors: on pages, of users, in trainings and in the server's log."""
-    words = [f"{one.page}, {one.kind} {one.what!r}: {error}" for one in reruns for error in one.errors]
+    words = [f"{rerun.page}, {rerun.kind} {rerun.what!r}: {error}" for rerun in reruns for error in rerun.errors]
     words += [f"A user stopped: {fate!r}" for fate in fates if isinstance(fate, BaseException)]
     words += [f"A training {run.state}: {run.message}" for run in ended if run.state != "done"]
     written = log.read_text(encoding="utf-8", errors="replace")
@@ -96,14 +96,14 @@ def traces(log: str) -> list[str]:
 
 def memory(start: Level, warm: Level, levels: list[Level], left: Level, load: Load) -> Cell:
     """Return the server's levels and its growth per session and, by least squares after the warm-up, per minute."""
-    late = [one for one in levels if one.at >= levels[0].at + WARM * load.seconds]
-    minutes = [(one.at - warm.at) / 60 for one in late]
-    slope = float(np.polyfit(minutes, [one.mib for one in late], 1)[0]) if len(late) > 1 else math.nan
+    late = [level for level in levels if level.at >= levels[0].at + WARM * load.seconds]
+    minutes = [(level.at - warm.at) / 60 for level in late]
+    slope = float(np.polyfit(minutes, [level.mib for level in late], 1)[0]) if len(late) > 1 else math.nan
     return {
         "start": asdict(start), "warm": asdict(warm), "loaded": asdict(levels[-1]), "left": asdict(left),
         "mib_a_session": (levels[-1].mib - warm.mib) / load.sessions, "mib_a_minute": slope,
-        "most_threads": max(one.threads for one in levels), "server_seconds": levels[-1].seconds - warm.seconds,
-        "levels": [(round(one.at - levels[0].at, 1), round(one.mib, 1), one.threads) for one in levels],
+        "most_threads": max(level.threads for level in levels), "server_seconds": levels[-1].seconds - warm.seconds,
+        "levels": [(round(level.at - levels[0].at, 1), round(level.mib, 1), level.threads) for level in levels],
     }  # fmt: skip
 
 

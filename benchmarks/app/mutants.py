@@ -25,15 +25,15 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     results = openers.run(asked.count, asked.seed, asked.level)
-    counts = Counter((one.get("level", "?"), one["outcome"]) for one in results)
+    counts = Counter((result.get("level", "?"), result["outcome"]) for result in results)
     for level, outcome in sorted(counts):
         print(f"{level:10} {outcome:16} {counts[level, outcome]:6,}")
-    for outcome, number in Counter(one["outcome"] for one in results).most_common():
+    for outcome, number in Counter(result["outcome"] for result in results).most_common():
         print(f"{'all':10} {outcome:16} {number:6,}")
-    beyond = max(one.get("peak", 0) - openers.TIMES * one.get("bytes", 0) for one in results)
+    beyond = max(result.get("peak", 0) - openers.TIMES * result.get("bytes", 0) for result in results)
     print(f"most allocated beyond {openers.TIMES} times the file: {beyond:,} bytes")
-    for one in openers.findings(results):
-        print(one)
+    for finding in openers.findings(results):
+        print(finding)
     if asked.json:
         asked.json.write_text(json.dumps({"machine": describe(), "seed": asked.seed, "files": results}, indent=1))
     sys.exit(bool(openers.findings(results)))

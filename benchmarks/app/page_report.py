@@ -32,23 +32,24 @@ def by_page(looks: Looks) -> dict[str, dict[str, float]]:
     """Return the quantiles of each page, the slowest median first."""
     pages = {look["page"] for look in looks}
     visits = {page: quantiles(look["seconds"] for look in looks if look["page"] == page) for page in pages}
-    return dict(sorted(visits.items(), key=lambda one: -one[1]["median"]))
+    return dict(sorted(visits.items(), key=lambda entry: -entry[1]["median"]))
 
 
 def lines(result: dict[str, Any]) -> list[str]:
     """Return the result as text."""
     machine = ", ".join(f"{name} {value}" for name, value in result["machine"].items())
-    said = [machine, f"Other processes took {result['others_cores']:.2f} cores meanwhile."]
+    text = [machine, f"Other processes took {result['others_cores']:.2f} cores meanwhile."]
     for part in ("warm", "features"):
-        said += ["", NAMES[part], f"{'':14}{'n':>4}{'median':>9}{'p95':>8}{'slowest':>9}"]
-        for name, of in [*by_page(result[part]).items(), ("all", quantiles(one["seconds"] for one in result[part]))]:
-            said.append(f"{name:14}{of['n']:4.0f}{of['median']:9.2f}{of['p95']:8.2f}{of['slowest']:9.2f}")
+        text += ["", NAMES[part], f"{'':14}{'n':>4}{'median':>9}{'p95':>8}{'slowest':>9}"]
+        whole = quantiles(look["seconds"] for look in result[part])
+        for name, row in [*by_page(result[part]).items(), ("all", whole)]:
+            text.append(f"{name:14}{row['n']:4.0f}{row['median']:9.2f}{row['p95']:8.2f}{row['slowest']:9.2f}")
     for part in ("first", "empty"):
         if result.get(part):
-            said += ["", NAMES[part], f"{'':14}{'to read':>9}{'drawn':>8}  says meanwhile"]
-            said += [f"{look['page']:14}{look['first']:9.2f}{look['seconds']:8.2f}  {' | '.join(look['words'])}"
+            text += ["", NAMES[part], f"{'':14}{'to read':>9}{'drawn':>8}  says meanwhile"]
+            text += [f"{look['page']:14}{look['first']:9.2f}{look['seconds']:8.2f}  {' | '.join(look['words'])}"
                      for look in result[part]]  # fmt: skip
-    return [*said, ""]
+    return [*text, ""]
 
 
 def missed(result: dict[str, Any]) -> list[str]:

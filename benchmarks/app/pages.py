@@ -75,7 +75,7 @@ def first_visits(page: Any, model: ModelAbout, order: list[str]) -> list[Look]:
     """Open every page once: the first by its address, the others by the menu."""
     first, *others = order
     asked = f"/{first}?model={model.id}&table={model.table}"
-    return [by_address(page, first, PAGES[first], asked), *(by_menu(page, one, PAGES[one]) for one in others)]
+    return [by_address(page, first, PAGES[first], asked), *(by_menu(page, other, PAGES[other]) for other in others)]
 
 
 def changes_of_page(page: Any, rounds: int, rng: random.Random) -> list[Look]:

@@ -90,9 +90,13 @@ def learn(space: Workspace, file: Path, tasks: str | None) -> None:
 def ids_of(space: Workspace) -> dict[str, str]:
     """Return the ids that addresses are made of."""
     models = space.models.listed()
-    model = next(one for one in models if one.n_pairs and not one.of_tasks)
-    other = next(one for one in models if one.table == model.table and one.id != model.id and not one.of_tasks)
-    tasks = next((one for one in models if one.of_tasks), model)
+    model = next(model for model in models if model.n_pairs and not model.of_tasks)
+    other = next(
+        candidate
+        for candidate in models
+        if candidate.table == model.table and candidate.id != model.id and not candidate.of_tasks
+    )
+    tasks = next((model for model in models if model.of_tasks), model)
     board = boards.boards(space, model.table)[0]
     return {"table": model.table, "model": model.id, "other": other.id, "tasks": tasks.id, "board": board.id}
 
@@ -110,12 +114,16 @@ def _add_board(space: Workspace, table: TableAbout, model: ModelAbout) -> None:
     assert isinstance(fitted, AdditiveModel)
     data = read_data(frame, spec, space.tables.about(table.id).held_out_by)
     held = data.X.index[data.held_out]
-    made = []
-    for name, one in zip("AB", suggest(fitted, frame.loc[held], data.y[data.held_out].to_numpy(float)), strict=False):
-        rule, scenario = rounded(one.rule, frame), (model.id, model.name)
-        boards.add_segment(space, f"{name}: {rule.words()}", rule, table.id, scenario, one.evidence)
-        made.append(replace(boards.strategy_for(name, rule, spec.target, scenario, one.evidence), action="Write"))
-    boards.add_board(space, StrategySet(f"Strategies for {table.name}", tuple(made)), table.id)
+    strategies = []
+    for name, segment in zip(
+        "AB", suggest(fitted, frame.loc[held], data.y[data.held_out].to_numpy(float)), strict=False
+    ):
+        rule, scenario = rounded(segment.rule, frame), (model.id, model.name)
+        boards.add_segment(space, f"{name}: {rule.words()}", rule, table.id, scenario, segment.evidence)
+        strategies.append(
+            replace(boards.strategy_for(name, rule, spec.target, scenario, segment.evidence), action="Write")
+        )
+    boards.add_board(space, StrategySet(f"Strategies for {table.name}", tuple(strategies)), table.id)
 
 
 def views(browser: Any, address: str, asked: argparse.Namespace, ids: dict[str, str] | None) -> Iterator[View]:
@@ -140,7 +148,7 @@ def views(browser: Any, address: str, asked: argparse.Namespace, ids: dict[str, 
 
 def sheet(shots: list[View]) -> Image.Image:
     """Paste the views of a page: a row per state and theme, a column per width."""
-    images = {(one.full, one.theme, one.width): Image.open(io.BytesIO(one.png)).convert("RGB") for one in shots}
+    images = {(shot.full, shot.theme, shot.width): Image.open(io.BytesIO(shot.png)).convert("RGB") for shot in shots}
     rows = sorted({key[:2] for key in images}, reverse=True)
     heights = [max(images[*row, width].height for width in SIZES) for row in rows]
     size = (sum(SIZES) + GAP * (len(SIZES) + 1), sum(heights) + GAP * (len(rows) + 1))
@@ -181,14 +189,14 @@ def main() -> None:
             ids = ids_of(space) if full else None
             server = Server(space.root)
             try:
-                for one in views(chromium, server.ready(), asked, ids):
-                    shots.append(one)
-                    print(*(f"{one.page} {'full' if full else 'empty'} {one.theme} {one.width}: {fault}"
-                            for fault in one.faults), sep="\n", end="\n" * bool(one.faults), flush=True)  # fmt: skip
+                for shot in views(chromium, server.ready(), asked, ids):
+                    shots.append(shot)
+                    print(*(f"{shot.page} {'full' if full else 'empty'} {shot.theme} {shot.width}: {fault}"
+                            for fault in shot.faults), sep="\n", end="\n" * bool(shot.faults), flush=True)  # fmt: skip
             finally:
                 server.stop()
     for name in asked.pages:
-        sheet([one for one in shots if one.page == name]).save(asked.folder / f"{name}.png")
+        sheet([shot for shot in shots if shot.page == name]).save(asked.folder / f"{name}.png")
 
 
 if __name__ == "__main__":

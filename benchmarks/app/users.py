@@ -72,8 +72,8 @@ def _button_group(widget: Any, state: WidgetState | None, rng: random.Random) ->
     if widget.click_mode == ButtonGroup.SINGLE_SELECT:
         others = [name for name in names if name not in now]
         return {"string_array_value": [rng.choice(others)]} if others else None
-    one = rng.choice(names)
-    kept = [name for name in names if (name in now) != (name == one)]
+    choice = rng.choice(names)
+    kept = [name for name in names if (name in now) != (name == choice)]
     return {"string_array_value": kept} if len(kept) >= len(names) / 2 else None
 
 

@@ -56,11 +56,13 @@ def rows(defaults_only: bool, peers: bool) -> pd.DataFrame:
         print(rows_made[-1], flush=True)
     for module, kind in PEERS if peers else ():
         try:
-            made = getattr(importlib.import_module(module), kind)()
+            peer_estimator = getattr(importlib.import_module(module), kind)()
         except ImportError:
             continue
         quiet = {"verbosity": -1} if module == "lightgbm" else {}
-        rows_made.append({"estimator": kind, "setting": "its defaults", **check(made.set_params(**quiet), {})})
+        rows_made.append(
+            {"estimator": kind, "setting": "its defaults", **check(peer_estimator.set_params(**quiet), {})}
+        )
         print(rows_made[-1], flush=True)
     return pd.DataFrame(rows_made).set_index("estimator")
 

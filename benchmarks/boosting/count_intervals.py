@@ -71,11 +71,11 @@ def replicate(seed: int) -> list[dict[str, Any]]:
         lower, upper = predict_interval(model, X, coverage, **given[2]).T
         low, high = intervals.scores_of_ends(mean, coverage).T
         for k in range(10):
-            of = tenth == k
+            in_tenth = tenth == k
             rows.append({
                 "kind": kind, "coverage": coverage, "tenth": k + 1,
-                "levels": np.mean((place >= low) & (place <= high), where=of),
-                "outcomes": np.mean((y >= lower) & (y <= upper), where=of),
+                "levels": np.mean((place >= low) & (place <= high), where=in_tenth),
+                "outcomes": np.mean((y >= lower) & (y <= upper), where=in_tenth),
             })  # fmt: skip
     return rows
 

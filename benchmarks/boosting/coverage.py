@@ -194,7 +194,10 @@ def _percent(value: float, error: float) -> str:
 def peer_coverage(cells: pd.DataFrame, every: list[Known]) -> str:
     """Return how often EBM's bars cover the truth."""
     inside = np.concatenate(
-        [np.abs(_stack(cells, one.key, "score") - one.scores) <= _stack(cells, one.key, "half") for one in every],
+        [
+            np.abs(_stack(cells, curve.key, "score") - curve.scores) <= _stack(cells, curve.key, "half")
+            for curve in every
+        ],
         axis=1,
     )
     return _percent(*_share(inside, np.ones_like(inside)))

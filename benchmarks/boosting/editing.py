@@ -60,17 +60,17 @@ def prices(data: Path, name: str, n_edits: int) -> list[dict[str, Any]]:
     model = kind(random_state=0, n_jobs=2).fit(X, y)
     quick = refit_others(model, X, y, quick=True)
 
-    def loss(of: Any) -> float:
-        return float(edit_price(of, X_test, y_test, before=model).loss_after)
+    def loss(priced_model: Any) -> float:
+        return float(edit_price(priced_model, X_test, y_test, before=model).loss_after)
 
     before, rng, lines = loss(model), np.random.default_rng(0), []
     for _ in range(n_edits):
-        one = edited(model, rng)
+        altered = edited(model, rng)
         began = time.perf_counter()
-        priced = before + loss(refit_others(one, X, y, quick=True)) - loss(quick)
+        priced = before + loss(refit_others(altered, X, y, quick=True)) - loss(quick)
         seconds = time.perf_counter() - began
-        lines.append({"table": name, "before": before, "alone": loss(one), "told": priced,
-                      "true": loss(refit_others(one, X, y)), "seconds": seconds})  # fmt: skip
+        lines.append({"table": name, "before": before, "alone": loss(altered), "told": priced,
+                      "true": loss(refit_others(altered, X, y)), "seconds": seconds})  # fmt: skip
     return lines
 
 

@@ -109,7 +109,7 @@ LEARNERS: Final[dict[str, Learner]] = {
 
 def there() -> dict[str, Learner]:
     """Return the learners whose libraries are installed."""
-    return {name: made for name, made in LEARNERS.items()
+    return {name: learner for name, learner in LEARNERS.items()
             if all(find_spec(part) for part in ("causalml", "econml") if name.startswith(part))}  # fmt: skip
 
 
@@ -125,9 +125,9 @@ def experiment(scenario: Scenario, n: int, seed: int, only: str) -> list[dict[st
         began = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = learn(X, y, treated, scenario.shares(X), fresh, seed)
+            effects = learn(X, y, treated, scenario.shares(X), fresh, seed)
         seconds = time.perf_counter() - began
-        qini = read_uplift(made, scenario.effect(fresh)).qini[0]
+        qini = read_uplift(effects, scenario.effect(fresh)).qini[0]
         rows.append({"scenario": scenario.name, "learner": name, "seed": seed, "qini": qini, "seconds": seconds})
     return rows
 
@@ -136,14 +136,14 @@ def table(rows: pd.DataFrame) -> list[str]:
     """Return a line per learner: Qini by scenario, with its standard error beside the first learner's, and seconds."""
     shown: dict[str, dict[str, str]] = {}
     first = rows[rows["learner"] == "EffectGAM"].set_index(["scenario", "seed"])["qini"]
-    for name, of in rows.groupby("learner", sort=False):
+    for name, frame in rows.groupby("learner", sort=False):
         line = {}
-        for scenario, part in of.groupby("scenario", sort=False):
+        for scenario, part in frame.groupby("scenario", sort=False):
             gap = part.set_index(["scenario", "seed"])["qini"] - first.loc[[scenario]]
             error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
             beside = f" ({gap.mean():+.4f} ± {error:.4f})" if gap.any() else ""
             line[str(scenario)] = f"{part['qini'].mean():.4f}{beside}"
-        shown[str(name)] = line | {"seconds": f"{of['seconds'].median():.2f}"}
+        shown[str(name)] = line | {"seconds": f"{frame['seconds'].median():.2f}"}
     return markdown(pd.DataFrame(shown).T.rename_axis("learner"))
 
 

@@ -68,13 +68,13 @@ def test_of(name: str, n: int, seed: int) -> list[dict[str, Any]]:
         return GAMRegressor(**form).fit(X[rows], signal[rows])
 
     model = fit(part > 0, bands=30)
-    said, curves = np.empty(n), dict[str, Floats]()
+    predictions, curves = np.empty(n), dict[str, Floats]()
     for number in range(PARTS + 1):
         rows, other = part == number, fit((part > 0) & (part != number)) if number else model
-        said[rows] = other.predict(X[rows])
+        predictions[rows] = other.predict(X[rows])
         for column, added in curves_of(single_model(other), as_table(X[rows])).items():
             curves.setdefault(column, np.zeros(n))[rows] = added
-    every = UnseenRows(single_model(model), X, signal, unseen=Unseen(part, said, curves), effect="")
+    every = UnseenRows(single_model(model), X, signal, unseen=Unseen(part, predictions, curves), effect="")
     alone = AloneRows(single_model(model), X, signal, unseen=every.unseen, effect="")
     ways = {"unseen": every, "unseen, alone": alone, "seen": HeldOutRows(single_model(model), X, signal, effect=""),
             "held out": HeldOutRows(single_model(model), X[part == 0], signal[part == 0], effect="")}  # fmt: skip

@@ -101,9 +101,9 @@ def experiment(scenario: Scenario, n: int, seed: int) -> dict[str, Any]:
     fresh = scenario.customers(n, rng)
     again, outcome = scenario.run(fresh, moved=True, rng=rng)
     signal = signals(outcome, again, scenario.shares(fresh), np.full(n, outcome.mean()))
-    for name, made in (("effect", model.predict(fresh)), ("two models", two_models(X, y, treated, fresh, seed))):
-        row[f"Qini, {name}"] = read_uplift(made, signal).qini[0]
-        row[f"correlation, {name}"] = float(np.corrcoef(made, scenario.effect(fresh))[0, 1])
+    for name, predicted in (("effect", model.predict(fresh)), ("two models", two_models(X, y, treated, fresh, seed))):
+        row[f"Qini, {name}"] = read_uplift(predicted, signal).qini[0]
+        row[f"correlation, {name}"] = float(np.corrcoef(predicted, scenario.effect(fresh))[0, 1])
     treated, y = scenario.run(X, moved=False, rng=rng)
     still = EffectGAM(random_state=seed, order="greedy", bands=30, n_jobs=1).fit(X, y, treated, propensity=share)
     row["constant without an effect"] = bool((still.entries_["entered"] == 0).all())
@@ -128,28 +128,28 @@ def _covered(model: EffectGAM, scenario: Scenario, X: pd.DataFrame, name: str) -
 def two_models(X: pd.DataFrame, y: Floats, treated: Floats, fresh: pd.DataFrame, seed: int) -> Floats:
     """Return effects as differences of two models, one of each arm (a T-learner)."""
     binary = bool(np.isin(y, (0.0, 1.0)).all())
-    made = []
+    outcomes = []
     for arm in (1.0, 0.0):
         model = (GAMClassifier if binary else GAMRegressor)(random_state=seed, n_jobs=1)
         model.fit(X[treated == arm], y[treated == arm])
-        made.append(model.predict_proba(fresh)[:, 1] if binary else model.predict(fresh))
-    return np.asarray(made[0] - made[1])
+        outcomes.append(model.predict_proba(fresh)[:, 1] if binary else model.predict(fresh))
+    return np.asarray(outcomes[0] - outcomes[1])
 
 
 def table(rows: pd.DataFrame) -> list[str]:
     """Return a line per scenario: coverage in percent with its error, and means of the rest."""
     shown = {}
-    for name, of in rows.groupby("scenario", sort=False):
-        error = 100 * of["covered"].std(ddof=1) / np.sqrt(len(of))
-        percent = {f"{curve}, %": 100 * of[curve].mean() for curve in CURVES}
+    for name, frame in rows.groupby("scenario", sort=False):
+        error = 100 * frame["covered"].std(ddof=1) / np.sqrt(len(frame))
+        percent = {f"{curve}, %": 100 * frame[curve].mean() for curve in CURVES}
         shown[name] = {
-            "experiments": len(of),
-            "covered, %": f"{100 * of['covered'].mean():.1f} ± {error:.1f}",
+            "experiments": len(frame),
+            "covered, %": f"{100 * frame['covered'].mean():.1f} ± {error:.1f}",
         } | percent
-        shown[name] |= {what: of[what].mean() for what in of if what.startswith(("Qini", "correlation"))}
+        shown[name] |= {what: frame[what].mean() for what in frame if what.startswith(("Qini", "correlation"))}
         for what in ("constant without an effect", "segments without an effect"):
-            shown[name] |= {f"{what}, %": 100 * of[what].mean()}
-        shown[name] |= {"seconds": of["seconds"].median()}
+            shown[name] |= {f"{what}, %": 100 * frame[what].mean()}
+        shown[name] |= {"seconds": frame["seconds"].median()}
     return markdown(pd.DataFrame(shown).T.rename_axis("outcome, share"))
 
 

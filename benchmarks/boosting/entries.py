@@ -74,14 +74,14 @@ def one(case: Case, seed: int, whole: bool) -> dict[str, float]:
     entries = kind(order="greedy", outer_bags=1, max_rounds=1, **common).fit(X, y).entries_
     inside = set(entries.loc[entries["entered"] > 0, "feature"])
     right = len(inside & {f"x{j}" for j in range(N_TRUE)})
-    made: dict[str, float] = {"true": right, "false": len(inside) - right}
+    results: dict[str, float] = {"true": right, "false": len(inside) - right}
     for order in ("greedy", "cyclic") if whole else ():
         began = time.perf_counter()
         model = kind(order=order, **common).fit(X, y)
-        made[f"{order} s"] = time.perf_counter() - began
+        results[f"{order} s"] = time.perf_counter() - began
         score = model.decision_function(X_test) + centre if case.binary else model.predict(X_test)
-        made[f"{order} error"] = float(np.mean((score - truth) ** 2))
-    return made
+        results[f"{order} error"] = float(np.mean((score - truth) ** 2))
+    return results
 
 
 def public(data: Path, name: str) -> dict[str, Any]:
@@ -89,16 +89,16 @@ def public(data: Path, name: str) -> dict[str, Any]:
     table = read(data, name)
     X, X_test, y, y_test = split(table, 0)
     kind: Any = GAMClassifier if table.classifier else GAMRegressor
-    made: dict[str, Any] = {"table": name, "features": X.shape[1]}
+    results: dict[str, Any] = {"table": name, "features": X.shape[1]}
     for order in ("greedy", "cyclic"):
         model = kind(order=order, random_state=0, n_jobs=2).fit(X, y)
         if order == "greedy":
-            made["entered"] = int((model.entries_["entered"] > 0).sum())
-        made[order] = (
+            results["entered"] = int((model.entries_["entered"] > 0).sum())
+        results[order] = (
             roc_auc_score(y_test, model.predict_proba(X_test)[:, 1]) if table.classifier
             else root_mean_squared_error(y_test, model.predict(X_test))
         )  # fmt: skip
-    return made
+    return results
 
 
 def summary(case: Case, runs: pd.DataFrame) -> dict[str, Any]:
@@ -129,9 +129,9 @@ def main() -> None:
     table = pd.DataFrame(lines).set_index("case")
     if asked.doc:
         machine = describe()
-        said = f"Measured on {machine['processor']}, {machine['cores']} cores; {asked.runs} runs per line, "
-        said += f"{asked.fits} of them fitted to the end."
-        put_between(asked.doc, MARKS, [said, "", *markdown(table, 3)])
+        text = f"Measured on {machine['processor']}, {machine['cores']} cores; {asked.runs} runs per line, "
+        text += f"{asked.fits} of them fitted to the end."
+        put_between(asked.doc, MARKS, [text, "", *markdown(table, 3)])
 
 
 if __name__ == "__main__":

@@ -227,8 +227,8 @@ class Drawn:
 def scores_of(table: Mapping[str, NDArray[Any]], target: Target) -> Floats:
     """Return the true scores of rows, (n,), or (n, K) for K classes, without their constant."""
     curves = [truth(table[name]) for name, truth in TRUTHS.items()]
-    made = [sum(by * curve for by, curve in zip(loadings, curves, strict=True)) for loadings in target.loadings]
-    return np.stack(made, axis=1) if target.several else np.asarray(made[0])
+    scores = [sum(by * curve for by, curve in zip(loadings, curves, strict=True)) for loadings in target.loadings]
+    return np.stack(scores, axis=1) if target.several else np.asarray(scores[0])
 
 
 def draw(scenario: Scenario, seed: int) -> Drawn:

@@ -142,9 +142,9 @@ def run(folder: Path, limit: float, factor: float, pairs: int) -> dict[str, Any]
     """Make and load the table, train, compare."""
     most = int(limit * MIB)
     space = Workspace(folder / "space", limits=Limits(slots=1, threads=1, memory=most, table_memory=most // 4))
-    made = folder / "made.json"
-    if not made.exists():
-        made.write_text(json.dumps(load(space, factor)))
+    load_file = folder / "made.json"
+    if not load_file.exists():
+        load_file.write_text(json.dumps(load(space, factor)))
     (table,) = space.tables.listed()
     spec = make_spec(table.id, list(space.tables.read(table.id)), pairs)
     state, peak = train(space, replace(spec, bands=0))
@@ -153,8 +153,8 @@ def run(folder: Path, limit: float, factor: float, pairs: int) -> dict[str, Any]
     other = in_memory(space, table, spec)
     seconds = time.monotonic() - started
     return {
-        "limit_mib": limit, "peak_mib": peak, "table": read_json(made), "seconds": about.seconds, "rows": about.rows,
-        "learnt": learnt_from(about.rows), "held_out": about.metrics,
+        "limit_mib": limit, "peak_mib": peak, "table": read_json(load_file), "seconds": about.seconds,
+        "rows": about.rows, "learnt": learnt_from(about.rows), "held_out": about.metrics,
         "fresh": dict(scores({"disk": from_saved(space.models.load(about.id)), "sample": other})),
         "sample_seconds": seconds, "machine": describe("pyarrow"),
         "spec": {k: v for k, v in spec.to_dict().items() if k in ("preset", "changes", "seed")},

@@ -108,15 +108,15 @@ def one_step(n_rows: int, n_features: int, n_bags: int, seconds: float) -> dict[
 
 def variants(binary: bool) -> dict[str, dict[str, Any]]:
     """Return the names and parameters of the variants of Figure 4; the first is the baseline."""
-    made: dict[str, dict[str, Any]] = {}
+    named_settings: dict[str, dict[str, Any]] = {}
     for boosting in ("mart", "logit") if binary else ("",):
         chosen = {"boosting": boosting} if boosting else {}
         prefix = {"mart": "MART-", "logit": "Logit-", "": ""}[boosting]
-        made[f"{prefix}bagging"] = chosen | {"ensemble": "bagging"}
+        named_settings[f"{prefix}bagging"] = chosen | {"ensemble": "bagging"}
         for name in STRATEGIES:
-            made[f"{prefix}subagging {name}"] = chosen | {"ensemble": "subagging", "histogram": name}
-        made[f"{prefix}grouped"] = chosen | {"ensemble": "grouped"}
-    return made
+            named_settings[f"{prefix}subagging {name}"] = chosen | {"ensemble": "subagging", "histogram": name}
+        named_settings[f"{prefix}grouped"] = chosen | {"ensemble": "grouped"}
+    return named_settings
 
 
 def round_seconds(table: RealTable, parameters: dict[str, Any], n_rounds: int) -> list[float]:

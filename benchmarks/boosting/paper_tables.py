@@ -77,7 +77,7 @@ def _from_to(times: pd.Series) -> str:
 
 def lines(folder: Path) -> list[str]:
     """Return Figure 3 and the times of one step as Markdown."""
-    made = []
+    text = []
     for title, frame in (figure_3(folder) | one_step(folder)).items():
-        made += [f"### {title}", "", *markdown(frame), ""]
-    return made
+        text += [f"### {title}", "", *markdown(frame), ""]
+    return text

@@ -66,8 +66,8 @@ def tasks(rows: int, data: Path | None) -> Iterator[Task]:
 def timed(act: Callable[[], Made]) -> tuple[float, Made]:
     """Return the CPU seconds of an act, and what it made."""
     began = time.process_time()
-    made = act()
-    return time.process_time() - began, made
+    result = act()
+    return time.process_time() - began, result
 
 
 def chance(score: Floats) -> Floats:

@@ -60,12 +60,12 @@ def coefficients(rows: pd.DataFrame) -> dict[str, float]:
     rounds: Any = state.rounds(None)
     for _ in range(STEPS):
         rounds.step(rounds.best(state.settings()), state.settings())
-    made = {}
+    slopes_by_name = {}
     for j, learner in enumerate(state.parameters.learners):
         assert learner is not None
         curve = state.fit.curves[j, 1 : len(learner.positions) + 1] * state.scale
-        made[list(PUBLISHED)[j]] = float(np.polyfit(learner.positions, curve, 1)[0])
-    return made
+        slopes_by_name[list(PUBLISHED)[j]] = float(np.polyfit(learner.positions, curve, 1)[0])
+    return slopes_by_name
 
 
 def gu_and_wahba(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
@@ -84,8 +84,8 @@ def by_gamfit(X: pd.DataFrame, y: np.ndarray) -> np.ndarray:
     import gamfit
 
     with warnings.catch_warnings(action="ignore"):  # it tells at length which refinements it gave up
-        made = gamfit.fit(X.assign(y=y), "y ~ s(x0) + s(x1) + s(x2) + s(x3)").predict(X)
-    return np.ravel(made["posterior_mean"] if isinstance(made, pd.DataFrame) else made)
+        predictions = gamfit.fit(X.assign(y=y), "y ~ s(x0) + s(x1) + s(x2) + s(x3)").predict(X)
+    return np.ravel(predictions["posterior_mean"] if isinstance(predictions, pd.DataFrame) else predictions)
 
 
 def by_mgcv_rust(X: pd.DataFrame, y: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def errors(n_rows: int, folder: Path) -> dict[str, float]:
     if shutil.which("Rscript"):
         subprocess.run(["Rscript", "-e", MGCV, str(folder)], check=True, capture_output=True)
         by_way = {"mgcv, REML": [float(path.read_text()) for path in folder.glob("*.error")]} | by_way
-    return {name: float(np.mean(one)) for name, one in by_way.items()}
+    return {name: float(np.mean(error)) for name, error in by_way.items()}
 
 
 def main() -> None:

@@ -83,7 +83,9 @@ def measure(make: Callable[[float], Any], rows: list[int], seeds: int) -> dict[s
         predicted = make(tau).fit(known.X, known.y).predict(held.X)
         seconds.append(time.process_time() - began)
         constant = np.full(HELD, np.quantile(known.y, tau))
-        least, whole, now = (mean_pinball_loss(held.y, of, alpha=tau) for of in (held.truth, constant, predicted))
+        least, whole, now = (
+            mean_pinball_loss(held.y, prediction, alpha=tau) for prediction in (held.truth, constant, predicted)
+        )
         excess.append((now - least) / (whole - least))
         gaps.append(np.mean(held.y < predicted) - tau)
     return {

@@ -125,20 +125,24 @@ def in_own_process(point: Point, seconds: float) -> Point:
 def slopes(points: list[Point]) -> pd.DataFrame:
     """Return the least-squares slope of log seconds on log rows: 1 means that twice the rows take twice the time."""
     frame = pd.DataFrame([p for p in points if p["changed"] == "rows" and p["rows"] >= SLOPE_FROM and "error" not in p])
-    made = []
+    slope_rows = []
     for (loss, threads), part in frame.groupby(["loss", "threads"]) if len(frame) else ():
         if len(part) > 1:
             slope = np.polyfit(np.log(part["rows"]), np.log(part["step_seconds"]), 1)[0]
             about = {"loss": loss, "threads": threads, "from_rows": part["rows"].min(), "to_rows": part["rows"].max()}
-            made.append(about | {"slope": float(slope)})
-    return pd.DataFrame(made)
+            slope_rows.append(about | {"slope": float(slope)})
+    return pd.DataFrame(slope_rows)
 
 
 def tables(points: list[Point]) -> list[pd.DataFrame]:
     """Return the points, the slopes, and the large fit."""
     large = [point for point in points if point["changed"] == TRAIN and "error" not in point]
-    made = [pd.DataFrame([point for point in points if point["changed"] != TRAIN]), slopes(points), pd.DataFrame(large)]
-    return [frame.drop(columns=["at", "parameters"], errors="ignore") for frame in made]
+    frames = [
+        pd.DataFrame([point for point in points if point["changed"] != TRAIN]),
+        slopes(points),
+        pd.DataFrame(large),
+    ]
+    return [frame.drop(columns=["at", "parameters"], errors="ignore") for frame in frames]
 
 
 def main() -> None:

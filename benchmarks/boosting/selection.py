@@ -28,7 +28,7 @@ def measure(tables: int) -> pd.DataFrame:
     for binary in (True, False):
         each = [shown(seed, binary) for seed in range(tables)]
         for threshold in THRESHOLDS:
-            hits = np.array([one for hits_of in each for one in hits_of[threshold]]).reshape(-1, 2)
+            hits = np.array([interval for hits_of in each for interval in hits_of[threshold]]).reshape(-1, 2)
             held, training = hits.mean(axis=0)
             error = np.sqrt(held * (1 - held) / len(hits))
             rows.append(("rate" if binary else "mean", threshold, tables, len(hits), held, error, training))

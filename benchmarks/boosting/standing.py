@@ -145,13 +145,13 @@ def disturbed(cells: pd.DataFrame) -> pd.DataFrame:
 
 def everything(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return all tables by title."""
-    made = {"Errors": faults(cells)}
+    tables_by_title = {"Errors": faults(cells)}
     if len(measured(cells)):
-        made |= {
+        tables_by_title |= {
             "Seconds, memory and test metric (RMSE or AUC)": overview(cells),
             f"Seconds of others over seconds of {BASE}": ratios(cells),
             f"{BASE} against EBM": parity(cells),
             f"{BASE} against LightGBM's additive models": additive(cells),
             f"Timed while others took more than {NOISE} cores": disturbed(cells),
         }
-    return {title: frame for title, frame in made.items() if len(frame)}
+    return {title: frame for title, frame in tables_by_title.items() if len(frame)}

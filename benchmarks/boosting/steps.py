@@ -163,7 +163,7 @@ def measure(work: Workload, repeats: int, seconds: float) -> dict[str, float]:
 
 def points(asked: argparse.Namespace, bandwidth: float) -> list[dict[str, Any]]:
     """Return one record per size, loss, kind of codes and part."""
-    made = []
+    rows = []
     for n_rows in asked.rows:
         for codes in ("uniform", "skewed"):
             table = make_table(n_rows, FEATURES, ROW_GROUPS, codes == "skewed")
@@ -175,8 +175,8 @@ def points(asked: argparse.Namespace, bandwidth: float) -> list[dict[str, Any]]:
                     row["share"] = seconds / times[WHOLE]
                     if part in touched:
                         row |= {"bytes per row": touched[part], "ns at copy speed": 1e9 * touched[part] / bandwidth}
-                    made.append(about | row)
-    return made
+                    rows.append(about | row)
+    return rows
 
 
 def main() -> None:

@@ -101,11 +101,11 @@ def _as_design(X: pd.DataFrame, X_test: pd.DataFrame, binned: bool) -> Frames:
     number, level = make_column_selector(dtype_include="number"), make_column_selector(dtype_exclude="number")
     numbers = KBinsDiscretizer(BINS, encode="onehot-dense") if binned else StandardScaler()
     levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    made = make_column_transformer((numbers, number), (levels, level), verbose_feature_names_out=False)
-    made.set_output(transform="pandas")
+    design = make_column_transformer((numbers, number), (levels, level), verbose_feature_names_out=False)
+    design.set_output(transform="pandas")
     (X, exposure), (X_test, exposure_test) = apart(X), apart(X_test)
     with warnings.catch_warnings(action="ignore"):  # few values make few bins
-        frames = made.fit_transform(X), made.transform(X_test)
+        frames = design.fit_transform(X), design.transform(X_test)
     if exposure is None:
         return frames
     return frames[0].assign(**{EXPOSURE: exposure}), frames[1].assign(**{EXPOSURE: exposure_test})
@@ -148,7 +148,10 @@ def contenders(kind: Kind) -> dict[str, Contender]:
     lightgbm = make_lightgbm(num_leaves=2, learning_rate=0.1, n_estimators=20_000, **kind.lightgbm)
     return {
         OURS: ours,
-        **{name: replace(one, fit=_fit_ebm, ask=_ask_ebm) for name, one in zip(EBM, ebm, strict=True)},
+        **{
+            name: replace(ebm_contender, fit=_fit_ebm, ask=_ask_ebm)
+            for name, ebm_contender in zip(EBM, ebm, strict=True)
+        },
         "lightgbm-additive": replace(lightgbm, fit=_fit_lightgbm, ask=_ask_lightgbm),
         "linear": _linear(kind, binned=False),
         "linear-binned": _linear(kind, binned=True),

@@ -78,7 +78,7 @@ def reasons(cells: pd.DataFrame) -> pd.DataFrame:
 
 def everything(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return all tables by title."""
-    made = {
+    tables_by_title = {
         "Held-out deviance explained, in percent": explained(cells),
         "Points by which ours explains more than EBM": behind(cells),
         "Seconds of a fit": seconds(cells),
@@ -86,4 +86,4 @@ def everything(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
         "No result": reasons(cells),
         "Timed while others were busy": disturbed(cells),
     }
-    return {title: frame for title, frame in made.items() if len(frame)}
+    return {title: frame for title, frame in tables_by_title.items() if len(frame)}

@@ -43,9 +43,9 @@ def main() -> None:
         path = right.place(folder)
         text = _text(path)
         for reader in filter(lambda name: takes(name, path), asked.readers):
-            verdicts[right, reader] = one = verdict(read(reader, path), right, text)
-            if one.outcome != RIGHT:
-                print(f"{right.source}/{right.path}, {reader}: {one.outcome}: {one.why[:160]}")
+            verdicts[right, reader] = result = verdict(read(reader, path), right, text)
+            if result.outcome != RIGHT:
+                print(f"{right.source}/{right.path}, {reader}: {result.outcome}: {result.why[:160]}")
     lines = [f"`python -m benchmarks.files`: {len(files)} files", "", *tables(verdicts, asked.readers)]
     publish(lines, asked.doc, MARKS)
 
@@ -62,9 +62,12 @@ def tables(verdicts: dict[tuple[Expected, str], Verdict], readers: list[str]) ->
     """Return the shares of each outcome by reader, and the packages, as lines of Markdown."""
     shares = {}
     for reader in readers:
-        outcomes = Counter(one.outcome for (_, name), one in verdicts.items() if name == reader)
+        outcomes = Counter(judged.outcome for (_, name), judged in verdicts.items() if name == reader)
         files = max(outcomes.total(), 1)
-        shares[reader] = [str(files), *(f"{outcomes[one]} ({100 * outcomes[one] / files:.1f}%)" for one in OUTCOMES)]
+        shares[reader] = [
+            str(files),
+            *(f"{outcomes[outcome]} ({100 * outcomes[outcome] / files:.1f}%)" for outcome in OUTCOMES),
+        ]
     counts = Counter(right.source for right, _ in {(right, "") for right, _ in verdicts})
     packages = pd.DataFrame(
         [(source.name, source.version, source.registry, source.licence, counts[source.name]) for source in SOURCES],

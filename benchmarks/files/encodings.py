@@ -114,7 +114,7 @@ def main() -> None:
             total = counts.total()
             shares[f"{kind}, {size}"] = [
                 str(total),
-                *(f"{counts[one]} ({counts[one] / total:.1%})" for one in OUTCOMES),
+                *(f"{counts[outcome]} ({counts[outcome] / total:.1%})" for outcome in OUTCOMES),
             ]
     lines = markdown(pd.DataFrame(shares, index=["tables", *OUTCOMES]).T.rename_axis("words, rows with them"))
     publish(lines, asked.doc, MARKS)

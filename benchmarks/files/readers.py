@@ -40,8 +40,8 @@ def read(reader: str, path: Path) -> Reading:
             if reader == "ours":  # a crash is no refusal
                 raise
             return Reading(None, refusal=f"{type(error).__name__}: {error}")
-    said = [str(one.message) for one in caught if issubclass(one.category, pd.errors.ParserWarning)]
-    return Reading(frame, [*words, *said])
+    warned = [str(warning.message) for warning in caught if issubclass(warning.category, pd.errors.ParserWarning)]
+    return Reading(frame, [*words, *warned])
 
 
 def takes(reader: str, path: Path) -> bool:

@@ -196,17 +196,17 @@ def make_catboost(**parameters: Any) -> Contender:
 def _as_numbers(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
     """Return frames without missing cells: medians for numbers; categories as codes, most frequent
     first, and new levels get the code of the most frequent."""
-    made: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    encoded: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     text = set(X.select_dtypes(exclude="number"))
     for name in X:
         levels = X[name].astype(object).fillna(MISSING).value_counts().index if name in text else None
-        for part, columns in zip((X, X_test), made, strict=True):
+        for part, columns in zip((X, X_test), encoded, strict=True):
             if levels is None:
                 columns[name] = part[name].astype(float).fillna(float(X[name].median()))
             else:
                 codes = levels.get_indexer(part[name].astype(object).fillna(MISSING)).clip(0)
                 columns[name] = pd.Categorical(codes)
-    return pd.DataFrame(made[0]), pd.DataFrame(made[1])
+    return pd.DataFrame(encoded[0]), pd.DataFrame(encoded[1])
 
 
 def _fit_pygam(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> None:

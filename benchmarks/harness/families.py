@@ -93,11 +93,11 @@ def heterogeneous(
     frame = pd.DataFrame(rng.random((sum(sizes) + N_TEST, len(columns))), columns=columns)
     common = _function(frame[COMMON].to_numpy(), rng)
     truths = np.column_stack([common + _function(frame[OWN[letter]].to_numpy(), rng) for letter in OWN])
-    made = _deal(frame, truths / np.sqrt(2.0), sizes, rng, binary, noise)
-    for sample in (made.train, made.test):
+    deal = _deal(frame, truths / np.sqrt(2.0), sizes, rng, binary, noise)
+    for sample in (deal.train, deal.test):
         for letter, own in OWN.items():
             sample.X.loc[sample.task != letter, own] = np.nan
-    return made
+    return deal
 
 
 def rare(

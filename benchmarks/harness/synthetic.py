@@ -129,8 +129,8 @@ def row_level(work: Workload, settings: Settings, share: float, ensemble: str, s
     """Return rounds whose bags are of rows, as in the paper."""
     table, rows, fit, loss = work
     every = np.arange(table.codes.shape[1])
-    made = row_strategy(table, ensemble, strategy, every, settings.n_bags, share, 0, is_paired(loss), work.dtype)
-    return RowLevelRounds(table, rows, work.groups, fit, settings, strategy=made, constant=np.empty(0))
+    drawing = row_strategy(table, ensemble, strategy, every, settings.n_bags, share, 0, is_paired(loss), work.dtype)
+    return RowLevelRounds(table, rows, work.groups, fit, settings, strategy=drawing, constant=np.empty(0))
 
 
 def no_course(work: Workload) -> Course:

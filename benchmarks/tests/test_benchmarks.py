@@ -64,17 +64,17 @@ def invented():
 
 
 def test_ratios_are_taken_within_a_seed_and_averaged_geometrically(invented):
-    found = standing.ratios(invented)
-    assert found.loc["pole", "ebm"] == pytest.approx(20.0)
-    assert found.loc["adult", "ebm"] == pytest.approx(80.0)
-    assert found.loc[standing.MEAN_ROW, "ebm"] == pytest.approx(40.0)
+    ratios = standing.ratios(invented)
+    assert ratios.loc["pole", "ebm"] == pytest.approx(20.0)
+    assert ratios.loc["adult", "ebm"] == pytest.approx(80.0)
+    assert ratios.loc[standing.MEAN_ROW, "ebm"] == pytest.approx(40.0)
 
 
 def test_parity_is_paired_and_knows_which_way_is_better(invented):
-    found = standing.parity(invented)
-    assert found.loc["pole", "ours - peer's"] == pytest.approx(-0.25)  # RMSE: less is better
-    assert found.loc["adult", "ours - peer's"] == pytest.approx(0.25)  # AUC: more is better
-    assert found["ours is"].tolist() == ["better", "better"]
+    parity = standing.parity(invented)
+    assert parity.loc["pole", "ours - peer's"] == pytest.approx(-0.25)  # RMSE: less is better
+    assert parity.loc["adult", "ours - peer's"] == pytest.approx(0.25)  # AUC: more is better
+    assert parity["ours is"].tolist() == ["better", "better"]
     assert standing.verdict(-0.0001, 0.9, True) == "same"
     assert standing.verdict(-0.01, 0.9, True) == "worse"
 
@@ -82,10 +82,10 @@ def test_parity_is_paired_and_knows_which_way_is_better(invented):
 def test_only_splits_that_both_were_measured_on_are_compared(invented):
     without = invented[~((invented["model"] == "lightgbm-additive") & (invented["seed"] == 1))]
     without = without[~((without["table"] == "adult") & (without["model"] == standing.BASE) & (without["seed"] == 0))]
-    found = standing.additive(without)
-    assert found["splits"].tolist() == [2, 1]
-    assert found["peer's seconds / ours"].tolist() == [1.5, 1.0]  # of seeds 0 and 2, of seed 2
-    assert found["ours - peer's"].tolist() == pytest.approx([-0.25, 0.25])
+    additive = standing.additive(without)
+    assert additive["splits"].tolist() == [2, 1]
+    assert additive["peer's seconds / ours"].tolist() == [1.5, 1.0]  # of seeds 0 and 2, of seed 2
+    assert additive["ours - peer's"].tolist() == pytest.approx([-0.25, 0.25])
     short = standing.short_of_seeds(without)
     assert short.loc["adult"].to_numpy().tolist() == [["lightgbm-additive", 2], [standing.BASE, 2]]
 
@@ -131,9 +131,9 @@ def test_a_noisy_cell_is_measured_again_and_the_quietest_stays():
 def test_every_contender_of_ours_is_made_with_its_preset():
     for name, contender in contenders.contenders("compact").items():
         if name.startswith("ours"):
-            made = contender.make(True, 7)
-            assert made.random_state == 7
-            assert made.n_jobs == int(name[-1])
+            estimator = contender.make(True, 7)
+            assert estimator.random_state == 7
+            assert estimator.n_jobs == int(name[-1])
 
 
 def test_a_library_that_needs_hours_is_given_up_and_said_to_be(tmp_path, monkeypatch):
@@ -174,30 +174,30 @@ def test_models_with_pairs_are_compared_within_a_split():
         for table, sign in (("bike", 1), ("magic", -1)):
             rows.append({**cell(table, "ours", seed, slower, 1.0 + sign * 0.1), "rounds": [7]})
             rows.append({**cell(table, "ebm", seed, 50.0 * slower, 1.0), "rounds": [9]})
-    found = pairs.standing(pd.DataFrame(rows)).set_index("model", append=True)
-    assert found["times faster"].tolist() == [50.0, 1.0, 50.0, 1.0]
-    assert found.loc[("bike", "ours"), "worse by"] == "+10.00%"  # RMSE
-    assert found.loc[("magic", "ours"), "worse by"] == "+0.1000 AUC"
-    assert found["pairs"].tolist() == [7, 9, 7, 9]
+    rows_by_model = pairs.standing(pd.DataFrame(rows)).set_index("model", append=True)
+    assert rows_by_model["times faster"].tolist() == [50.0, 1.0, 50.0, 1.0]
+    assert rows_by_model.loc[("bike", "ours"), "worse by"] == "+10.00%"  # RMSE
+    assert rows_by_model.loc[("magic", "ours"), "worse by"] == "+0.1000 AUC"
+    assert rows_by_model["pairs"].tolist() == [7, 9, 7, 9]
     assert "at most 1 minutes apart" in pairs.provenance(pd.DataFrame(rows))
 
 
 def test_rankings_are_told_by_width():
     seconds = {"ours, 1 thread": 0.01, "whole call": 0.05, "interpret": 0.2}
-    told = [
+    timings = [
         {"p": p, "binary": binary, "agreement": 0.9, "seconds": seconds} for p in (20, 10) for binary in (True, False)
     ]
-    found = pairs.rankings(pd.DataFrame(told))
-    assert found.index.tolist() == [10, 10, 20, 20]
-    assert found["times faster"].tolist() == pytest.approx([20.0] * 4)
-    assert found["times faster, whole call"].tolist() == pytest.approx([4.0] * 4)
-    assert found["pairs"].tolist() == [45, 45, 190, 190]
+    rankings = pairs.rankings(pd.DataFrame(timings))
+    assert rankings.index.tolist() == [10, 10, 20, 20]
+    assert rankings["times faster"].tolist() == pytest.approx([20.0] * 4)
+    assert rankings["times faster, whole call"].tolist() == pytest.approx([4.0] * 4)
+    assert rankings["pairs"].tolist() == [45, 45, 190, 190]
 
 
 def test_both_rankings_agree():
     pytest.importorskip("interpret")
-    found = pairs.rank_one(10, True)
-    assert found["agreement"] > 0.98
+    ranking = pairs.rank_one(10, True)
+    assert ranking["agreement"] > 0.98
 
 
 def test_multitask_differences_are_paired_by_run():
@@ -206,12 +206,12 @@ def test_multitask_differences_are_paired_by_run():
         for name, more in (("default", 0.0), ("global", 0.2 + 0.1 * seed), ("independent", -0.1)):
             rows.append({"seed": seed, "model": name, "small": level + more, "big": level + more, "seconds": 1.0})
     table = pd.DataFrame(rows)
-    found = tasks_report.against(table, "small", "default")
-    assert found.index.tolist() == ["default", "independent", "global"]
-    assert found.loc["global", ["mean", "gap"]].tolist() == pytest.approx([2.3, 0.3])
-    assert found.loc["global", "se"] == pytest.approx(0.1 / np.sqrt(3))
-    told = tasks_report.parts_table({"outlier": table}, [("outlier", "small")], ["default", "global"])
-    assert told["outlier, small"].tolist() == ["2.000", "+0.300 (5.2)"]
+    differences = tasks_report.against(table, "small", "default")
+    assert differences.index.tolist() == ["default", "independent", "global"]
+    assert differences.loc["global", ["mean", "gap"]].tolist() == pytest.approx([2.3, 0.3])
+    assert differences.loc["global", "se"] == pytest.approx(0.1 / np.sqrt(3))
+    parts = tasks_report.parts_table({"outlier": table}, [("outlier", "small")], ["default", "global"])
+    assert parts["outlier, small"].tolist() == ["2.000", "+0.300 (5.2)"]
     once = tasks_report.standing(table[table["seed"] == 0], ["small"], "default")
     assert once.iloc[:, 1].tolist() == ["+0.000", "-0.100", "+0.200"]  # of a single run no error is known
 
@@ -225,10 +225,10 @@ def test_every_study_of_tasks_is_measured_and_told(tmp_path, monkeypatch):
     asked = argparse.Namespace(data=tmp_path, json=tmp_path, runs=None, models=None)
     monkeypatch.setattr(multitask, "contenders", lambda study: ["default", "independent", "global", "ridge", "dirty"])
     multitask.measure_study(asked, "unrelated")
-    found = multitask.read_cells(tmp_path, "unrelated")
-    assert len(found) == 10
-    assert found["first"].between(0.5, 3.0).all()
-    page = "\n".join(tasks_report.page({"unrelated": found}))
+    measured = multitask.read_cells(tmp_path, "unrelated")
+    assert len(measured) == 10
+    assert measured["first"].between(0.5, 3.0).all()
+    page = "\n".join(tasks_report.page({"unrelated": measured}))
     assert "DIRTY" in page
 
 

@@ -31,7 +31,7 @@ def test_versions_take_turns_and_every_run_is_cold_then_warm(monkeypatch, tmp_pa
     asked = []
     monkeypatch.setattr(cold, "measure", lambda checkout, cache, kinds: asked.append((checkout, cache, kinds)) or {})
     cold.run_all({"this": tmp_path / "a", "other": tmp_path / "b"}, 2)
-    assert [one[0].name for one in asked[::5]] == ["a", "b", "b", "a"]
+    assert [version[0].name for version in asked[::5]] == ["a", "b", "b", "a"]
     first, second, third = asked[:3]
     assert first == second  # the same cache again
     assert third[1] != first[1]

@@ -57,9 +57,9 @@ def test_a_cell_is_a_value_in_its_type(cell, value, same):
 def test_the_facts_can_be_read_and_say_enough():
     facts = expected()
     assert len(facts) >= 120
-    assert {one.source for one in facts} <= {source.name for source in SOURCES}
-    assert len({(one.source, one.path) for one in facts}) == len(facts)
-    assert all(one.why or one.cells for one in facts)
+    assert {fact.source for fact in facts} <= {source.name for source in SOURCES}
+    assert len({(fact.source, fact.path) for fact in facts}) == len(facts)
+    assert all(fact.why or fact.cells for fact in facts)
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -24,10 +24,10 @@ def test_a_table_of_intervals_is_the_mean_over_cells():
     shares = {"inside": 0.9, "below": 0.04, "above": 0.06, "width": 2.0, "known width": 1.0, "alike": 0.5}
     cells = [{"name": "skewed", **{f"{c:g}": {**shares, "inside": c + shift} for c in intervals.COVERAGES}}
              for shift in (-0.025, 0.01)]  # fmt: skip
-    found = intervals.table(pd.DataFrame(cells))
-    assert found["inside"].tolist() == ["79.25 ± 1.75", "89.25 ± 1.75", "94.25 ± 1.75"]
-    assert found["width / known"].tolist() == [2.0] * 3
-    assert found["within a point"].all()
+    table = intervals.table(pd.DataFrame(cells))
+    assert table["inside"].tolist() == ["79.25 ± 1.75", "89.25 ± 1.75", "94.25 ± 1.75"]
+    assert table["width / known"].tolist() == [2.0] * 3
+    assert table["within a point"].all()
     assert not intervals.table(pd.DataFrame(cells[:1]))["within a point"].any()
 
 

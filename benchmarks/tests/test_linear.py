@@ -38,8 +38,8 @@ def solved(which, loss):
 
 
 def test_prox_of_the_worked_example():
-    found = linear.level(np.array([[3.0, 1.0, -2.0]]), 2.0)
-    np.testing.assert_allclose(found, [[1.5, 1.0, -1.5]])
+    prox = linear.level(np.array([[3.0, 1.0, -2.0]]), 2.0)
+    np.testing.assert_allclose(prox, [[1.5, 1.0, -1.5]])
     assert not linear.level(np.array([[3.0, 1.0, -2.0]]), 6.0).any()
 
 
@@ -154,9 +154,9 @@ def test_dirty_of_one_task_is_a_lasso():
     (X,), (y,) = tasks(sizes=(50,))
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
     expected = Lasso(alpha=8.0 / (2 * 50), tol=1e-10).fit(standard, y)
-    found = next(linear.fits(linear.make_problem([X], [y], "squared"), "dirty", [(8.0, 8.0)], TIGHT))
-    np.testing.assert_allclose(found.coef[:, 0] * X.std(axis=0), expected.coef_, atol=1e-6)
-    np.testing.assert_allclose(found.scores([X])[0], expected.predict(standard), atol=1e-5)
+    fit = next(linear.fits(linear.make_problem([X], [y], "squared"), "dirty", [(8.0, 8.0)], TIGHT))
+    np.testing.assert_allclose(fit.coef[:, 0] * X.std(axis=0), expected.coef_, atol=1e-6)
+    np.testing.assert_allclose(fit.scores([X])[0], expected.predict(standard), atol=1e-5)
 
 
 @BOTH
@@ -221,28 +221,28 @@ def by_task(sample):
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("binary", [False, True])
 def test_families_are_seeded(name, binary):
-    one, same, other = (MAKERS[name](seed, binary=binary) for seed in (3, 3, 4))
-    for left, right in ((one.train, same.train), (one.test, same.test)):
+    first, same, other = (MAKERS[name](seed, binary=binary) for seed in (3, 3, 4))
+    for left, right in ((first.train, same.train), (first.test, same.test)):
         pd.testing.assert_frame_equal(left.X, right.X)
         for part in ("y", "task", "truth"):
             pd.testing.assert_series_equal(getattr(left, part), getattr(right, part))
-    assert not one.train.y.equals(other.train.y)
-    assert len(one.test.X) == families.N_TEST * one.test.task.nunique()
-    assert set(one.train.task) == set(one.test.task)
-    noise = one.test.y - one.test.truth
+    assert not first.train.y.equals(other.train.y)
+    assert len(first.test.X) == families.N_TEST * first.test.task.nunique()
+    assert set(first.train.task) == set(first.test.task)
+    noise = first.test.y - first.test.truth
     assert abs(noise.mean()) < 0.05
     if binary:
-        assert set(one.train.y) == {0, 1}
+        assert set(first.train.y) == {0, 1}
     else:
         assert noise.std() == pytest.approx(1.0, abs=0.05)
-        assert by_task(one.test).std(axis=1) == pytest.approx(1.0, abs=0.1)
+        assert by_task(first.test).std(axis=1) == pytest.approx(1.0, abs=0.1)
 
 
 @pytest.mark.parametrize("similarity", [1.0, 0.8, 0.5, 0.0])
 def test_similarity_is_the_correlation_of_the_truths(similarity):
-    made = families.imbalanced(similarity, seed=1)
-    assert made.train.task.value_counts().to_dict() == {"a": 10_000, "b": 100}
-    assert np.corrcoef(by_task(made.test))[0, 1] == pytest.approx(similarity, abs=0.05)
+    sample = families.imbalanced(similarity, seed=1)
+    assert sample.train.task.value_counts().to_dict() == {"a": 10_000, "b": 100}
+    assert np.corrcoef(by_task(sample.test))[0, 1] == pytest.approx(similarity, abs=0.05)
 
 
 def test_the_outlier_is_reversed_and_the_unrelated_are_not_alike():
@@ -252,8 +252,8 @@ def test_the_outlier_is_reversed_and_the_unrelated_are_not_alike():
 
 
 def test_own_columns_are_missing_elsewhere():
-    made = families.heterogeneous(0)
-    for sample in (made.train, made.test):
+    split = families.heterogeneous(0)
+    for sample in (split.train, split.test):
         missing = sample.X.isna().groupby(sample.task).mean()
         assert not missing[families.COMMON].any(axis=None)
         for letter, own in families.OWN.items():

@@ -86,17 +86,17 @@ def test_a_change_is_always_another_value():
     for name in "xyz":
         group.options.add(content=name)
     number = NumberInput(id="n", default=1.0, step=1.0, min=1.0, has_min=True)
-    told = {"s": None, "g": None, "n": None}
+    states = {"s": None, "g": None, "n": None}
     before = {"s": "a", "g": ["x", "y", "z"], "n": 1.0}
     for _ in range(50):
         for kind, widget in (("selectbox", box), ("button_group", group), ("number_input", number)):
-            state = users.changed(kind, widget, told[widget.id], rng)
+            state = users.changed(kind, widget, states[widget.id], rng)
             if state is None:
                 continue
             value = getattr(state, state.WhichOneof("value"))
             value = list(value.data) if kind == "button_group" else value
             assert value != before[widget.id]
-            told[widget.id], before[widget.id] = state, value
+            states[widget.id], before[widget.id] = state, value
             assert kind != "number_input" or value >= 1.0
             assert kind != "button_group" or len(value) >= 2  # a model keeps most of its features
     assert users.changed("selectbox", Selectbox(options=["a"], default=0), None, rng) is None
@@ -109,19 +109,19 @@ def test_every_kind_of_failure_is_an_error(tmp_path):
         'hello\nTraceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nKeyError: 1\nbye\n'
     )
     reruns = [Rerun("visit", "data", "data", 0.0, 1.0, ("one", "two")), Rerun("tick", "train", "", 0.0, 1.0)]
-    found = load_report.errors(reruns, [None, OSError("gone")], [], log)
-    assert len(found) == 4
-    assert found[-1].endswith('File "a.py", line 3, in f: KeyError: 1')
+    errors = load_report.errors(reruns, [None, OSError("gone")], [], log)
+    assert len(errors) == 4
+    assert errors[-1].endswith('File "a.py", line 3, in f: KeyError: 1')
     log.write_text("hello\n")
     assert load_report.errors([reruns[1]], [None], [], log) == []
 
 
 def test_growth_is_the_slope_after_the_warm_up():
     at = [load_report.Level(float(k), 500.0 if k < 15 else 500.0 + k / 60, 9, k / 10) for k in range(61)]
-    found = load_report.memory(at[0], at[0], at, at[-1], load_report.Load(2, 60.0, 1.0))
-    assert found["mib_a_minute"] == pytest.approx(1.0)
-    assert found["mib_a_session"] == pytest.approx(0.5)
-    assert found["server_seconds"] == pytest.approx(6.0)
+    growth = load_report.memory(at[0], at[0], at, at[-1], load_report.Load(2, 60.0, 1.0))
+    assert growth["mib_a_minute"] == pytest.approx(1.0)
+    assert growth["mib_a_session"] == pytest.approx(0.5)
+    assert growth["server_seconds"] == pytest.approx(6.0)
 
 
 def test_goals_are_missed_one_by_one_and_what_is_kept_only_after_a_soak():
@@ -142,11 +142,11 @@ def test_a_few_sessions_on_a_real_server():
     few = load_report.Load(
         sessions=len(users.PAGES), seconds=12.0, every=4.0, stay=10.0, first=3
     )  # pools of threads have begun
-    found = load.run(few, {"outer_bags": 8})
-    assert found["errors"] == []
-    assert set(found["pages"]) == set(users.PAGES)
-    assert found["reruns"]["max"] < HANG
-    assert "failed" not in found["fits"]
-    assert found["mib_a_session"] < 60.0  # of a server whose caches are not full yet
-    left = found["left"]["threads"] - found["warm"]["threads"]
+    results = load.run(few, {"outer_bags": 8})
+    assert results["errors"] == []
+    assert set(results["pages"]) == set(users.PAGES)
+    assert results["reruns"]["max"] < HANG
+    assert "failed" not in results["fits"]
+    assert results["mib_a_session"] < 60.0  # of a server whose caches are not full yet
+    left = results["left"]["threads"] - results["warm"]["threads"]
     assert left < few.sessions / 2  # pools begin their threads when they need them; a leak is one for each session

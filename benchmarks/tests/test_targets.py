@@ -92,8 +92,8 @@ def test_weights_are_precisions_of_numbers_and_nothing_else():
         drawn = draw(scenario, 0)
         score = scores_of({column: drawn.X[column].to_numpy() for column in drawn.X}, scenario.of)
         noise = drawn.y - score if name == "gaussian" else drawn.y / np.exp(score + BASE)
-        found = [noise[drawn.weight == weight].var() for weight in (0.5, 1.0, 3.0)]
-        np.testing.assert_allclose(found, shares, rtol=0.08)
+        variances = [noise[drawn.weight == weight].var() for weight in (0.5, 1.0, 3.0)]
+        np.testing.assert_allclose(variances, shares, rtol=0.08)
 
 
 def test_scenarios_have_names_of_their_own():

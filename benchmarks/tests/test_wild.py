@@ -43,7 +43,7 @@ def model():
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("sentence", "kind"),
     [
         ("x: rises by 5 from 50 to 99, where 25% of rows are", ""), ("x: rises by 5 around 50", ""),
         ("x: rises by 5 from 50 to 99, where 35% of rows are", "share"),
@@ -67,22 +67,22 @@ def model():
         ("x: above average (-5.0) from 130 to 169", "sign"), ("x: below average (+5.0) from 130 to 169", "sign"),
     ],
 )  # fmt: skip
-def test_words_about_a_line_are_held_against_its_rows(said, kind):
-    found = [fault.kind for fault in faults(said, "x", RISING, "number")]
-    assert (kind in found) if kind else not found
+def test_words_about_a_line_are_held_against_its_rows(sentence, kind):
+    kinds = [fault.kind for fault in faults(sentence, "x", RISING, "number")]
+    assert (kind in kinds) if kind else not kinds
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("sentence", "kind"),
     [
         ("x: a +1.0, “b, c” -2.0; 1 more level; missing +3.0", ""), ("x: a +1.4", "size"), ("x: a -1.0", "size"),
         ("x: a +1.0, “b, c” -2.5; missing +3.0", "size"), ("x: a +1.0; 3 more levels", "levels"),
         ("x: only missing +2.0", "size"), ("x: d +0.25; 2 more levels", ""), ("x: d +0.3; 2 more levels", ""),
     ],
 )  # fmt: skip
-def test_words_about_levels_are_held_against_their_rows(said, kind):
-    found = [fault.kind for fault in faults(said, "x", LEVELS, "category")]
-    assert (kind in found) if kind else not found
+def test_words_about_levels_are_held_against_their_rows(sentence, kind):
+    kinds = [fault.kind for fault in faults(sentence, "x", LEVELS, "category")]
+    assert (kind in kinds) if kind else not kinds
 
 
 def test_missing_cells_that_are_not_there():
@@ -97,32 +97,35 @@ def test_a_ratio_beyond_its_curve():
 
 def test_claims_and_counts_that_are_false(model):
     fitted, frame, _ = model
-    for one in curves(fitted, frame):
-        assert not list(check_curves.of_curve(one))
-        if read_curve(one.curve).startswith("a: rises"):
-            fewer = replace(one.curve, counts=one.curve.counts * np.linspace(0.5, 1.5, one.curve.counts.size))
-            assert "claim" in {fault.kind for fault in check_curves.of_curve(CurveOnRows(fewer, one.rows))}
-            other = replace(one.rows, effects=-one.rows.effects)
-            found = {fault.kind for fault in check_curves.of_curve(CurveOnRows(one.curve, other))}
-            assert {"claim", "direction"} <= found
+    for curve_on_rows in curves(fitted, frame):
+        assert not list(check_curves.of_curve(curve_on_rows))
+        if read_curve(curve_on_rows.curve).startswith("a: rises"):
+            fewer = replace(
+                curve_on_rows.curve,
+                counts=curve_on_rows.curve.counts * np.linspace(0.5, 1.5, curve_on_rows.curve.counts.size),
+            )
+            assert "claim" in {fault.kind for fault in check_curves.of_curve(CurveOnRows(fewer, curve_on_rows.rows))}
+            other = replace(curve_on_rows.rows, effects=-curve_on_rows.rows.effects)
+            kinds = {fault.kind for fault in check_curves.of_curve(CurveOnRows(curve_on_rows.curve, other))}
+            assert {"claim", "direction"} <= kinds
 
 
 def test_a_pair_that_says_another_number(model, monkeypatch):
     fitted, frame, _ = model
     assert check_pairs.check(fitted, frame) == ([], 1)
-    said = check_pairs.read_surface(fitted.explain_pair("a", "b"))
-    assert check_pairs.TELLS.search(said), said
-    number = check_pairs.TELLS.search(said)[1]
-    monkeypatch.setattr(check_pairs, "read_surface", lambda surface: said.replace(number, "+77.5"))
+    headline = check_pairs.read_surface(fitted.explain_pair("a", "b"))
+    assert check_pairs.TELLS.search(headline), headline
+    number = check_pairs.TELLS.search(headline)[1]
+    monkeypatch.setattr(check_pairs, "read_surface", lambda surface: headline.replace(number, "+77.5"))
     assert [fault.kind for fault in check_pairs.check(fitted, frame)[0]] == ["pair"]
 
 
 def test_segments_that_count_otherwise(model):
     fitted, frame, y = model
     rows = y.to_numpy(float)
-    made = suggest_by(HeldOutRows(single_model(fitted), frame, rows), train_share=train_share(fitted))
-    assert made
-    for segment in made:
+    segments = suggest_by(HeldOutRows(single_model(fitted), frame, rows), train_share=train_share(fitted))
+    assert segments
+    for segment in segments:
         assert not list(check_segments.of_segment(segment, frame, rows, None))
         for changes in ({"inside": segment.evidence.inside + 1}, {"mean": 99.0}, {"rest": 99.0}):
             other = replace(segment, evidence=replace(segment.evidence, **changes))
@@ -132,8 +135,8 @@ def test_segments_that_count_otherwise(model):
 def test_a_segment_that_is_printed_as_another(model, monkeypatch):
     fitted, frame, y = model
     rows = y.to_numpy(float)
-    made = suggest_by(HeldOutRows(single_model(fitted), frame, rows), train_share=train_share(fitted))
-    segment = next(one for one in made if isinstance(one.rule, Range))
+    segments = suggest_by(HeldOutRows(single_model(fitted), frame, rows), train_share=train_share(fitted))
+    segment = next(segment for segment in segments if isinstance(segment.rule, Range))
     assert not list(check_segments.of_segment(segment, frame, rows, None))
     monkeypatch.setattr("gamcore.decide.rules.cut_in_words", lambda end, *_: f"{end + 0.2:.1f}")
     assert {fault.kind for fault in check_segments.of_segment(segment, frame, rows, None)} == {"segment"}
@@ -144,8 +147,8 @@ def test_sql_off_by_a_thousandth(model, monkeypatch):
     assert not list(check_rows.sql(fitted, frame))
     right = check_rows.to_sql
 
-    def wrong(*of, **named):
-        inner = right(*of, **named).rstrip().rstrip(";")
+    def wrong(*args, **named):
+        inner = right(*args, **named).rstrip().rstrip(";")
         return f"SELECT a, b, score, prediction + 0.001 AS prediction FROM ({inner})"
 
     monkeypatch.setattr(check_rows, "to_sql", wrong)
@@ -155,19 +158,21 @@ def test_sql_off_by_a_thousandth(model, monkeypatch):
 def test_parts_that_do_not_add_up(model, monkeypatch):
     fitted, frame, _ = model
     assert not list(check_rows.parts(fitted, frame))
-    told = fitted.explain_rows(frame.iloc[: check_rows.MOST_ROWS])
-    monkeypatch.setattr(fitted, "explain_rows", lambda X: replace(told, contributions=told.contributions + 1e-3))
+    explained = fitted.explain_rows(frame.iloc[: check_rows.MOST_ROWS])
+    monkeypatch.setattr(
+        fitted, "explain_rows", lambda X: replace(explained, contributions=explained.contributions + 1e-3)
+    )
     assert "sum" in {fault.kind for fault in check_rows.parts(fitted, frame)}
 
 
 def test_a_scored_file_that_says_otherwise(model, tmp_path):
     fitted, frame, _ = model
-    said = fitted.predict(frame)
-    frame.assign(prediction=said).to_csv(tmp_path / "a.csv", index=False)
+    predictions = fitted.predict(frame)
+    frame.assign(prediction=predictions).to_csv(tmp_path / "a.csv", index=False)
     assert not list(check_rows.scored(fitted, frame, tmp_path / "a.csv"))
-    frame.assign(prediction=said + 1e-3).to_csv(tmp_path / "b.csv", index=False)
+    frame.assign(prediction=predictions + 1e-3).to_csv(tmp_path / "b.csv", index=False)
     assert [fault.kind for fault in check_rows.scored(fitted, frame, tmp_path / "b.csv")] == ["scored"]
-    frame.assign(prediction=said).iloc[:-1].to_csv(tmp_path / "c.csv", index=False)
+    frame.assign(prediction=predictions).iloc[:-1].to_csv(tmp_path / "c.csv", index=False)
     assert [fault.kind for fault in check_rows.scored(fitted, frame, tmp_path / "c.csv")] == ["scored"]
 
 
@@ -183,9 +188,9 @@ def test_pages_with_numbers_that_are_none(page, n):
     assert len(list(check_rows.report(page.encode(), {"known-nan"}))) == n
 
 
-@pytest.mark.parametrize(("said", "n"), [("rises by 5", 0), ("+0.583 nan", 1), ("known-nan 1.2e-07", 1)])
-def test_slides_with_numbers_that_are_none(said, n):
-    for part in (ReportPart("A slide", (said,)), ReportPart("A slide", table=[["part", "height"], [said, "1"]])):
+@pytest.mark.parametrize(("words", "n"), [("rises by 5", 0), ("+0.583 nan", 1), ("known-nan 1.2e-07", 1)])
+def test_slides_with_numbers_that_are_none(words, n):
+    for part in (ReportPart("A slide", (words,)), ReportPart("A slide", table=[["part", "height"], [words, "1"]])):
         file = to_report(Report("A report", "", (part,)), "pptx")
         assert len(list(check_rows.slides(file, {"known-nan"}))) == n
 
@@ -258,7 +263,7 @@ def test_a_crash_is_no_refusal():
 def test_a_table_that_takes_too_long_is_left(tmp_path, monkeypatch):
     monkeypatch.setattr(children, "START", 0.0)
     table = Stranger("nobody", "has this")
-    children.meet_all([table], tmp_path, limit=0.0, tell=lambda *of: None, seconds=1.0)
+    children.meet_all([table], tmp_path, limit=0.0, tell=lambda *args: None, seconds=1.0)
     assert [fault["kind"] for fault in load(children.path_of(table, tmp_path))["faults"]] == ["late"]
 
 
@@ -266,12 +271,12 @@ def test_the_summary_counts_tables_and_faults(tmp_path):
     tables = [Stranger("p", str(k)) for k in range(3)]
     share = {"kind": "share", "column": "a", "said": "7% of rows", "right": "58.6%"}
     doubt = {"kind": next(iter(DOUBTS)), "column": "a", "said": "", "right": ""}
-    for table, found in zip(tables, ([share, share], [doubt], []), strict=True):
-        cell = {"table": table.name, "faults": found, "refused": {}, "seconds": {"load": 1.0}, "about": {}}
+    for table, table_faults in zip(tables, ([share, share], [doubt], []), strict=True):
+        cell = {"table": table.name, "faults": table_faults, "refused": {}, "seconds": {"load": 1.0}, "about": {}}
         keep(children.path_of(table, tmp_path), cell)
-    made = report.lines(report.cells_of(tables, tmp_path), "the command")
-    assert "3 tables, **2 without any fault** (66.7%)" in "\n".join(made)
-    assert any(line.startswith("| share |") and line.endswith("| 2 | 1 |") for line in made)
+    summary = report.lines(report.cells_of(tables, tmp_path), "the command")
+    assert "3 tables, **2 without any fault** (66.7%)" in "\n".join(summary)
+    assert any(line.startswith("| share |") and line.endswith("| 2 | 1 |") for line in summary)
     assert "58.6%" in report.details(report.cells_of(tables, tmp_path))[0]
 
 
@@ -284,5 +289,5 @@ def test_classes_are_read_one_by_one():
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"a": rng.normal(size=400)})
     fitted = GAMClassifier(random_state=0, outer_bags=2, bands=10).fit(frame, np.digitize(frame["a"], [-0.5, 0.5]))
-    assert {one.of for one in curves(fitted, frame)} == {"0", "1", "2"}
+    assert {curve.of for curve in curves(fitted, frame)} == {"0", "1", "2"}
     assert not list(check_rows.sql(fitted, frame))

@@ -27,51 +27,55 @@ def check(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame, explained: f
     X : the training rows. explained : the share of the target that held-out predictions explain.
     """
     wrong, n, strongest = list[Fault](), 0, dict[str, CurveOnRows]()
-    for one in curves(estimator, X):
+    for curve_on_rows in curves(estimator, X):
         n += 1
-        wrong += [replace(fault, column=one.column) for fault in of_curve(one)]
-        if one.of not in strongest or one.importance > strongest[one.of].importance:
-            strongest[one.of] = one
+        wrong += [replace(fault, column=curve_on_rows.column) for fault in of_curve(curve_on_rows)]
+        if curve_on_rows.of not in strongest or curve_on_rows.importance > strongest[curve_on_rows.of].importance:
+            strongest[curve_on_rows.of] = curve_on_rows
     if explained >= PREDICTS_WELL:
         wrong += [
-            Fault("strongest unclear", one.column, read_curve(one.curve), f"{explained:.2f} explained")
-            for one in strongest.values()
-            if NO_CLEAR_EFFECT in read_curve(one.curve)
+            Fault(
+                "strongest unclear", curve_on_rows.column, read_curve(curve_on_rows.curve), f"{explained:.2f} explained"
+            )
+            for curve_on_rows in strongest.values()
+            if NO_CLEAR_EFFECT in read_curve(curve_on_rows.curve)
         ]
     return wrong, n
 
 
-def of_curve(one: CurveOnRows) -> Iterator[Fault]:
+def of_curve(curve_on_rows: CurveOnRows) -> Iterator[Fault]:
     """Yield what the rows say against a curve's sentence."""
-    curve, said = one.curve, read_curve(one.curve)
+    curve, sentence = curve_on_rows.curve, read_curve(curve_on_rows.curve)
     for claim in claims_of(curve):
-        if not holds(claim, one):
-            yield Fault("claim", said=said, right=f"the rows refute {claim.words()!r}, {_measured(claim, one)}")
+        if not holds(claim, curve_on_rows):
+            yield Fault(
+                "claim", said=sentence, right=f"the rows refute {claim.words()!r}, {_measured(claim, curve_on_rows)}"
+            )
     as_levels = curve.labels or curve.is_two_valued
-    rows = one.rows
+    rows = curve_on_rows.rows
     if curve.is_two_valued and rows.cells.dtype != object:
         names = dict(zip(curve.display.tolist(), curve.as_levels().labels, strict=True))
         rows = replace(rows, cells=np.array([names.get(cell, "") for cell in rows.cells.tolist()], object))
     kind = "category" if as_levels else curve.kind
-    yield from read_back(said, cut(curve.feature, LONGEST_NAME), rows, kind)
+    yield from read_back(sentence, cut(curve.feature, LONGEST_NAME), rows, kind)
 
 
-def holds(claim: Claim, one: CurveOnRows) -> bool:
+def holds(claim: Claim, curve_on_rows: CurveOnRows) -> bool:
     """Return whether the training rows bear a claim out."""
     if claim.kind == "shared":
-        return claim.holds(*one.group)
-    return claim.holds(_cells(claim, one), one.rows.effects)
+        return claim.holds(*curve_on_rows.group)
+    return claim.holds(_cells(claim, curve_on_rows), curve_on_rows.rows.effects)
 
 
-def _cells(claim: Claim, one: CurveOnRows) -> np.ndarray:
-    cells = one.rows.cells
+def _cells(claim: Claim, curve_on_rows: CurveOnRows) -> np.ndarray:
+    cells = curve_on_rows.rows.cells
     return np.where(pd.isna(pd.Series(cells)) | (cells == ""), "", "a value") if claim.where is MISSING else cells
 
 
-def _measured(claim: Claim, one: CurveOnRows) -> str:
+def _measured(claim: Claim, curve_on_rows: CurveOnRows) -> str:
     """Return what the rows say of a claim's place."""
     if claim.where is None:
         return f"interval {claim.interval}"
-    inside = np.asarray(claim.where.holds(_cells(claim, one)))
-    effect = one.rows.mean(inside)
+    inside = np.asarray(claim.where.holds(_cells(claim, curve_on_rows)))
+    effect = curve_on_rows.rows.mean(inside)
     return f"value {claim.value:.6g}, share {claim.share:.4f}; rows: effect {effect:.6g}, share {inside.mean():.4f}"

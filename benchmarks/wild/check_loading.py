@@ -70,15 +70,15 @@ def _numbers(written: pd.Series, loaded: pd.Series) -> Fault | None:
     if not pd.api.types.is_numeric_dtype(loaded.dtype):
         if np.isnan(right).all():
             return None
-        said = pd.to_numeric(loaded, errors="coerce").to_numpy(float)
+        numbers = pd.to_numeric(loaded, errors="coerce").to_numpy(float)
         is_code = bool((np.abs(right[~np.isnan(right)]) >= 1e15).any())
-        return (
-            None if is_code else _first(~np.isnan(right), "numbers", loaded, written) if np.isnan(said).any() else None
-        )
-    said = loaded.to_numpy(float, na_value=np.nan)
-    lost = np.isnan(said) != np.isnan(right)
+        if is_code or not np.isnan(numbers).any():
+            return None
+        return _first(~np.isnan(right), "numbers", loaded, written)
+    numbers = loaded.to_numpy(float, na_value=np.nan)
+    lost = np.isnan(numbers) != np.isnan(right)
     with np.errstate(invalid="ignore"):
-        off = ~lost & ~np.isnan(right) & (np.abs(said - right) > CLOSE * np.maximum(np.abs(right), 1e-300))
+        off = ~lost & ~np.isnan(right) & (np.abs(numbers - right) > CLOSE * np.maximum(np.abs(right), 1e-300))
     return _first(lost, "missing", loaded, written) or _first(off, "numbers", loaded, written)
 
 
@@ -86,8 +86,8 @@ def _dates(written: pd.Series, loaded: pd.Series) -> Fault | None:
     if not pd.api.types.is_datetime64_any_dtype(loaded.dtype):
         return None  # days that can be read in two ways stay text, and are lost to nobody
     plain = [moment.dt.tz_localize(None) if moment.dt.tz else moment for moment in (written, loaded)]
-    right, said = (moment.astype("datetime64[us]").reset_index(drop=True) for moment in plain)
-    off = (right.isna() != said.isna()) | (right.notna() & (right != said))
+    right, moments = (moment.astype("datetime64[us]").reset_index(drop=True) for moment in plain)
+    off = (right.isna() != moments.isna()) | (right.notna() & (right != moments))
     return _first(off.to_numpy(bool), "dates", loaded, written)
 
 
@@ -96,28 +96,28 @@ def _texts(written: pd.Series, loaded: pd.Series) -> Fault | None:
     right = right.mask(right == "")
     says_missing = right.str.lower().isin(MISSING).fillna(False).to_numpy(bool)
     if pd.api.types.is_bool_dtype(loaded.dtype):
-        said = loaded.astype("string").str.lower().reset_index(drop=True)
-        return _unlike(right.str.lower(), said, says_missing, loaded, written)
+        texts = loaded.astype("string").str.lower().reset_index(drop=True)
+        return _unlike(right.str.lower(), texts, says_missing, loaded, written)
     if pd.api.types.is_numeric_dtype(loaded.dtype):
         return _as_numbers(right, loaded, says_missing, written)
     if pd.api.types.is_datetime64_any_dtype(loaded.dtype):
         meant = pd.to_datetime(right.where(~says_missing), errors="coerce", format="mixed", utc=True)
         meant = meant.dt.tz_localize(None).astype("datetime64[us]")
-        said = loaded.astype("datetime64[us]").reset_index(drop=True)
+        moments = loaded.astype("datetime64[us]").reset_index(drop=True)
         either = pd.to_datetime(right.where(~says_missing), errors="coerce", format="mixed", utc=True, dayfirst=True)
         either = either.dt.tz_localize(None).astype("datetime64[us]")
-        off = said.isna() != meant.isna()
-        off |= meant.notna() & (said != meant) & (said != either)
+        off = moments.isna() != meant.isna()
+        off |= meant.notna() & (moments != meant) & (moments != either)
         return _first(off.to_numpy(bool), "dates", loaded, written)
     return _unlike(right, loaded.astype("string").reset_index(drop=True), says_missing, loaded, written)
 
 
 def _unlike(
-    right: pd.Series, said: pd.Series, says_missing: NDArray[np.bool_], loaded: pd.Series, written: pd.Series
+    right: pd.Series, texts: pd.Series, says_missing: NDArray[np.bool_], loaded: pd.Series, written: pd.Series
 ) -> Fault | None:
-    lost = (right.isna() != said.isna()).to_numpy(bool) & ~says_missing
-    off = (right != said).fillna(False).to_numpy(bool)
-    kept = lost & right.isna().to_numpy(bool) & said.str.lower().isin(MISSING).fillna(False).to_numpy(bool)
+    lost = (right.isna() != texts.isna()).to_numpy(bool) & ~says_missing
+    off = (right != texts).fillna(False).to_numpy(bool)
+    kept = lost & right.isna().to_numpy(bool) & texts.str.lower().isin(MISSING).fillna(False).to_numpy(bool)
     return (
         _first(lost & ~kept, "missing", loaded, written)
         or _first(off & ~lost, "texts", loaded, written)
@@ -129,16 +129,16 @@ def _as_numbers(
     right: pd.Series, loaded: pd.Series, says_missing: NDArray[np.bool_], written: pd.Series
 ) -> Fault | None:
     """Texts that were read as numbers: each cell is its number, in one of the usual spellings; few may be lost."""
-    said = loaded.to_numpy(float, na_value=np.nan)
+    numbers = loaded.to_numpy(float, na_value=np.nan)
     bare = right.str.replace(r"[%$€£\s\u00a0']", "", regex=True)
     spelled = [bare, bare.str.replace(",", ""), bare.str.replace(".", "", regex=False).str.replace(",", ".")]
     fits = np.zeros(len(right), bool)
     for spelling in spelled:
         meant = pd.to_numeric(spelling, errors="coerce").to_numpy(float, na_value=np.nan)
-        fits |= np.isclose(meant, said, rtol=1e-12, atol=0)
+        fits |= np.isclose(meant, numbers, rtol=1e-12, atol=0)
     present = right.notna().to_numpy(bool) & ~says_missing
-    lost = present & np.isnan(said)
-    filled = ~right.notna().to_numpy(bool) & ~np.isnan(said)
+    lost = present & np.isnan(numbers)
+    filled = ~right.notna().to_numpy(bool) & ~np.isnan(numbers)
     few = lost.sum() <= MOSTLY_NUMBERS * max(present.sum(), 1)
     return (
         _first(present & ~lost & ~fits, "numbers", loaded, written)

@@ -47,10 +47,10 @@ def check(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> tuple[lis
 
 def of_pair(surface: Surface, scores: Any, cells: dict[str, Any]) -> Iterator[Fault]:
     """Yield what the rows say against a headline. scores : (n,) of the pair, on the link scale. cells : by feature."""
-    said = read_surface(surface)
-    rest = said.removeprefix(" and ".join(surface.names))
+    sentence = read_surface(surface)
+    rest = sentence.removeprefix(" and ".join(surface.names))
     if EXPONENT.search(rest.replace("×", "")):
-        yield Fault("digits", said=said, right="a number as people write it")
+        yield Fault("digits", said=sentence, right="a number as people write it")
     tells = TELLS.search(rest)
     if not tells:
         return
@@ -58,14 +58,14 @@ def of_pair(surface: Surface, scores: Any, cells: dict[str, Any]) -> Iterator[Fa
     if inside is None:
         return  # one of several levels, or a name with the words of the sentence in it
     if inside.sum() < FEW_ROWS:
-        yield Fault("pair", said=said, right=f"{int(inside.sum())} rows in the cell")
+        yield Fault("pair", said=sentence, right=f"{int(inside.sum())} rows in the cell")
         return
     mean = np.array(float(scores[inside].mean()))
     true = float(LOSSES[surface.margins[0].loss].effect(mean, surface.scale, surface.base))
     text = tells[1].removeprefix("over ").removeprefix("under ").removeprefix("×")
     beyond = tells[1].startswith(("over", "under"))
     if not beyond and abs(true - value(text)) > half_digit(text) * (1 + 1e-6) + 1e-6 * abs(true) + 1e-9:
-        yield Fault("pair", said=said, right=f"mean of the cell's {int(inside.sum())} rows {true:.6g}")
+        yield Fault("pair", said=sentence, right=f"mean of the cell's {int(inside.sum())} rows {true:.6g}")
 
 
 def cell_rows(words: str, surface: Surface, cells: dict[str, Any]) -> Bools | None:
@@ -74,9 +74,9 @@ def cell_rows(words: str, surface: Surface, cells: dict[str, Any]) -> Bools | No
     parts = words.split(f" and {second} is ")
     if len(parts) != 2 or not parts[0].startswith(f"{first} is "):
         return None
-    one = _axis_rows(parts[0].removeprefix(f"{first} is "), surface.first, cells[first])
+    inside_first = _axis_rows(parts[0].removeprefix(f"{first} is "), surface.first, cells[first])
     other = _axis_rows(parts[1], surface.second, cells[second])
-    return None if one is None or other is None else one & other
+    return None if inside_first is None or other is None else inside_first & other
 
 
 def _axis_rows(words: str, axis: SurfaceAxis, cells: Any) -> Bools | None:

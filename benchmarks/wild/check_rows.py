@@ -50,11 +50,11 @@ def parts(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator[
             k = int(off.argmax())
             yield Fault("sum", label, f"row {k}: parts add up to {total[k]!r}", f"score {row_parts.scores[k]!r}")
         if not label:
-            said, right = view.loss.inverse_link(row_parts.scores), predicted(estimator, given)
-            off = ~np.isclose(said, right, rtol=CLOSE, atol=CLOSE)
+            predictions, right = view.loss.inverse_link(row_parts.scores), predicted(estimator, given)
+            off = ~np.isclose(predictions, right, rtol=CLOSE, atol=CLOSE)
             if off.any():
                 k = int(off.argmax())
-                yield Fault("sum", said=f"row {k}: score says {said[k]!r}", right=f"predicted {right[k]!r}")
+                yield Fault("sum", said=f"row {k}: score says {predictions[k]!r}", right=f"predicted {right[k]!r}")
         plot = row_parts.describe(0, "the target", "link")
         steps = plot.numbers["score"].to_numpy(float)
         if not np.isclose(steps[:-1].sum(), steps[-1], rtol=1e-6, atol=1e-9):
@@ -79,8 +79,8 @@ def sql(estimator: GAMRegressor | GAMClassifier, X: pd.DataFrame) -> Iterator[Fa
         answered = pd.read_sql_query(query, base)
     new = answered.iloc[:, len(given.columns) :]
     right = np.asarray(predicted(estimator, given))
-    said = new[_predictions_among(new, estimator)]
-    yield from compare("SQL", said.to_numpy(float), right.reshape(len(given), -1))
+    predictions = new[_predictions_among(new, estimator)]
+    yield from compare("SQL", predictions.to_numpy(float), right.reshape(len(given), -1))
 
 
 def _for_sqlite(series: pd.Series) -> list[Any]:
@@ -90,16 +90,18 @@ def _for_sqlite(series: pd.Series) -> list[Any]:
     return [None if pd.isna(cell) else cell for cell in series.astype(object)]
 
 
-def compare(kind: str, said: Any, right: Any) -> Iterator[Fault]:
+def compare(kind: str, predictions: Any, right: Any) -> Iterator[Fault]:
     """Yield the first difference between two tables of predictions (n, K), if there is one."""
-    if said.shape != right.shape:
-        yield Fault(kind, said=f"{said.shape} predictions", right=f"{right.shape}")
+    if predictions.shape != right.shape:
+        yield Fault(kind, said=f"{predictions.shape} predictions", right=f"{right.shape}")
         return
-    off = ~np.isclose(said, right, rtol=CLOSE, atol=CLOSE)
+    off = ~np.isclose(predictions, right, rtol=CLOSE, atol=CLOSE)
     if off.any():
         k = int(np.flatnonzero(off.any(axis=1))[0])
         yield Fault(
-            kind, said=f"row {k}: {said[k].tolist()} ({int(off.any(axis=1).sum())} rows)", right=str(right[k].tolist())
+            kind,
+            said=f"row {k}: {predictions[k].tolist()} ({int(off.any(axis=1).sum())} rows)",
+            right=str(right[k].tolist()),
         )
 
 
@@ -140,7 +142,7 @@ def slides(file: bytes, known: set[str]) -> Iterator[Fault]:
 def of_lines(lines: Iterable[str], known: set[str]) -> Iterator[Fault]:
     """Yield lines with a number that is none, or an exponent. known : texts of the table, which they may have."""
     odd = sorted((name for name in known if BAD.search(name)), key=len, reverse=True)
-    for line in dict.fromkeys(one.strip() for one in lines):
+    for line in dict.fromkeys(line.strip() for line in lines):
         match = BAD.search(reduce(lambda rest, name: rest.replace(name, "…"), odd, line))
         if match:
             yield Fault("report", said=line[:300], right=f"no {match[0]}")

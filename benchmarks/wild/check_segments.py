@@ -31,12 +31,12 @@ def check(estimator: GAMRegressor | GAMClassifier, data: Data, frame: pd.DataFra
     """Return the faults of all suggested segments, and how many there are. frame : the table's rows."""
     wrong, n = list[Fault](), 0
     for label, view in views(estimator):
-        of = data.of_class(label) if label else data
-        held = of.held_out
-        rows = frame.loc[of.X.index[held]]
-        exposure = None if of.exposure is None else of.exposure[held]
-        offset = view.against_others(of.X[held]) if isinstance(view, ClassView) else 0.0
-        y = of.y[held].to_numpy(float)
+        class_data = data.of_class(label) if label else data
+        held = class_data.held_out
+        rows = frame.loc[class_data.X.index[held]]
+        exposure = None if class_data.exposure is None else class_data.exposure[held]
+        offset = view.against_others(class_data.X[held]) if isinstance(view, ClassView) else 0.0
+        y = class_data.y[held].to_numpy(float)
         judged = HeldOutRows(single_model(view), rows, y, None, offset=offset, exposure=exposure)
         for segment in suggest_by(judged, train_share=train_share(view)):
             n += 1
@@ -59,11 +59,11 @@ def of_segment(segment: Segment, rows: pd.DataFrame, y: Any, exposure: Any) -> I
     if not is_share(share.removesuffix("%"), evidence.inside, evidence.rows):
         yield Fault("share", said=f"{words}: {share} of rows", right=f"{evidence.inside} of {evidence.rows} rows")
     parts = (("inside", inside, evidence.mean), ("outside", ~inside, evidence.rest))
-    for name, part, said in parts:
+    for name, part, mean in parts:
         size = float(part.sum()) if exposure is None else float(exposure[part].sum())
         right = float(y[part].sum()) / size if size > 0 else math.nan
-        if not np.isclose(said, right, rtol=CLOSE, atol=CLOSE, equal_nan=True):
-            yield Fault("segment", said=f"{words}: mean {name} {said!r}", right=repr(right))
+        if not np.isclose(mean, right, rtol=CLOSE, atol=CLOSE, equal_nan=True):
+            yield Fault("segment", said=f"{words}: mean {name} {mean!r}", right=repr(right))
     low, high = evidence.interval
     if math.isfinite(evidence.mean + low + high) and not low - CLOSE <= evidence.mean <= high + CLOSE:
         yield Fault(

@@ -65,7 +65,8 @@ def labels() -> list[Label]:
     with LABELS.open(newline="", encoding="utf-8") as file:
         return [
             Label(Stranger(*line["table"].split("/", 1)),
-                  *(tuple(filter(None, line[of].split("|"))) for of in ("target", "arm", "exposure", "id", "group")),
+                  *(tuple(filter(None, line[role].split("|")))
+                    for role in ("target", "arm", "exposure", "id", "group")),
                   part=line["part"])
             for line in csv.DictReader(file)
         ]  # fmt: skip
@@ -76,7 +77,7 @@ def guess(label: Label) -> Guessed:
     text = read(label.table).to_csv(index=False).encode()
     table = as_table(read_file(f"{label.table.item}.csv", text).frame)
     roles = roles_of(table, examine(table), name=label.table.item)
-    ranked = [one.column for one in roles.targets]
+    ranked = [candidate.column for candidate in roles.targets]
     places = [ranked.index(name) for name in label.target if name in ranked]
     learnt = [name for name, role in roles.by_column.items() if role not in NOT_LEARNT]
     return Guessed(
@@ -93,27 +94,27 @@ def _verdict(roles: Roles, role: str, right: tuple[str, ...]) -> str:
     if column is not None:
         return "right" if column in right else "wrong" if right else "invented"
     if question is not None:
-        return "asked" if not right or {one.column for one in question.answers} & set(right) else "wrong"
+        return "asked" if not right or {answer.column for answer in question.answers} & set(right) else "wrong"
     return "missed" if right else ""
 
 
-def summary(of: list[Guessed]) -> str:
+def summary(guesses: list[Guessed]) -> str:
     """Return the shares of a set of tables, in a paragraph."""
-    aimed = [one for one in of if one.has_target]
-    first = sum(one.place == 0 for one in aimed)
-    third = sum(one.place is not None and one.place < 3 for one in aimed)
-    sure = [one for one in aimed if not one.asked]
-    right = sum(one.place == 0 for one in sure)
+    aimed = [guessed for guessed in guesses if guessed.has_target]
+    first = sum(guessed.place == 0 for guessed in aimed)
+    third = sum(guessed.place is not None and guessed.place < 3 for guessed in aimed)
+    sure = [guessed for guessed in aimed if not guessed.asked]
+    right = sum(guessed.place == 0 for guessed in sure)
     lines = [
-        f"{len(of)} tables, {len(aimed)} with a target: right first {first} ({first / len(aimed):.1%}), among three "
-        f"{third} ({third / len(aimed):.1%}); {len(sure)} guessed without asking, {right} of them right"
+        f"{len(guesses)} tables, {len(aimed)} with a target: right first {first} ({first / len(aimed):.1%}), "
+        f"among three {third} ({third / len(aimed):.1%}); {len(sure)} guessed without asking, {right} of them right"
     ]
     for role in ("arm", "exposure"):
-        verdicts = [getattr(one, role) for one in of]
+        verdicts = [getattr(guessed, role) for guessed in guesses]
         known = {word: verdicts.count(word) for word in ("right", "asked", "wrong", "missed", "invented")}
         lines.append(f"{role}: " + ", ".join(f"{word} {n}" for word, n in known.items()))
-    ids = [f"{one.table}: {', '.join(one.learnt_ids)}" for one in of if one.learnt_ids]
-    groups = sum(bool(one.learnt_groups) for one in of)
+    ids = [f"{guessed.table}: {', '.join(guessed.learnt_ids)}" for guessed in guesses if guessed.learnt_ids]
+    groups = sum(bool(guessed.learnt_groups) for guessed in guesses)
     lines.append(f"IDs among the features: {len(ids)} tables {ids}; names of groups: {groups} tables")
     return "\n".join(lines)
 
@@ -125,26 +126,26 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true", help="print each table that is not right")
     parser.add_argument("--json", type=Path, help="file for what came of each table")
     asked = parser.parse_args()
-    made = []
+    guesses = []
     for label in labels():
         if asked.part in (None, label.part):
-            made.append(guess(label))
+            guesses.append(guess(label))
             print(label.table.name, file=sys.stderr)
     if asked.wrong:
-        for one in made:
+        for guessed in guesses:
             if (
-                (one.has_target and one.place != 0)
-                or one.arm in ("wrong", "missed", "invented")
-                or one.exposure in ("wrong", "missed")
+                (guessed.has_target and guessed.place != 0)
+                or guessed.arm in ("wrong", "missed", "invented")
+                or guessed.exposure in ("wrong", "missed")
             ):
-                print(one.table, one.place, one.first, f"arm {one.arm}", f"exposure {one.exposure}")
+                print(guessed.table, guessed.place, guessed.first, f"arm {guessed.arm}", f"exposure {guessed.exposure}")
     for name in PARTS:
-        if part := [one for one in made if one.part == name]:
+        if part := [guessed for guessed in guesses if guessed.part == name]:
             print(f"{name}: {summary(part)}")
     if asked.part is None:
-        print(f"all: {summary(made)}")
+        print(f"all: {summary(guesses)}")
     if asked.json:
-        asked.json.write_text(json.dumps([asdict(one) for one in made], indent=1), encoding="utf-8")
+        asked.json.write_text(json.dumps([asdict(guessed) for guessed in guesses], indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

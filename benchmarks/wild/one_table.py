@@ -84,7 +84,7 @@ class Meeting:
 def _where(error: Exception) -> str:
     """Return the file and line of ours in which an exception arose."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [one for one in frames if "/gamcore/" in one.filename or "/shapewise/" in one.filename] or frames
+    ours = [frame for frame in frames if "/gamcore/" in frame.filename or "/shapewise/" in frame.filename] or frames
     path = Path(ours[-1].filename)
     return f"{'/'.join(path.parts[-3:])}:{ours[-1].lineno}"
 

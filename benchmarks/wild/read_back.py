@@ -72,32 +72,32 @@ def places(low: str, high: str | None, is_date: bool, by: float = 1.0) -> Range:
     return Range(-math.inf if less in ("less", "earlier") else start, math.inf if more in ("more", "later") else end)
 
 
-def faults(said: str, name: str, rows: Effects, kind: str) -> Iterator[Fault]:
+def faults(sentence: str, name: str, rows: Effects, kind: str) -> Iterator[Fault]:
     """Yield what the rows say against a sentence. name : with which it begins. kind : of the column."""
-    rest = said.removeprefix(name)
+    rest = sentence.removeprefix(name)
     if EXPONENT.search(rest.replace("×", "")):
-        yield Fault("digits", said=said, right="a number as people write it")
+        yield Fault("digits", said=sentence, right="a number as people write it")
     if kind in ("number", "date"):
-        yield from _of_moves(said, rest, rows, kind == "date")
-        yield from _between(said, rest, rows, kind == "date")
-        yield from _of_one_side(said, rest, rows, kind == "date")
-        yield from _overall(said, rest, rows)
-        yield from _many_digits(said, rest, rows)
+        yield from _of_moves(sentence, rest, rows, kind == "date")
+        yield from _between(sentence, rest, rows, kind == "date")
+        yield from _of_one_side(sentence, rest, rows, kind == "date")
+        yield from _overall(sentence, rest, rows)
+        yield from _many_digits(sentence, rest, rows)
     else:
-        yield from _of_levels(said, rest, rows)
-    yield from _of_missing(said, rest, rows)
+        yield from _of_levels(sentence, rest, rows)
+    yield from _of_missing(sentence, rest, rows)
 
 
-def _of_moves(said: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fault]:
+def _of_moves(sentence: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fault]:
     for words, kind, text, _, low, high, share in MOVE.findall(rest):
         place = places(low, high or None, is_date)
-        yield from _of_place(said, place, share, rows)
+        yield from _of_place(sentence, place, share, rows)
         single = not high
         if not single:
-            yield from _of_direction(said, words, place, rows)
+            yield from _of_direction(sentence, words, place, rows)
         size, slack = value(text), half_digit(text)
         if size <= 0:
-            yield Fault("sign", said=said, right="a movement above 0")
+            yield Fault("sign", said=sentence, right="a movement above 0")
         all_rows = rows.heights[~_is_missing(rows)]
         moved = float(np.ptp(all_rows)) if all_rows.size else 0.0
         if "factor" in kind:
@@ -106,40 +106,40 @@ def _of_moves(said: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fa
         else:
             right, wrong = moved, size - slack > moved * (1 + TOLERANCE)
         if wrong:
-            yield Fault("size", said=said, right=f"the whole curve moves by {right:.4g}")
+            yield Fault("size", said=sentence, right=f"the whole curve moves by {right:.4g}")
 
 
-def _between(said: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fault]:
+def _between(sentence: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fault]:
     """Yield a movement between two ranges that is not that of the means of their rows."""
     for words, kind, text, _, *ends in BETWEEN.findall(rest):
         first, second = (places(low, high or None, is_date) for low, high in (ends[:2], ends[2:]))
-        before, after = (float(rows.heights[rows.inside(one.low, one.high)].mean()) for one in (first, second))
+        before, after = (float(rows.heights[rows.inside(place.low, place.high)].mean()) for place in (first, second))
         moved = (after - before) * (1 if words == "rises" else -1)
         right = math.exp(moved) if "factor" in kind else moved
         if abs(value(text) - right) > half_digit(text) + TOLERANCE * abs(right):
-            yield Fault("size", said=said, right=f"the means of the two move by {right:.4g}")
+            yield Fault("size", said=sentence, right=f"the means of the two move by {right:.4g}")
 
 
-def _overall(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
+def _overall(sentence: str, rest: str, rows: Effects) -> Iterator[Fault]:
     match = re.search(r"(rises|falls) overall", rest)
     if not match:
         return
     there = ~_is_missing(rows)
     together = float(spearmanr(rows.cells[there].astype(float), rows.heights[there]).statistic)
     if (together > 0) != (match[1] == "rises"):
-        yield Fault("direction", said=said, right=f"rank correlation {together:.3f}")
+        yield Fault("direction", said=sentence, right=f"rank correlation {together:.3f}")
 
 
-def _of_place(said: str, place: Range, share: str, rows: Effects) -> Iterator[Fault]:
+def _of_place(sentence: str, place: Range, share: str, rows: Effects) -> Iterator[Fault]:
     cells = rows.cells[~_is_missing(rows)].astype(float)
     inside = rows.inside(place.low, place.high)
     low, high = (float(cells.min()), float(cells.max())) if cells.size else (0.0, 0.0)
     slack = 0.01 * (high - low) + 1e-9 * max(abs(low), abs(high))
     ends = [end for end in (place.low, place.high) if math.isfinite(end)]
     if place.low > place.high or any(not low - slack <= end <= high + slack for end in ends):
-        yield Fault("range", said=said, right=f"data from {low:.6g} to {high:.6g}")
+        yield Fault("range", said=sentence, right=f"data from {low:.6g} to {high:.6g}")
     if share and not is_share(share, int(inside.sum()), inside.size):
-        yield Fault("share", said=said, right=f"{inside.sum()} of {inside.size} rows")
+        yield Fault("share", said=sentence, right=f"{inside.sum()} of {inside.size} rows")
 
 
 def is_share(text: str, part: int, whole: int) -> bool:
@@ -157,33 +157,35 @@ def is_share(text: str, part: int, whole: int) -> bool:
     return abs(true - number) <= 0.5 * 10.0 ** -len(digits) + 1e-9
 
 
-def _of_direction(said: str, words: str, place: Range, rows: Effects) -> Iterator[Fault]:
+def _of_direction(sentence: str, words: str, place: Range, rows: Effects) -> Iterator[Fault]:
     """Compare the 30 rows at either end of a printed range; fewer where they would meet."""
     inside = np.flatnonzero(rows.inside(place.low, place.high))
     if inside.size < 2:
-        yield Fault("range", said=said, right=f"{inside.size} rows in the range")
+        yield Fault("range", said=sentence, right=f"{inside.size} rows in the range")
         return
     order = inside[np.argsort(rows.cells[inside].astype(float), kind="stable")]
     k = max(min(END_ROWS, order.size // 2), 1)
     start, end = float(rows.heights[order[:k]].mean()), float(rows.heights[order[-k:]].mean())
     moved = end - start if words == "rises" else start - end
     if moved < -TOLERANCE * float(np.ptp(rows.heights)):
-        yield Fault("direction", said=said, right=f"from {start:+.4g} to {end:+.4g} between the ends' rows")
+        yield Fault("direction", said=sentence, right=f"from {start:+.4g} to {end:+.4g} between the ends' rows")
 
 
-def _of_one_side(said: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fault]:
+def _of_one_side(sentence: str, rest: str, rows: Effects, is_date: bool) -> Iterator[Fault]:
     for words, beyond, is_factor, text, low, high, share in APART.findall(rest):
         place = places(low, high or None, is_date)
-        yield from _of_place(said, place, share, rows)
+        yield from _of_place(sentence, place, share, rows)
         zero = 1.0 if is_factor else 0.0
         if (words == "above") != (value(text) > zero):
-            yield Fault("sign", said=said, right=f"{words} is {'more' if words == 'above' else 'less'} than {zero:g}")
+            yield Fault(
+                "sign", said=sentence, right=f"{words} is {'more' if words == 'above' else 'less'} than {zero:g}"
+            )
         mean = rows.mean(rows.inside(place.low, place.high))
         if not beyond and not abs(mean - value(text)) <= half_digit(text) * (1 + 1e-6) + 1e-9:
-            yield Fault("size", said=said, right=f"mean effect of the rows {mean:.6g}")
+            yield Fault("size", said=sentence, right=f"mean effect of the rows {mean:.6g}")
 
 
-def _of_levels(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
+def _of_levels(sentence: str, rest: str, rows: Effects) -> Iterator[Fault]:
     """Look for each level of the rows in a sentence, with its effect behind it."""
     if "(rare" in rest or " levels) " in rest:  # several levels as one: their claims are checked by name
         return
@@ -197,14 +199,14 @@ def _of_levels(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
         if not match:
             continue
         n_named += 1
-        if len(names) == 1 and (fault := _wrong_effect(said, match[1], rows.mean(rows.rows_of(names[0])))):
+        if len(names) == 1 and (fault := _wrong_effect(sentence, match[1], rows.mean(rows.rows_of(names[0])))):
             yield fault
     more = MORE.search(rest)
     if n_named and more and int(more[1]) != len(levels) - n_named:
-        yield Fault("levels", said=said, right=f"{len(levels) - n_named} further levels of {len(levels)}")
+        yield Fault("levels", said=sentence, right=f"{len(levels) - n_named} further levels of {len(levels)}")
 
 
-def _wrong_effect(said: str, text: str, mean: float) -> Fault | None:
+def _wrong_effect(sentence: str, text: str, mean: float) -> Fault | None:
     """Return a fault where an effect as printed is another one. mean : of the rows."""
     number = value(text.removeprefix("over ").removeprefix("under ").removeprefix("×"))
     if text.startswith("over "):
@@ -213,26 +215,26 @@ def _wrong_effect(said: str, text: str, mean: float) -> Fault | None:
         fine = mean <= number * (1 + 1e-9)
     else:
         fine = abs(mean - number) <= half_digit(text.removeprefix("×")) * (1 + 1e-6) + 1e-9
-    return None if fine else Fault("size", said=said, right=f"{text} is {mean:.6g} of the rows")
+    return None if fine else Fault("size", said=sentence, right=f"{text} is {mean:.6g} of the rows")
 
 
-def _of_missing(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
+def _of_missing(sentence: str, rest: str, rows: Effects) -> Iterator[Fault]:
     match = re.search(rf"(?:: only |; )missing ({EFFECT})(?: points)?$", rest)
     if not match:
         return
     missing = _is_missing(rows)
     if not missing.any():
-        yield Fault("levels", said=said, right="no cell is missing")
-    elif fault := _wrong_effect(said, match[1], rows.mean(missing)):
+        yield Fault("levels", said=sentence, right="no cell is missing")
+    elif fault := _wrong_effect(sentence, match[1], rows.mean(missing)):
         yield fault
 
 
-def _many_digits(said: str, rest: str, rows: Effects) -> Iterator[Fault]:
+def _many_digits(sentence: str, rest: str, rows: Effects) -> Iterator[Fault]:
     """Yield numbers with more digits than any of the column has."""
     for text in re.findall(NUMBER, rest):
         digits = text.replace(",", "").replace(".", "").lstrip("+-0").rstrip("0")
         if len(digits) > SIGNIFICANT and not (rows.cells.astype(float) == value(text)).any():
-            yield Fault("digits", said=said, right=f"{text} has {len(digits)} digits")
+            yield Fault("digits", said=sentence, right=f"{text} has {len(digits)} digits")
 
 
 def _is_missing(rows: Effects) -> np.ndarray:

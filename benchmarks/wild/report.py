@@ -35,11 +35,11 @@ def lines(cells: list[Cell], what: str) -> list[str]:
     checked: Counter[str] = Counter()
     for cell in cells:
         checked.update(cell.get("checked", {}))
-    said = ", ".join(f"{n:,} {name}" for name, n in checked.items())
+    words = ", ".join(f"{n:,} {name}" for name, n in checked.items())
     return [
         f"`{what}`", "",
         f"{len(cells)} tables, **{len(whole)} without any fault** ({len(whole) / max(len(cells), 1):.1%}); "
-        f"{len(refused)} where the app refused something in a sentence of its own. Checked: {said}.",
+        f"{len(refused)} where the app refused something in a sentence of its own. Checked: {words}.",
         "", *markdown(_by_kind(cells), 4),
     ]  # fmt: skip
 
@@ -48,7 +48,7 @@ def _by_kind(cells: list[Cell]) -> pd.DataFrame:
     """Return a row per kind of fault that was found: how many, in how many tables."""
     each = [kinds_of(cell) for cell in cells]
     rows = [
-        (kind, words, sum(of[kind] for of in each), sum(of[kind] > 0 for of in each))
+        (kind, words, sum(counts[kind] for counts in each), sum(counts[kind] > 0 for counts in each))
         for kind, words in (KINDS | {kind: f"(a doubt) {words}" for kind, words in DOUBTS.items()}).items()
     ]
     frame = pd.DataFrame(rows, columns=["kind", "what it is", "found", "tables"])

@@ -1,7 +1,9 @@
 """Thin ends of curves with a log link: `python -m benchmarks.boosting.thin_ends [--books N]`.
 
 Simulated books of policies, with a frequency between .02 and .2 a year and 5 to 100 years of exposure with cars of 30
-years or more, whose true effect stays, goes on or jumps there; half of the books have whole years. For each worth of
+years or more, whose true effect stays, goes on or jumps there; half of the books have whole years. Bins of one curve
+are covered or missed together, and a few curves of books with few claims have most of the thin bins: so the mean over
+curves stands beside the share of all bins, each with its interval by resampled books. For each worth of
 the prior of `boosting.calibration.credibility` (1e-9: none), the squared error of the curves' logs in bins under five
 expected events and in all bins, how often the bands of half-sample refits cover the truth there, and the excess
 deviance of the predictions over the truth.
@@ -21,6 +23,9 @@ from gamcore.boosting.calibration import credibility
 
 FEW = 5.0
 """Expected events below which a bin is thin."""
+
+DRAWS = 500
+"""Times that books are resampled."""
 
 EXPOSURE = 0.55
 """Mean years of a policy."""
@@ -72,22 +77,30 @@ def words(bins: pd.DataFrame, bands: int) -> str:
     if not bands:
         return error
     shares = [f"{name} {100 * part.mean():.1f}" for name, part in bins.groupby("feature")["covered"]]
-    curves = bins.groupby(["seed", "feature"])["covered"].mean()
-    mean = f"mean of {curves.size} curves {100 * curves.mean():.1f}"
-    return f"{error}, covered {100 * bins['covered'].mean():.1f}% ({', '.join([*shares, mean])})"
+    curves = bins.groupby(["seed", "feature"])["covered"].agg(["sum", "size", "mean"]).reset_index()
+    books = [curve for _, curve in curves.groupby("seed")]
+    rng, drawn = np.random.default_rng(0), []
+    for _ in range(DRAWS):
+        some = pd.concat([books[k] for k in rng.integers(0, len(books), len(books))])
+        drawn.append((some["sum"].sum() / some["size"].sum(), some["mean"].mean()))
+    (low, least), (high, most) = 100 * np.quantile(drawn, [0.025, 0.975], axis=0)
+    mean = f"mean of {len(curves)} curves {100 * curves['mean'].mean():.1f} ({least:.1f} to {most:.1f})"
+    covered = f"{100 * bins['covered'].mean():.1f}% ({low:.1f} to {high:.1f}; {', '.join(shares)})"
+    return f"{error}, covered {covered}, {mean}"
 
 
 def main() -> None:
     """Print a row per worth of the prior."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--books", type=int, default=80)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first book")
     parser.add_argument("--bands", type=int, default=30, help="half-sample refits; 0 for none")
     parser.add_argument("--events", type=float, nargs="*", default=[1e-9, credibility.PRIOR_EVENTS])
     asked = parser.parse_args()
     print(describe())
     for worth in asked.events:
         with patch.object(credibility, "PRIOR_EVENTS", worth):
-            each = [errors(seed, asked.bands) for seed in range(asked.books)]
+            each = [errors(seed, asked.bands) for seed in range(asked.first, asked.first + asked.books)]
         bins = pd.concat([of_book for of_book, _ in each])
         thin = bins["events"] < FEW
         print(

@@ -31,6 +31,8 @@ WESTERN_PRIOR: Final = 1.3
 CELL: Final = re.compile(rb'[\r\n\t;,"]')
 """Between cells; a bar may be the second byte of a letter."""
 
+APOSTROPHE: Final = "’"
+
 LOOKED_AT: Final = 200_000
 MOST_BYTES: Final = 20_000
 CLOSE: Final = 1.3
@@ -125,8 +127,9 @@ def _oddity(text: str) -> float:
             continue
         beyond += 1
         kind = unicodedata.category(sign)
-        capital_within = kind == "Lu" and before.islower()
+        capital_within = kind == "Lu" and (before.islower() or (before.isupper() and after.islower()))
         is_sign = kind[0] in "SNZ" or kind in ("Po", "Pi", "Pf", "Ps", "Pe")
+        is_sign &= not (sign == APOSTROPHE and before.isalpha() and after.isalpha())
         sign_behind = is_sign and before.isalpha() and (after.isalpha() or kind not in ("So", "Sc"))  # as in Acme®
         odd += capital_within or sign_behind or (kind[0] == "S" and after.islower()) or kind[0] == "C"
     return odd / max(beyond, 1)

@@ -38,7 +38,10 @@ def wait(space, identifier, seconds=90):
     raise AssertionError("the run did not end")
 
 
-LONG = {"preset": "paper", "changes": {"max_rounds": 100_000, "early_stopping_rounds": 100_000, "n_bags": 500}}
+LONG = {
+    "preset": "paper", "changes": {"max_rounds": 10**6, "early_stopping_rounds": 10**6, "learning_rate": 1e-5},
+}  # fmt: skip
+"""Settings of a fit that would go on for minutes: steps so small that its loss goes on falling."""
 
 
 def until(condition, seconds=30):

@@ -437,8 +437,9 @@ def test_bands_that_cannot_be_made_leave_the_model_and_say_why(space):
 @pytest.mark.slow
 def test_stopping_the_bands_keeps_the_model(space):
     table = space.tables.add(frame(), "mine")
-    model = train(space, spec_of(table.id, **LONG))
-    identifier = runs.start(space, spec_of(table.id, **LONG), 1, model.id)
+    spec = spec_of(table.id, preset="paper", changes={"n_bags": 500}, bands=1_000)
+    model = train(space, spec)
+    identifier = runs.start(space, spec, 1, model.id)
     for _ in range(600):
         if runs.read(space, identifier).standing.stage == "bands":
             break

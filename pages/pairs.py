@@ -68,11 +68,11 @@ def panel(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> tuple[live.Sh
     changed = spec if is_own else replace(spec, changes={**spec.changes, "interactions": wanted})
     n_features = len(state.estimator(about.id).model_.bins)
     on = live.switch(key, live.rows_of(about), n_features, changed)
+    if is_own:  # nothing is tried, so nothing is refitted
+        return None, False
     draft = live.shown(key, changed, spec) if on else None
     if draft is not None:
         live.metric(draft, about)
-    if is_own:
-        return None, False
     live.full_model(key, replace(changed, name=f"{about.name} · pairs"))
     return draft, on and draft is None
 

@@ -19,7 +19,6 @@ from gamcore.model.additive import AdditiveModel
 from shapewise.decisions import boards as board
 from shapewise.decisions import money
 from shapewise.decisions.boards import Board
-from shapewise.ingest.read import read_file
 from shapewise.places import SAMPLES
 from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
@@ -69,6 +68,8 @@ A_WEEK: Final = 65_000
 
 def load(workspace: Workspace, name: str) -> TableAbout:
     """Return a sample table; store it on first use. The funnel has its target, which its columns leave open."""
+    from shapewise.ingest.read import read_file  # brings readers of all forms of files, which no page needs
+
     loaded = read_file(name, (SAMPLES / name).read_bytes())
     table = workspace.tables.add(loaded.frame, Path(name).stem, loaded.notes)
     if name == FUNNEL and not table.roles:

@@ -66,15 +66,14 @@ def _workspace(root: str) -> tuple[Workspace, str]:
 
 def workspace() -> Workspace:
     """Return the workspace of this server as the user of this session sees it."""
-    root = str(default_root())
 
     def seen_by_user() -> Workspace:
-        space, _ = _workspace(root)
+        space, _ = _workspace(str(default_root()))
         mine = space.seen_by(signin.person(space))
         mine.stored = stored
         return mine
 
-    return once(("workspace", root), seen_by_user)  # a run of a page asks for it fifty times
+    return once(("workspace",), seen_by_user)  # a run of a page asks for it ninety times
 
 
 def warn_of_sweep() -> None:

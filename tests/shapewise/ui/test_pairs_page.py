@@ -17,6 +17,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from shapewise.ui.explain import pair as joint
 from shapewise.ui.explain import pair_ranking
+from shapewise.ui.train import live
 from tests.support.hostile import EVIL
 from tests.support.pages import button, captions, choose, headlines, open_page
 
@@ -79,6 +80,16 @@ def test_names_from_data_are_not_markup(paired):
         assert EVIL not in element.value
     for drawn in app.get("plotly_chart"):
         assert "<img" not in drawn.proto.spec
+
+
+def test_nothing_is_refitted_while_nothing_is_tried(paired, monkeypatch):
+    refits = []
+    monkeypatch.setattr(live, "shown", lambda *settings: refits.append(settings))
+    app = open_page("pairs", model=paired[2].id)
+    assert not app.exception
+    assert not refits
+    widget(app.slider, "How many").set_value(1).run()
+    assert refits
 
 
 @pytest.mark.slow

@@ -41,10 +41,15 @@ def show(table: TableAbout) -> None:
     place = chart.first()
     known = kept is not None or state.roles(table.id).column("arm") is not None
     asked = not st.session_state.setdefault(f"arms-set-up-{table.id}", known)  # what is to be asked stays in sight
-    set_up = st.expander("Set-up of the test", expanded=asked or kept is None, icon=":material/tune:")
+    rows, meant = state.table(table.id), state.roles(table.id)
+    arm = meant.column("arm")
+    lacks = kept is None and arm is not None and not stored.likely_outcomes(rows, meant, arm)
+    set_up = st.expander("Set-up of the test", expanded=asked or lacks, icon=":material/tune:")
     with set_up:
-        test = _form(table, state.table(table.id), kept, f"{table.id}{begun}")
+        test = _form(table, rows, kept, f"{table.id}{begun}")
     if test is None:
+        if not (asked or lacks):
+            place.drawing.info("The control or an outcome is to be chosen under *Set-up of the test*.")
         return
     try:
         readout = _read(table.id, stored.to_text(test))

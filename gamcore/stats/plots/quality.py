@@ -102,11 +102,11 @@ def residuals(parts: pd.DataFrame, predicted: Floats, gaps: Floats, target: str)
     )
 
 
-def _off_zero(off: int, of: int) -> str:
+def _off_zero(off: int, n_parts: int) -> str:
     """Return in how many parts of some rows residuals are clearly off zero."""
-    if of == 1:
+    if n_parts == 1:
         return f"Residuals of the held-out rows are {'off' if off else 'about'} zero on the whole"
-    return f"Residuals are off zero in {count(off) if off else 'none'} of {count(of)} parts of the held-out rows"
+    return f"Residuals are off zero in {count(off) if off else 'none'} of {count(n_parts)} parts of the held-out rows"
 
 
 def actual(predicted: Floats, y: Floats, target: str) -> Plot:

@@ -121,10 +121,10 @@ class TaskRefit:
 class _Best:
     """The lowest validation losses so far of several watchers, their rounds, and the loss of each row then.
 
-    of : (n,) watcher of each validation row. losses, rounds, sizes : (W,). rows : (n,).
+    watcher : (n,) of each validation row. losses, rounds, sizes : (W,). rows : (n,).
     """
 
-    of: NDArray[np.integer]
+    watcher: NDArray[np.integer]
     losses: Floats
     rounds: Ints
     sizes: Floats
@@ -132,12 +132,12 @@ class _Best:
     tolerance: Floats
 
     @classmethod
-    def of_rows(cls, rows: Floats, of: NDArray[np.integer], n_watchers: int) -> _Best:
+    def of_rows(cls, rows: Floats, watcher: NDArray[np.integer], n_watchers: int) -> _Best:
         """Return watchers before the first round."""
-        losses = np.bincount(of, rows, n_watchers).astype(np.float64)
-        sizes = np.maximum(np.bincount(of, minlength=n_watchers), 1).astype(np.float64)
+        losses = np.bincount(watcher, rows, n_watchers).astype(np.float64)
+        sizes = np.maximum(np.bincount(watcher, minlength=n_watchers), 1).astype(np.float64)
         return cls(
-            of,
+            watcher,
             losses,
             rounds=np.zeros(n_watchers, np.int64),
             sizes=sizes,
@@ -149,7 +149,7 @@ class _Best:
         """Take the losses (W,) of a round into account, and those of its rows (n,)."""
         better = losses < self.losses - self.tolerance
         self.losses[better], self.rounds[better] = losses[better], number
-        here = better[self.of]
+        here = better[self.watcher]
         self.rows[here] = rows[here]
 
     def waits(self, number: int) -> Ints:
@@ -163,8 +163,8 @@ class _Best:
         one (one-standard-error rule, Breiman et al. 1984, section 3.4.3).
         """
         gaps, n_watchers = rows - self.rows, self.losses.size
-        mean = np.bincount(self.of, gaps, n_watchers) / self.sizes
-        square = np.bincount(self.of, gaps**2, n_watchers) / self.sizes
+        mean = np.bincount(self.watcher, gaps, n_watchers) / self.sizes
+        square = np.bincount(self.watcher, gaps**2, n_watchers) / self.sizes
         error = np.sqrt(np.maximum(square - mean**2, 0.0) / np.maximum(self.sizes - 1, 1))
         return np.asarray(mean > error)
 
@@ -219,7 +219,7 @@ class _Common:
         Tasks that have quit enter the pooled loss with their loss at that time, so that it does not jump.
         """
         number, rows, patience = len(self.trees), self.rows(), self.parameters.patience
-        losses = np.bincount(self.best.of, rows, self.problem.n_tasks).astype(np.float64)
+        losses = np.bincount(self.best.watcher, rows, self.problem.n_tasks).astype(np.float64)
         pooled = float(np.where(self.gone, self.left, losses).sum())
         if not self.valid.size:
             return np.empty(0, np.int64), pooled

@@ -137,8 +137,8 @@ def fit_tasks_in_parts(rows: TasksInParts, plan: TaskPlan, seed: int, callback: 
     recipe = _recipe(rows, plan, scale * unit)
     most = None if parts.n_rows <= rows.most else rows.most
     tasks = [
-        RefitOfParts(ShareOfTasks(recipe, of), parameters, callback is not None)
-        for of in rows_of_refits(parts.handles, rows.sizes, most, dealing)
+        RefitOfParts(ShareOfTasks(recipe, refit_rows), parameters, callback is not None)
+        for refit_rows in rows_of_refits(parts.handles, rows.sizes, most, dealing)
     ]
     refits = parts.refit(tasks, min(rows.most, parts.n_rows), plan.n_jobs, callback, {})
     about = TaskModel.about(
@@ -171,7 +171,7 @@ def _counts(rows: TasksInParts) -> tuple[Floats, ...]:
     unit = grain(rows.parts.sum(weight_moments).sum) if rows.weighted else 1.0
     sums = rows.parts.sum(partial(_code_counts, widths, len(rows.names), unit)) * unit
     ends = np.cumsum(np.array(widths) * len(rows.names))[:-1]
-    return tuple(one.reshape(len(rows.names), -1) for one in np.split(sums, ends))
+    return tuple(sum_by_code.reshape(len(rows.names), -1) for sum_by_code in np.split(sums, ends))
 
 
 def _code_counts(widths: Sequence[int], n_tasks: int, unit: float, part: Part) -> NDArray[np.int64]:

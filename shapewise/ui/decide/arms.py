@@ -44,6 +44,7 @@ def show(table: TableAbout) -> None:
     rows, meant = state.table(table.id), state.roles(table.id)
     arm = meant.column("arm")
     lacks = kept is None and arm is not None and not stored.likely_outcomes(rows, meant, arm)
+    below = st.container()  # the set-up is at the end of the page
     set_up = st.expander("Set-up of the test", expanded=asked or lacks, icon=":material/tune:")
     with set_up:
         test = _form(table, rows, kept, f"{table.id}{begun}")
@@ -65,11 +66,12 @@ def show(table: TableAbout) -> None:
     compared = shown_between(_between(table.id, stored.to_text(test)), names, test) if several else []
     scale = arms_result.show(table, shown_arms(readout, names), compared, place)
     if scale is not None:
-        with st.container(border=True):
-            for_whom.show(table, test, scale)
-        by_day.show(table, test, scale)
-        with st.container(border=True):
-            moved.show(table, test, sorted(set(readout.arms) - {test.control}))
+        with below:
+            with st.container(border=True):
+                for_whom.show(table, test, scale)
+            by_day.show(table, test, scale)
+            with st.container(border=True):
+                moved.show(table, test, sorted(set(readout.arms) - {test.control}))
 
 
 @state.kept(show_spinner="Reading the test", max_entries=16)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gamcore.stats.splines import alone_or_along
+from gamcore.stats.splines import by_code, spread
 from gamcore.types import Codes, Floats
 
 
@@ -36,13 +36,10 @@ def between_knots(knots: Floats, positions: Floats) -> Floats:
 def functions_by_code(positions: Floats, counts: Floats, most_knots: int) -> Floats:
     """Return splines (size, R) of a feature by its codes; missing has the first for its own, if there are such rows,
     and unseen has none."""
-    functions, begins, bend = alone_or_along(positions, counts[1:-1], most_knots)
-    whole = np.zeros((counts.size, 1 + len(bend)))
+    functions, begins, bend = by_code(positions, counts[1:-1], most_knots)
+    whole = spread(functions, begins, len(bend))
     whole[0, 0] = counts[0] > 0
-    for k in range(functions.shape[1]):
-        column = np.minimum(1 + begins + k, len(bend))  # where it is beyond, the function is 0
-        np.add.at(whole, (1 + np.arange(positions.size), column), functions[:, k])
-    return whole
+    return np.pad(whole, ((0, 1), (0, 0)))
 
 
 def smooth_effects(surfaces: Floats, counts: Floats, functions: tuple[Floats, Floats]) -> tuple[Floats, Floats, Floats]:

@@ -58,6 +58,25 @@ def alone_or_along(
     return alone, np.arange(positions.size), np.zeros((positions.size, positions.size))
 
 
+def by_code(
+    positions: Floats, weight: Floats, most_knots: int = MOST_KNOTS
+) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Return the same by code (K + 1, 4), (K + 1,): missing, code 0, has the first function for its own. There is room
+    (R,) for four functions from the last on."""
+    functions, begins, bend = alone_or_along(positions, weight, most_knots)
+    functions = np.concatenate([np.eye(1, AT_ONCE), functions])
+    begins = np.append(0, 1 + begins)
+    size = max(1 + len(bend), int(begins.max()) + AT_ONCE)
+    return functions, begins, np.pad(bend, (1, size - 1 - len(bend)))
+
+
+def spread(functions: Floats, begins: NDArray[np.int64], size: int) -> Floats:
+    """Return all functions at each position or code, (K, size)."""
+    whole = np.zeros((len(functions), size))
+    whole[np.arange(len(functions))[:, None], begins[:, None] + np.arange(AT_ONCE)] = functions
+    return whole
+
+
 def along(positions: Floats, weight: Floats, most_knots: int = MOST_KNOTS) -> tuple[Floats, NDArray[np.int64], Floats]:
     """Return cubic splines with knots at quantiles; bends are divided differences, for which a line is straight."""
     n_inner = min(most_knots, positions.size - AT_ONCE)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.pairs.ranking import Ranking, Scored, lines_of, merge_all, rank
 from gamcore.boosting.pairs.ranking_in_parts import mean_of_refits, rank_by_parts
-from gamcore.boosting.pairs.smooth import smooth_pairs
+from gamcore.boosting.pairs.smooth import smooth_surfaces
 from gamcore.boosting.pairs.stage import MOST_BINS, PairRefit, PairState, Start, main_score, worth_of
 from gamcore.boosting.refit.learners import Learner
 from gamcore.boosting.refit.loop import boost
@@ -100,7 +100,7 @@ class PairTask:
             joint=options.joint,
             refined=options.refined,
             seed=self.seed,
-            smooth=smooth_pairs(
+            smooth=smooth_surfaces(
                 self.pairs,
                 options.learners,
                 options.parameters.signs,

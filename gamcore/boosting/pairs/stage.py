@@ -6,13 +6,14 @@ finer than any of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.boosting.pairs.smooth import RUNGS, SmoothSurfaces
 from gamcore.boosting.refit.problem import Parameters, Problem, rows_of
 from gamcore.boosting.refit.state import Refit, RefitState
 from gamcore.boosting.running.executor import Executor
@@ -26,9 +27,8 @@ from gamcore.kernels.smooth_pairs import SmoothPair, grid_sums, prepare_pair, sm
 from gamcore.model.purification import CellWeights, two_way
 from gamcore.types import Floats, Ints
 
-BENDS: Final = (1.0, 0.1, 0.01, 0.001, 0.0001)
-"""What the penalty of a smooth pair is multiplied by, one after another: each pair bends as far as validation rows ask
-for. It goes on to the next once a step lowers their loss by less than the tolerance of a round."""
+PACE: Final = 0.7
+"""The learning rate of smooth pairs. Their steps are weak as they are, and each is judged."""
 
 MOST_FAILED: Final = 2
 """Penalties in a row whose first steps do not lower the validation loss, after which a pair stays as it is."""
@@ -71,7 +71,7 @@ class Start:
     joint: bool  # whether main effects are boosted again, together with the pairs
     refined: bool
     seed: int
-    smooth: Mapping[int, SmoothPair] = field(default_factory=dict)  # by the place of a pair whose surface is smooth
+    smooth: SmoothSurfaces | None = None
 
 
 class PairState(RefitState):
@@ -118,9 +118,8 @@ class PairState(RefitState):
     def rounds(self, executor: Executor | None) -> PairRounds:
         """Return rounds over the pairs, compiled and in this thread."""
         terms, given = Terms(self._n_mains, self._ends, self._cell_weights()), self._given
-        if given.smooth:
-            lines = {self._n_mains + place: functions for place, functions in given.smooth.items()}
-            return SmoothPairRounds(self, terms, given.refined, lines)
+        if given.smooth and given.smooth.pairs:
+            return SmoothPairRounds(self, terms, given.refined, given.smooth)
         return PairRounds(self, terms, given.refined)
 
     def _cell_weights(self) -> NDArray[np.floating]:
@@ -231,49 +230,60 @@ class PairRounds:
 
 
 class SmoothPairRounds(PairRounds):
-    """Rounds in which some pairs, by line, have smooth surfaces. They are apart from the others, which compile without
-    them.
+    """Rounds in which some pairs have smooth surfaces. They are apart from the others, which compile without them.
 
-    A step of such a pair that does not lower the loss of the validation rows is taken back, and the pair may bend more
-    from then on: one surface may be as narrow as a street beside others that are nearly flat.
+    A step of such a pair that does not lower the loss of the validation rows is taken back, and the pair rests once a
+    step lowers it by less than the tolerance of a round. When all rest, all go on to the next of `RUNGS`, together: if
+    each went on by itself, the first would follow in the noise what others have to say. Pairs whose first steps on
+    `MOST_FAILED` rungs in a row were taken back stay as they are, so that one surface may be as narrow as a street
+    beside others that are nearly flat.
     """
 
-    def __init__(self, state: PairState, terms: Terms, refined: bool, smooth: Mapping[int, SmoothPair]) -> None:
+    def __init__(self, state: PairState, terms: Terms, refined: bool, surfaces: SmoothSurfaces) -> None:
         super().__init__(state, terms, refined)
-        self._smooth, self._sums = smooth, np.zeros((2, SIDE, SIDE))
-        self._bend, self._failed = dict.fromkeys(smooth, 0), dict.fromkeys(smooth, 0)
-        self._prepared: dict[int, int] = {}
-        self._lines = {line: state.problem.table._replace(active=np.array([line])) for line in range(len(terms.ends))}
+        active = set(state.problem.table.active.tolist())
+        places = {terms.n_mains + place: place for place in surfaces.pairs}
+        self._surfaces, self._places = surfaces, {line: at for line, at in places.items() if line in active}
+        self._rung, self._failed = 0, dict.fromkeys(self._places, 0)
+        self._resting: set[int] = set()
+        self._prepared: dict[int, SmoothPair] = {}  # on this rung, by line
+        self._lines = {line: state.problem.table._replace(active=np.array([line])) for line in active}
+        self._loss = np.nan
 
     def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
-        fit, active = self._state.fit, self._state.problem.table.active
+        fit, lines = self._state.fit, self._lines
+        self._measure(settings, course)
         for number in range(n_rounds):
-            for line in active:
-                self._step(int(line), settings, rule, course)
+            for line in lines:
+                self._step(line, settings, rule, course)
             for _ in range(n_greedy):
-                self._step(int(np.argmax(fit.gains)), settings, rule, course)
-            course.history[number] = self._valid_loss(settings, course)
-            stalled = judge(course.history[number], fit, rule, course)
-            if stalled or all(self._is_done(int(line)) for line in active):
+                self._step(max(lines.keys() - self._resting, default=-1, key=fit.gains.item), settings, rule, course)
+            course.history[number] = self._loss
+            stalled = judge(self._loss, fit, rule, course)
+            if not self._goes_on() and (stalled or self._resting == lines.keys()):
                 return number + 1, True
         return n_rounds, False
 
-    def _is_done(self, line: int) -> bool:
-        """Return whether no step of a smooth pair has lowered the validation loss, however far it may bend."""
-        return line in self._smooth and (self._bend[line] == len(BENDS) or self._failed[line] == MOST_FAILED)
+    def _goes_on(self) -> bool:
+        """Return whether smooth pairs go on, on the next rung if all rest."""
+        while self._rung < len(RUNGS) and self._resting == self._places.keys():
+            self._rung += 1
+            self._prepared.clear()
+            is_last = self._rung == len(RUNGS)
+            self._resting = {line for line, failed in self._failed.items() if is_last or failed == MOST_FAILED}
+        return self._rung < len(RUNGS)
 
     def _step(self, line: int, settings: Settings, rule: StopRule, course: Course) -> None:
-        """Make a step on a line of the table, and apply it to the validation rows."""
+        """Make a step on a line of the table that does not rest, and apply it to the validation rows."""
         state, terms, scratch, board = self._state, self._terms, self._scratch, self._scratch[1]
         table, fit = state.problem.table, state.fit
-        if self._is_done(line):
-            fit.gains[line] = -np.inf
+        if line not in self._lines or line in self._resting:
             return
         add_pair(table, state.rows, state.split.train, fit, line, settings.loss, scratch)
         if line < terms.n_mains:
             cut_line(table, line, terms.weight, fit, settings, scratch)
-        elif line not in self._smooth:
+        elif line not in self._places:
             cut_pair(terms, line, fit, settings, self._refined, board)
         else:
             self._bent_step(line, settings, rule, course)
@@ -282,32 +292,34 @@ class SmoothPairRounds(PairRounds):
 
     def _bent_step(self, line: int, settings: Settings, rule: StopRule, course: Course) -> None:
         """Make a step on a smooth pair from its histogram; without validation rows, none is taken back."""
-        fit, bend, smooth = self._state.fit, self._bend[line], self._smooth[line]
-        ends = int(self._terms.ends[line, 0]), int(self._terms.ends[line, 1])
-        grid_sums(ends, self._terms.weight[line], settings.loss, self._scratch[1], self._sums)
-        if is_new := self._prepared.get(line) != bend:
-            prepare_pair(ends, self._sums[1], BENDS[bend], smooth)
-            self._prepared[line] = bend
-        before = self._valid_loss(settings, course)
-        smooth_pair_step(line, ends, self._sums, smooth, fit, settings)
+        fit, before = self._state.fit, self._loss
+        if is_new := line not in self._prepared:
+            self._prepared[line] = self._surfaces.at(self._places[line], self._rung)
+        smooth = self._prepared[line]
+        grid_sums(self._terms.weight[line], settings.loss, self._scratch[1], smooth)
+        if is_new:
+            prepare_pair(RUNGS[self._rung][0], smooth)
+        smooth_pair_step(line, smooth, fit, settings._replace(learning_rate=PACE))
         moved = fit.moved[line].copy()
         self._catch_up(line, settings, course)
         if not course.valid.size:
             return
-        lowered = before - self._valid_loss(settings, course)
+        lowered = before - self._loss
         if not lowered > 0.0:
             fit.moved[line] = -moved
             fit.factor[:] = no_change(settings.loss)
             self._catch_up(line, settings, course)
         if not lowered > rule.tolerance * abs(before):
-            self._bend[line] += 1
             self._failed[line] = self._failed[line] + 1 if is_new and not lowered > 0.0 else 0
+            self._resting.add(line)
 
     def _catch_up(self, line: int, settings: Settings, course: Course) -> None:
         """Apply a step to the validation rows, and add it to the surface."""
         state, table = self._state, self._lines[line]
         catch_up_rows(table, state.rows, course.valid, self._terms.n_mains, state.fit, settings.loss, self._scratch[0])
+        self._measure(settings, course)
 
-    def _valid_loss(self, settings: Settings, course: Course) -> float:
+    def _measure(self, settings: Settings, course: Course) -> None:
+        """Read the loss of the validation rows."""
         state = self._state
-        return float(mean_loss(state.problem.table, state.rows, settings.loss, course))
+        self._loss = float(mean_loss(state.problem.table, state.rows, settings.loss, course))

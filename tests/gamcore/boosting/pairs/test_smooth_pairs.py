@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from gamcore import GAMClassifier, GAMRegressor, ModelFileError, load_model
-from gamcore.boosting.pairs.smooth import MOST_KNOTS, axis_functions, dense, most_knots, pair_of_axes
+from gamcore.boosting.pairs.smooth import MOST_KNOTS, axis_functions, most_knots, pair_of_axes
 from gamcore.explain.plots.surfaces import slices
 from gamcore.io import from_json, gamx, to_json, to_python, to_sql
 from gamcore.kernels.layout import Settings, make_fit
@@ -20,6 +20,7 @@ from gamcore.kernels.losses import SQUARED
 from gamcore.kernels.pair_grid import N_CELLS, SIDE
 from gamcore.kernels.smooth_pairs import SHRUNKEN, prepare_pair, smooth_pair_step
 from gamcore.model.knots import between_knots, functions_by_code, knots_of
+from gamcore.stats.splines import spread
 from tests.support import naive
 from tests.support.elsewhere import loaded
 
@@ -47,18 +48,18 @@ def model():
 @pytest.mark.parametrize(("sizes", "bend"), [((30, 9), 1.0), ((3, 62), 0.01)])
 def test_a_step_is_that_of_dense_algebra(sizes, bend):
     rng = np.random.default_rng(sum(sizes))
-    axes = [axis_functions(np.sort(rng.lognormal(size=size)), rng.uniform(0, 9, size + 1)) for size in sizes]
+    axes = [axis_functions(np.sort(rng.lognormal(size=size)), rng.uniform(0, 9, size + 1), 40) for size in sizes]
     smooth = pair_of_axes(axes)
     sums = np.zeros((2, SIDE, SIDE))
     inside = tuple(slice(0, size + 1) for size in sizes)
     sums[1][inside] = rng.poisson(2.0, [size + 1 for size in sizes])
     sums[0] = rng.normal(size=(SIDE, SIDE)) * sums[1]
+    smooth.sums[:] = sums.transpose(0, *1 + smooth.order)
     fit = make_fit(1, 0.0, np.float64, N_CELLS)
     settings = Settings(SQUARED, False, 1.0, 2, 1.0, np.inf, 1)
-    prepare_pair(sizes, sums[1], bend, smooth)
-    smooth_pair_step(0, sizes, sums, smooth, fit, settings)
-    whole = [dense(axis.basis, axis.first, len(axis.penalty)) for axis in axes]
-    known = [functions[: size + 1] for functions, size in zip(whole, sizes, strict=True)]
+    prepare_pair(bend, smooth)
+    smooth_pair_step(0, smooth, fit, settings)
+    known = [spread(axis.basis, axis.first, len(axis.penalty)) for axis in axes]
     cells = sums[:, inside[0], inside[1]]
     costs = [axis.penalty for axis in axes], [axis.products for axis in axes]
     expected = naive.smooth_pair(cells, known, *costs, bend=bend, shrunken=SHRUNKEN)
@@ -71,13 +72,12 @@ def test_a_step_is_that_of_dense_algebra(sizes, bend):
 def test_a_product_of_two_lines_costs_only_its_size():
     """So that a step on it has the same shape, however much bends cost."""
     positions = np.sort(np.random.default_rng(1).normal(size=40))
-    smooth = pair_of_axes([axis_functions(positions, np.append(0.0, np.ones(40)))] * 2)
+    smooth = pair_of_axes([axis_functions(positions, np.append(0.0, np.ones(40)), 40)] * 2)
     plane = np.outer(2 - positions, 1 + 3 * positions)
-    sums = np.zeros((2, SIDE, SIDE))
-    sums[0, 1:41, 1:41], sums[1, 1:41, 1:41] = plane, 1.0
+    smooth.sums[0, 1:41, 1:41], smooth.sums[1, 1:41, 1:41] = plane, 1.0
     fit = make_fit(1, 0.0, np.float64, N_CELLS)
-    prepare_pair((40, 40), sums[1], 100.0, smooth)
-    smooth_pair_step(0, (40, 40), sums, smooth, fit, Settings(SQUARED, False, 1.0, 2, 1.0, np.inf, 1))
+    prepare_pair(100.0, smooth)
+    smooth_pair_step(0, smooth, fit, Settings(SQUARED, False, 1.0, 2, 1.0, np.inf, 1))
     moved = fit.moved[0].reshape(SIDE, SIDE)[1:41, 1:41]
     np.testing.assert_allclose(moved, plane / (1 + SHRUNKEN), atol=1e-4)
 

@@ -205,7 +205,7 @@ def test_a_ratio_and_a_capped_mean_are_outcomes_too(space):
                           "revenue": visits * rng.gamma(0.5, 20, 3000)})  # fmt: skip
     table = space.tables.add(frame, "shop", [])
     app = open_page("experiment", table=table.id)
-    app.multiselect[0].set_value(["revenue"]).run()
+    next(each for each in app.multiselect if each.label == "Outcomes").set_value(["revenue"]).run()
     field(app, "Sum or mean of").set_value("revenue").run()
     field(app, "Per").set_value("visits").run()
     next(one for one in app.button if one.label == "Add revenue per visits").click().run()

@@ -78,7 +78,8 @@ def likely(table: Table, reports: Sequence[ColumnReport]) -> list[Guess]:
     if len(guesses) > 1:
         rivals = [guess.column for guess in guesses[1:] if guess.score > guesses[0].score - AHEAD]
         if not shares_word(guesses[0].column, ARMS):  # a name that says less than another's
-            rivals += [guess.column for guess in guesses[1:] if shares_word(guess.column, ARMS | MAYBE_ARMS)]
+            known = ARMS | MAYBE_ARMS if guesses[0].score < SURE + ALONE else ARMS
+            rivals += [guess.column for guess in guesses[1:] if shares_word(guess.column, known)]
         guesses[0] = replace(guesses[0], sure=guesses[0].sure and not rivals)
     return guesses
 

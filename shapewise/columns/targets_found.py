@@ -37,6 +37,7 @@ from shapewise.doctor.name_words import (
     changed_from,
     earlier_of,
     in_years,
+    part_of,
     shares_word,
     square_of,
     words_in,
@@ -57,7 +58,13 @@ FEW_NUMBERS: Final = 12
 AMOUNT_OF_FATE: Final = 0.5
 """What a word of what happened, or did not, says of a number of more values."""
 
-NOT_AIMED_AT: Final = EXPOSURES | ARMS | MAYBE_ARMS
+NOT_AIMED_AT: Final = EXPOSURES | ARMS | MAYBE_ARMS | {"n", "trials", "ntrials"}
+FINAL: Final = frozenset({"death", "died", "dead", "mortality", "survived", "survival"})
+"""Fates after which there is no other."""
+
+PRICES: Final = frozenset({"price", "prices", "pricing"})
+QUANTITIES: Final = frozenset({"consumption", "demand", "sales", "quantity", "quantities", "qty"})
+"""What is bought depends on what it costs, where a table has both."""
 
 WEIGHTS: Final[dict[str, tuple[float, str]]] = {
     "asked": (3.75, "its name says so ({word})"),
@@ -74,6 +81,9 @@ WEIGHTS: Final[dict[str, tuple[float, str]]] = {
     "given": (-1.0, ""),
     "earlier": (-0.5, ""),
     "before": (-1.0, ""),
+    "final": (0.5, ""),
+    "costs": (-1.5, ""),
+    "part": (-1.5, ""),
     "square": (-1.5, ""),
     "changed": (-0.5, ""),
     "dummy": (-1.5, ""),
@@ -99,7 +109,7 @@ WEIGHTS: Final[dict[str, tuple[float, str]]] = {
 }
 """Weight of each piece of evidence, and how it is told where it speaks for a column."""
 
-AGAINST: Final = frozenset({"given", "earlier", "before", "square", "dummy"})
+AGAINST: Final = frozenset({"given", "earlier", "before", "square", "dummy", "costs", "part"})
 """Evidence of columns that are passed over in looking for the first and the last."""
 
 SURE: Final = 1.25
@@ -180,13 +190,16 @@ def evidence(
             signs["latest" if year == latest[stem] else "earlier"] = (1.0, str(year))
         if "only class" in shown[r.name] and r.name == names[-1] and (word := shares_word(r.name, KINDS)):
             signs = {kind: sign for kind, sign in signs.items() if kind != "given"} | {"kind": (1.0, word)}
+            shown = {**shown, r.name: shown[r.name] - {"planned"}}  # as many of each kind were collected
         if titled & {word.removesuffix("s") for word in words_in(r.name) if len(word) > 2 and word.isalpha()}:
             signs["table"] = (1.0, "")
         if any(len(word) >= FEWEST_LETTERS and word in name.lower() for word in words_in(r.name)):
             signs["titled"] = (1.0, "")
         shape = {
             "dummy": dummy, "yes or no": r.distinct == 2, "copy": r.has("copy"),
-            "later": r.has("later"),
+            "later": r.has("later"), "final": "fate" in signs and signs["fate"][1] in FINAL,
+            "costs": bool(shares_word(r.name, PRICES)) and not words.keys().isdisjoint(QUANTITIES),
+            "part": bool(part_of(r.name, columns)) and "square" not in signs,
             "split": r.kind == "category" and {text.strip().lower() for text in r.example.split(",")} <= SPLITS,
             "levels": r.kind == "category" and 2 < r.distinct <= MOST_LEVELS,
             "many levels": r.kind == "category" and r.distinct > MOST_LEVELS,

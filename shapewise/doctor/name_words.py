@@ -276,6 +276,7 @@ ENDINGS: Final = _words(
     "tppd tpbi wage wages price prices vote salary cost costs earn earnings sales score spend deaths claims "
     "visits educ age weights gpa exam ach mpg cancer killed vis affairs income wt yield rate"
 )
+COUNTED_AS: Final = re.compile(r"(?:num|no|nb|n|tot|total|avg|mean|med|cum|sum|log|ln)(\w{4,})")
 NO_ENDINGS: Final = _words(
     "mileage average damage coverage usage voltage storage image stage package language engage skilled unskilled "
     "separate moderate generate operate accurate each beach reach coach teach peach approach"
@@ -307,13 +308,20 @@ def shares_word(name: str, known: frozenset[str]) -> str:
         return whole
     alone = all(part.isdigit() for part in parts[1:])  # y and y2 are the target, and birth_y is a year
     exact = next((part for part in reversed(parts) if part in known and (len(part) > 1 or alone)), "")
-    return exact or next((end for part in (*reversed(parts), whole) if (end := _ending(part)) in known), "")
+    ends = (end for part in (*reversed(parts), whole) for end in (_ending(part), _counted(part)))
+    return exact or next((end for end in ends if end in known), "")
 
 
 def _ending(word: str) -> str:
     """Return the ending of a word that is a word of its own: `hrwage` is a wage, and `momage` an age."""
     ends = [end for end in ENDINGS if word.endswith(end) and 0 < len(word) - len(end) <= LONGEST_START]
     return max(ends, key=len, default="") if word not in NO_ENDINGS else ""
+
+
+def _counted(word: str) -> str:
+    """Return the word behind how something was counted or summed up: `numbids` and `avgwage`; empty for no such."""
+    match = COUNTED_AS.fullmatch(word)
+    return match[1] if match and word not in NO_ENDINGS else ""
 
 
 def numbers_rows(name: str) -> bool:
@@ -376,6 +384,14 @@ def changed_from(name: str, columns: Mapping[str, str]) -> str:
 def earlier_of(name: str, columns: Mapping[str, str]) -> str:
     """Return the column that another is an earlier value of, as in `square_of`."""
     return _base(name, columns, [re.sub(r"(?:[_.]?lag\d*|_\d{1,2})$", "", name.lower())])
+
+
+def part_of(name: str, columns: Mapping[str, str]) -> str:
+    """Return the column that another is numbered as a part of (fatal1517 of fatal), as in `square_of`; with two numbers
+    it is a change."""
+    low = name.lower()
+    bases = (low[:k] for k in range(4, len(low)) if re.fullmatch(r"[_.]?\d[\d_.]*", low[k:]))
+    return next((columns[base] for base in bases if base in columns and not base[-1].isdigit()), "")
 
 
 def _base(name: str, columns: Mapping[str, str], bases: list[str]) -> str:

@@ -17,7 +17,7 @@ import python_calamine
 
 from gamcore.numbers import count
 from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, are, check_columns, counted, in_words
-from shapewise.ingest.header import header_of, is_typed, is_value, named, names_note, skipped_note, spare_columns
+from shapewise.ingest.header import header_of, is_typed, is_value, named, names_note, skipped_note
 from shapewise.ingest.number_formats import codes_shown, formats_of, give_formats, plain_number
 from shapewise.ingest.text import TAIL_ROWS, footer_rows, typed_texts
 from shapewise.ingest.types import EXACT, rounding_note
@@ -61,7 +61,7 @@ class Seen:
         """Note what is lost of the sheet."""
         if self.merged:
             notes.append(
-                f"The sheet merges cells in {count(self.merged)} places: each of the merged cells has the value "
+                f"The sheet merges cells in {counted(self.merged, 'place')}: each of the merged cells has the value "
                 "here, other than those of titles."
             )
         if self.empty:
@@ -146,7 +146,8 @@ def _first_table(rows: list[list[Any]], notes: list[str]) -> list[list[Any]]:
             names = ", ".join(filter(None, map(_plain, block[0])))
             last = counted(sum(map(len, blocks[k:])), "last row")
             notes.append(f"Left out {last}: below a blank row, another table begins with {names[:40]!r}.")
-            break
+            width = max(k for row in above for k, cell in enumerate(row, 1) if cell not in ("", None))
+            return [row[:width] for row in above]
         above += block
     return above
 
@@ -218,8 +219,6 @@ def _as_table(rows: list[list[Any]], notes: list[str]) -> pa.Table:
             notes.append(names_note(len(cells) - len(kept)))
             cells = kept
     by_name = {name: [row[k] for row in cells] for k, name in enumerate(names)}
-    for name in spare_columns(names, {k for k, cells in enumerate(by_name.values()) if not _is_blank(cells)}, notes):
-        del by_name[name]
     table = typed_texts(pa.table({name: _column(name, cells, notes) for name, cells in by_name.items()}), notes)
     for name, cells in by_name.items():
         _tell_of_texts(name, cells, table.column(name), notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -101,18 +101,6 @@ def skipped_note(lines: int, head: Header) -> str:
 def names_note(rows: int) -> str:
     """Return the note on rows that repeat the names."""
     return f"Left out {counted(rows, 'row', 'that repeats', 'that repeat')} the column names."
-
-
-def spare_columns(names: list[str], filled: Container[int], notes: list[str]) -> list[str]:
-    """Return which columns are to be left out, as they have neither a name nor a cell; one of all stays.
-
-    filled : the places of columns with cells. notes : say so, in place of what they say of the names."""
-    spare = [k for k, name in enumerate(names, 1) if name == f"column {k}" and k - 1 not in filled][: len(names) - 1]
-    if spare:
-        without = {f"Column {k} had no name." for k in spare}
-        notes[:] = [note for note in notes if note not in without]
-        notes.append(f"Dropped {counted(len(spare), 'empty column')} without a name.")
-    return [names[k - 1] for k in spare]
 
 
 def is_value(cell: str) -> bool:

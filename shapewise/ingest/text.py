@@ -23,7 +23,7 @@ import pyarrow.csv
 
 from gamcore.numbers import count
 from shapewise.ingest.common import NO_ROWS, ReaderError, counted, in_words, size_of
-from shapewise.ingest.header import names_note, spare_columns
+from shapewise.ingest.header import names_note
 from shapewise.ingest.layout import Dialect, Layout, encoding_of, layout_of
 from shapewise.ingest.streams import HEAD, INNER, Feed, Quotes, Texts, check_closed, place, unpacked
 from shapewise.ingest.types import (
@@ -259,8 +259,14 @@ class TextFile(Generic[Result]):
 
     def _settle(self) -> None:
         """Leave out empty columns without a name and rows below the table."""
-        kept = self._kept
-        self._spare = spare_columns(self._layout.names, kept.filled, self._notes)
+        names, kept = self._layout.names, self._kept
+        spare = [k for k, name in enumerate(names, 1) if name == f"column {k}" and k - 1 not in kept.filled]
+        spare = spare[: len(names) - 1]
+        if spare:
+            self._spare = [names[k - 1] for k in spare]
+            without = {f"Column {k} had no name." for k in spare}
+            self._notes[:] = [note for note in self._notes if note not in without]
+            self._notes.append(f"Dropped {counted(len(spare), 'empty column')} without a name.")
         tail = kept.tail.drop_columns(self._spare)
         rows = [[str(cell or "").strip() for cell in row] for row in zip(*tail.to_pydict().values(), strict=True)]
         words = set(kept.sample.column(0).filter(pa.array(kept.numbers < kept.rows - len(rows))).to_pylist())

@@ -217,3 +217,46 @@ def test_a_year_of_each_row_is_no_name():
     roles = read(frame)
     assert roles.by_column["year"] == "feature"
     assert roles.by_column["unit"] == "id"
+
+
+@pytest.mark.parametrize("name", ["numbids", "avgwage", "ncases", "totclaims"])
+def test_how_something_was_counted_or_summed_up_is_no_other_word(name):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(500, 4)), columns=list("abcd"))
+    frame.insert(2, name, rng.integers(0, 400, 500))
+    assert read(frame).targets[0].column == name
+    assert read(frame.rename(columns={name: "numother"})).targets[0].column != "numother"
+
+
+@pytest.mark.parametrize("quantity", ["consumption", "sales", "quantity_sold"])
+@pytest.mark.parametrize("is_first", [False, True])
+def test_what_is_bought_depends_on_its_price(quantity, is_first):
+    rng = np.random.default_rng(0)
+    columns = {name: rng.gamma(5, 2, 400) for name in ("price", quantity)}
+    names = ["price", quantity] if is_first else [quantity, "price"]
+    frame = pd.DataFrame({"state": rng.choice(list("abcdefg"), 400), **{name: columns[name] for name in names}})
+    assert read(frame).targets[0].column == quantity
+    assert read(frame.drop(columns=quantity)).targets[0].column == "price"
+
+
+def test_the_kind_of_what_was_measured_is_the_target_also_where_as_many_of_each_were_collected():
+    rng = np.random.default_rng(0)
+    kind = np.repeat(np.arange(3), 50)
+    frame = pd.DataFrame({f"{part} {of}": rng.normal(kind, 1).round(2)
+                          for part in ("petal", "sepal") for of in ("length", "width")})  # fmt: skip
+    frame["species"] = np.array(["a", "b", "c"])[kind]
+    assert read(frame).targets[0].column == "species"
+
+
+def test_a_sum_comes_before_its_numbered_parts():
+    rng = np.random.default_rng(0)
+    parts = {f"deaths{ages}": rng.poisson(9, 400) for ages in ("1517", "1820", "2124")}
+    frame = pd.DataFrame(
+        {"rain": rng.normal(size=400), "speed": rng.normal(size=400), **parts, "deaths": sum(parts.values())}
+    )
+    ranked = [guess.column for guess in read(frame).targets]
+    assert all(ranked.index("deaths") < ranked.index(part) for part in parts)
+    others = read(frame.rename(columns={"deaths": "accidents"})).targets
+    assert {guess.column: guess.score for guess in others}["deaths1517"] > next(
+        guess.score for guess in read(frame).targets if guess.column == "deaths1517"
+    )

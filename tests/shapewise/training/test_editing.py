@@ -112,4 +112,4 @@ def test_a_comparison_with_a_curve_set_by_hand_is_one_sentence(space):
     app = open_page("compare", model=model.id, **{"with": kept.id})
     assert not app.exception
     title = headlines(app)[0].replace("\\", "")
-    assert title == "age: claims, raised relative to claims: partly set by hand, so no band says what is clear"
+    assert title == "age: “claims, raised” relative to “claims”: partly set by hand, so no band says what is clear"

@@ -85,7 +85,7 @@ def test_a_small_table_is_trained_at_once(full, monkeypatch):
     newest = space.models.listed()[0].spec
     assert (newest["preset"], newest["changes"]["outer_bags"]) == ("fast", 1)
     assert "Read the curves" in [b.label for b in app.button]
-    assert "price" in headlines(app)[0]
+    assert headlines(app)[0].startswith("area_sqm: the curve is lowest from")
 
 
 @pytest.mark.slow

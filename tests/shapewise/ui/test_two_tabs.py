@@ -170,7 +170,7 @@ def test_the_source_of_a_read_out_stays_as_another_tab_chose_it(acted):
     source = example.load(space, example.OUTCOME)
     boards.change(space, made.id, plan=example.plan_of(made), outcome=example.outcome_of(source))
     app = open_page("experiment", board=made.id)
-    next(one for one in app.segmented_control if one.label == "Show").set_value("read").run()
+    choose(app, "Show", "read")
     rows = boards.board(space, made.id).outcome["rows"]
     shares = {"control": 1.0, "treated": 2.0}
     boards.change(space, made.id, outcome={"rows": {**rows, "shares": shares}})

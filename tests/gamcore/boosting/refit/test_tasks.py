@@ -102,7 +102,7 @@ def test_a_task_of_bands_boosted_twice_is_the_same(monkeypatch):
     model = GAMRegressor(outer_bags=1, max_rounds=20, random_state=0).fit(X, y)
     tasks.clear()
     add_bands(model, X, y, n_refits=10)
-    once, twice = (run_task(tasks[3], never_stop).pairs.main.curves for _ in range(2))
+    once, twice = (run_task(tasks[3], never_stop).main.curves for _ in range(2))
     assert once.tobytes() == twice.tobytes()
 
 

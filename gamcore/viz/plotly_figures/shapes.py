@@ -12,7 +12,7 @@ from gamcore.viz.plotly_figures.style import Options, escape
 from gamcore.viz.plotly_figures.traces import places
 from gamcore.viz.spec import Area, Axis, Frame, Line, Mark, Panel
 
-NAME_ABOVE = 0.2
+NAME_ABOVE = 0.23
 """How far above the middle of its step the name of a bar stands, in steps."""
 
 
@@ -67,9 +67,10 @@ def backdrop(place: PanelPlace, paint: str) -> Options:
 
 
 def above(axis: Axis, place: PanelPlace, color: Palette) -> list[Options]:
-    """Return the names of an upright axis whose bars lie below them, from the left edge of the panel."""
-    style = {"showarrow": False, "x": 0, "xanchor": "left", "yanchor": "middle", "font": {"color": color.muted}}
-    style |= place.at(y=True)
+    """Return the names of an upright axis whose bars lie below them, from the left edge of the panel; lines of
+    the grid stop at a name."""
+    style = {"showarrow": False, "x": 0, "xanchor": "left", "yanchor": "middle", **place.at(y=True)}
+    style |= {"font": {"color": color.muted, "size": 12}, "bgcolor": color.background, "borderpad": 0}
     named = axis.ticks or () if axis.above else ()
     return [style | {"text": escape(name, 60), "y": at - NAME_ABOVE} for at, name in named]
 

@@ -77,7 +77,9 @@ def test_values_of_a_number_have_names(model):
 @pytest.mark.parametrize("form", ["svg", "pptx", "png"])
 def test_a_named_number_is_drawn_in_files_as_it_was(model, form):
     curve = model[0].explain_shape("EDU")
-    plain, named = (files.to_bytes(one.describe("y", ""), form, "") for one in (curve, shown(curve, NAMES)))
+    plain, named = (
+        files.to_bytes(one.describe("y", "", title="Education"), form, "") for one in (curve, shown(curve, NAMES))
+    )
     assert 0.8 < len(named) / len(plain) < 1.25
     assert form != "svg" or b"university" in named
     if form == "pptx":

@@ -26,7 +26,11 @@ def process_name(pid: int) -> str:
 
 @cache
 def _boot() -> str:
-    return BOOT_ID.read_text(encoding="ascii")[:8]
+    """Return the name of the system's own start; "" where it tells none, as in some containers."""
+    try:
+        return BOOT_ID.read_text(encoding="ascii")[:8]
+    except OSError:
+        return ""
 
 
 @cache

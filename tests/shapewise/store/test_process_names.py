@@ -9,6 +9,7 @@ import sys
 import psutil
 import pytest
 
+from shapewise.store import process_names
 from shapewise.store.process_names import is_alive, own_name, process_name, process_named
 
 
@@ -23,6 +24,15 @@ def test_a_process_keeps_its_name_when_the_clock_is_set(monkeypatch, seconds):
     assert process_name(os.getpid()) == name
     assert is_alive(name)
     assert process_named(name) == psutil.Process()
+
+
+def test_a_process_has_a_name_where_the_system_tells_none_of_its_start(monkeypatch, tmp_path):
+    monkeypatch.setattr(process_names, "BOOT_ID", tmp_path / "boot_id")
+    process_names._boot.cache_clear()
+    try:
+        assert is_alive(process_name(os.getpid()))
+    finally:
+        process_names._boot.cache_clear()
 
 
 def test_a_process_that_has_ended_has_no_name_and_lends_none():

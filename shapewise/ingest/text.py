@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from gamcore.numbers import count
-from shapewise.ingest.common import NO_ROWS, ReaderError, counted, in_words, size_of
+from shapewise.ingest.common import NO_ROWS, ReaderError, are, counted, in_words, size_of
 from shapewise.ingest.header import names_note
 from shapewise.ingest.layout import Dialect, Layout, encoding_of, layout_of
 from shapewise.ingest.streams import HEAD, INNER, Feed, Quotes, Texts, check_closed, place, unpacked
@@ -133,8 +133,7 @@ class TextColumn:
         if self.plan.kind == "number" and tally.code:
             notes.append(code_note(self.name, tally.code))
         elif tally.odd > (0 if self.plan.kind == "boolean" else (1 - MOSTLY) * present):
-            are = "is" if tally.odd == 1 else "are"
-            of_cells = f"{count(tally.odd)} of {counted(present, 'cell')} {are} not {self.plan.kind}s"
+            of_cells = f"{count(tally.odd)} of {counted(present, 'cell')} {are(tally.odd)} not {self.plan.kind}s"
             notes.append(f"{self.name}: {of_cells}, so it stays text.")
         elif self.broken:
             return replace(self, kind=pa.float64(), tally=Tally(), broken=False)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from gamcore.numbers import count
 from gamcore.types import Bools, Ints
 from shapewise.ingest import amounts, dates
-from shapewise.ingest.common import MAX_FIELD, ReaderError, counted
+from shapewise.ingest.common import MAX_FIELD, ReaderError, are, counted
 
 COMPACT_DATE: Final = "%Y%m%d"
 MISSING: Final = frozenset({
@@ -114,7 +114,7 @@ def infinity_note(name: object, n: int) -> str:
 
 def rounding_note(name: object, n: int) -> str:
     """Return the note on whole numbers that float64 cannot represent exactly."""
-    beyond = f"beyond {count(EXACT)} {'is' if n == 1 else 'are'} rounded in models"
+    beyond = f"beyond {count(EXACT)} {are(n)} rounded in models"
     return f"{name}: {counted(n, 'whole number')} {beyond}; identifiers should be text."
 
 

@@ -159,14 +159,11 @@ def coverage(cells: pd.DataFrame, every: list[Known]) -> dict[str, Any]:
     thin = _share(joined["truth"], ~joined["seen"])
     simultaneous = _share(whole_of, np.ones_like(whole_of))
     return {
-        "replications": len(cells),
         "truth, point by point": _percent(*shares["truth"]),
         "mean fit": _percent(*shares["mean"]),
         "truth, whole curve": _percent(*simultaneous),
         "quick band": _percent(*shares["quick"]),
         "thin bins": _percent(*thin),
-        "seconds: fit": f"{cells['fit'].median():.2f}",
-        "30 halves": f"{cells['bands'].median():.2f}",
     }
 
 
@@ -221,7 +218,7 @@ def _beside_ebm(ours: pd.DataFrame, ebm: pd.DataFrame, every: list[Known]) -> li
 def tables(folder: Path) -> list[str]:
     """Return the tables of coverage, and of shape errors next to EBM's."""
     everything = load_all(folder)
-    covered, errors = {}, []
+    covered, errors, took = {}, [], {"fit": [], "bands": []}
     for scenario in SCENARIOS:
         mine, every = everything[everything["name"] == scenario.name], known_curves(scenario.of)
         ours, ebm = mine[mine["model"] == "ours"], mine[mine["model"] == "ebm"]
@@ -229,9 +226,15 @@ def tables(folder: Path) -> list[str]:
             continue
         bars = peer_coverage(ebm, every) if len(ebm) else ""
         covered[scenario.name] = coverage(ours, every) | {"EBM ± 1 SD": bars}
+        for part, medians in took.items():
+            medians.append(ours[part].median())
         if len(ebm):
             errors += _beside_ebm(ours, ebm, every)
-    lines = [*markdown(pd.DataFrame(covered).T.rename_axis("scenario"))]
+    fit, halves = (f"{min(medians):.2f} to {max(medians):.2f} s" for medians in took.values())
+    runs = everything[everything["model"] == "ours"].groupby("name").size()
+    replications = " to ".join(str(n) for n in sorted({runs.min(), runs.max()}))
+    lines = [f"{replications} replications. A fit takes {fit}, its 30 halves {halves} (medians).", ""]
+    lines += markdown(pd.DataFrame(covered).T.rename_axis("scenario"))
     if errors:
         lines += ["", *markdown(pd.DataFrame(errors).groupby("truth", sort=False).mean(), 4)]
     return lines

@@ -23,7 +23,7 @@ INK, GRID = "#2B2F36", "#E4E7EB"
 SHOWN = {
     standing.BASE: ("Shapewise, balanced", OURS, "o"),
     standing.EBM: ("EBM, defaults", EBM, "s"),
-    standing.ADDITIVE[0]: ("LightGBM, one cut per tree", DARK, "^"),
+    standing.ADDITIVE: ("LightGBM, one cut per tree", DARK, "^"),
     "xgboost": ("XGBoost, all interactions", LIGHT, "D"),
 }
 

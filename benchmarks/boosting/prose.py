@@ -64,41 +64,32 @@ measured again, at most {again} times, and the quietest attempt counts.
 RATIOS: Final = """
 ### Seconds over those of {base}
 
-A ratio of 10 means that the other model took ten times as long on the same rows. Each ratio is taken within a split,
-whose fits were at most {minutes:.0f} minutes apart; the table has the median over splits. The geometric mean is over
-all tables.
+A ratio of 10 means that the other model took ten times as long. Ratios are taken within a split, whose fits were at
+most {minutes:.0f} minutes apart; that of a table is the median over splits.
 """
 
 PARITY: Final = """
-### {base}, against EBM
+### {base}, against other additive models
 
 Differences of the test metric are paired by split, and the standard error is that of their mean. Splits share rows, so
-it is only a guide. *Same*: within {auc} AUC or {rmse:.1%} RMSE.
-"""
-
-ADDITIVE: Final = """
-### {base}, against LightGBM with one cut per tree
-
-As above. Ours is the mean of eight refits, LightGBM's is one fit.
+it is only a guide. *Same*: within {auc} AUC or {rmse:.1%} RMSE. Ours is a mean of eight refits, LightGBM's is one fit.
 """
 
 STEPS: Final = """
 ## One step, part by part
 
-Nanoseconds per row, and share of the whole step, for squared and logistic loss: one thread, float32, {bags} bags,
-{features} features, each part timed alone, best of several repeats. *Skewed*: {heavy:.0%} of the rows in one bin.
-Adding up, combining and cutting cost the same however many rows there are.
-
-A numpy copy of {mib:.0f} MiB reads and writes {copied:.1f} GB/s here in one thread. *ns at copy speed* is what the
-bytes of a row that a part touches would cost at that speed.
+Nanoseconds per row, and share of the whole step: one thread, float32, {bags} bags, {features} features, each part timed
+alone, best of several repeats. *Skewed*: {heavy:.0%} of the rows in one bin. *ns at copy speed* is what the bytes of a
+row that a part touches would cost in a numpy copy of {mib:.0f} MiB, which reads and writes {copied:.1f} GB/s here.
 """
 
 GROWTH: Final = """
 ## How a step grows
 
-Medians of a step on one feature, {loss} loss, on codes made directly. Memory is the peak above that of the codes, which
-take one byte per row and feature. Refits run side by side first; threads share a step only if the table is large and
-the refits leave some threads free.
+Medians of a step on one feature, {loss} loss, on codes made directly: {base}, but for what is varied. *MiB*: the peak
+above that of the codes, which take one byte per row and feature. *Slope*: of log seconds on log rows, from
+{slope_from:,} rows. Refits run side by side first; threads share a step only if the table is large and the refits leave
+some threads free.
 """
 
 LARGE: Final = """
@@ -116,8 +107,8 @@ Seconds from a key on a setting's slider to the first frame with the curve of th
 PAPER: Final = """
 ## Lou et al. 2020, reproduced
 
-The paper's strategies in our own code, on one thread, in float32 unless stated. Its other tables, and how many times as
-fast each strategy is on public tables, are with [the sources](sources.md).
+The paper's strategies in our own code, on one thread, in float32 unless stated. Its other tables, and its strategies on
+public tables, are with [the sources](sources.md).
 """
 
 NOISE: Final = """

@@ -18,18 +18,24 @@ from benchmarks.boosting.peers import PREDICTIONS, TEST_SHARE, WARM_ROWS
 from benchmarks.boosting.steps import COPY_BYTES, FEATURES, N_BAGS, PARTS, WHOLE
 from benchmarks.harness.cells import LEAST_NOISE, NOISE, TRIES, load, load_all
 from benchmarks.harness.contenders import HELD_OUT, MOST_JOBS, PATIENCE, PATIENT
-from benchmarks.harness.page import markdown
+from benchmarks.harness.page import markdown, show
 from benchmarks.harness.synthetic import HEAVY
 from benchmarks.harness.watch import MIB
 
 Lines = Iterator[str]
 VARIED = ["rows", "features", "bags", "groups", "threads"]
+FEW_ROWS = {"features": scale.FEW_ROWS}
+"""Rows of what is varied on fewer of them."""
+
 ALONE = [name for name in standing.MODELS if name.startswith("ours-") and name.endswith("-1")]
-"""Ours with one thread: predictions and memory are told of more threads alone, of which the former do not depend."""
+"""Ours with one thread: metrics do not depend on threads."""
+
+TELLING_MODELS = [standing.BASE, standing.EBM, "gpgam-64", "lightgbm", standing.ADDITIVE, "xgboost", "xgboost-additive"]
+"""A model of each kind, whose memory and predictions are told."""
 
 LOSSES_SHOWN = ("logistic", "squared")
 TELLING = ["peer", "ours - peer's", "standard error", "ours is"]
-"""What is told of a pair of models beyond the tables of metrics and of ratios."""
+"""What is told of a pair of models beyond the table of metrics."""
 
 
 def say(text: str, **numbers: Any) -> Lines:
@@ -91,10 +97,12 @@ def peers(folder: Path, doc: Path) -> Lines:
     yield from titled("Seconds of a fit", named(standing.wide(cells, "seconds")))
     yield from picture(doc, "seconds", "Seconds of a fit by table and model", plots.seconds(cells))
     yield from ratios(cells, doc)
-    yield from titled("Test metric: RMSE (less is better) or AUC (more is better)", of_many(cells, "metric"), 4)
+    metrics = named(standing.wide(cells, "metric").drop(index=ALONE, errors="ignore"))
+    yield from titled("Test metric: RMSE (less is better) or AUC (more is better)", metrics, 4)
     yield from quality(cells)
-    yield from titled("Peak memory of a fit, MiB", of_many(cells, "memory_mib"))
-    yield from titled("Milliseconds to predict", of_many(cells, "predict_ms"))
+    for title, value in (("Peak memory of a fit, MiB", "memory_mib"), ("Milliseconds to predict", "predict_ms")):
+        wide = standing.wide(cells, value)
+        yield from titled(title, named(wide.loc[[name for name in TELLING_MODELS if name in wide.index]]))
     short = standing.short_of_seeds(cells)
     for title, frame in (
         ("Fewer splits", short),
@@ -105,32 +113,24 @@ def peers(folder: Path, doc: Path) -> Lines:
             yield from titled(title, frame.replace({"model": prose.LABELS}))
 
 
-def of_many(cells: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Return a column of the overview without our models of one thread."""
-    return named(standing.wide(cells, value).drop(index=ALONE, errors="ignore"))
-
-
 def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
     """Return the ratios of seconds."""
-    table = standing.ratios(cells).dropna(how="all")
-    if not table.size:
+    table = standing.spans(cells)
+    if not len(table):
         return
     yield from say(prose.RATIOS, base=prose.LABELS[standing.BASE], minutes=standing.minutes_apart(cells))
     yield from markdown(named(table))
-    if standing.EBM in table:
+    if standing.EBM in table.index:
         yield from picture(doc, "ratios", "Seconds of EBM over ours by table", plots.ratios(cells))
 
 
 def quality(cells: pd.DataFrame) -> Lines:
     """Return our metrics next to those of EBM and of additive trees."""
-    parity, additive = standing.parity(cells), standing.additive(cells)
-    same = {"auc": standing.SAME_AUC, "rmse": standing.SAME_RMSE}
+    parity = standing.parity(cells)
     if len(parity):
+        same = {"auc": standing.SAME_AUC, "rmse": standing.SAME_RMSE}
         yield from say(prose.PARITY, base=prose.LABELS[standing.BASE], **same)
         yield from markdown(parity[TELLING].replace({"peer": prose.LABELS}))
-    if len(additive):
-        yield from say(prose.ADDITIVE, base=prose.LABELS[standing.BASE], **same)
-        yield from markdown(additive[TELLING].replace({"peer": prose.LABELS}))
 
 
 def steps(path: Path) -> Lines:
@@ -139,6 +139,8 @@ def steps(path: Path) -> Lines:
     if not results:
         return
     points = pd.DataFrame(results["points"])
+    ends = (points["rows"].min(), points["rows"].max())
+    points = points[points["rows"].isin(ends) & ((points["codes"] == "uniform") | (points["rows"] == ends[1]))].copy()
     copied = {"mib": COPY_BYTES / MIB, "copied": results["copy_bytes_a_second"] / 1e9}
     yield from say(prose.STEPS, bags=N_BAGS, features=FEATURES, heavy=HEAVY, **copied)
     points["shown"] = [f"{ns:.2f} ({share:.0%})" for ns, share in zip(points["ns a row"], points["share"], strict=True)]
@@ -156,20 +158,37 @@ def growth(path: Path, doc: Path) -> Lines:
     results = load(path).get("points", [])
     points, slopes, large = scale.tables(results)
     if len(points):
-        yield from say(prose.GROWTH, loss=points["loss"].iloc[0])
+        base = ", ".join(counted(name, scale.BASE[name]) for name in VARIED)
+        yield from say(prose.GROWTH, loss=points["loss"].iloc[0], base=base, slope_from=scale.SLOPE_FROM)
         yield from picture(doc, "steps", "Milliseconds of a step against rows", plots.steps(points, slopes))
-    for changed, part in points.groupby("changed", sort=False) if len(points) else ():
-        varied = [name for name in VARIED if (part[name] != part[name].iloc[0]).any()] or [str(changed)]
-        words = ", ".join(counted(name, part[name].iloc[0]) for name in VARIED if name not in varied)
-        frame = part[varied].assign(**{"microseconds a step": 1e6 * part["step_seconds"], "MiB": part["memory_mib"]})
-        yield from titled(f"{str(changed).capitalize()} ({words})", frame.set_index(varied[0]))
-    if len(slopes):
-        frame = slopes.rename(columns={"from_rows": "from rows", "to_rows": "to rows"}).drop(columns="loss")
-        yield from titled("Slope of log seconds on log rows", frame.set_index("threads"))
+        yield from markdown(grown(points, slopes))
+        yield ""
     for fit in large.itertuples():
         about = {"rows": fit.rows, "features": fit.features, "frame": fit.frame_mib, "jobs": max(scale.THREADS)}
         yield from say(prose.LARGE, seconds=fit.seconds, rounds=fit.rounds, mib=fit.memory_mib, **about)
     yield from noise(results)
+
+
+def grown(points: pd.DataFrame, slopes: pd.DataFrame) -> pd.DataFrame:
+    """Return the time and memory of a step at both ends of what is varied."""
+    slope = slopes.set_index("threads")["slope"] if len(slopes) else pd.Series(dtype=float)
+    rows = []
+    for (changed, threads), part in points.groupby(["changed", "threads"], sort=False):
+        ends = part.sort_values(str(changed)).iloc[[0, -1]]
+        words = str(changed)
+        if changed == "rows" and threads > 1:
+            words = f"{changed}, {threads} threads"
+        elif changed in FEW_ROWS:
+            words = f"{changed}, {FEW_ROWS[changed]:,} rows"
+        row = {"varied": words, "from": f"{ends[changed].iloc[0]:,}", "to": f"{ends[changed].iloc[1]:,}"}
+        row |= {"microseconds a step": span(1e6 * ends["step_seconds"]), "MiB": span(ends["memory_mib"])}
+        rows.append(row | {"slope": slope.get(threads) if changed == "rows" else None})
+    return pd.DataFrame(rows).set_index("varied")
+
+
+def span(ends: pd.Series) -> str:
+    """Return the numbers at both ends."""
+    return " to ".join(show(value) for value in ends)
 
 
 def counted(name: str, number: int) -> str:

@@ -141,14 +141,13 @@ def table(cells: pd.DataFrame) -> pd.DataFrame:
             continue
         wide = part.pivot_table(index="seed", columns="model", values="auc")
         positives, n = part[["positives", "rows"]].iloc[0]
-        row: dict[str, Any] = {"positives": positives, "negatives": n - positives, "% positive": 100 * positives / n}
+        row: dict[str, Any] = {"positives": positives, "% positive": 100 * positives / n}
         row |= {name: values[place] for name, values in PRINTED.items()}
         names = [name for name in (*OURS, "XGBoost", "the true chances") if name in wide]
         row |= {name: spread(wide[name].dropna()) for name in names}
         if "XGBoost" in wide:
             for name in (name for name in ("ours", "ours, with pairs") if name in wide):
                 row[f"{name}, less XGBoost"] = signed((wide[name] - wide["XGBoost"]).dropna())
-            row["depths chosen"] = ", ".join(f"{depth:.0f}" for depth in part["depth"].dropna())
         rows[scenario] = row
     return pd.DataFrame(rows).T.rename_axis("scenario")
 

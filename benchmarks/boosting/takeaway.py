@@ -124,9 +124,9 @@ def table_of(cells: pd.DataFrame) -> pd.DataFrame:
         digits = 4 if part["binary"].iloc[0] else 3
         mean, deviation = part["metric"].mean(), part["metric"].std()
         rows.append(
-            {"table": name, "rows": f"{part['rows'].iloc[0]:,}", "model": model, "splits": len(part),
+            {"table": name, "model": model,
              "metric": f"{mean:.{digits}f}" + (f" ± {deviation:.{digits}f}" if len(part) > 1 else ""),
-             "of features": part["columns"].iloc[0], "features": part["features"].mean(), "pairs": part["pairs"].mean(),
+             "features": part["features"].mean(), "pairs": part["pairs"].mean(),
              "terms that carry 95%": part["most"].mean(), "CPU seconds": f"{part['CPU seconds'].mean():.1f}"}
         )  # fmt: skip
     order = pd.CategoricalDtype(["EBM", *OURS], ordered=True)

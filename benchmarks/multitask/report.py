@@ -9,7 +9,7 @@ import pandas as pd
 
 from benchmarks.harness.page import markdown
 from benchmarks.multitask.contenders import CONTENDERS, CRITERIA, LINEAR, OF_COLUMNS, OTHERS, PARTS, REFERENCE
-from benchmarks.multitask.studies import RARE, SIMILARITIES
+from benchmarks.multitask.studies import RARE, SCENES, SIMILARITIES
 
 Cells = Mapping[str, pd.DataFrame]
 """Cells by study, for those that were measured."""
@@ -22,7 +22,13 @@ OTHER_FAMILIES = (
 TREES = ("default", *CRITERIA, *PARTS, *OF_COLUMNS, *OTHERS, *REFERENCE)
 Columns = tuple[tuple[str, str], ...]
 
-REAL: Final = {"school": "School", "landmine": "Landmine, AUC", "computer": "Computer, RMSE"}
+REAL: Final = {
+    "school": ("School, RMSE", "pooled", "ridge"),
+    "landmine": ("Landmine, mean AUC of tasks", "mean of tasks", "default"),
+    "computer": ("Computer, RMSE", "pooled", "default"),
+}
+"""Real tables: a title, what is told of each model, and the model that others are compared with."""
+
 PRINTED: Final = {
     "lasso": (0.824, 0.617, 0.693, 0.599), "rmtfl": (0.627, 0.590, 0.667, 0.681),
     "dirty": (0.834, 0.652, 0.694, 0.602), "global": (0.978, 0.971, 0.906, 0.760),
@@ -33,7 +39,6 @@ PRINTED: Final = {
 
 FAMILIES: Final[dict[str, tuple[Columns, tuple[str, ...]]]] = {
     "The small task, 10,000 rows beside 100": (tuple((study, "small") for study in IMBALANCED), (*TREES, *LINEAR)),
-    "The big task of the same": (tuple((study, "big") for study in IMBALANCED), (*TREES, *LINEAR)),
     "Other families": (OTHER_FAMILIES, (*TREES, *LINEAR)),
 }
 """Columns and rows of the tables of families."""
@@ -97,19 +102,42 @@ def page(cells: Cells) -> list[str]:
     """Return all tables with their headings."""
     everything = pd.concat(cells.values(), ignore_index=True)
     lines = ["", provenance(everything)]
-    for study, title in REAL.items():
-        if study in cells:
-            runs = cells[study]["seed"].nunique()
-            wanted = ["mean of tasks", "pooled"] if study == "landmine" else ["pooled", "mean of tasks"]
-            base = "ridge" if study == "school" else "default"
-            lines += ["", f"### {title}", "", f"{runs} splits.", "", *markdown(standing(cells[study], wanted, base))]
+    real = [study for study in REAL if study in cells]
+    if real:
+        runs = ", ".join(f"{study.capitalize()} {cells[study]['seed'].nunique()}" for study in real)
+        lines += ["", "### Real tables", "", f"Splits: {runs}.", "", *markdown(pd.concat(of_real(cells, real), axis=1))]
     for title, (columns, names) in FAMILIES.items():
         there = [(study, measure) for study, measure in columns if study in cells]
         if there:
             runs = ", ".join(f"{study}: {cells[study]['seed'].nunique()}" for study in dict(there))
-            table = markdown(parts_table(cells, there, names))
-            lines += ["", f"### {title}", "", f"Replications: {runs}.", "", *table]
+            table = parts_table(cells, there, names)
+            if columns[0][1] == "small":
+                table["big, farthest of these"] = farthest(cells, [study for study, _ in there], names)
+            lines += ["", f"### {title}", "", f"Replications: {runs}.", "", *markdown(table)]
     return [*lines, ""]
+
+
+def of_real(cells: Cells, studies: Iterable[str]) -> Iterable[pd.DataFrame]:
+    """Yield two columns per real table: a measure of each model, and its difference."""
+    for study in studies:
+        title, measure, base = REAL[study]
+        frame = standing(cells[study], [measure], base)
+        yield frame.set_axis([title, f"to {CONTENDERS[base].label}"], axis=1)
+
+
+def farthest(cells: Cells, studies: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return, per model, the difference of the big task that is farthest from 0, of some studies; of our default, its
+    RMSE, the least and the most."""
+    each = [against(cells[study], "big", "default") for study in studies]
+    base = [table.loc["default", "mean"] for table in each]
+    shown = []
+    for name in names:
+        there = [table.loc[name] for table in each if name in table.index]
+        if there:
+            gap = max(there, key=lambda row: abs(row["gap"]))
+            ends = f"{min(base):.3f} to {max(base):.3f}"
+            shown.append(ends if name == "default" else signed(gap["gap"], gap["se"]))
+    return shown
 
 
 def rare_page(cells: Cells) -> list[str]:
@@ -119,7 +147,7 @@ def rare_page(cells: Cells) -> list[str]:
     for study, of_study in there.items():
         table = standing(of_study, ["task 1", "task 2"], "default")
         models = [name for name in CONTENDERS if name in set(of_study["model"])]
-        for task in (1, 2):
+        for task in (1, 2) if study in SCENES else ():
             place = (0 if study.startswith("scene 1") else 2) + task - 1
             shown = [f"{PRINTED[name][place]:.3f}" if name in PRINTED else "" for name in models]
             table.insert(table.columns.get_loc(f"task {task}"), f"task {task}, printed", shown)

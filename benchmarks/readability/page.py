@@ -155,11 +155,19 @@ def search_table(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).set_index("library") if rows else pd.DataFrame()
 
 
-def counts(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return how many splits of each table were measured with each model: the first ones."""
-    fine = cells[cells["metric"].notna()]
-    grid = fine.pivot_table(index="table", columns="model", values="seed", aggfunc="count", fill_value=0)
-    return grid.reindex(columns=list(MODELS), fill_value=0).astype(str)
+def splits_of(models: pd.DataFrame) -> list[str]:
+    """Return a line per model: on how many tables it was measured, and on how many splits of them, the first ones."""
+    n_tables = models["table"].nunique()
+    counts = models[models["metric"].notna()].groupby(["model", "table"])["seed"].count()
+    lines = []
+    for model in MODELS:
+        of_model = counts.get(model, counts.iloc[:0])
+        if of_model.empty:
+            lines.append(f"- {model}: not measured.")
+            continue
+        tables = "all tables" if len(of_model) == n_tables else ", ".join(of_model.index)
+        lines.append(f"- {model}: {' or '.join(map(str, sorted(set(of_model))))} of {tables}.")
+    return lines
 
 
 def provenance(cells: pd.DataFrame) -> str:
@@ -214,16 +222,12 @@ def lines(cells: pd.DataFrame) -> list[str]:
 
 def measured(models: pd.DataFrame) -> list[str]:
     """Return what was measured and what was not, cell by cell."""
-    n_tables, n_cells = models["table"].nunique(), int(models["metric"].notna().sum())
+    n_cells = int(models["metric"].notna().sum())
     failed = models[models["error"].notna()] if "error" in models else models.iloc[:0]
-    reached = models[models["metric"].notna()].groupby("model")["table"].nunique().reindex(list(MODELS), fill_value=0)
-    some = [f"{name} ({n} tables)" for name, n in reached.items() if 0 < n < n_tables]
     parts = [
         "## What was measured, and what was not", "",
-        f"Not measured at all: {'; '.join(reached.index[reached == 0]) or 'nothing'}. On some of the tables only: "
-        f"{'; '.join(some) or 'nothing'}.", "",
-        f"{n_cells:,} fits of {n_tables} tables. Of each table and model, the first so many of five splits (0: "
-        "not measured):", "", *markdown(counts(models)), "",
+        f"{n_cells:,} fits of {models['table'].nunique()} tables. The first so many of five splits:", "",
+        *splits_of(models), "",
     ]  # fmt: skip
     if len(failed):
         parts += ["Fits that ended with an error:", ""]

@@ -68,10 +68,14 @@ def test_ratios_are_taken_within_a_seed_and_averaged_geometrically(invented):
     assert ratios.loc["pole", "ebm"] == pytest.approx(20.0)
     assert ratios.loc["adult", "ebm"] == pytest.approx(80.0)
     assert ratios.loc[standing.MEAN_ROW, "ebm"] == pytest.approx(40.0)
+    told = standing.spans(invented).loc["ebm"]
+    assert told[[standing.MEAN_ROW, "least", "most", "tables"]].tolist() == pytest.approx([40.0, 20.0, 80.0, 2])
 
 
 def test_parity_is_paired_and_knows_which_way_is_better(invented):
     parity = standing.parity(invented)
+    assert parity["peer"].tolist() == ["ebm", "lightgbm-additive"] * 2
+    parity = parity[parity["peer"] == "ebm"]
     assert parity.loc["pole", "ours - peer's"] == pytest.approx(-0.25)  # RMSE: less is better
     assert parity.loc["adult", "ours - peer's"] == pytest.approx(0.25)  # AUC: more is better
     assert parity["ours is"].tolist() == ["better", "better"]
@@ -82,7 +86,7 @@ def test_parity_is_paired_and_knows_which_way_is_better(invented):
 def test_only_splits_that_both_were_measured_on_are_compared(invented):
     without = invented[~((invented["model"] == "lightgbm-additive") & (invented["seed"] == 1))]
     without = without[~((without["table"] == "adult") & (without["model"] == standing.BASE) & (without["seed"] == 0))]
-    additive = standing.additive(without)
+    additive = standing.paired(without, (standing.ADDITIVE,))
     assert additive["splits"].tolist() == [2, 1]
     assert additive["peer's seconds / ours"].tolist() == [1.5, 1.0]  # of seeds 0 and 2, of seed 2
     assert additive["ours - peer's"].tolist() == pytest.approx([-0.25, 0.25])

@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from benchmarks.boosting import alphas, scenarios
+from tests.support.real_tables import BINARY, REGRESSION
 
 
 def test_the_printed_columns_are_whole():
     printed = pd.read_csv(alphas.PRINTED, index_col="variant")
-    assert list(printed) == list(alphas.SIZES)
+    assert set(printed) > {*BINARY, *REGRESSION}
     assert [name for name, _ in alphas.variants(True, list(alphas.ALPHAS), alphas.RATE)] == list(printed.index)
     numbers = printed["compact"].str.split(" ± ").str[0].astype(float)
     assert numbers["MART-subagging-0.65"] == 2.6634
@@ -24,12 +25,13 @@ def test_ours_stand_beside_what_is_printed_and_the_farthest_alpha_is_named():
     rows += [("MART-subagging-0.50", seed, 2.1 + seed) for seed in range(3)]
     rows += [("MART-subagging-0.80", seed, 1.7 + seed) for seed in range(2)]
     cells = pd.DataFrame(rows, columns=["variant", "seed", "value"]).assign(table="compact", rate=alphas.RATE)
-    table = alphas.beside(cells, ("compact", "superconductor"))
-    assert list(table) == ["compact, printed", "compact, ours", "superconductor, printed"]
-    assert table.loc["MART-subagging-0.50", "compact, ours"] == "3.1000 ± 1.0000"
-    assert table.loc["MART-subagging-0.80", "compact, ours"] == "2.2000 ± 0.7071 (2)"
-    gaps = alphas.against_bagging(cells)
-    assert gaps.loc["compact", ["at", "to bagging"]].tolist() == ["MART-subagging-0.80", "-0.3000"]
+    row = alphas.sweep(cells).loc["compact"]
+    assert row["bagging, printed"] == "2.6635 ± 0.1124"
+    assert row["subagging, printed"] == "2.6634 to 2.6687"
+    assert row["bagging"] == "3.0000 ± 1.0000"
+    assert row["subagging"] == "2.2000 to 3.1000"
+    assert row[["farthest alpha", "to bagging", "splits"]].tolist() == ["0.80", "-0.3000", 2]
+    assert alphas.sweep(cells.iloc[:0]).empty
 
 
 @pytest.mark.parametrize("scenario", scenarios.SCENARIOS)

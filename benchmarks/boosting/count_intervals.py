@@ -86,11 +86,12 @@ def lines(cells: pd.DataFrame, tables: int) -> list[str]:
     rows = []
     for coverage in COVERAGES:
         for what in ("levels", "outcomes"):
-            shares = {str(k): f"{by.loc[coverage, (what, k)]:.1f}" for k in range(1, 11)}
-            rows.append({"asked": f"{100 * coverage:g}%", "inside": what, **shares})
+            shares = [by.loc[coverage, (what, k)] for k in range(1, 11)]
+            ends = {"least": f"{min(shares):.1f}", "most": f"{max(shares):.1f}"}
+            rows.append({"asked": f"{100 * coverage:g}%", "inside": what, **ends})
     head = (
-        f"{tables} tables: {TRAIN:,} rows to fit, {CALIBRATE:,} for `fit_intervals`, {TEST:,} to test. Percent by "
-        "tenth of the expected count."
+        f"{tables} tables: {TRAIN:,} rows to fit, {CALIBRATE:,} for `fit_intervals`, {TEST:,} to test. Percent, of "
+        "the tenths of the expected count the least and the most."
     )
     return [head, "", *markdown(pd.DataFrame(rows).set_index("asked"))]
 

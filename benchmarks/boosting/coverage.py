@@ -233,11 +233,33 @@ def tables(folder: Path) -> list[str]:
     fit, halves = (f"{min(medians):.2f} to {max(medians):.2f} s" for medians in took.values())
     runs = everything[everything["model"] == "ours"].groupby("name").size()
     replications = " to ".join(str(n) for n in sorted({runs.min(), runs.max()}))
-    lines = [f"{replications} replications. A fit takes {fit}, its 30 halves {halves} (medians).", ""]
-    lines += markdown(pd.DataFrame(covered).T.rename_axis("scenario"))
+    frame = pd.DataFrame(covered).T
+    points, whole = (
+        frame[f"truth, {what}"].str.extract(r"± ([\d.]+)")[0].max() for what in ("point by point", "whole curve")
+    )
+    lines = [
+        f"{replications} replications. A fit takes {fit}, its 30 halves {halves} (medians). Monte Carlo errors are at "
+        f"most {points} point by point, and {whole} of whole curves.",
+        "",
+    ]
+    lines += markdown(by_kind(frame))
     if errors:
         lines += ["", *markdown(pd.DataFrame(errors).groupby("truth", sort=False).mean(), 4)]
     return lines
+
+
+def by_kind(covered: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per kind of target and of rows, with the least and the most over its scenarios."""
+    words = [[part for part in name.split("-") if part != "rounded"] for name in covered.index]
+    kinds = pd.Index([" ".join(part for part in parts if not part.isdigit()) for parts in words], name="scenarios")
+    numbers = covered.apply(lambda column: column.str.split(" ").str[0]).set_axis(kinds)
+    numbers.insert(0, "rows", [f"{int(part):,}" for parts in words for part in parts if part.isdigit()])
+    return numbers.groupby(level=0, sort=False).agg(_span)
+
+
+def _span(values: pd.Series) -> str:
+    there = sorted(filter(None, values), key=lambda text: float(text.replace(",", "")))
+    return " to ".join(dict.fromkeys((there[0], there[-1]))) if there else ""
 
 
 def curve_tables(folder: Path) -> list[str]:

@@ -28,6 +28,9 @@ from gamcore.types import Floats
 
 MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
 COVERAGES: Final = (0.8, 0.9, 0.95)
+TOLD: Final = "90%"
+"""The coverage whose ends and widths are told."""
+
 TRAIN, CALIBRATE, TEST = 2_000, 1_000, 5_000
 """Rows to fit, for `fit_intervals`, and to ask for intervals of."""
 
@@ -126,6 +129,13 @@ def table(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).set_index("noise")
 
 
+def side_by_side(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per kind of noise: what lies inside at each coverage, and the ends and widths of one of them."""
+    inside = rows.pivot_table(index="noise", columns="asked", values="inside", aggfunc="first", sort=False)
+    of_one = rows[rows["asked"] == TOLD].drop(columns=["asked", "inside", "tables", "within a point"])
+    return inside.add_prefix("inside of ").join(of_one.add_suffix(f", {TOLD}"))
+
+
 def lines(folder: Path) -> list[str]:
     """Return the lines of the page."""
     cells = load_all(folder)
@@ -136,7 +146,7 @@ def lines(folder: Path) -> list[str]:
         f"{TRAIN:,} rows to fit, {CALIBRATE:,} to calibrate, {TEST:,} to test; {machine['processor']}, {versions}. "
         f"A fit takes {seconds['fit']:.2f} s, its intervals {seconds['calibrate']:.2f} s (medians)."
     )
-    return [head, "", *markdown(table(cells).drop(columns=["tables", "within a point"]))]
+    return [head, "", *markdown(side_by_side(table(cells)))]
 
 
 def main() -> None:

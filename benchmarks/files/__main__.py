@@ -59,7 +59,7 @@ def _text(path: Path) -> str:
 
 
 def tables(verdicts: dict[tuple[Expected, str], Verdict], readers: list[str]) -> list[str]:
-    """Return the shares of each outcome by reader, and the packages, as lines of Markdown."""
+    """Return the shares of each outcome by reader, and the packages with their files, as lines of Markdown."""
     shares = {}
     for reader in readers:
         outcomes = Counter(judged.outcome for (_, name), judged in verdicts.items() if name == reader)
@@ -69,14 +69,11 @@ def tables(verdicts: dict[tuple[Expected, str], Verdict], readers: list[str]) ->
             *(f"{outcomes[outcome]} ({100 * outcomes[outcome] / files:.1f}%)" for outcome in OUTCOMES),
         ]
     counts = Counter(right.source for right, _ in {(right, "") for right, _ in verdicts})
-    packages = pd.DataFrame(
-        [(source.name, source.version, source.registry, source.licence, counts[source.name]) for source in SOURCES],
-        columns=["package", "version", "registry", "licence", "files"],
-    ).set_index("package")
+    packages = ", ".join(f"{source.name} {source.version} ({counts[source.name]})" for source in SOURCES)
     return [
         *markdown(pd.DataFrame(shares, index=["files", *OUTCOMES]).T.rename_axis("reader")),
         "",
-        *markdown(packages),
+        f"Files of {packages}.",
     ]
 
 

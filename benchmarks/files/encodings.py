@@ -109,14 +109,12 @@ def main() -> None:
     for kind in get_args(Words):
         by_case = {case: case.outcome() for case in cases(kind)}
         print(*(f"{case}: {outcome}" for case, outcome in by_case.items() if "right" not in outcome), sep="\n")
-        for size in (*SIZES, "all"):
-            counts = Counter(outcome for case, outcome in by_case.items() if size in ("all", case.size))
-            total = counts.total()
-            shares[f"{kind}, {size}"] = [
-                str(total),
-                *(f"{counts[outcome]} ({counts[outcome] / total:.1%})" for outcome in OUTCOMES),
-            ]
-    lines = markdown(pd.DataFrame(shares, index=["tables", *OUTCOMES]).T.rename_axis("words, rows with them"))
+        counts = Counter(by_case.values())
+        shares[kind] = [
+            str(counts.total()),
+            *(f"{counts[outcome]} ({counts[outcome] / counts.total():.1%})" for outcome in OUTCOMES),
+        ]
+    lines = markdown(pd.DataFrame(shares, index=["tables", *OUTCOMES]).T.rename_axis("words"))
     publish(lines, asked.doc, MARKS)
 
 

@@ -36,16 +36,19 @@ def lines(cells: list[Cell], what: str) -> list[str]:
     for cell in cells:
         checked.update(cell.get("checked", {}))
     words = ", ".join(f"{n:,} {name}" for name, n in checked.items())
+    by_kind = _by_kind(cells)
+    none = by_kind.loc[by_kind["found"] == 0, "what it is"]
     return [
         f"`{what}`", "",
         f"{len(cells)} tables, **{len(whole)} without any fault** ({len(whole) / max(len(cells), 1):.1%}); "
         f"{len(refused)} where the app refused something in a sentence of its own. Checked: {words}.",
-        "", *markdown(_by_kind(cells), 4),
+        "", *markdown(by_kind[by_kind["found"] > 0], 4), "",
+        f"Looked for, and not found: {'; '.join(none) or 'nothing'}.",
     ]  # fmt: skip
 
 
 def _by_kind(cells: list[Cell]) -> pd.DataFrame:
-    """Return a row per kind of fault that was found: how many, in how many tables."""
+    """Return a row per kind of fault: how many were found, in how many tables."""
     each = [kinds_of(cell) for cell in cells]
     rows = [
         (kind, words, sum(counts[kind] for counts in each), sum(counts[kind] > 0 for counts in each))

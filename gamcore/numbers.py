@@ -14,9 +14,10 @@ Each kind of number has one way to be written:
     points    a difference between two shares                    +19.3 points
     factor    what odds are multiplied by                        ×1.25
 
-Thousands are separated, nothing below 10^15 has an exponent, and what rounds to zero has no sign. The minus sign is the
-hyphen that tables and files have as well (axes of plots have the longer sign of their libraries); what is not a number
-is "not known".
+Thousands are separated, nothing has an exponent, and what rounds to zero has no sign. From 10^15 on there are three
+digits, and zeros; of a quantity beyond 10^30, or as many times nearer to 0 than 1 is, only that is written. The minus
+sign is the hyphen that tables and files have as well (axes of plots have the longer sign of their libraries); what is
+not a number is "not known".
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from typing import Final
 
 UNKNOWN: Final = "not known"
 LARGE: Final = 1e15
-"""From here on a number has an exponent: its last digits are not exact."""
+"""From here on a number has three digits, and zeros: its last ones are not exact."""
 
-SMALL: Final = 1e-6
-"""Below, a number has an exponent: nobody counts so many zeros."""
+LARGEST: Final = 1e30
+SMALLEST: Final = 1e-30
+"""Numbers beyond, and those nearer to 0, are only said to be there."""
 
 FAINTEST: Final = 1e-4
 """Percent, nearer to which to nothing, or to all, nobody asks how near."""
@@ -51,8 +53,10 @@ def fixed(value: float, decimals: int, signed: bool = False) -> str:
         return UNKNOWN
     if math.isinf(value):
         return "-∞" if value < 0 else "+∞" if signed else "∞"
+    if abs(value) > LARGEST:
+        return _side(value, LARGEST, signed)
     if abs(value) >= LARGE:
-        return _with_exponent(value, 3, signed)
+        return f"{Decimal(f'{value:.2e}'):{'+' if signed else ''},f}"
     text = f"{value:{'+' if signed else ''},.{decimals}f}"
     return text if any(digit in text for digit in "123456789") else text.lstrip("+-")
 
@@ -66,11 +70,9 @@ def number(value: float, digits: int = 3, signed: bool = False) -> str:
     """Return a measured quantity to its significant digits; never fewer than all before the point."""
     if not math.isfinite(value) or value == 0:
         return fixed(value, 0, signed)
-    return (
-        _with_exponent(value, digits, signed)
-        if abs(value) < SMALL
-        else fixed(value, decimals_of([value], digits), signed)
-    )
+    if abs(value) < SMALLEST:
+        return _side(value, SMALLEST, signed)
+    return fixed(value, decimals_of([value], digits), signed)
 
 
 def estimate(value: float, signed: bool = False) -> str:
@@ -112,11 +114,7 @@ def alike(values: Iterable[float], digits: int = 3, signed: bool = False) -> lis
 
 def exact(value: float, digits: int = EXACT_DIGITS) -> str:
     """Return a number as it is, without zeros that say nothing. digits : most significant digits."""
-    if not math.isfinite(value) or value == 0:
-        return fixed(value, 0)
-    if abs(value) < SMALL:
-        return _with_exponent(value, digits, False)
-    return bare(fixed(value, decimals_of([value], digits)))
+    return in_full(round(value, decimals_of([value], digits))) if math.isfinite(value) else fixed(value, 0)
 
 
 def roundest(low: float, high: float, near: float) -> str:
@@ -166,8 +164,7 @@ def percent(share: float, decimals: int = 1, signed: bool = False) -> str:
     size = abs(value)
     left = 100 - size
     if 0 < size < FAINTEST or NO_ERROR < left < FAINTEST:
-        end = math.copysign(FAINTEST if size < 1 else 100 - FAINTEST, value)
-        return f"{'under' if (size < 1) == (value > 0) else 'over'} {bare(fixed(end, 4, signed))}%"
+        return f"{_side(value, FAINTEST if size < 1 else 100 - FAINTEST, signed)}%"
     if 0 < size <= near:
         return f"{number(value, 2, signed)}%"
     decimals = max(decimals, -math.floor(math.log10(left))) if NO_ERROR < left <= near else decimals
@@ -224,9 +221,10 @@ def duration(seconds: float) -> str:
 def bare(text: str) -> str:
     """Return a written number without zeros at its end that say nothing."""
     whole, point, decimals = text.partition(".")
-    return f"{whole}{point}{decimals}".rstrip("0").rstrip(".") if point and "e" not in text else text
+    return f"{whole}{point}{decimals}".rstrip("0").rstrip(".") if point else text
 
 
-def _with_exponent(value: float, digits: int, signed: bool) -> str:
-    digits_, power = f"{value:{'+' if signed else ''}.{digits - 1}e}".split("e")
-    return f"{bare(digits_)}e{int(power)}"
+def _side(value: float, end: float, signed: bool) -> str:
+    """Return on which side of an end, which has the sign of a number, that number is."""
+    sign = "-" if value < 0 else "+" if signed else ""
+    return f"{'under' if (abs(value) < end) == (value > 0) else 'over'} {sign}{in_full(end)}"

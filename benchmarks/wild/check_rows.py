@@ -27,7 +27,7 @@ from gamcore.model.output_names import predicted as prediction_name
 
 CLOSE: Final = 1e-9
 MOST_ROWS: Final = 300
-BAD: Final = re.compile(r"(?<![\w.-])(?:nan|inf|NaN|NaT|None)(?![\w-])|(?<![\w.#-])\d+(?:\.\d+)?e[-+]\d{2,}\b")
+BAD: Final = re.compile(r"(?<![\w.-])(?:nan|inf|NaN|NaT|None)(?![\w-])|(?<![\w.#-])\d+(?:\.\d+)?e[-+]?\d+\b")
 FAILED: Final = re.compile(r"\b[A-Z]\w*(?:Error|Exception): [^<]{0,200}")
 
 

@@ -24,7 +24,7 @@ from shapewise.training.proposals import classes_first, first_kind, first_target
 from shapewise.training.spec import Spec, target_levels
 from shapewise.training.train import BANDS
 from shapewise.ui.train.features import NOT_LEARNT
-from shapewise.ui.train.target import usual_sides
+from shapewise.ui.train.target import NO_TARGET, usual_sides
 
 PATIENCE: Final = 8.0
 """Estimated seconds of a training with the page's preset, above which the fast preset is taken."""
@@ -68,7 +68,9 @@ def _target(about: TableAbout, rows: Table, roles: Roles) -> FirstTarget:
         held = held_out_rows(rows.frame, about.id, roles.column("group"))
     except TableError:
         held = np.zeros(len(rows), bool)
-    name = first_target(rows, [guess.column for guess in roles.targets], held) or rows.names[-1]
+    name = first_target(rows, [guess.column for guess in roles.targets], held)
+    if name is None:
+        raise TableError(NO_TARGET)
     possible = goals.possible(rows, name)
     kind = first_kind(rows, name, held)[0] if len(possible) > 1 else possible[0]
     series = rows.frame[name]

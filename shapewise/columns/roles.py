@@ -103,7 +103,8 @@ def roles_of(
     settle("arm", arms_found.likely(table, [r for r in free if given[r.name] == "feature" or _is_copy(r)]))
     usable = [r for r in free if r.kind not in (None, "date") and r.distinct > 1 and r.name not in computed
               and not r.has("days") and (given[r.name] in ("feature", "task") or _is_copy(r))]  # fmt: skip
-    targets = targets_found.likely(table, reports, usable, name)
+    many = {r.name for r in usable if r.kind == "category" and r.distinct > targets_found.MOST_LEVELS}
+    targets = [guess for guess in targets_found.likely(table, reports, usable, name) if guess.column not in many]
     settle("target", targets)
     known = [column for column, role in given.items() if role == "target"]
     target = next(iter(known), targets[0].column if targets else None)

@@ -45,7 +45,7 @@ from shapewise.doctor.name_words import (
 )  # fmt: skip
 
 MOST_LEVELS: Final = 50
-"""Levels beyond which a category can hardly be predicted."""
+"""Levels beyond which a category cannot be predicted."""
 
 CLASSES: Final = frozenset({"class", "label", "labels", "mode", "plan", "status"})
 """What is called so is the target, unless it is the class of something, or has as many values as a school has

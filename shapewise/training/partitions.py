@@ -13,6 +13,7 @@ from gamcore.data.columns import TableError, read_dates, read_numbers, read_text
 from gamcore.data.dates import as_date
 from gamcore.data.table import Table, as_table
 from gamcore.decide.rules import Levels, Range, Rule
+from gamcore.numbers import in_full, roundest
 
 MOST_PARTS: Final = 6
 MOST_RANGES: Final = 4
@@ -66,11 +67,11 @@ def periods(table: Table, column: str, most: int = 24) -> tuple[NDArray[np.int64
     distinct = np.unique(values[np.isfinite(values)])
     if distinct.size <= most:
         codes = np.searchsorted(distinct, values)
-        names = [f"{value:g}" for value in distinct]
+        names = [_plain(value) for value in distinct]
     else:
         edges = np.linspace(distinct[0], distinct[-1], most + 1)
         codes = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, most - 1)
-        names = [f"from {edge:.4g}" for edge in edges[:-1]]
+        names = [f"from {_round(edge, distinct, (edges[-1] - edges[0]) / most / 3)}" for edge in edges[:-1]]
     return np.where(np.isfinite(values), codes, -1).astype(np.int64), names
 
 
@@ -88,8 +89,17 @@ def _ranges(series: pd.Series, most: int) -> list[TablePart]:
 
 
 def _plain(value: float) -> str:
-    """Return a number as text, without loss of digits."""
-    return f"{value:.17g}" if float(f"{value:g}") != value else f"{value:g}"
+    """Return a number as text, without loss of digits or commas, which a year would not have."""
+    return in_full(value).replace(",", "")
+
+
+def _round(edge: float, values: NDArray[np.float64], near: float) -> str:
+    """Return a number with few digits that has as many values (n,), in order, below it as an edge has, and is at most
+    `near` away."""
+    k = int(np.searchsorted(values, edge))
+    below = np.nextafter(values[k - 1], np.inf) if k else -np.inf
+    low, high = max(below, edge - near), min(float(values[k]), edge + near)
+    return roundest(float(low), float(high), float(edge)).replace(",", "")
 
 
 def _range(name: str, low: float | None, below: float | None) -> TablePart:

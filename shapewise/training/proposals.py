@@ -23,12 +23,13 @@ FEWEST_CLASSES = 3
 
 
 def first_target(rows: Table, likely: Sequence[str], held: Bools) -> str | None:
-    """Return the likeliest target that can be trained, the likeliest of all if none can, None without any.
+    """Return the likeliest target that can be trained, if possible with bands; None without any.
 
     likely : columns, the likeliest first. held : (n,) the rows that are held out.
     """
-    fine = (name for name in likely if is_trainable(rows, name, first_kind(rows, name, held)[0], held))
-    return next(fine, likely[0] if likely else None)
+    kinds = {name: first_kind(rows, name, held)[0] for name in likely}
+    fine = (name for n in (FEWEST, 1) for name in likely if is_trainable(rows, name, kinds[name], held, fewest=n))
+    return next(fine, None)
 
 
 def first_kind(rows: Table, target: str, held: Bools) -> tuple[GoalKind, str]:
@@ -41,13 +42,14 @@ def first_kind(rows: Table, target: str, held: Bools) -> tuple[GoalKind, str]:
     return (kind, why) if other is None else (other, f"too few rows make it {GOALS[kind].label.lower()}")
 
 
-def is_trainable(rows: Table, target: str, kind: GoalKind, held: Bools) -> bool:
-    """Return whether a target can be trained and measured as a kind, with the levels that are proposed first."""
+def is_trainable(rows: Table, target: str, kind: GoalKind, held: Bools, *, fewest: int = FEWEST) -> bool:
+    """Return whether a target can be trained and measured as a kind, with the levels that are proposed first. fewest :
+    training rows of either side of a yes or no."""
     series = rows.frame[target]
     try:
         if kind == "binary":
             levels = target_levels(series)
-            return len(levels) > 1 and _is_positive(series, [positive_first(series, held, levels)], held, FEWEST)
+            return len(levels) > 1 and _is_positive(series, [positive_first(series, held, levels)], held, fewest)
         if kind == "classes":
             return FEWEST_CLASSES <= len(classes_first(series, held)) <= MOST_CLASSES
         known = series.notna().to_numpy(bool)

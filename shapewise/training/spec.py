@@ -14,9 +14,8 @@ from gamcore.decide.rules import Levels, Range, Rule
 from gamcore.decide.rules_json import from_dict
 from gamcore.estimators.presets import PRESETS, TASK_PRESETS
 from gamcore.numbers import count
+from shapewise.columns.targets_found import MOST_LEVELS
 from shapewise.training.goals import GOALS, KINDS, GoalKind
-
-MOST_CLASSES = 50
 
 
 @dataclass(frozen=True)
@@ -157,12 +156,12 @@ def labels_as(series: pd.Series, levels: list[str]) -> list[str]:
 
 
 def target_levels(series: pd.Series) -> list[str]:
-    """Return the sorted levels of a target; TableError if there are more than MOST_CLASSES."""
+    """Return the sorted levels of a target; TableError if there are more than MOST_LEVELS."""
     levels = labels_of(series.dropna()).unique().tolist()
-    if len(levels) > MOST_CLASSES:
+    if len(levels) > MOST_LEVELS:
         raise TableError(
             f"{series.name!r} has {count(len(levels))} different values: choose a number, or a column with at most "
-            f"{MOST_CLASSES} levels."
+            f"{MOST_LEVELS} levels."
         )
     try:
         return sorted(levels, key=float)

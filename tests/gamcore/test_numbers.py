@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gamcore.numbers import (
     LARGE,
-    SMALL,
+    LARGEST,
+    SMALLEST,
     alike,
     count,
     duration,
@@ -28,7 +29,7 @@ from gamcore.numbers import (
     size,
 )
 
-usual = st.floats(-1e14, 1e14).filter(lambda value: value == 0 or abs(value) > SMALL)
+usual = st.floats(-1e14, 1e14).filter(lambda value: value == 0 or abs(value) >= SMALLEST)
 
 
 def back(text):
@@ -45,6 +46,21 @@ def test_an_exact_number_is_itself_to_ten_digits(value):
     text = exact(value)
     assert back(text) == pytest.approx(value, rel=1e-9)
     assert "." not in text or text[-1] not in "0."
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 6), st.booleans())
+@example(2.5e-9, 3, False)
+@example(-3e20, 3, True)
+def test_a_number_of_any_size_is_written_out_or_its_side_is(value, digits, signed):
+    assert back(exact(value)) == pytest.approx(value, rel=1e-9)
+    side, _, end = number(value, digits, signed).rpartition(" ")
+    assert len(end) < 50
+    assert set(end + exact(value)) <= set("0123456789.,+-")
+    if side:
+        assert abs(value) < SMALLEST or abs(value) > LARGEST
+        assert value < back(end) if side == "under" else value > back(end)
+    elif abs(value) >= LARGE:
+        assert back(end) == pytest.approx(value, rel=0.0051)
 
 
 @given(st.floats(allow_nan=False).filter(lambda value: abs(value) < LARGE), st.integers(0, 6), st.booleans())
@@ -102,7 +118,8 @@ def test_neighbouring_places_are_told_apart(start, span):
 
 @pytest.mark.parametrize(("made", "text"), [
     (number(1_000_000), "1,000,000"), (number(0.0123456), "0.0123"), (number(0.5, signed=True), "+0.500"),
-    (number(9.996), "10.0"), (number(2.5e-9), "2.5e-9"), (number(3e20), "3e20"), (number(0), "0"),
+    (number(9.996), "10.0"), (number(2.5e-9), "0.00000000250"), (number(0), "0"),
+    (number(3e20), "300,000,000,000,000,000,000"),
     (number(np.float64(16424.3)), "16,424"), (number(math.nan), "not known"), (number(-math.inf), "-∞"),
     (percent(0.1), "10.0%"), (percent(0.2, 0), "20%"), (percent(-0.1603, signed=True), "-16.0%"),
     (percent(0.0004), "0.040%"), (percent(math.nan), "not known"), (percent(0.005, 0), "0.50%"),

@@ -39,6 +39,11 @@ SUGGESTED = {"renewal": (["renew"], ["not now", "drop"])}
 MOST = 200
 """Levels that a field of the row filter offers, the most frequent."""
 
+NO_TARGET = (
+    "No column stands out that could be predicted: that takes numbers, or a few levels which several rows each have. "
+    "Choose one, or load a table with such a column."
+)
+
 YES = ("yes", "true", "1", "1.0", "y", "positive", "ja", "oui", "si", "sí", "sim", "да")
 
 
@@ -119,16 +124,19 @@ def _first(table: str, likely: tuple[str, ...], basis: tuple[tuple[str, str], ..
 def choose(table: TableAbout, rows: Table) -> Target | None:
     """Show the choice of target, levels and rows, and return it; None (with a message) if the target is unusable."""
     frame, columns, names = rows.frame, rows.names, state.names(table.id)
-    likely, open_question = usual(table) or columns[-1], state.roles(table.id).question("target")
+    likely, open_question = usual(table), state.roles(table.id).question("target")
     asked = open_question is not None and len(columns) > 1
-    why = state.roles(table.id).why.get(likely)
-    proposed = f" {md(names.column(likely))} is proposed, since {md(why)}." if why else ""
+    why = state.roles(table.id).why.get(likely or "")
+    proposed = f" {md(names.column(likely))} is proposed, since {md(why)}." if likely and why else ""
     target = st.selectbox(
-        "Predict", columns, index=None if asked else columns.index(likely), key=f"target-{table.id}",
+        "Predict", columns, index=None if asked or likely is None else columns.index(likely), key=f"target-{table.id}",
         format_func=names.column, help=f"The column to predict and explain.{proposed}", placeholder="Which column?",
     )  # fmt: skip
     if target is None:
-        questions.ask(table, "target", f"target-{table.id}")
+        if likely is None:
+            st.info(NO_TARGET, icon=":material/help:")
+        else:
+            questions.ask(table, "target", f"target-{table.id}")
         return None
     try:
         held = _held(table, rows)

@@ -73,6 +73,19 @@ def test_what_cannot_be_split_is_refused_in_words():
         split(pd.DataFrame({"a": pd.to_datetime([None, None])}), "a")
 
 
+@pytest.mark.parametrize("values", [
+    np.arange(202301, 202313), 20240100 + np.arange(1, 29), np.arange(202301, 202401), 1e9 + np.arange(1000) ** 2,
+    np.arange(300) * 1e-8, np.arange(7) * 1e-7, 1e16 + 4 * np.arange(90), np.arange(200.0) ** 3,
+])  # fmt: skip
+def test_periods_of_numbers_are_written_out_and_have_the_rows_that_their_names_say(values):
+    table = Table.of(pd.DataFrame({"t": values}))
+    codes, names = periods(table, "t")
+    assert len(set(names)) == len(names)
+    assert not any("e" in name.removeprefix("from ") for name in names)
+    starts = [float(name.removeprefix("from ")) for name in names]
+    assert codes.tolist() == (np.searchsorted(starts, values, side="right") - 1).tolist()
+
+
 @pytest.mark.parametrize("column", ["number", "few", "day"])
 def test_periods_are_in_order_and_few(column):
     frame = table()

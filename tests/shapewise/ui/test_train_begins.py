@@ -13,6 +13,7 @@ from shapewise.training import runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from shapewise.ui.train.begun import KEPT
+from shapewise.ui.train.target import NO_TARGET
 from tests.support.pages import button, choose, open_page
 from tests.support.places import ROOT
 
@@ -70,6 +71,15 @@ def test_a_filter_without_a_field_is_not_dropped_from_a_model(conditions, space)
     app = open_page("train", model=model.id)
     assert not app.error
     assert app.session_state[KEPT][table.id]["spec"] is None
+
+
+def test_a_table_without_a_target_is_asked_for_one_and_proposes_none(space):
+    names = [f"place {k}" for k in range(90)]
+    table = space.tables.add(pd.DataFrame({"atlas": names, "register": names[::-1]}), "places")
+    app = open_page("train", table=table.id)
+    assert not app.error
+    assert next(box for box in app.selectbox if box.label == "Predict").value is None
+    assert app.info[0].value == NO_TARGET
 
 
 def test_an_exposure_that_a_model_did_not_ask_for_is_still_proposed(space):

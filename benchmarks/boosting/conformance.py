@@ -67,6 +67,13 @@ def rows(defaults_only: bool, peers: bool) -> pd.DataFrame:
     return pd.DataFrame(rows_made).set_index("estimator")
 
 
+def by_result(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per estimator and result, with all settings that have it."""
+    results = table.drop(columns=["checks", "skipped"]).reset_index()
+    by = [name for name in results if name != "setting"]
+    return results.groupby(by, sort=False)["setting"].agg(", ".join).reset_index().set_index("estimator")
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     asked.add_argument("--doc", type=Path, help="a page whose marks get the table")
@@ -79,7 +86,7 @@ def main() -> None:
     lines = [
         f"scikit-learn {sklearn.__version__}" + (f", {versions}" if versions else "") + ".",
         "",
-        *markdown(table.drop(columns=["checks", "skipped"])),
+        *markdown(by_result(table)),
     ]
     publish(lines, options.doc, MARKS)
 

@@ -28,7 +28,7 @@ from gamcore.types import Floats
 
 MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
 COVERAGES: Final = (0.8, 0.9, 0.95)
-TOLD: Final = "90%"
+SHOWN: Final = "90%"
 """The coverage whose ends and widths are told."""
 
 TRAIN, CALIBRATE, TEST = 2_000, 1_000, 5_000
@@ -132,8 +132,8 @@ def table(cells: pd.DataFrame) -> pd.DataFrame:
 def side_by_side(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row per kind of noise: what lies inside at each coverage, and the ends and widths of one of them."""
     inside = rows.pivot_table(index="noise", columns="asked", values="inside", aggfunc="first", sort=False)
-    of_one = rows[rows["asked"] == TOLD].drop(columns=["asked", "inside", "tables", "within a point"])
-    return inside.add_prefix("inside of ").join(of_one.add_suffix(f", {TOLD}"))
+    of_one = rows[rows["asked"] == SHOWN].drop(columns=["asked", "inside", "tables", "within a point"])
+    return inside.add_prefix("inside of ").join(of_one.add_suffix(f", {SHOWN}"))
 
 
 def lines(folder: Path) -> list[str]:

@@ -54,7 +54,7 @@ def speedups(folder: Path) -> pd.DataFrame:
     rows = [{"table": "printed, ten tables"} | {f"{kind}, the paper's order": text for kind, text in PRINTED.items()}]
     cells = load_all(folder, "figure4-*.json")
     for name, part in cells.groupby("table", sort=False) if len(cells) else ():
-        row = {"table": name, "alphas": ", ".join(f"{alpha:g}" for alpha in sorted(part["alpha"]))}
+        row = {"table": name}
         times = pd.DataFrame([1 / over_first(pd.Series(seconds)) for seconds in part["seconds"]])
         for way, end in KINDS.items():
             for variant in (column for column in times if column.endswith(end)):
@@ -67,7 +67,7 @@ def speedups(folder: Path) -> pd.DataFrame:
         rows.append(row)
     frame = pd.DataFrame(rows).set_index("table")
     order = [f"{kind}, {way}" for kind in PRINTED for way in KINDS if f"{kind}, {way}" in frame]
-    return frame[[name for name in ("alphas", *order, ORDER) if name in frame]].fillna("")
+    return frame[[name for name in (*order, ORDER) if name in frame]].fillna("")
 
 
 def _from_to(times: pd.Series) -> str:

@@ -79,10 +79,9 @@ def flow(n: int) -> pd.DataFrame:
         place = taken["case"].astype(int).to_numpy()
         scenario = EDGES.get(ends)
         rows.append(
-            {"edge": edge.name(), "take it": edge.n, "of": edge.reached, "share": percent(edge.share),
+            {"edge": edge.name(), "of": edge.reached, "share": percent(edge.share),
              "95%": " to ".join(percent(end) for end in edge.interval),
              "true": percent(true[ends]),
-             "scenario": "" if scenario is None else scenario,
              "rows alike": "" if scenario is None else
              bool((customers[scenario].to_numpy()[place] == taken["outcome"]).all())}
         )  # fmt: skip

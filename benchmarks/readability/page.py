@@ -141,18 +141,15 @@ def seconds_table(tables: pd.DataFrame) -> pd.DataFrame:
     return frame.reindex([name for name in MODELS if name in frame.index])
 
 
-def search_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return CPU seconds of the searches."""
-    searches = cells[cells["library"].notna()] if "library" in cells else cells.iloc[:0]
-    rows = [
-        {
-            "library": name, "searches": len(part), "trials each": show(part["trials"].max()),
-            "CPU seconds, median": part["seconds"].median(), "most": part["seconds"].max(),
-        }
-        for name in LIBRARIES
-        if len(part := searches[searches["library"] == name] if len(searches) else searches)
-    ]  # fmt: skip
-    return pd.DataFrame(rows).set_index("library") if rows else pd.DataFrame()
+def searches(cells: pd.DataFrame) -> list[str]:
+    """Return what the searches took, a line per library."""
+    lines = []
+    for name, part in cells[cells["library"].notna()].groupby("library") if "library" in cells else ():
+        median, most, trials = (
+            show(value) for value in (*part["seconds"].agg(["median", "max"]), part["trials"].max())
+        )
+        lines += [f"Once per table, {trials} trials of {name} took {median} seconds (median), {most} at most.", ""]
+    return lines
 
 
 def splits_of(models: pd.DataFrame) -> list[str]:
@@ -214,9 +211,7 @@ def lines(cells: pd.DataFrame) -> list[str]:
         page += [words, "", *markdown(wide(tables, binary)), ""]
     page += ["## Seconds", "", "Processor seconds of a fit in one thread, over tables:", ""]
     page += [*markdown(seconds_table(tables)), ""]
-    searches = search_table(cells)
-    if len(searches):
-        page += ["And of the searches, once per table:", "", *markdown(searches), ""]
+    page += searches(cells)
     return [*page, *measured(models)]
 
 

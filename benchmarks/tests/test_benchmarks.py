@@ -68,8 +68,8 @@ def test_ratios_are_taken_within_a_seed_and_averaged_geometrically(invented):
     assert ratios.loc["pole", "ebm"] == pytest.approx(20.0)
     assert ratios.loc["adult", "ebm"] == pytest.approx(80.0)
     assert ratios.loc[standing.MEAN_ROW, "ebm"] == pytest.approx(40.0)
-    told = standing.spans(invented).loc["ebm"]
-    assert told[[standing.MEAN_ROW, "least", "most", "tables"]].tolist() == pytest.approx([40.0, 20.0, 80.0, 2])
+    spread = standing.spans(invented).loc["ebm"]
+    assert spread[[standing.MEAN_ROW, "least", "most", "tables"]].tolist() == pytest.approx([40.0, 20.0, 80.0, 2])
 
 
 def test_parity_is_paired_and_knows_which_way_is_better(invented):

@@ -28,8 +28,8 @@ def test_a_table_of_intervals_is_the_mean_over_cells():
     assert table["inside"].tolist() == ["79.25 ± 1.75", "89.25 ± 1.75", "94.25 ± 1.75"]
     assert table["width / known"].tolist() == [2.0] * 3
     assert table["within a point"].all()
-    told = intervals.side_by_side(table).loc["skewed"]
-    assert told[["inside of 80%", "inside of 95%", "below, 90%"]].tolist() == ["79.25 ± 1.75", "94.25 ± 1.75", "4.00"]
+    row = intervals.side_by_side(table).loc["skewed"]
+    assert row[["inside of 80%", "inside of 95%", "below, 90%"]].tolist() == ["79.25 ± 1.75", "94.25 ± 1.75", "4.00"]
     assert not intervals.table(pd.DataFrame(cells[:1]))["within a point"].any()
 
 

@@ -33,7 +33,7 @@ ALONE = [name for name in standing.MODELS if name.startswith("ours-") and name.e
 TELLING_MODELS = [standing.BASE, standing.EBM, "gpgam-64", "lightgbm", standing.ADDITIVE, "xgboost", "xgboost-additive"]
 """A model of each kind, whose memory and predictions are told."""
 
-LOSSES_SHOWN = ("logistic", "squared")
+LOSS_SHOWN = "logistic"
 TELLING = ["peer", "ours - peer's", "standard error", "ours is"]
 """What is told of a pair of models beyond the table of metrics."""
 
@@ -142,14 +142,15 @@ def steps(path: Path) -> Lines:
     ends = (points["rows"].min(), points["rows"].max())
     points = points[points["rows"].isin(ends) & ((points["codes"] == "uniform") | (points["rows"] == ends[1]))].copy()
     copied = {"mib": COPY_BYTES / MIB, "copied": results["copy_bytes_a_second"] / 1e9}
-    yield from say(prose.STEPS, bags=N_BAGS, features=FEATURES, heavy=HEAVY, **copied)
+    yield from say(prose.STEPS, loss=LOSS_SHOWN, bags=N_BAGS, features=FEATURES, heavy=HEAVY, **copied)
     points["shown"] = [f"{ns:.2f} ({share:.0%})" for ns, share in zip(points["ns a row"], points["share"], strict=True)]
     points["column"] = [f"{n:,} rows, {codes}" for n, codes in zip(points["rows"], points["codes"], strict=True)]
-    for loss, part in points[points["loss"].isin(LOSSES_SHOWN)].groupby("loss"):
-        frame = part.pivot_table(index="part", columns="column", values="shown", aggfunc="first", sort=False)
-        once = part.drop_duplicates("part").set_index("part")
-        frame[["bytes per row", "ns at copy speed"]] = once[["bytes per row", "ns at copy speed"]]
-        yield from titled(f"{str(loss).capitalize()} loss", frame.reindex([*PARTS, WHOLE]))
+    part = points[points["loss"] == LOSS_SHOWN]
+    frame = part.pivot_table(index="part", columns="column", values="shown", aggfunc="first", sort=False)
+    once = part.drop_duplicates("part").set_index("part")
+    frame[["bytes per row", "ns at copy speed"]] = once[["bytes per row", "ns at copy speed"]]
+    yield from markdown(frame.reindex([*PARTS, WHOLE]))
+    yield ""
     yield from noise([results])
 
 

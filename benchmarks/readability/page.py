@@ -21,6 +21,9 @@ EVEN_RMSE: Final = 0.005
 EVEN_AUC: Final = 0.001
 """Gaps that count as none: of RMSE as a share, of AUC as they are."""
 
+APART: Final = ("ours, pairs", EBM)
+"""Models that are told of over all tables only: the one is mostly level with ours, the other is seldom measured."""
+
 KINDS: Final = {False: "Numbers", True: "Two classes"}
 BY_TABLE: Final = {
     False: "RMSE of ours with triples in bold, and how much larger (+) or smaller (-) that of the others is:",
@@ -128,7 +131,7 @@ def wide(tables: pd.DataFrame, binary: bool) -> pd.DataFrame:
     order = list(dict.fromkeys([name for name in PUBLIC if name in set(part["table"])] + sorted(set(part["table"]))))
     text = part.assign(gap=[f"{gap:+.4f}" if binary else percent(-gap) for gap in part["ahead"]])
     grid = text.pivot_table(index="table", columns="model", values="gap", aggfunc="first").reindex(index=order)
-    grid = grid.reindex(columns=[name for name in MODELS if name in grid])
+    grid = grid.reindex(columns=[name for name in MODELS if name in grid and name not in APART])
     ours = part[part["model"] == READABLE].set_index("table")["metric"].reindex(order)
     grid[READABLE] = [f"**{show(value, 4)}**" for value in ours]
     return grid.fillna("")

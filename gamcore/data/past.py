@@ -1,9 +1,12 @@
-"""Columns whose names speak of the past, such as late payments: nobody can change what they count any more."""
+"""Columns of the past: nobody can change any more what they count, as late payments, or when something was."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
+
+from gamcore.data.binning import Bins
+from gamcore.data.years import are_years
 
 PAST: Final = frozenset({
     "accident", "accidents", "ago", "already", "arrears", "arrest", "arrests", "bankruptcies", "bankruptcy",
@@ -18,7 +21,8 @@ PAST: Final = frozenset({
 """Words in names of columns that count or date what has happened."""
 
 
-def of_the_past(column: str) -> bool:
-    """Return whether the name of a column speaks of the past."""
-    apart = re.sub(r"([a-z])([A-Z])", r"\1 \2", column).lower()
-    return not PAST.isdisjoint(re.findall(r"[a-z]+", apart))
+def of_the_past(bins: Bins) -> bool:
+    """Return whether a feature is of the past: a date, years, or a column whose name speaks of what has happened."""
+    kind, apart = bins.feature.kind, re.sub(r"([a-z])([A-Z])", r"\1 \2", bins.feature.column).lower()
+    is_time = kind == "date" or (kind == "number" and are_years(bins.display))
+    return is_time or not PAST.isdisjoint(re.findall(r"[a-z]+", apart))

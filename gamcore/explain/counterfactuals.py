@@ -86,7 +86,7 @@ class Possible:
     """What may change.
 
     fixed : columns that may not. limits : by column, the lowest and highest value that a number (days for a date) may
-    take; None where there is no limit. past : whether columns whose names speak of the past may change
+    take; None where there is no limit. past : whether dates, years, and columns whose names speak of the past may change
     (`data.past`). sentinels : whether values that stand for no amount count as any others (`data.sentinels`).
     any_way : whether a step may also be unclear by itself, go against the direction of its feature's curve, or lead to
     levels that have rows enough only together.
@@ -100,9 +100,8 @@ class Possible:
 
     def is_free(self, bins: Bins, code: int) -> bool:
         """Return whether a feature of a row may change, given its code."""
-        column = bins.feature.column
-        over = not self.past and of_the_past(column)
-        return column not in self.fixed and not over and (self.sentinels or not bins.of_sentinels[code])
+        over = not self.past and of_the_past(bins)
+        return bins.feature.column not in self.fixed and not over and (self.sentinels or not bins.of_sentinels[code])
 
     def codes(self, bins: Bins) -> NDArray[np.bool_]:
         """Return which codes (size,) of a feature a row may change to: never missing, never unseen."""

@@ -34,7 +34,7 @@ class RowChanges:
         """Return the columns for rows; empty where a row has the answer, or no allowed change surely gives it."""
         loss, bins = loss_of(self._estimator), single_model(self._estimator).bins
         border = float(loss.link(np.array([self._how.line]))[0])
-        possible = self._how.possible([column.feature.column for column in bins], self._names)
+        possible = self._how.possible(bins, self._names)
         answer = recourse(self._estimator, X, border, possible, up=self._how.helps == "yes",
                         step=self.watch)  # fmt: skip
         words = [None if change is None else shown(change, self._names).words for change in answer.changes]

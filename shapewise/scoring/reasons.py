@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from gamcore.data.binning import Bins
 from gamcore.data.codes import code_of
 from gamcore.data.column_names import Names
 from gamcore.data.past import of_the_past
@@ -63,7 +64,7 @@ class Telling:
 
     line : the prediction from which the answer is yes. letter : a template with `FACTS`, the prediction (or rate) and
     names of columns. fixed : columns that may not change to flip a decision; None for the sensitive ones and those
-    whose names speak of the past. limits : by column, the least and the most that it may change to. any_way : whether
+    of the past. limits : by column, the least and the most that it may change to. any_way : whether
     changes may also lead to sentinels, or against the direction of a curve. helps : the answer that is good for the
     person; None until somebody has said so.
     """
@@ -77,10 +78,11 @@ class Telling:
     any_way: bool = False
     helps: Answer | None = None
 
-    def possible(self, columns: list[str], names: Names) -> Possible:
-        """Return what may change of some columns, as they are shown by names."""
-        hidden = is_sensitive(names, columns)
-        usual = tuple(name for name in columns if hidden[name] or of_the_past(name))
+    def possible(self, features: Iterable[Bins], names: Names) -> Possible:
+        """Return what may change of some features, whose columns are shown by names."""
+        over = {bins.feature.column: of_the_past(bins) for bins in features}
+        hidden = is_sensitive(names, list(over))
+        usual = tuple(name for name, past in over.items() if hidden[name] or past)
         fixed = usual if self.fixed is None else self.fixed
         return Possible(fixed, self.limits, past=True, sentinels=self.any_way, any_way=self.any_way)
 

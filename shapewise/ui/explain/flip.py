@@ -47,7 +47,7 @@ def _answer(model: RowModel, row: pd.DataFrame, how: Telling, now: float) -> Non
     """Say which changes take the prediction, which is `now`, across the line."""
     line = how.line
     border = float(loss_of(model.estimator).link(np.array([line]))[0])
-    possible = how.possible(list(model.bins()), model.names)
+    possible = how.possible(model.bins().values(), model.names)
     many = partial(helped.show, model, how)
     changes = [
         shown(change, model.names) for change in _changes(model.about.id, model.about.bands, row, border, possible)
@@ -94,13 +94,13 @@ def _may_change(model: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
     """Show what may change and within which limits, which is kept with the model; sensitive features are held fixed
     from the start."""
     by_column = model.bins()
-    usual = [name for name in how.possible(list(by_column), model.names).fixed if name in by_column]
+    usual = [name for name in how.possible(by_column.values(), model.names).fixed if name in by_column]
     with st.expander("What may change"):
         fixed = st.multiselect(
             "Hold fixed", list(by_column), format_func=model.names.column,
             key=settled.begin(f"fixed-{model.about.id}", usual),
-            help="Features that nobody can or should change. Sensitive ones, and those whose names speak of the past, "
-            "start here.",
+            help="Features that nobody can or should change. Sensitive ones, dates, years, and those whose names speak "
+            "of the past start here.",
         )  # fmt: skip
         any_way = st.toggle(
             "Any value and direction", key=settled.begin(f"any-way-{model.about.id}", how.any_way),

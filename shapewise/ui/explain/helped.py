@@ -39,12 +39,11 @@ def _recourse(identifier: str, bands: int, how: str, names: str) -> Recourse:
     if held.size > most:
         held = np.sort(np.random.default_rng(0).choice(held, most, replace=False))
     border = float(loss_of(fitted).link(np.array([telling.line]))[0])
-    columns = [bins.feature.column for bins in single_model(fitted).bins]
     return recourse(
         fitted,
         data.X.iloc[held],
         border,
-        telling.possible(columns, Names.from_dict(json.loads(names))),
+        telling.possible(single_model(fitted).bins, Names.from_dict(json.loads(names))),
         up=telling.helps == "yes",
     )
 

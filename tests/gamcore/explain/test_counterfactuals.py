@@ -320,6 +320,19 @@ def test_the_past_stays_unless_asked_for(coded):
     assert "LatePayments" in {step.feature for _, step in advised(model, X, Possible(past=True))}
 
 
+def test_nobody_is_told_to_have_come_at_another_time():
+    X, y = rows()
+    X["sold"] = X.pop("d")
+    y = X["sold"] > pd.Timestamp("2025-01-01")
+    X["season"] = X["sold"].dt.year + np.arange(len(X)) % 2
+    model = GAMClassifier(max_rounds=30, outer_bags=2, random_state=0).fit(X[["a", "sold", "season"]], y)
+    X = X[["a", "sold", "season"]]
+    assert not {"sold", "season"} & {step.feature for _, step in advised(model, X, Possible())}
+    for name in ("sold", "season"):
+        others = Possible(past=True, fixed={"sold", "season"} - {name})
+        assert name in {step.feature for _, step in advised(model, X, others)}
+
+
 def test_nobody_is_told_to_earn_less_where_more_is_better(coded):
     model, X = coded
     income = model.explain_shape("income")

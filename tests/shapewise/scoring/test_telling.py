@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamcore.data.binning import bin_table
 from gamcore.data.column_names import ColumnNames, Names
+from gamcore.data.table import Table, learn_features
 from gamcore.estimators.recourse import recourse
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.counterfactuals import Possible
@@ -159,16 +161,24 @@ def test_a_letter_with_an_unknown_field_is_not_sent(sure):
         packs.start_scores(space, model.id, table.id, "csv", for_decision=True, letter=True)
 
 
+def bins_of(**columns):
+    """The bins of some columns."""
+    X = pd.DataFrame(columns)
+    return bin_table(X, learn_features(Table(X)), max_bins=7).bins
+
+
 def test_what_people_call_sensitive_may_not_change_either():
     names = Names({"plan": ColumnNames(sensitive=True), "age": ColumnNames(sensitive=False)})
-    assert Telling(0.5).possible(["age", "plan", "balance"], names).fixed == ("plan",)
-    assert Telling(0.5, fixed=("balance",)).possible(["age", "plan"], names).fixed == ("balance",)
+    bins = bins_of(age=[20.5, 31], plan=["a", "b"], balance=[-3, 4])
+    assert Telling(0.5).possible(bins, names).fixed == ("plan",)
+    assert Telling(0.5, fixed=("balance",)).possible(bins[:2], names).fixed == ("balance",)
 
 
 def test_the_past_may_not_change_until_somebody_says_so():
-    columns = ["LatePayments", "income"]
-    assert Telling(0.5).possible(columns, Names()).fixed == ("LatePayments",)
-    assert Telling(0.5, fixed=()).possible(columns, Names()) == Possible(past=True, limits={})
+    bins = bins_of(LatePayments=[1, 2], income=[900, 1800.5], when=pd.to_datetime(["2024-05-01", "2031-01-02"]),
+                   first=[1999, 2003], rooms=[1, 2])  # fmt: skip
+    assert Telling(0.5).possible(bins, Names()).fixed == ("LatePayments", "when", "first")
+    assert Telling(0.5, fixed=()).possible(bins, Names()) == Possible(past=True, limits={})
 
 
 def test_one_setting_leaves_the_others(sure):

@@ -1,9 +1,10 @@
 """Counterfactuals: the most usual changes of up to three features that take a row's score across a line.
 
-A change goes only to bins with enough training rows, those of their neighbours included, also of the pairs that it
-touches, and only counts where the band of the new score lies wholly beyond the line. It is as unusual as the share of
-training rows that it passes. Unless it is asked for (`Possible`), no step leads from or to a sentinel, undoes the past,
-is no clear gain by itself, or goes against the direction in which the feature's whole curve clearly leads.
+A change goes only to bins with enough training rows, those of their neighbours included, and to such cells of the pairs
+and triples that it touches; it only counts where the band of the new score lies wholly beyond the line. It is as
+unusual as the share of training rows that it passes. Unless it is asked for (`Possible`), no step leads from or to a
+sentinel, undoes the past, is no clear gain by itself, or goes against the direction in which the feature's whole curve
+clearly leads.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from gamcore.data.past import of_the_past
 from gamcore.explain import support
 from gamcore.explain.cell_support import supported
 from gamcore.explain.curves import Curve, explain_shape
-from gamcore.model.additive import AdditiveModel
+from gamcore.model.additive import AdditiveModel, PairTerm
 from gamcore.pauses import pause
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 from gamcore.types import Bools, Codes, Floats, Ints
@@ -233,7 +234,8 @@ def _directions(model: AdditiveModel, train_share: float) -> tuple[int, ...]:
 @dataclass(frozen=True)
 class Ways:
     """What may change in the rows of a model, found once for all of them. directions : of each feature, where steps may
-    only go with it; 0 where they may go either way. supported : of each pair, the cells with enough rows."""
+    only go with it; 0 where they may go either way. supported : of each pair, then triple, the cells with enough
+    rows."""
 
     model: AdditiveModel
     possible: Possible
@@ -258,13 +260,13 @@ class Ways:
         return news[_is_clear(self.model, codes, place, news, gain=gain[news], train_share=self.train_share)]
 
     def among_rows(self, rows: Codes, codes: Codes) -> Bools:
-        """Return which changed rows (p, n) lie, in all pairs where they differ from the row (p,), in cells with enough
-        rows."""
+        """Return which changed rows (p, n) lie, in all pairs and triples where they differ from the row (p,), in cells
+        with enough rows."""
         fine = np.ones(rows.shape[1], bool)
-        for pair, cells in zip(self.model.pairs, self.supported, strict=True):
-            first, second = (rows[j] for j in pair.features)
-            same = (first == codes[pair.features[0]]) & (second == codes[pair.features[1]])
-            fine &= same | cells[first, second]
+        for term, cells in zip(self.model.interactions, self.supported, strict=True):
+            own = [rows[j] for j in term.features]
+            same = np.all([line == codes[j] for line, j in zip(own, term.features, strict=True)], axis=0)
+            fine &= same | cells[tuple(own) if isinstance(term, PairTerm) else term.cells(rows)]
         return fine
 
 
@@ -272,7 +274,8 @@ def ways(model: AdditiveModel, possible: Possible = USUAL, train_share: float = 
     """Return what may change in the rows of a model."""
     free = (0,) * len(model.bins)
     directions = free if possible.any_way else _directions(model, train_share)
-    return Ways(model, possible, train_share, directions, tuple(supported(model, pair) for pair in model.pairs))
+    cells = *(supported(model, pair) for pair in model.pairs), *(t.counts >= support.FEW_ROWS for t in model.triples)
+    return Ways(model, possible, train_share, directions, cells)
 
 
 def smallest_changes(codes: Codes, line: float, ways: Ways) -> list[Change]:

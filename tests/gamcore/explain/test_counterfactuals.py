@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier, TableError, smallest_changes
+from gamcore import GAMClassifier, GAMRegressor, TableError, smallest_changes
 from gamcore.estimators.base import train_share
 from gamcore.estimators.recourse import recourse
 from gamcore.explain import counterfactuals
@@ -380,6 +380,20 @@ def test_no_change_leads_to_a_corner_of_a_pair_without_rows():
             assert not (now["a"] > 0.65 and now["b"] > 0.65), (row, change.words)
             seen += 1
     assert seen
+
+
+def test_no_change_leads_to_a_corner_of_a_triple_without_rows():
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 2, (3000, 3))
+    cells = cells[cells.sum(axis=1) < 3]
+    X = pd.DataFrame(cells, columns=list("abc")).astype(str)
+    y = cells.sum(axis=1) + 2.0 * (cells == [1, 0, 1]).all(axis=1) + 0.3 * rng.normal(size=len(X))
+    pairs = list(combinations("abc", 2))
+    model = GAMRegressor(interactions=pairs, triples=[("a", "b", "c")], bands=10, random_state=0).fit(X, y)
+    row = pd.DataFrame({"a": ["0"], "b": ["1"], "c": ["1"]})
+    whole = model.predict(row.assign(a="1"))[0]
+    assert model.predict(row)[0] < 2.3 < whole
+    assert not smallest_changes(model, row, 2.3)
 
 
 def test_a_number_of_few_rows_per_bin_may_change():

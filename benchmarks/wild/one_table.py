@@ -6,6 +6,7 @@ As a program, it takes tables from its input, a JSON object per line, and keeps 
 from __future__ import annotations
 
 import json
+import math
 import sys
 import tempfile
 import time
@@ -16,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from benchmarks.harness.cells import Cell, keep
@@ -131,7 +133,7 @@ def _read(met: Meeting, space: Workspace, model: str, spec: Spec, folder: Path) 
     estimator, data = scoring_estimator(space, model), read_all(space, spec)
     X, metrics = data.X[~data.held_out], space.models.about(model).metrics
     with met.stage("curves"):
-        wrong, met.checked["curves"] = check_curves.check(estimator, X, _explained(metrics))
+        wrong, met.checked["curves"] = check_curves.check(estimator, X, _explained(metrics, data.y[data.held_out]))
         met.faults += wrong
     with met.stage("pairs"):
         wrong, met.checked["pairs"] = check_pairs.check(estimator, X)
@@ -155,12 +157,16 @@ def _read(met: Meeting, space: Workspace, model: str, spec: Spec, folder: Path) 
         met.faults += check_rows.slides(to_report(review, "pptx"), known)
 
 
-def _explained(metrics: dict[str, float]) -> float:
-    """Return the share of the target that a model explains on held-out rows; for chances, how far the AUC is from one
-    half."""
+def _explained(metrics: dict[str, float], y: Any) -> float:
+    """Return the share of the target that a model explains on held-out rows, with targets (n,); for chances, how far
+    the AUC is from one half, less two errors at most (Birnbaum and Klose, 1957), and nothing where always the same
+    chances are better."""
     if "r2" in metrics:
         return metrics["r2"]
-    return 2 * metrics.get("auc", metrics.get("class_auc", 0.5)) - 1
+    if metrics["log_loss"] >= metrics["baseline_log_loss"]:
+        return 0.0
+    area, fewest = metrics.get("auc", metrics.get("class_auc", 0.5)), int(np.unique(y, return_counts=True)[1].min())
+    return 2 * (area - 2 * math.sqrt(area * (1 - area) / fewest)) - 1
 
 
 def _review(space: Workspace, model: str, estimator: GAMRegressor | GAMClassifier) -> Report:

@@ -87,8 +87,8 @@ class Possible:
     """What may change.
 
     fixed : columns that may not. limits : by column, the lowest and highest value that a number (days for a date) may
-    take; None where there is no limit. past : whether dates, years, and columns whose names speak of the past may change
-    (`data.past`). sentinels : whether values that stand for no amount count as any others (`data.sentinels`).
+    take; None where there is no limit. past : whether dates, years, and columns whose names speak of the past may
+    change (`data.past`). sentinels : whether values that stand for no amount count as any others (`data.sentinels`).
     any_way : whether a step may also be unclear by itself, go against the direction of its feature's curve, or lead to
     levels that have rows enough only together.
     """

@@ -141,20 +141,29 @@ def farthest(cells: Cells, studies: Iterable[str], names: Iterable[str]) -> list
 
 
 def rare_page(cells: Cells) -> list[str]:
-    """Return a table per scene of rare positives: the AUC in each task, and its difference to ours."""
+    """Return a table per scene of rare positives, a tenth of it beside the whole: the AUC in each task, and its
+    difference to ours."""
     there = {study: cells[study] for study in RARE if study in cells}
     lines = ["", provenance(pd.concat(there.values(), ignore_index=True))]
-    for study, of_study in there.items():
-        table = standing(of_study, ["task 1", "task 2"], "default")
-        models = [name for name in CONTENDERS if name in set(of_study["model"])]
-        for task in (1, 2) if study in SCENES else ():
-            place = (0 if study.startswith("scene 1") else 2) + task - 1
-            shown = [f"{PRINTED[name][place]:.3f}" if name in PRINTED else "" for name in models]
-            table.insert(table.columns.get_loc(f"task {task}"), f"task {task}, printed", shown)
-        if "CPU seconds" in of_study and of_study["CPU seconds"].notna().all():
-            on_cpu = of_study.groupby("model")["CPU seconds"].median()
-            table["CPU seconds"] = [f"{on_cpu[name]:.0f}" for name in models]
-        runs = of_study["seed"].nunique()
-        words = "One replication." if runs == 1 else f"{runs} replications."
-        lines += ["", f"#### {study.capitalize()}", "", words, "", *markdown(table)]
+    for scene, place in zip(SCENES, (0, 2), strict=True):
+        studies = [study for study in there if study.startswith(scene)]
+        if studies:
+            runs = "; ".join(f"{study}, {there[study]['seed'].nunique()}" for study in studies)
+            table = pd.concat([rare_columns(study, there[study], place) for study in studies], axis=1)
+            lines += ["", f"#### {scene.capitalize()}", "", f"Replications: {runs}.", "", *markdown(table.fillna(""))]
     return [*lines, ""]
+
+
+def rare_columns(study: str, cells: pd.DataFrame, place: int) -> pd.DataFrame:
+    """Return the columns of one study of rare positives. place : of its tasks among the printed figures."""
+    table = standing(cells, ["task 1", "task 2"], "default")
+    if study not in SCENES:
+        return table.rename(columns=lambda name: name.replace("task 1", "a tenth, 1").replace("task 2", "a tenth, 2"))
+    models = [name for name in CONTENDERS if name in set(cells["model"])]
+    for task in (1, 2):
+        shown = [f"{PRINTED[name][place + task - 1]:.3f}" if name in PRINTED else "" for name in models]
+        table.insert(table.columns.get_loc(f"task {task}"), f"task {task}, printed", shown)
+    if "CPU seconds" in cells and cells["CPU seconds"].notna().all():
+        on_cpu = cells.groupby("model")["CPU seconds"].median()
+        table["CPU seconds"] = [f"{on_cpu[name]:.0f}" for name in models]
+    return table

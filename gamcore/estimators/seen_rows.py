@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def read_seen(
 ) -> tuple[Table, Seen, Bools]:
     """Return the rows of positive weight: all their columns, what is seen and predicted, and which are held out."""
     framed, target = frame_of(X), read_target(model, y)
-    own = read_table(model, _columns(model, framed), reset=False)
+    own = read_table(model, columns_read(model, framed), reset=False)
     table = Table.of(framed) if isinstance(framed, pd.DataFrame) else own
     held = np.ones(target.size, bool) if held_out is None else read_mask(held_out, target.size)
     if len(table) != target.size:
@@ -67,6 +68,18 @@ def read_seen(
     return table.take(kept), seen.take(kept), held[kept]
 
 
+def check_names(names: tuple[str, str], what: str) -> None:
+    """Raise TableError unless two things, such as "models", have a name each."""
+    if len(names) != 2 or len({str(name) for name in names}) < 2 or not all(str(name).strip() for name in names):
+        raise TableError(f"names is {names!r}: give the two {what} two different names.")
+
+
+def check_worth(worth: float | None) -> None:
+    """Raise TableError where money per unit of the outcome is no number."""
+    if worth is not None and not (isinstance(worth, int | float) and math.isfinite(worth)):
+        raise TableError(f"worth is {worth!r}: give a finite number, the money per unit of the outcome.")
+
+
 def clusters_of_both(first: Any, second: Any) -> tuple[Ints, Ints] | None:
     """Return the clusters (n,) and (m,) of two samples of rows by their labels, numbered so that a label that both have
     is one cluster; None where neither has labels. TableError where only one has."""
@@ -79,7 +92,7 @@ def clusters_of_both(first: Any, second: Any) -> tuple[Ints, Ints] | None:
     return numbers[: labels[0].size], numbers[labels[0].size :]
 
 
-def _columns(model: Estimator, framed: Any) -> Any:
+def columns_read(model: Estimator, framed: Any) -> Any:
     """Return the columns of a table that a model reads."""
     if not isinstance(framed, pd.DataFrame) or not hasattr(model, "feature_names_in_"):
         return framed

@@ -9,15 +9,22 @@ the models as they are: it says what other rows would show of these two, not wha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 import numpy as np
 from scipy.special import softmax, stdtrit
 
 from gamcore.data.columns import TableError
 from gamcore.model.loss import Loss
+from gamcore.numbers import fixed, within
 from gamcore.stats.intervals import ALPHA
 from gamcore.types import Bools, Floats, Ints
+
+POINTS: Final = 100.0
+"""Hundredths, in which differences of metrics are written."""
+
+DECIMALS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,22 @@ class Difference:
     def is_clear(self) -> bool:
         """Whether the interval leaves out 0."""
         return self.lower > 0 or self.upper < 0
+
+    @property
+    def size(self) -> Self:
+        """How large a difference is that is clear of 0, without its sign."""
+        low, high = sorted((abs(self.lower), abs(self.upper)))
+        return replace(self, value=abs(self.value), lower=low, upper=high)
+
+    def in_points(self, signed: bool = False) -> str:
+        """Return the difference in points, with no more digits than its interval leaves."""
+        return within(POINTS * self.value, (POINTS * self.lower, POINTS * self.upper), DECIMALS, signed)
+
+    def ends_in_points(self) -> str:
+        """Return the interval in points, in words."""
+        low, high = POINTS * self.lower, POINTS * self.upper
+        decimals = 1 if min(abs(low), abs(high)) >= 1 else DECIMALS
+        return f"{fixed(low, decimals)} to {fixed(high, decimals)}"
 
 
 @dataclass(frozen=True)

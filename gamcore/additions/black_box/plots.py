@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gamcore.additions.black_box.price import KINDS, POINTS, interval, named, points
+from gamcore.additions.black_box.price import KINDS, named
 from gamcore.data.labels import cut
+from gamcore.explain.gap import POINTS
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Panel, Plot, Whiskers, single
@@ -27,7 +28,7 @@ def gap_bars(price: PriceOfReadability, title: str = "", detail: str = "") -> Pl
     ends = POINTS * np.array([[gap.lower, gap.upper] for gap in each])
     roles: list[ColorRole] = ["accent", *["primary"] * len(price.steps)]  # type: ignore[list-item]
     hover = [
-        f"{cut(name, 400)}\n{points(gap)} points ({interval(gap)}){f' · {kind}' if kind else ''}"
+        f"{cut(name, 400)}\n{gap.in_points()} points ({gap.ends_in_points()}){f' · {kind}' if kind else ''}"
         for name, kind, gap in zip(names, kinds, each, strict=True)
     ]
     known = np.isfinite(ends).all(axis=1)
@@ -40,7 +41,7 @@ def gap_bars(price: PriceOfReadability, title: str = "", detail: str = "") -> Pl
     margin = 0.06 * (float(np.ptp(drawn)) or 1.0)
     x = Axis(f"points of {price.metric} beyond the readable model", grid=True,
              limits=(float(drawn.min()) - margin, float(drawn.max()) + margin))  # fmt: skip
-    labels = [f"{cut(name, MOST_LABEL - 8)}  {points(gap)}" for name, gap in zip(names, each, strict=True)]
+    labels = [f"{cut(name, MOST_LABEL - 8)}  {gap.in_points()}" for name, gap in zip(names, each, strict=True)]
     return Plot(
         "black_box", title or price.words().rstrip("."), detail or price.notes,
         panels=single(Panel(x, level_axis(labels), marks)), words=price.words(), numbers=price.frame(),

@@ -7,21 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 
 from gamcore.boosting.triples.ranking import Ranked
 from gamcore.explain.gap import Difference
 from gamcore.explanation import Explanation
-from gamcore.numbers import fixed, percent, within
+from gamcore.numbers import fixed, percent
 from gamcore.viz.spec import Plot
 
 KINDS: Final = {1: "curve", 2: "pair", 3: "triple"}
 MOST: Final = 0.5
 """Share of the gap from which terms have most of it."""
-
-POINTS: Final = 100.0
-DECIMALS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -107,15 +103,14 @@ class PriceOfReadability(Explanation):
         return f"{self._gap_in_words()} {self._places_in_words()}"
 
     def _gap_in_words(self) -> str:
-        size = points(self.gap)
-        between = interval(self.gap)
+        size, between = self.gap.in_points(), self.gap.ends_in_points()
         if not math.isfinite(self.gap.upper):
             return f"One cluster of rows is too few to say whether a black box is better ({size} points here)."
         if not self.gap.is_clear:
             return f"A black box is not clearly better: {size} points of {self.metric} ({between})."
         way = "better" if self.gap.value > 0 else "worse"
-        away = Difference(*sorted_sizes(self.gap))
-        return f"A black box is {points(away)} points of {self.metric} {way} ({interval(away)})."
+        away = self.gap.size
+        return f"A black box is {away.in_points()} points of {self.metric} {way} ({away.ends_in_points()})."
 
     def _places_in_words(self) -> str:
         if not self.steps:
@@ -126,7 +121,9 @@ class PriceOfReadability(Explanation):
             verb = "stands" if len(self.steps) == 1 else "stand"
             return f"{listed} {verb} out from chance in what the model leaves over, without a clear gain."
         if not self.gap.lower > 0:
-            return f"Yet the model would gain {points(self.gain)} points ({interval(self.gain)}) by {listed}."
+            return (
+                f"Yet the model would gain {self.gain.in_points()} points ({self.gain.ends_in_points()}) by {listed}."
+            )
         if self.share >= MOST:
             return f"Most of it: {listed}."
         return f"{percent(self.share, 0)} of it: {listed}; the rest is in many places."
@@ -147,21 +144,3 @@ class PriceOfReadability(Explanation):
 def named(features: Sequence[str]) -> str:
     """Return the name of a term."""
     return " by ".join(features)
-
-
-def points(difference: Difference) -> str:
-    """Return a difference of metrics in points of a hundredth, with no more digits than its interval leaves."""
-    ends = POINTS * difference.lower, POINTS * difference.upper
-    return within(POINTS * difference.value, ends, DECIMALS)
-
-
-def interval(difference: Difference) -> str:
-    """Return an interval in points, in words."""
-    decimals = 1 if min(abs(difference.lower), abs(difference.upper), np.inf) * POINTS >= 1 else DECIMALS
-    return f"{fixed(POINTS * difference.lower, decimals)} to {fixed(POINTS * difference.upper, decimals)}"
-
-
-def sorted_sizes(difference: Difference) -> tuple[float, float, float]:
-    """Return the size of a difference that is clear of 0, with the ends of its interval."""
-    low, high = sorted((abs(difference.lower), abs(difference.upper)))
-    return abs(difference.value), low, high

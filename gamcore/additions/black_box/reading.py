@@ -26,9 +26,9 @@ from gamcore.data.table import Table, frame_of
 from gamcore.estimators.additive import read_target
 from gamcore.estimators.base import loss_of, n_scores, n_threads, read_rows, read_table
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
+from gamcore.estimators.seen_rows import read_mask
 from gamcore.explain.gap import Difference, HeldOut, Measured, difference, mean_of, measured
 from gamcore.model.additive import AdditiveModel, check_relearnt, count_bins
-from gamcore.numbers import count
 from gamcore.types import Floats, Ints
 
 MOST_STEPS: Final = 3
@@ -183,7 +183,7 @@ def _read(
     if "exposure" in model.model_.given and known.log_exposure is None:
         raise TableError("The model was fitted with exposure: pass exposure, too.")
     n = known.y.size
-    mask = None if held_out is None else _mask(held_out, target.size)
+    mask = None if held_out is None else read_mask(held_out, target.size)
     if mask is not None and given["sample_weight"] is not None:
         mask = mask[read_weight(given["sample_weight"], target) > 0]
     rows = Known(
@@ -196,13 +196,6 @@ def _read(
         if size < FEWEST_ROWS:
             raise TableError(f"A black box needs {FEWEST_ROWS} rows to learn from and as many held out: give it more.")
     return rows, mask
-
-
-def _mask(held_out: Any, n: int) -> NDArray[np.bool_]:
-    mask = np.asarray(held_out)
-    if mask.dtype != bool or mask.shape != (n,):
-        raise TableError(f"held_out has to be a mask of {count(n)} entries, one per row: give True or False for each.")
-    return mask
 
 
 def _taken(rows: Known, places: Ints) -> Table:

@@ -9,13 +9,12 @@ from typing import Final
 
 from gamcore.additions.newer_rows.fall import Change, Fall
 from gamcore.data.labels import cut
-from gamcore.numbers import alike, fixed, percent, within
+from gamcore.explain.gap import DECIMALS, POINTS
+from gamcore.numbers import alike, fixed, percent
 from gamcore.stats.intervals import Interval
 
 CLOSE: Final = 1e-6
 LONGEST_NAME: Final = 40
-POINTS: Final = 100.0
-DECIMALS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,8 @@ class FallClaim:
         if not whole.is_clear and not self.fall.changed.is_clear and not self.fall.came.is_clear:
             return f"{means}, which is no clear difference ({_ends(whole)} points)."
         way = "less" if whole.value < 0 else "more"
-        away = _away(whole)
         size = (
-            f"{_value(away, signed=False)} points {way} ({_ends(away)})"
+            f"{whole.size.in_points()} points {way} ({_ends(whole.size)})"
             if whole.is_clear
             else f"no clear difference ({_ends(whole)} points)"
         )
@@ -114,19 +112,8 @@ class MeanClaim:
         return all(math.isclose(mine, other, rel_tol=CLOSE, abs_tol=1e-9) for mine, other in pairs)
 
 
-def _away(change: Change) -> Change:
-    """Return the size of a change that is clear of 0."""
-    low, high = sorted((abs(change.lower), abs(change.upper)))
-    return Change(abs(change.value), low, high, change.p)
-
-
-def _value(change: Change, signed: bool) -> str:
-    ends = POINTS * change.lower, POINTS * change.upper
-    return within(POINTS * change.value, ends, DECIMALS, signed=signed)
-
-
 def _signed(change: Change) -> str:
-    return f"{_value(change, signed=True)} ({_ends(change)})"
+    return f"{change.in_points(signed=True)} ({_ends(change)})"
 
 
 def _ends(change: Change) -> str:

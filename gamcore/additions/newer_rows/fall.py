@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from gamcore.explain.gap import Difference
 from gamcore.explain.seen import Seen
 from gamcore.model.loss import Loss
 from gamcore.stats.intervals import ALPHA
@@ -29,18 +30,10 @@ ROWS_OF_A_BIN: Final = 25
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(Difference):
     """A difference between two samples, with its 95% interval; p : that there is none. NaN where it is not known."""
 
-    value: float
-    lower: float
-    upper: float
     p: float
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the interval leaves out 0."""
-        return self.lower > 0 or self.upper < 0
 
     @classmethod
     def of(cls, value: float, parts: Sequence[Floats], clusters: Sequence[Ints], least: float = 0.0) -> Change:

@@ -15,7 +15,7 @@ from gamcore.additions.newer_rows.held import PREDICTION, Group, OnNewerRows, Si
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.estimators.base import loss_of
-from gamcore.estimators.seen_rows import Estimator, clusters_of_both, one_outcome, read_seen
+from gamcore.estimators.seen_rows import Estimator, check_names, clusters_of_both, one_outcome, read_seen
 from gamcore.explain.row_groups import columns_of_interest, groups_of
 from gamcore.explain.seen import Seen, observed_interval
 from gamcore.numbers import alike, percent
@@ -64,8 +64,7 @@ def on_newer_rows(
     TableError
         Where the model, the rows or a column do not allow it; the message says why and what to do.
     """
-    if len(names) != 2 or len({str(name) for name in names}) < 2:
-        raise TableError(f"names is {names!r}: give the two samples of rows two different names.")
+    check_names(names, "samples of rows")
     fitted, code = one_outcome(model, of_class)
     sides = ((X_a, y_a, sample_weight_a, exposure_a, init_score_a, groups_a),
              (X_b, y_b, sample_weight_b, exposure_b, init_score_b, groups_b))  # fmt: skip

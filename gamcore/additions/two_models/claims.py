@@ -9,13 +9,11 @@ from typing import Any, Final
 
 from gamcore.additions.two_models.parts import Check, Part
 from gamcore.data.labels import cut
-from gamcore.explain.gap import Difference
-from gamcore.numbers import alike, factor, fixed, percent, within
+from gamcore.explain.gap import DECIMALS, POINTS, Difference
+from gamcore.numbers import alike, factor, fixed, percent
 
 CLOSE: Final = 1e-6
 LONGEST_NAME: Final = 40
-POINTS: Final = 100.0
-DECIMALS: Final = 2
 
 Row = tuple[float, float, float, float]
 
@@ -35,19 +33,15 @@ class BetterClaim:
         """Return the claim as a sentence without its full stop."""
         first, second = (cut(name, LONGEST_NAME) for name in self.names)
         value, other = self._values()
-        low, high = POINTS * self.gap.lower, POINTS * self.gap.upper
         what = "AUC" if self.is_ranking else "share explained"
-        if not math.isfinite(high - low):
+        if not math.isfinite(self.gap.upper):
             return f"one cluster of rows is too few to compare {first} and {second} ({what} {value} and {other})"
-        decimals = 1 if min(abs(low), abs(high)) >= 1 else DECIMALS
         if not self.gap.is_clear:
-            between = f"{fixed(low, decimals)} to {fixed(high, decimals)} points"
-            return f"neither {first} nor {second} is clearly better: {what} {value} and {other} ({between})"
+            between = self.gap.ends_in_points()
+            return f"neither {first} nor {second} is clearly better: {what} {value} and {other} ({between} points)"
         better, worse = (second, first) if self.gap.value > 0 else (first, second)
         value, other = (other, value) if self.gap.value > 0 else (value, other)
-        low, high = sorted((abs(low), abs(high)))
-        size = within(POINTS * abs(self.gap.value), (low, high), DECIMALS)
-        between = f"{fixed(low, decimals)} to {fixed(high, decimals)}"
+        size, between = self.gap.size.in_points(), self.gap.size.ends_in_points()
         verb = "ranks rows better" if self.is_ranking else "explains more"
         return f"{better} {verb} than {worse}: {what} {value} against {other}, {size} points more ({between})"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import frame_of
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import GAMClassifier
-from gamcore.estimators.seen_rows import Estimator, one_outcome, read_seen
+from gamcore.estimators.seen_rows import Estimator, check_names, check_worth, one_outcome, read_seen
 from gamcore.explain.gap import difference
 from gamcore.explain.row_groups import columns_of_interest, groups_of
 
@@ -55,10 +54,8 @@ def compare_models(
     TableError
         Where the models, the rows or a column do not go together; the message says why and what to do.
     """
-    if len({str(name) for name in names}) != 2 or len(names) != 2:
-        raise TableError(f"names is {names!r}: give the two models two different names.")
-    if worth is not None and not (isinstance(worth, int | float) and math.isfinite(worth)):
-        raise TableError(f"worth is {worth!r}: give a finite number, the money per unit of the outcome.")
+    check_names(names, "models")
+    check_worth(worth)
     X = frame_of(X)  # once: a table may be a stream
     (learned, code), (other, other_code) = (one_outcome(model, of_class) for model in (first, second))
     _check_alike(learned, other)
@@ -66,7 +63,7 @@ def compare_models(
     table, seen, held = read_seen(learned, X, y, given=given, held_out=held_out, code=code)
     _, beside, _ = read_seen(other, X, y, given=given, held_out=held_out, code=other_code)
     both = Both(seen.take(held), beside.take(held))
-    if not np.isfinite(loss_of(learned).link(both.second.said)).all():
+    if not np.isfinite(loss_of(learned).link(both.second.forecast)).all():
         raise TableError(f"{names[1]} predicts values that the loss of {names[0]} does not allow: name it first.")
     everything = np.ones(both.first.y.size, bool)
     metrics = [rows.measured(loss_of(learned), everything) for rows in (both.first, both.second)]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore.additions.why.curves import Learned, Link
@@ -22,7 +20,7 @@ from gamcore.data.targets import codes_of
 from gamcore.estimators.additive import read_target, single_model
 from gamcore.estimators.base import loss_of, read_rows, read_table
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
-from gamcore.estimators.seen_rows import clusters_of_both
+from gamcore.estimators.seen_rows import check_names, check_worth, clusters_of_both, columns_read
 from gamcore.model.classes import ClassesModel
 
 GIVEN_SCORE: Final = "(given score)"
@@ -77,7 +75,8 @@ def why_moved(
     TableError
         Where models, rows or settings do not go together; the message says which and what to do.
     """
-    _check(names, worth)
+    check_names(names, "groups")
+    check_worth(worth)
     first = _learned(model_a, of_class)
     second = first if model_b is None or model_b is model_a else _learned(model_b, of_class)
     _check_alike(first, second)
@@ -98,14 +97,6 @@ def why_moved(
         is_share=first.link.loss.is_binary, is_one_model=second is first, is_of_mean=first.link.loss.is_of_mean,
         held_out=held_out,
     )  # fmt: skip
-
-
-def _check(names: tuple[str, str], worth: float | None) -> None:
-    """Raise TableError where the names of the groups or the worth cannot be used."""
-    if len(names) != 2 or len({str(name) for name in names}) < 2 or not all(str(name).strip() for name in names):
-        raise TableError(f"names is {names!r}: give the two groups two different names.")
-    if worth is not None and not (isinstance(worth, int | float) and math.isfinite(worth)):
-        raise TableError(f"worth is {worth!r}: give a finite number, the money per unit of the outcome.")
 
 
 def _learned(model: Any, of_class: Any) -> Learned:
@@ -179,15 +170,7 @@ def _in_group(name: str) -> Iterator[None]:
 
 
 def _table(learned: Learned, X: Any) -> Table:
-    """Return the columns of a table that a model reads."""
-    estimator: GAMRegressor | GAMClassifier = learned.estimator
-    framed = frame_of(X)
-    if not isinstance(framed, pd.DataFrame) or not hasattr(estimator, "feature_names_in_"):
-        return read_table(estimator, framed, reset=False)
-    columns = [str(name) for name in framed.columns]
-    if lacking := [name for name in estimator.feature_names_in_ if name not in columns]:
-        raise TableError(f"The table has no column {lacking[0]!r}, which a model reads: add it.")
-    return read_table(estimator, framed[list(estimator.feature_names_in_)], reset=False)
+    return read_table(learned.estimator, columns_read(learned.estimator, frame_of(X)), reset=False)
 
 
 def _rows(models: tuple[Learned, Learned], place: int, name: str, side: dict[str, Any]) -> tuple[Rows, Any]:

@@ -25,7 +25,7 @@ from shapewise.ui.edit import panel
 from shapewise.ui.explain import brush, curves, feature_list, left_out, level_pages
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count
-from shapewise.ui.train import bin_fields, direction_fields, live, shape_fields
+from shapewise.ui.train import bin_fields, feature_fields, live
 from shapewise.ui.widgets import bands as sureness
 from shapewise.ui.widgets import cards, chart, headlines
 
@@ -103,9 +103,9 @@ def trial(spec: Spec, slot: st.delta_generator.DeltaGenerator) -> tuple[live.Sho
             kinds = {
                 feature_bins.feature.name: feature_bins.feature.is_category for feature_bins in estimator.model_.bins
             }
-            changed = shape_fields.of_curve(model.id, changed, bins.feature, kinds)
+            changed = feature_fields.shape_of_curve(model.id, changed, bins.feature, kinds)
         if not bins.feature.is_category and not state.class_names(model.id):
-            changed = direction_fields.of_curve(model.id, changed, feature)
+            changed = feature_fields.direction_of_curve(model.id, changed, feature)
         if bins.feature.part == "value" and bins.feature.kind != "boolean":
             (cut,) = bin_fields.of_table(state.table(spec.table), [feature], spec.categories)
             changed = bin_fields.of_curve(model.id, changed, cut, state.names_of(model))

@@ -15,10 +15,9 @@ from gamcore.estimators.additive_parameters import AUTO
 from gamcore.numbers import percent
 from shapewise.store.workspace import clean_name
 from shapewise.training import runs
-from shapewise.training.by_feature import BINS, SHAPES, with_values
+from shapewise.training.by_feature import BINS, MONOTONE, SHAPES, with_values
 from shapewise.training.cost import WORKER_SECONDS, estimate, estimate_tasks
 from shapewise.training.dataset import HELD_OUT
-from shapewise.training.directions import with_directions
 from shapewise.training.large import check_kind
 from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import read_rows
@@ -26,7 +25,7 @@ from shapewise.training.train import train
 from shapewise.ui.session import current, sidebar, state
 from shapewise.ui.session.words import count, md, size
 from shapewise.ui.train import begun as beginning
-from shapewise.ui.train import bin_fields, direction_fields, fewer, live, settings, shape_fields, tuning, where
+from shapewise.ui.train import bin_fields, feature_fields, fewer, live, settings, tuning, where
 from shapewise.ui.train import features as inputs
 from shapewise.ui.train import progress as running
 from shapewise.ui.train import target as goals
@@ -61,9 +60,9 @@ with form:
                 ordered = [
                     column.name for column in chosen if column.kind in ("number", "date") and column.name not in codes
                 ]
-                changes = with_directions(changes, direction_fields.choose(table, ordered))
+                changes = with_values(changes, MONOTONE, feature_fields.directions(table, ordered))
                 leveled = [column.name for column in chosen if column.kind == "category" or column.name in codes]
-                changes = with_values(changes, SHAPES, shape_fields.choose(table, preset, ordered, leveled))
+                changes = with_values(changes, SHAPES, feature_fields.shapes(table, preset, ordered, leveled))
             changes |= settings.triples(table, target.goal, {**PRESETS[preset], **changes})
             cuttable = bin_fields.of_table(loaded, [column.name for column in chosen], codes)
             changes = with_values(changes, BINS, bin_fields.choose(table, cuttable))

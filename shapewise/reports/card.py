@@ -29,8 +29,7 @@ from gamcore.stats.intervals import ALPHA, skewed_mean, student, wilson
 from gamcore.types import Floats
 from shapewise.scoring.held_out import HeldOutClasses, HeldOutPredictions, held_out, held_out_classes
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
-from shapewise.training import chosen_bins, curve_shapes, directions
-from shapewise.training.by_feature import SETTINGS
+from shapewise.training import by_feature, chosen_bins
 from shapewise.training.dataset import band_rows, learnt_from
 from shapewise.training.editing import in_words
 from shapewise.training.main_metric import said
@@ -107,12 +106,12 @@ def card(space: Workspace, identifier: str) -> Card:
         rows.append(("Period", period))
     rows += _metrics(space, model)
     if spec is not None:
-        others = [name for name in spec.changes if name not in (*SETTINGS, "order")]
+        others = [name for name in spec.changes if name not in (*by_feature.SETTINGS, "order")]
         changes = ", ".join(f"{name} {spec.changes[name]}" for name in others)
         changes = changes or "those of the preset"
-        if order := directions.words(spec.changes, names):
+        if order := by_feature.words(spec.changes, by_feature.MONOTONE, names):
             rows.append(("Order", f"a prediction {order}"))
-        if shapes := curve_shapes.words(spec.changes, names):
+        if shapes := by_feature.words(spec.changes, by_feature.SHAPES, names):
             rows.append(("Curves", shapes))
         if bins := chosen_bins.words(spec.changes, names):
             rows.append(("Own bins", bins))

@@ -13,7 +13,8 @@ from gamcore.estimators.parameters import inputs
 from gamcore.numbers import exact
 from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout
-from shapewise.training import chosen_bins, curve_shapes, directions
+from shapewise.training import chosen_bins
+from shapewise.training.by_feature import MONOTONE, SHAPES, words
 from shapewise.training.spec import Spec
 
 MOST_NAMED: Final = 2
@@ -71,7 +72,9 @@ def _changed(spec: Spec, names: Names) -> str:
             if name in known and name != "interactions"]  # fmt: skip
     parts += ["triples"] if spec.changes.get("triples") else []
     parts += ["only features that beat chance"] if spec.changes.get("order") == GREEDY else []
-    parts += [text for kind in (directions, curve_shapes, chosen_bins) if (text := kind.words(spec.changes, names))]
+    by_feature = (words(spec.changes, MONOTONE, names), words(spec.changes, SHAPES, names),
+                  chosen_bins.words(spec.changes, names))  # fmt: skip
+    parts += filter(None, by_feature)
     return _some(parts, "settings")
 
 

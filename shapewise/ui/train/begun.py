@@ -14,7 +14,7 @@ from shapewise.store.workspace import ModelAbout, StoreError, TableAbout
 from shapewise.training.goals import GOALS, possible
 from shapewise.training.spec import Spec, target_levels
 from shapewise.ui.session import drafts, state
-from shapewise.ui.train import direction_fields, settings, shape_fields
+from shapewise.ui.train import feature_fields, settings
 from shapewise.ui.train.target import can_show
 from shapewise.ui.train.task_settings import INPUTS as OF_TASKS
 
@@ -94,7 +94,7 @@ def _columns(table: TableAbout, rows: Table) -> str:
 
 def _fields(table: str) -> dict[str, Any]:
     """Return the fields of a table's form, by key."""
-    own = {*direction_fields.keys(table).values(), *shape_fields.keys(table).values()}
+    own = {key for of_setting in feature_fields.keys(table).values() for key in of_setting.values()}
     return {
         str(key): value
         for key, value in st.session_state.items()

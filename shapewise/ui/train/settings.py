@@ -19,7 +19,7 @@ from shapewise.training.dataset import HELD_OUT
 from shapewise.training.spec import Spec
 from shapewise.training.train import BANDS
 from shapewise.ui.session import state
-from shapewise.ui.train import bin_fields, direction_fields, shape_fields
+from shapewise.ui.train import bin_fields, feature_fields
 
 INPUTS = inputs(AdditiveParameters)
 PRESET_WORDS = {
@@ -132,8 +132,7 @@ def fill(spec: Spec, changes: dict[str, Any]) -> None:
             st.session_state[key] = changes[name]
         else:
             st.session_state.pop(key, None)
-    direction_fields.take(spec.table, changes)
-    shape_fields.take(spec.table, changes)
+    feature_fields.take(spec.table, changes)
     bin_fields.take(spec.table, changes)
     st.session_state[f"few-{spec.table}"] = changes.get("order") == GREEDY
     st.session_state[f"finer-{spec.table}"] = changes.get("max_bins") == AUTO

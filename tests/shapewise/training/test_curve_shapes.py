@@ -8,8 +8,7 @@ import pytest
 
 from gamcore.estimators.saved import from_saved
 from shapewise.reports.card import card
-from shapewise.training import curve_shapes, runs
-from shapewise.training.by_feature import among
+from shapewise.training import by_feature, runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
 from tests.support.pages import button, choose, open_page
@@ -30,19 +29,19 @@ def waves(space):
 
 def test_shapes_are_read_changed_and_told():
     spec = Spec("t", "y", "n", list(KINDS), changes={"shapes": {"age": "smooth", "use": "linear", "kind": "steps"}})
-    assert curve_shapes.of_each(spec, KINDS) == {"age": "smooth", "use": "linear"}
-    assert curve_shapes.words(spec.changes) == "smooth in age; straight in use"
-    assert curve_shapes.words({}) == ""
-    assert curve_shapes.words({"shapes": "smooth"}) == "all curves smooth"
-    assert curve_shapes.reshaped(spec, "age", "steps", KINDS).changes == {"shapes": {"use": "linear"}}
+    assert by_feature.shapes_of(spec, KINDS) == {"age": "smooth", "use": "linear"}
+    assert by_feature.words(spec.changes, "shapes") == "smooth in age; straight in use"
+    assert by_feature.words({}, "shapes") == ""
+    assert by_feature.words({"shapes": "smooth"}, "shapes") == "all curves smooth"
+    assert by_feature.reshaped(spec, "age", "steps", KINDS).changes == {"shapes": {"use": "linear"}}
     parts = {"shapes": {"when (month)": "cyclic", "use": "linear"}}
-    assert among(parts, {"when"}) == {"shapes": {"when (month)": "cyclic"}}
+    assert by_feature.among(parts, {"when"}) == {"shapes": {"when (month)": "cyclic"}}
     smooth = Spec("t", "y", "n", list(KINDS), preset="smooth")
-    assert curve_shapes.of_each(smooth, KINDS) == {"age": "smooth", "use": "smooth", "kind": "levels"}
-    freed = curve_shapes.reshaped(smooth, "age", "steps", KINDS)
+    assert by_feature.shapes_of(smooth, KINDS) == {"age": "smooth", "use": "smooth", "kind": "levels"}
+    freed = by_feature.reshaped(smooth, "age", "steps", KINDS)
     assert freed.changes == {"shapes": {"use": "smooth", "kind": "levels"}}
     for name in ("use", "kind"):
-        freed = curve_shapes.reshaped(freed, name, "steps", KINDS)
+        freed = by_feature.reshaped(freed, name, "steps", KINDS)
     assert freed.parameters()["shapes"] == "steps"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gamcore.estimators.saved import from_saved
 from shapewise.reports.card import card
-from shapewise.training import by_feature, directions, runs
+from shapewise.training import by_feature, runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from tests.support.pages import button, choose, open_page
@@ -28,14 +28,14 @@ def waves(space):
 
 def test_directions_are_read_changed_and_told():
     changes = {"max_leaves": 3, "monotone": {"age": 1, "use": -1, "size": 1}}
-    assert directions.words(changes) == "rises along age, size; falls along use"
-    assert directions.words({}) == ""
+    assert by_feature.words(changes, "monotone") == "rises along age, size; falls along use"
+    assert by_feature.words({}, "monotone") == ""
     assert by_feature.among(changes, {"use"}) == {"max_leaves": 3, "monotone": {"use": -1}}
     assert by_feature.among(changes, set()) == {"max_leaves": 3}
     assert by_feature.among({"max_leaves": 3}, set()) == {"max_leaves": 3}
     spec = Spec("t", "y", "n", ["age"], changes=changes)
-    assert directions.turned(spec, "age", 0).changes["monotone"] == {"use": -1, "size": 1}
-    assert directions.turned(spec, "use", 1).changes["monotone"] == {"age": 1, "use": 1, "size": 1}
+    assert by_feature.turned(spec, "age", 0).changes["monotone"] == {"use": -1, "size": 1}
+    assert by_feature.turned(spec, "use", 1).changes["monotone"] == {"age": 1, "use": 1, "size": 1}
 
 
 @pytest.mark.slow

@@ -225,19 +225,19 @@ class Missing(Rule):
 class _Joined(Rule):
     """Several rules as one."""
 
-    of: tuple[Rule, ...]
+    rules: tuple[Rule, ...]
 
     def parts(self) -> Iterator[Range | Levels | Missing]:
-        for rule in self.of:
+        for rule in self.rules:
             yield from rule.parts()
 
     def rounded(self, digits: int = 2) -> Rule:
-        return replace(self, of=tuple(rule.rounded(digits) for rule in self.of))
+        return replace(self, rules=tuple(rule.rounded(digits) for rule in self.rules))
 
     def _join(self, word: str, names: Names) -> str:
         words = [
-            f"({rule.words(names)})" if isinstance(rule, _Joined) and len(rule.of) > 1 else rule.words(names)
-            for rule in self.of
+            f"({rule.words(names)})" if isinstance(rule, _Joined) and len(rule.rules) > 1 else rule.words(names)
+            for rule in self.rules
         ]
         return f" {word} ".join(words)
 
@@ -248,7 +248,7 @@ class All(_Joined):
     def holds(self, frame: pd.DataFrame | Table) -> Bools:
         table = as_table(frame)
         inside = np.ones(len(table), bool)
-        for rule in self.of:
+        for rule in self.rules:
             inside &= rule.holds(table)
         return inside
 
@@ -256,7 +256,7 @@ class All(_Joined):
         return self._join("and", names) or "every row"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"all": [rule.to_dict() for rule in self.of]}
+        return {"all": [rule.to_dict() for rule in self.rules]}
 
 
 class AnyOf(_Joined):
@@ -265,7 +265,7 @@ class AnyOf(_Joined):
     def holds(self, frame: pd.DataFrame | Table) -> Bools:
         table = as_table(frame)
         inside = np.zeros(len(table), bool)
-        for rule in self.of:
+        for rule in self.rules:
             inside |= rule.holds(table)
         return inside
 
@@ -273,7 +273,7 @@ class AnyOf(_Joined):
         return self._join("or", names) or "no row"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"any": [rule.to_dict() for rule in self.of]}
+        return {"any": [rule.to_dict() for rule in self.rules]}
 
 
 @dataclass(frozen=True)

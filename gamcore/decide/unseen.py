@@ -71,7 +71,7 @@ class UnseenRows(HeldOutRows):
         holds, every = rule.holds(self.table), np.ones(self.y.size, bool)
         if not rule.columns:
             return holds, every
-        parts = rule.of if isinstance(rule, AnyOf) else (rule,)
+        parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
         inside, known = holds.copy(), every
         for number in range(1, int(self.unseen.part.max(initial=0)) + 1):
             rows = np.flatnonzero(self.unseen.part == number)

@@ -77,12 +77,12 @@ def refit_all(
 
 def is_of_parts(task: Any) -> bool:
     """Return whether a refit learns from rows that workers have."""
-    return isinstance(getattr(task.share, "of", None), RowsOfRefit)
+    return isinstance(getattr(task.share, "refit_rows", None), RowsOfRefit)
 
 
 def _start(connection: Connection, task: Any, about: tuple[str, int, int], taken: dict[tuple[Any, Any], Any]) -> Any:
     """Start a refit: its share's rows come from the parts, taken where these are. taken : what was so far."""
-    rows, parts = task.share.of, []
+    rows, parts = task.share.refit_rows, []
     for remote in rows.parts:
         key = remote.future.key, rows.run
         if key not in taken:
@@ -105,7 +105,7 @@ def _run_on(task: Any, about: tuple[str, int, int], *parts: PartInMemory) -> Any
 
 def _with_parts(task: Any, parts: Sequence[Any]) -> Any:
     """Return a refit with the same rows of other parts."""
-    return replace(task, share=replace(task.share, of=replace(task.share.of, parts=parts)))
+    return replace(task, share=replace(task.share, refit_rows=replace(task.share.refit_rows, parts=parts)))
 
 
 def _run(task: Task[Made], about: tuple[str, int, int]) -> Made:

@@ -19,9 +19,9 @@ class Seen:
     """Rows that a model has not learned from, with what it predicts of them.
 
     y, predicted : (n,) the outcome and its expected value, of the whole exposure of a row; of quantiles, whether it is
-    below the prediction, and how often that was asked for. target, said : (n,) the same as the model has them. weight,
-    exposure : (n,). clusters : (n,) from 0 on; each row's own number where none are given. kind : what the outcome is.
-    power : of the mean that its variance goes with.
+    below the prediction, and how often that was asked for. target, forecast : (n,) the same as the model has them.
+    weight, exposure : (n,). clusters : (n,) from 0 on; each row's own number where none are given. kind : what the
+    outcome is. power : of the mean that its variance goes with.
     """
 
     y: Floats
@@ -31,7 +31,7 @@ class Seen:
     clusters: Ints
     clustered: bool
     target: Floats
-    said: Floats
+    forecast: Floats
     kind: str
     power: float
 
@@ -62,12 +62,13 @@ class Seen:
 
     def take(self, rows: Bools) -> Seen:
         """Return some of the rows."""
-        parts = {name: getattr(self, name)[rows] for name in ("y", "predicted", "weight", "exposure", "target", "said")}
+        by_row = ("y", "predicted", "weight", "exposure", "target", "forecast")
+        parts = {name: getattr(self, name)[rows] for name in by_row}
         return replace(self, **parts, clusters=np.unique(self.clusters[rows], return_inverse=True)[1])
 
     def measured(self, loss: Loss, here: Bools) -> Measured:
         """Return the main metric over some of the rows (n,), by a loss; TableError where it cannot tell them apart."""
-        score = self.said[here] if loss.is_binary else loss.link(self.said[here])
+        score = self.forecast[here] if loss.is_binary else loss.link(self.forecast[here])
         rows = HeldOut(self.target[here], self.weight[here], np.log(self.exposure[here]), self.clusters[here])
         return measured(loss, rows, score[:, None])
 

@@ -104,12 +104,12 @@ class ShareOfTasks:
     """What one refit learns from, made of its rows when it begins."""
 
     recipe: TaskRecipe
-    of: RowsOfRefit
+    refit_rows: RowsOfRefit
 
     def load(self) -> tuple[TaskProblem, Split]:
         """Read the rows, deal them, and draw the validation groups."""
-        problem = self.recipe.problem(self.of.parts, self.of.rows(), self.of.dealing)
-        return problem, self.of.split(int(problem.group.max()) + 1)
+        problem = self.recipe.problem(self.refit_rows.parts, self.refit_rows.rows(), self.refit_rows.dealing)
+        return problem, self.refit_rows.split(int(problem.group.max()) + 1)
 
 
 @dataclass(frozen=True)

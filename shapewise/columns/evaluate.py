@@ -90,10 +90,10 @@ def _value(node: Node, rows: _Rows) -> Value:
         return _column(node, rows)
     if isinstance(node, Constant):
         return _constant(node.value, len(rows.frame))
-    values = [_value(part, rows) for part in node.of]
+    values = [_value(part, rows) for part in node.parts]
     if isinstance(node, Call):
         return _called(node, values)
-    compared = zip(node.signs, pairwise(node.of), pairwise(values), strict=True)
+    compared = zip(node.signs, pairwise(node.parts), pairwise(values), strict=True)
     each = [_called(Call(sign, parts, at), [*both]) for (sign, at), parts, both in compared]
     return Value("boolean", reduce(OPERATORS["and"].run, (value.cells for value in each)))
 
@@ -163,18 +163,18 @@ def _constant(value: float | str | bool, n: int) -> Value:
 
 def _check_number(node: Call, function: Function) -> None:
     """Check how many arguments a function gets, and those that must be written out."""
-    given, most = len(node.of), None if function.more else len(function.takes)
+    given, most = len(node.parts), None if function.more else len(function.takes)
     if given < function.fewest or (most is not None and given > most):
         needed = f"{function.fewest}" if most == function.fewest else (
             f"at least {function.fewest}" if most is None else f"{function.fewest} or {most}")  # fmt: skip
         raise FormulaError(f"{node.function} takes {needed} values, as in {function.usage}; here are {given}.", node.at)
-    if node.function == "round" and given == 2 and not isinstance(node.of[1], Constant):
-        raise FormulaError("the decimals of round must be a number, as in round(a, 2).", node.of[1].at)
+    if node.function == "round" and given == 2 and not isinstance(node.parts[1], Constant):
+        raise FormulaError("the decimals of round must be a number, as in round(a, 2).", node.parts[1].at)
 
 
 def _same(node: Call, values: list[Value], wanted: list[Wanted | None]) -> Kind | None:
     """Return the one kind of the arguments that must be of one kind: that of the first that is not written as text."""
-    parts = [(value, part) for value, part, want in zip(values, node.of, wanted, strict=True) if want == "same"]
+    parts = [(value, part) for value, part, want in zip(values, node.parts, wanted, strict=True) if want == "same"]
     kinds = [value.kind for value, _ in parts]
     if not kinds or len(set(kinds)) == 1:
         return kinds[0] if kinds else None
@@ -189,7 +189,7 @@ def _same(node: Call, values: list[Value], wanted: list[Wanted | None]) -> Kind 
 
 def _fitted(node: Call, k: int, value: Value, wanted: Wanted | None) -> Cells:
     """Return the cells of argument k as the wanted kind; FormulaError where they are of another."""
-    part = node.of[k]
+    part = node.parts[k]
     if wanted == "date" and isinstance(part, Constant) and isinstance(part.value, str):
         try:
             day = days_of(part.value)

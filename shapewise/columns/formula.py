@@ -62,7 +62,7 @@ class Call:
     """A function or an operator of its arguments."""
 
     function: str
-    of: tuple[Node, ...]
+    parts: tuple[Node, ...]
     at: int
 
 
@@ -74,7 +74,7 @@ class Chain:
     """
 
     signs: tuple[tuple[str, int], ...]
-    of: tuple[Node, ...]
+    parts: tuple[Node, ...]
 
     @property
     def at(self) -> int:
@@ -135,7 +135,7 @@ def columns_of(node: Node) -> list[str]:
         return [node.name]
     if isinstance(node, Constant):
         return []
-    return list(dict.fromkeys(name for part in node.of for name in columns_of(part)))
+    return list(dict.fromkeys(name for part in node.parts for name in columns_of(part)))
 
 
 class _Parser:

@@ -22,31 +22,31 @@ from shapewise.store.batches import plain, typed
 class _Same:
     """The rows of another piece."""
 
-    of: Any
+    piece: Any
 
     @property
     def name(self) -> str:
         """What messages call it."""
-        return str(self.of.name)
+        return str(self.piece.name)
 
     @property
     def n_rows(self) -> int:
         """Its rows."""
-        return int(self.of.n_rows)
+        return int(self.piece.n_rows)
 
 
 @dataclass(frozen=True)
 class PlainPiece(_Same):
     """Some rows of a dataset. kept : the columns that hold plain values, with their places in the dataset."""
 
-    of: ParquetPiece
+    piece: ParquetPiece
     kept: tuple[ArrowColumn, ...]
 
     def table(self, columns: Sequence[str] | None = None) -> tuple[pa.Table, Changed]:
         """Return its rows in Arrow's types, with the named columns or all, and what had to be changed."""
         wanted = [column for column in self.kept if columns is None or column.name in columns]
-        names = self.of.schema.names
-        read, changed = self.of.table([names[column.place] for column in wanted]), Changed()
+        names = self.piece.schema.names
+        read, changed = self.piece.table([names[column.place] for column in wanted]), Changed()
         there = [ArrowColumn(place, column.name, column.kind) for place, column in enumerate(wanted)]
         table = plain_table(read, there, changed)
         return (table if columns is None else table.select(list(columns))), changed
@@ -63,7 +63,7 @@ class ShownPiece(_Same):
     below : hashes of row numbers below this are in the sample. before : rows of the sample before this piece.
     """
 
-    of: PlainPiece
+    piece: PlainPiece
     like: pd.DataFrame
     codes: MissingCodes
     below: int
@@ -72,7 +72,7 @@ class ShownPiece(_Same):
     def read(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Return its rows as a frame."""
         like = self.like if columns is None else self.like[list(columns)]
-        return clear_codes(typed(self.of.table(list(like.columns))[0], like), self.codes)
+        return clear_codes(typed(self.piece.table(list(like.columns))[0], like), self.codes)
 
     def places(self, first: int) -> Ints:
         """Return the position in the sample of each row, or -1. first : number of the first row."""

@@ -24,9 +24,9 @@ def rows_as_printed(rule: Rule, rows: pd.DataFrame) -> Bools | None:
     """Return which rows (n,) the words of a rule mean, of a range on a column or several that are joined by AND; None
     where they name levels, of which some are cut off."""
     if isinstance(rule, All):
-        parts = [rows_as_printed(part, rows) for part in rule.of]
+        parts = [rows_as_printed(part, rows) for part in rule.rules]
         known = [part for part in parts if part is not None]
-        assert rule.words() == " and ".join(part.words() for part in rule.of)
+        assert rule.words() == " and ".join(part.words() for part in rule.rules)
         return reduce(and_, known) if len(known) == len(parts) else None
     column = rows[rule.columns[0]]
     if isinstance(rule, Levels):

@@ -48,7 +48,7 @@ def cell(node, row):
         return row[node.name]
     if isinstance(node, Constant):
         return node.value
-    of = [cell(part, row) for part in node.of]
+    of = [cell(part, row) for part in node.parts]
     if isinstance(node, Chain):
         truths = [None if None in pair else COMPARE[sign](*pair)
                   for (sign, _), pair in zip(node.signs, pairwise(of), strict=True)]  # fmt: skip

@@ -84,7 +84,7 @@ class Both:
         """Return what some of the rows (n,) say."""
         rows, w = self.first, self.first.weight[here]
         whole = float(rows.size[here].sum())
-        each = tuple(float(w @ seen.said[here]) / whole for seen in (self.first, self.second))
+        each = tuple(float(w @ seen.forecast[here]) / whole for seen in (self.first, self.second))
         return Part(
             rows=int(np.count_nonzero(here)), size=whole, amount=whole / float(rows.weight.mean()),
             checks=(_check(self.first, here), _check(self.second, here)), predicted=(each[0], each[1]),
@@ -102,17 +102,17 @@ class Both:
     @property
     def per_unit(self) -> Floats:
         """By how much more (n,) the second model predicts, per unit of exposure."""
-        return np.asarray((self.second.said - self.first.said) / self.first.exposure)
+        return np.asarray((self.second.forecast - self.first.forecast) / self.first.exposure)
 
     @property
     def by_ratio(self) -> bool:
         """Whether predictions have ratios: all are above 0."""
-        return bool((self.first.said > 0).all() and (self.second.said > 0).all())
+        return bool((self.first.forecast > 0).all() and (self.second.forecast > 0).all())
 
     def tenths(self) -> Ints:
         """Return the tenth (n,) of each row, from 0 on, by the ratio of the second prediction to the first; by their
         difference where there are no ratios. Rows that are alike are in the same, so there may be fewer than ten."""
-        apart = np.log(self.second.said / self.first.said) if self.by_ratio else self.per_unit
+        apart = np.log(self.second.forecast / self.first.forecast) if self.by_ratio else self.per_unit
         values, places = np.unique(np.round(apart, ROUNDED), return_inverse=True)
         sizes = np.bincount(places, self.first.size, values.size)
         middles = np.cumsum(sizes) - sizes / 2

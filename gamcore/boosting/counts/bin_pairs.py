@@ -135,16 +135,16 @@ class Counting:
     spare: int = 0
     _lock: Any = field(default_factory=threading.Lock, repr=False)
     _own: Any = field(default_factory=threading.local, repr=False)
-    made: Tables | None = None
+    counted: Tables | None = None
 
     def tables(self, n_threads: int = 1, tell: Tell | None = None) -> Tables:
         """Return the tables; the first call counts them. tell : hears of the rows done, and of those there are."""
         with self._lock:
-            if self.made is None:
+            if self.counted is None:
                 whole = self.whole(n_threads, tell)
                 assert self.plan.scale is not None
-                self.made = self.plan.scale.read(whole)
-            return self.made
+                self.counted = self.plan.scale.read(whole)
+            return self.counted
 
     def whole(self, n_threads: int = 1, tell: Tell | None = None) -> Tables:
         """Return the counts in whole numbers; the plan then has what these stand for."""

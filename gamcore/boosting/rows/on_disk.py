@@ -92,17 +92,17 @@ class PartsOnDisk:
 class PartOnDisk:
     """The rows first .. end - 1 of files as a `Part`: what is asked for is read each time."""
 
-    of: PartsOnDisk
+    parts: PartsOnDisk
     place: int
     first: int
     end: int
 
     def _read(self, name: str, dtype: type) -> NDArray[Any]:
-        return self.of.files.column(name, dtype, self.first, self.end)
+        return self.parts.files.column(name, dtype, self.first, self.end)
 
     @property
     def codes(self) -> Codes:
-        return self.of.files.codes_of(self.place)
+        return self.parts.files.codes_of(self.place)
 
     @property
     def y(self) -> Floats:
@@ -110,11 +110,13 @@ class PartOnDisk:
 
     @property
     def weight(self) -> Floats | None:
-        return relative_weight(self._read("weight", np.float64), self.of.mean_weight) if self.of.weighted else None
+        if not self.parts.weighted:
+            return None
+        return relative_weight(self._read("weight", np.float64), self.parts.mean_weight)
 
     @property
     def log_exposure(self) -> Floats | None:
-        return self._read("log_exposure", np.float64) if self.of.exposed else None
+        return self._read("log_exposure", np.float64) if self.parts.exposed else None
 
     @property
     def init_score(self) -> None:
@@ -122,7 +124,7 @@ class PartOnDisk:
 
     @property
     def cluster(self) -> NDArray[np.uint64] | None:
-        return self._read("cluster", np.uint64) if self.of.clustered else None
+        return self._read("cluster", np.uint64) if self.parts.clustered else None
 
     @property
     def bucket(self) -> NDArray[np.uint16]:
@@ -130,7 +132,7 @@ class PartOnDisk:
 
     @property
     def task(self) -> NDArray[np.int32] | None:
-        return self._read("task", np.int32) if self.of.of_tasks else None
+        return self._read("task", np.int32) if self.parts.of_tasks else None
 
 
 def _joined(parts: Sequence[PartOnDisk]) -> PartInMemory:

@@ -111,13 +111,13 @@ class ShareOfParts:
     """What one refit learns from, made of its rows when it begins."""
 
     recipe: Recipe
-    of: RowsOfRefit
+    refit_rows: RowsOfRefit
 
     def load(self) -> Share:
         """Read the rows, deal them, and draw the validation groups."""
-        parts, rows, dealing = self.of.parts, self.of.rows(), self.of.dealing
+        parts, rows, dealing = self.refit_rows.parts, self.refit_rows.rows(), self.refit_rows.dealing
         dealt = self.recipe.deal(parts, rows, dealing.n_groups, dealing.groups)
-        return Share(self.recipe.problem(parts, rows, dealt), self.of.split(dealt.n_groups))
+        return Share(self.recipe.problem(parts, rows, dealt), self.refit_rows.split(dealt.n_groups))
 
 
 def rows_in(part: Part, run: BucketRun | None) -> Ints:

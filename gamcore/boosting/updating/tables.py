@@ -287,7 +287,7 @@ class CountedRows(Problem):
         assert self.kept is not None
         plan = CountPlan(self.table.last, self.table.active, self.kept.origin.n_groups)
         counting = Counting(lambda: (), plan)
-        counting.made = self.kept.tables
+        counting.counted = self.kept.tables
         return counting
 
     @cached_property

@@ -53,7 +53,7 @@ def _asked(curve: Curve, rule: Rule) -> tuple[list[Span], bool]:
         held = rule.holds(pd.DataFrame({curve.feature: np.append(curve.display, np.nan)}))
         order = level_order(curve.as_levels())
         return [(place - 0.4, place + 0.4) for place, k in enumerate(order) if held[k]], bool(held[-1])
-    parts = rule.of if isinstance(rule, AnyOf) else (rule,)
+    parts = rule.rules if isinstance(rule, AnyOf) else (rule,)
     if all(isinstance(part, Range | Levels | Missing) for part in parts):  # exact ends, not whole bins
         spans = [span for part in rule.parts() for span in _spans(curve, part)]
         return spans, any(isinstance(part, Missing) for part in parts)

@@ -40,7 +40,7 @@ def show(table: TableAbout, readout: ArmsReadOut, compared: Sequence[tuple[str, 
     page, None where nothing may be read. compared : treated arms with each other, each with the one it is beside."""
     with place.options:
         scale = None if readout.stopped else _scale(table, readout, compared)
-    with place.said:
+    with place.sentence:
         verdict(*verdicts.of_arms(readout, scale or "difference"))
         st.caption(_who(readout) + _unsettled(readout))
     if scale is None:

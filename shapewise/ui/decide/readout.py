@@ -98,7 +98,7 @@ def _read(strategies: str, outcome: str, metrics: str, way: str, customers: int)
 
 def _result(board: Board, strategy_set: StrategySet, outcome: ReadOut, place: chart.Place) -> None:
     """Show the verdict and the lifts first, then what each strategy measured."""
-    with place.said:
+    with place.sentence:
         verdict(*verdicts.overall(outcome))
         _arms(outcome)
     for note in outcome.notes:

@@ -63,14 +63,14 @@ class Editing:
     """A model after the edits so far and the one being made, and what shows the rest of its editor: the price takes
     longer than the plot, which is to be drawn first. room, room_words : as in `Curve`."""
 
-    made: Additive
+    model: Additive
     finish: Callable[[], None]
     room: Floats = field(default_factory=lambda: np.empty((2, 0)))
     room_words: str = ""
 
     def curve(self, feature: str) -> Curve:
         """Return a curve of the model, with the region in which it is equally good."""
-        return replace(self.made.explain_shape(feature), room=self.room, room_words=self.room_words)
+        return replace(self.model.explain_shape(feature), room=self.room, room_words=self.room_words)
 
 
 def editing(model: ModelAbout, estimator: Additive, target: form.Target, data: Data) -> Editing:

@@ -79,8 +79,8 @@ def show(
         with editor:
             editing = edit_pair.show(about, estimator, plain, chosen, scale=scale, data=data)
     drawn = surface
-    if editing and edits_of(editing.made) != edits_of(now):
-        drawn = editing.made.explain_pair(*known[picked]).on(scale)
+    if editing and edits_of(editing.model) != edits_of(now):
+        drawn = editing.model.explain_pair(*known[picked]).on(scale)
     named = state.names_of(about).term(picked)
     read = read_surface(state.seen(about, surface), gains.get(known[picked], False))
     title = headlines.of(about, picked) or read if is_model else f"{named}, one refit with these pairs"

@@ -47,7 +47,7 @@ def show(model: RowModel, row: pd.DataFrame, predicted: float) -> Telling:
     """Show the reasons of a row (1, p) for its decision, and its letter; return how they are told. What is decided from
     which line, and compared with what, is in the options. predicted : the prediction of the row."""
     place = chart.place("decided")
-    place.said.subheader("Why it is decided so", anchor=False)
+    place.sentence.subheader("Why it is decided so", anchor=False)
     with place.options:
         how = _settings(model, lines.choose(model))
     try:

@@ -357,7 +357,7 @@ def figure(
     """
     at = at or chart.place(key)
     if titled:
-        with at.said:
+        with at.sentence:
             _say(plot)
     with at.options:
         drag = chart.pick_drag(key, on_box is not None)

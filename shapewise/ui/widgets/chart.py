@@ -25,11 +25,11 @@ DRAGS: Final[dict[Drag, str]] = {"select": "Marks", "pan": "Moves", "zoom": "Enl
 class Place:
     """Where the parts of a chart are drawn, in any order.
 
-    said : for the sentence above it. options : behind the button; what the page chooses comes before what every chart
-    has. drawing : for the chart, and what belongs below it. most : pixels of the chart's height, if there is a limit.
+    sentence : above it. options : behind the button; what the page chooses comes before what every chart has.
+    drawing : for the chart, and what belongs below it. most : pixels of the chart's height, if there is a limit.
     """
 
-    said: DeltaGenerator
+    sentence: DeltaGenerator
     options: DeltaGenerator
     drawing: DeltaGenerator
     most: int | None = None

@@ -36,9 +36,9 @@ class ConditionRow:
 def groups_of(rule: Rule) -> list[list[ConditionRow]] | None:
     """Return a rule as groups of conditions; None if it nests deeper."""
     groups = []
-    for group in rule.of if isinstance(rule, AnyOf) else (rule,):
+    for group in rule.rules if isinstance(rule, AnyOf) else (rule,):
         lines = []
-        for condition in group.of if isinstance(group, All) else (group,):
+        for condition in group.rules if isinstance(group, All) else (group,):
             inner = condition.rule if isinstance(condition, Not) else condition
             if not isinstance(inner, Range | Levels | Missing):
                 return None

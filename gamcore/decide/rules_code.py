@@ -99,7 +99,7 @@ def sql_of(rule: Rule, kinds: dict[str, Kind]) -> str:
         case Missing(column):
             return f"({column_of(column)} IS NULL)"
         case Levels(column, levels):
-            literals = _sql_levels(levels, kinds[column])
+            literals = literals_of(levels, kinds[column])
             return (
                 f"({column_of(column)} IS NOT NULL AND {column_of(column)} IN ({', '.join(literals)}))"
                 if literals
@@ -125,7 +125,8 @@ def _sql_range(rule: Range, kind: Kind) -> str:
     return f"({column_of(rule.column)} IS NOT NULL AND {' AND '.join(bounds)})"
 
 
-def _sql_levels(levels: Sequence[str], kind: Kind) -> list[str]:
+def literals_of(levels: Sequence[str], kind: Kind) -> list[str]:
+    """Return levels as a column of some kind holds them; those that it cannot hold are left out."""
     if kind == "boolean":
         return [level.upper() for level in levels if level in ("True", "False")]
     if kind == "number":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from gamcore.explain.curves import Curve
@@ -102,15 +103,11 @@ def _section(plot: Plot, words: str = "") -> str:
     """Return a picture, what there is to say of it beside its title, and its numbers behind a click."""
     sentence = f"<p>{text(words)}</p>" if words else ""
     rows = plot.numbers.head(MOST_ROWS)
-    table = rows.to_html(index=False, border=0, float_format=_four, na_rep="", justify="left")
+    table = rows.to_html(index=False, border=0, float_format=partial(number, digits=4), na_rep="", justify="left")
     return (
         f"<section>{still(plot)}{sentence}<details><summary>Numbers</summary>"
         f'<div class="numbers">{clean(table)}</div></details></section>'
     )
-
-
-def _four(value: float) -> str:
-    return number(value, 4)
 
 
 def _facts(facts: Sequence[Fact]) -> str:

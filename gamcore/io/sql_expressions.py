@@ -10,8 +10,7 @@ from typing import Final
 from gamcore.data.binning import Bins
 from gamcore.data.columns import Kind
 from gamcore.data.table import Feature
-from gamcore.decide.rules import numbers_of
-from gamcore.decide.rules_code import as_double, column_of, number_of, text_of
+from gamcore.decide.rules_code import as_double, column_of, literals_of, number_of, text_of
 from gamcore.io.formula import PartTable, ScoringError, runs, stamp
 from gamcore.pauses import pause
 
@@ -86,7 +85,7 @@ def branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
 
 def _missing(column: str, value: str, feature: Feature, stored: Kind) -> str:
     """Return the condition that a cell is missing, or holds a code that means so."""
-    codes = _literals(feature.missing, stored)
+    codes = literals_of(feature.missing, stored)
     return f"{column} IS NULL OR {value} IN ({', '.join(codes)})" if codes else f"{column} IS NULL"
 
 
@@ -127,18 +126,10 @@ def _levels(bins: Bins, column: str, leaves: Sequence[str], stored: Kind) -> str
             by_leaf.setdefault(leaf, []).append(level)
     cases = [f"WHEN {_missing(column, column, bins.feature, stored)} THEN {leaves[0]}"]
     for leaf, names in by_leaf.items():
-        literals = _literals(names, stored)
+        literals = literals_of(names, stored)
         if literals:
             cases.append(f"WHEN {column} IN ({', '.join(literals)}) THEN {leaf}")
     return f"CASE {' '.join(cases)} ELSE {leaves[bins.unseen]} END"
-
-
-def _literals(levels: Sequence[str], stored: Kind) -> list[str]:
-    if stored == "boolean":
-        return [level.upper() for level in levels if level in ("True", "False")]
-    if stored == "number":
-        return [number_of(value) for value in numbers_of(levels)]
-    return [text_of(level) for level in levels]
 
 
 def _calendar(column: str, text: str, part: str, leaves: Sequence[str]) -> str:

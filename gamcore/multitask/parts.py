@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.rows.counted import spread_about
 from gamcore.boosting.rows.in_parts import Parts
-from gamcore.boosting.rows.share import RowsOfRefit, by_appearance, gathered, rows_of_refits
+from gamcore.boosting.rows.share import RowsOfRefit, by_appearance, cluster_of, gathered, rows_of_refits, target_of
 from gamcore.boosting.rows.source import Dealing
 from gamcore.boosting.rows.sums import Part, base_of, targets_left, weighed, weight_moments, weighted_targets
 from gamcore.boosting.running.executor import Executor
@@ -79,8 +79,8 @@ class TaskRecipe:
             codes[:, first : first + inside.size] = part.codes[:, inside]
             first += inside.size
         task: Ints = gathered(parts, rows, _task)
-        y = gathered(parts, rows, _target)
-        clusters = by_appearance(gathered(parts, rows, _cluster)) if self.clustered else None
+        y = gathered(parts, rows, target_of)
+        clusters = by_appearance(gathered(parts, rows, cluster_of)) if self.clustered else None
         strata: Ints = task * 2 + (y.astype(np.int64) if self.loss.is_binary else 0)
         dealt = deal(y.size, dealing.n_groups, dealing.groups, strata, clusters)
         group = np.empty(y.size, np.int64)
@@ -232,15 +232,6 @@ def _task(part: Part) -> Ints:
     return part.task.astype(np.int64)
 
 
-def _target(part: Part) -> Floats:
-    return part.y
-
-
 def _weight(part: Part) -> Floats:
     assert part.weight is not None
     return part.weight
-
-
-def _cluster(part: Part) -> NDArray[np.uint64]:
-    assert part.cluster is not None
-    return part.cluster

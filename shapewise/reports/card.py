@@ -26,6 +26,7 @@ from gamcore.explain.curves import Curve
 from gamcore.numbers import UNKNOWN, alike, count, fixed, number, percent, read
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, skewed_mean, student, wilson
+from gamcore.stats.weights import effective_rows
 from gamcore.types import Floats
 from shapewise.scoring.held_out import HeldOutClasses, HeldOutPredictions, held_out, held_out_classes
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
@@ -261,7 +262,7 @@ def intervals_of_classes(held: HeldOutClasses, auc: float) -> list[tuple[str, st
     w = np.ones(held.codes.size) if held.weight is None else held.weight
     losses = -np.log(np.clip(held.chances[np.arange(held.codes.size), held.codes], 1e-15, None))
     right = float(np.average(held.chances.argmax(axis=1) == held.codes, weights=w))
-    low, high = wilson(right, _effective(w))
+    low, high = wilson(right, effective_rows(w))
     return [
         ("Held-out mean AUC of the classes", fixed(auc, 3)),
         ("Held-out log-loss", _mean_in_words(losses, held.weight)),
@@ -290,9 +291,9 @@ def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
     losses = -np.where(y > 0, np.log(chance), np.log1p(-chance))
     auc = quality.roc(y, predicted, weight).summary
     w = np.ones(y.size) if weight is None else weight
-    ends = auc_interval(auc, _effective(w[y > 0]), _effective(w[y == 0]))
+    ends = auc_interval(auc, effective_rows(w[y > 0]), effective_rows(w[y == 0]))
     rate = float(np.average(y, weights=weight))
-    ends_of_rate = wilson(rate, _effective(w))
+    ends_of_rate = wilson(rate, effective_rows(w))
     return [
         ("Held-out AUC", f"{fixed(auc, 3)} (95%: {fixed(ends[0], 3)} to {fixed(ends[1], 3)})"),
         ("Held-out log-loss", _mean_in_words(losses, weight)),
@@ -317,11 +318,6 @@ def _explained(held: HeldOutPredictions) -> tuple[str, str]:
         f"Held-out {loss.error} explained",
         f"{percent(share)} (95%: {percent(share + low)} to {percent(min(share + high, 1.0))})",
     )
-
-
-def _effective(weight: Floats) -> float:
-    """Return the effective number of weighted rows (Kish)."""
-    return float(weight.sum() ** 2 / np.square(weight).sum()) if weight.any() else 0.0
 
 
 def auc_interval(auc: float, positives: float, negatives: float) -> tuple[float, float]:

@@ -14,6 +14,7 @@ import pandas as pd
 from gamcore.data.binning import Bins
 from gamcore.data.codes import code_of
 from gamcore.data.column_names import Names
+from gamcore.data.labels import cut
 from gamcore.data.past import of_the_past
 from gamcore.data.years import is_year_of
 from gamcore.decide.fairness import sensitive
@@ -165,7 +166,7 @@ def fields_of(names: Names, cells: Mapping[Any, object], facts: Mapping[str, str
     the decision, which comes first. facts : texts of `FACTS`, and the prediction."""
     cells_in_words: dict[str, str] = {}
     for column, cell in cells.items():
-        text = _cut(cell_text(names, str(column), cell), MOST_CELL)
+        text = cut(cell_text(names, str(column), cell), MOST_CELL)
         cells_in_words |= {str(column): text, names.column(str(column)): text}
     return cells_in_words | dict(facts)
 
@@ -191,11 +192,7 @@ def letter(template: str, fields: Mapping[str, str]) -> str:
         left -= len(pieces[-1])
         if left <= 0:
             break
-    return _cut("".join(pieces), MOST_LETTER)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return cut("".join(pieces), MOST_LETTER)
 
 
 def listed(reasons: list[str]) -> str:

@@ -5,7 +5,6 @@ Either way the workers hold the coded rows, and each refit is a task of theirs.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,9 +13,10 @@ import pandas as pd
 
 from gamcore.boosting.rows.source import relative_weight
 from gamcore.boosting.rows.sums import PartInMemory, joined
-from gamcore.boosting.running.progress import Callback, Progress
+from gamcore.boosting.running.progress import Callback
 from gamcore.distributed.pieces import PIECE_ROWS, naming, read, starts_of
 from gamcore.estimators.gam import Estimator
+from gamcore.estimators.pieces import teller
 from gamcore.types import Bools
 from shapewise.datasets.dataset import shown_pieces
 from shapewise.datasets.pieces import ShownPiece
@@ -72,15 +72,10 @@ def in_pieces(data: Data, kept: Bools) -> tuple[list[pd.DataFrame], dict[str, st
 
 def _coded_there(place: ClusterPlace, prepared: Prepared, callback: Callback | None) -> tuple[PartsOnCluster, Noted]:
     """Let the workers code the rows of a dataset."""
-    began, spec = time.monotonic(), prepared.coder.spec
-
-    def tell(done: int, n_rows: int) -> bool:
-        progress = Progress.of_step("reading the table", done, n_rows, time.monotonic() - began)
-        return bool(callback and callback(progress))
-
+    spec = prepared.coder.spec
     pieces = shown_pieces(place.space, place.table, place.crew, list(prepared.like.columns), spec.codes_of(place.table))
     starts = starts_of([piece.n_rows for piece in pieces])
-    parts, notes = place.crew.keep(partial(_code, prepared.coder), pieces, starts, tell)
+    parts, notes = place.crew.keep(partial(_code, prepared.coder), pieces, starts, teller(callback))
     noted = sum(notes, Noted.nothing(len(prepared.coder.bins)))
     counted = noted.counts["training"]
     if parts.n_rows > counted or (parts.n_rows < counted and not spec.weight):  # rows of no weight are left out

@@ -40,9 +40,9 @@ class Recipe:
         """Deal some rows of each part into groups: by whole clusters if there are any, else by class if binary."""
         n_rows = sum(inside.size for inside in rows)
         if not self.clustered:
-            strata = gathered(parts, rows, _target).astype(np.int64) if self.loss.is_binary else None
+            strata = gathered(parts, rows, target_of).astype(np.int64) if self.loss.is_binary else None
             return deal(n_rows, n_groups, seed, strata)
-        clusters = by_appearance(gathered(parts, rows, _cluster))
+        clusters = by_appearance(gathered(parts, rows, cluster_of))
         if clusters.max(initial=0) == 0:
             raise TableError(TOO_LARGE)
         return deal(n_rows, n_groups, seed, None, clusters)
@@ -128,11 +128,13 @@ def rows_in(part: Part, run: BucketRun | None) -> Ints:
     return np.flatnonzero(run.holds(part.bucket))
 
 
-def _target(part: Part) -> Floats:
+def target_of(part: Part) -> Floats:
+    """Return the target (m,) of the rows of a part."""
     return part.y
 
 
-def _cluster(part: Part) -> NDArray[np.uint64]:
+def cluster_of(part: Part) -> NDArray[np.uint64]:
+    """Return the names (m,) of the clusters of the rows of a part, which has some."""
     assert part.cluster is not None
     return part.cluster
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from gamcore.viz.spec import Area, Axis, Bars, Line, Mark, Panel, Path, Plot, Po
 HEIGHT = 340
 WHOLE = (0.0, 1.02)
 MOST_POINTS = 1_000
+with_four_digits = partial(number, digits=4)
 
 
 def ranked(line: Ranked, name: str, words: str, axes: tuple[str, str], guide: tuple[list[float], list[float]]) -> Plot:
@@ -50,7 +52,7 @@ def calibration(parts: pd.DataFrame, predicted: Floats, kind: Kind = "share", ta
         (edges[:-1] + edges[1:]) / 2, 0.12 * top * counts / max(counts.max(), 1), width=np.diff(edges), roles="density",
         hover=[f"{count(n)} rows" for n in counts],
     )  # fmt: skip
-    ends, write = np.array([0.0, top]), percent if share else _four
+    ends, write = np.array([0.0, top]), percent if share else with_four_digits
     marks = (Path(ends, ends, "zero", 1.0, "dot"), bars, *with_interval(parts, "predicted", "observed", write))
     titles = ("predicted chance", "what happened") if share else (f"predicted {target}", f"{target}, observed")
     x, y = (Axis(title, limits=(0.0, top), format="percent" if share else "plain") for title in titles)
@@ -88,7 +90,7 @@ def cost_line(costs: Costs, chosen: float) -> Plot:
 def residuals(parts: pd.DataFrame, predicted: Floats, gaps: Floats, target: str) -> Plot:
     """Return the residuals of some rows, and their means by prediction."""
     dots = Points(predicted, gaps, "density", 4, opacity=0.6)
-    marks = (dots, Line(0.0), *with_interval(parts, "predicted", "residual", _four))
+    marks = (dots, Line(0.0), *with_interval(parts, "predicted", "residual", with_four_digits))
     x, y = Axis(f"predicted {target}"), Axis("observed minus predicted")
     off = int(((parts["lower"] > 0) | (parts["upper"] < 0)).sum())
     return Plot(
@@ -130,7 +132,7 @@ def actual(predicted: Floats, y: Floats, target: str) -> Plot:
 
 def over_time(periods: pd.DataFrame, labels: list[str], binary: bool, held_from: float | None) -> Plot:
     """Return observed means with intervals and predicted means by period; held-out periods are shaded."""
-    at, write = np.arange(len(periods), dtype=np.float64), percent if binary else _four
+    at, write = np.arange(len(periods), dtype=np.float64), percent if binary else with_four_digits
     marks: list[Mark] = []
     if held_from is not None:
         marks.append(Area(held_from - 0.5, len(periods) - 0.5, "density", 0.25, "held out"))
@@ -160,10 +162,6 @@ def with_grid(axis: Axis) -> Axis:
         grid=True,
         from_zero=axis.from_zero,
     )
-
-
-def _four(value: float) -> str:
-    return number(value, 4)
 
 
 def with_interval(

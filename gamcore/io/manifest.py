@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
 from gamcore.data.targets import MOST_CLASSES
-from gamcore.io.checks import ModelFileError, require, with_required
+from gamcore.io.checks import ModelFileError, integers, require, require_within, split, with_required
 from gamcore.io.manifest_bins import Arrays, beside_arrays, beside_entry, bins_entry, describe, edge_arrays, read_bins
 from gamcore.io.manifest_open import open_entry, read_open
 from gamcore.io.manifest_pairs import DRAWN, MAX_CELLS, MAX_PAIRS, build_pairs, drawn_cells, pairs_entry
@@ -42,6 +42,7 @@ WIDE: Final = (
 """Two-dimensional members, such as those with a row per refit."""
 
 SCORED: Final = ("scores", "intercepts", "surfaces", "effects", GRIDS)
+COUNTED: Final = ("counts", "cells", "grid_counts")
 
 MAX_COUNT: Final = 1e15
 MAX_REFITS: Final = 10_000
@@ -192,11 +193,11 @@ def check_arrays(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]
     """Require that the numbers of a file are in range, and that terms and kind fit; return the loss."""
     terms = manifest["terms"]
     require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
-    counts = [arrays[name] for name in arrays if name in ("counts", "cells", "grid_counts")]
-    require(all(bool(np.all((c >= 0) & (c <= MAX_COUNT))) for c in counts), "a count is out of range")
-    scored = [arrays[name] for name in arrays if name.removeprefix(HALF) in SCORED]
-    largest = max(float(np.max(np.abs(array), initial=0.0)) for array in scored)
-    require(largest <= MAX_SCORE, "a score is out of range")
+    for name, array in arrays.items():
+        if name in COUNTED:
+            require_within(array, 0, MAX_COUNT, "a count")
+        if name.removeprefix(HALF) in SCORED:
+            require_within(array, -MAX_SCORE, MAX_SCORE, "a score")
     loss = read_loss(manifest)
     require(manifest["kind"] == loss.kind, "kind and loss do not match")
     require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
@@ -246,18 +247,16 @@ def _build_refits(
     """Return the checked model of some refits."""
     n_refits = arrays["intercepts"].size
     require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
-    ends = np.cumsum([b.size for b in bins])
-    require(ends[-1] == arrays["scores"].shape[1] == arrays["counts"].size, "scores do not match bins")
-    scores = np.split(arrays["scores"], ends[:-1], axis=1)
-    counts = np.split(arrays["counts"], ends[:-1])
-    terms = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
-    intercepts = arrays["intercepts"]
+    sizes = [of_feature.size for of_feature in bins]
+    require(sum(sizes) == arrays["scores"].shape[1] == arrays["counts"].size, "scores do not match bins")
+    each = zip(split(arrays["scores"], sizes), split(arrays["counts"], sizes), strict=True)
+    terms = tuple(Term(j, scores.mean(axis=0), scores, counts) for j, (scores, counts) in enumerate(each))
     signs = read_signs(manifest, len(bins))
     pairs = build_pairs(manifest, arrays, bins, n_refits, signs)
     return AdditiveModel(
         bins,
         terms,
-        refit_intercepts=intercepts,
+        refit_intercepts=arrays["intercepts"],
         loss=read_loss(manifest),
         pairs=pairs,
         triples=build_triples(manifest, arrays, bins, n_refits, pairs),
@@ -276,7 +275,6 @@ def _read_shapes(manifest: dict[str, Any], n_features: int) -> tuple[Shape, ...]
 
 def read_signs(manifest: dict[str, Any], n_features: int) -> tuple[int, ...]:
     """Return the signs of the features along which the score is monotone."""
-    signs = manifest.get("signs", [])
-    fine = isinstance(signs, list) and len(signs) in (0, n_features)
-    require(fine and all(type(sign) is int and -1 <= sign <= 1 for sign in signs), "its signs do not match features")
+    signs = integers(manifest.get("signs", []), -1, 1, "its signs do not match features")
+    require(len(signs) in (0, n_features), "its signs do not match features")
     return tuple(signs)

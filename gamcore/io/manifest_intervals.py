@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gamcore.io.checks import ModelFileError, require
+from gamcore.io.checks import ModelFileError, require, require_within
 from gamcore.io.manifest import (
     MAX_COUNT,
     MAX_SCORE,
@@ -87,12 +87,13 @@ def _by_scale(model: AdditiveModel, manifest: dict[str, Any], arrays: Arrays) ->
     entry = manifest["intervals"]
     require(isinstance(entry, dict), "its intervals are not a table")
     own = {name: arrays[SCALE + name] for name in ("scores", "intercepts", "counts")}
-    require(bool(np.all((own["counts"] >= 0) & (own["counts"] <= MAX_COUNT))), "a count is out of range")
-    require(all(_is_within(own[name]) for name in ("scores", "intercepts")), "a score is out of range")
+    require_within(own["counts"], 0, MAX_COUNT, "a count")
+    for name in ("scores", "intercepts"):
+        require_within(own[name], -MAX_SCORE, MAX_SCORE, "a score")
     scale = replace(build_model({**entry, "pairs": []}, own, model.bins), base=read_base(entry))
     require(scale.loss.has_log_link, "the scale of its intervals may be negative")
     rows = arrays["calibration"]
-    require(_is_within(rows[0]), "calibration rows do not ascend")
+    require(bool(np.all(np.abs(rows[0]) <= MAX_SCORE)), "calibration rows do not ascend")
     if rows.shape[0] == 2:  # from before there were parts, and what there can be
         rows = np.concatenate([rows, np.zeros((1, rows.shape[1]))])
         support = Support(0.0 if model.loss.has_log_link else -math.inf)
@@ -126,8 +127,7 @@ def _by_law(model: AdditiveModel, manifest: dict[str, Any], arrays: Arrays) -> I
     require(fine and (power == 1.0 if is_count else 1.0 < power < 2.0), "a parameter of its law is out of range")
     require(model.loss.has_log_link, "a law of counts or amounts is of predictions that may be negative")
     levels = arrays["levels"]
-    fine = bool(np.all((levels[0] >= 0) & (levels[0] <= 1)))
-    require(fine, "a level of a calibration row is out of range")
+    require_within(levels[0], 0, 1, "a level of a calibration row")
     law = LAWS[entry["kind"]](zeros, dispersion, power)
     return Intervals(Drawn(law), *_parts(entry, levels))
 
@@ -150,8 +150,3 @@ def _calibration(rows: Any) -> Calibration:
     require(bool(np.all(np.diff(scores) >= 0)), "calibration rows do not ascend")
     require(bool(np.all((weights > 0) & (weights <= 1))), "a weight of a calibration row is out of range")
     return Calibration(scores.copy(), weights.copy())
-
-
-def _is_within(scores: Any) -> bool:
-    """Return whether scores are in range."""
-    return bool(np.all(np.abs(scores) <= MAX_SCORE))

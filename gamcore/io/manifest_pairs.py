@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
-from gamcore.io.checks import require, with_required
+from gamcore.io.checks import integers, require, require_within, split, with_required
 from gamcore.kernels.pair_grid import SIDE
 from gamcore.model.additive import AdditiveModel, PairTerm
 
@@ -72,12 +72,13 @@ def build_pairs(
     signs: tuple[int, ...] = (),
 ) -> tuple[PairTerm, ...]:
     """Return the checked pairs of a file: no code indexes beyond a surface. signs : as in `AdditiveModel`."""
-    entries, ordered, smooth = manifest.get("pairs", []), manifest.get("ordered", []), manifest.get("smooth", [])
+    entries = manifest.get("pairs", [])
     require(isinstance(entries, list) and len(entries) <= MAX_PAIRS, "its pairs are not a list, or too many")
     require(bool(entries) == ("surfaces" in arrays), "its pairs have no surfaces")
-    for name, listed in {"ordered": ordered, "smooth": smooth}.items():
-        fine = isinstance(listed, list) and all(type(place) is int and 0 <= place < len(entries) for place in listed)
-        require(fine, f"its {name} pairs are not places of them")
+    ordered, smooth = (
+        integers(manifest.get(name, []), 0, len(entries) - 1, f"its {name} pairs are not places of them")
+        for name in ("ordered", "smooth")
+    )
     if not entries:
         require(DRAWN not in arrays, "scores of pairs are drawn, and it has none")
         return ()
@@ -95,32 +96,24 @@ def build_pairs(
     parts = {}
     for name, each in widths.items():
         require(arrays[name].shape == (n_refits, sum(each)), f"{name} do not match pairs")
-        parts[name] = np.split(arrays[name], np.cumsum(each)[:-1], axis=1)
-    cells = np.split(_spread(arrays["cells"], sum(n_cells), 0.0), np.cumsum(n_cells)[:-1])
-    drawn = np.split(_spread(arrays.get(DRAWN, np.empty((2, 0))), sum(n_cells), np.nan), np.cumsum(n_cells)[:-1])
-    require(not any(np.any(np.abs(scores) > MAX_DRAWN) for scores in drawn), "a drawn score is out of range")
-    merges = arrays["merges"]
-    most = np.repeat(across, widths["merges"])
-    whole = np.repeat([k not in smooth for k in range(len(places))], widths["merges"])
-    fine = (merges >= 0) & (merges <= most - 1) & (~whole | (merges == np.floor(merges)))
-    require(bool(np.all(fine)), "a merged bin is out of range")
+        parts[name] = split(arrays[name], each)
+    cells = split(_spread(arrays["cells"], sum(n_cells), 0.0), n_cells)
+    drawn_in = arrays.get(DRAWN, np.empty((2, 0)))
+    require(bool(np.all(np.abs(drawn_in[1:]) <= MAX_DRAWN)), "a drawn score is out of range")
+    drawn = split(_spread(drawn_in, sum(n_cells), np.nan), n_cells)
     pairs = []
     for k, (place, (a, b)) in enumerate(zip(places, sides, strict=True)):
-        kept = np.float64 if k in smooth else np.min_scalar_type(across[k])
-        merge, effects = parts["merges"][k].astype(kept), parts["effects"][k]
-        surfaces = parts["surfaces"][k].reshape(n_refits, across[k], across[k])
-        means, rows, columns = effects[:, 0], effects[:, 1 : 1 + a], effects[:, 1 + a :]
-        counts, pure = cells[k].reshape(a, b), bool(entries[k]["pure"])
+        merge, effects = _read_merges(parts["merges"][k], across[k], k in smooth), parts["effects"][k]
         pairs.append(
             PairTerm(
                 features=place,
-                surfaces=surfaces,
+                surfaces=parts["surfaces"][k].reshape(n_refits, across[k], across[k]),
                 merges=(merge[:, :a], merge[:, a:]),
-                means=means,
-                rows=rows,
-                columns=columns,
-                counts=counts,
-                pure=pure,
+                means=effects[:, 0],
+                rows=effects[:, 1 : 1 + a],
+                columns=effects[:, 1 + a :],
+                counts=cells[k].reshape(a, b),
+                pure=bool(entries[k]["pure"]),
                 ordered=_is_ordered(place, signs) or k in ordered,
                 drawn=None if np.isnan(drawn[k]).all() else drawn[k].reshape(a, b),
             )
@@ -128,12 +121,18 @@ def build_pairs(
     return tuple(pairs)
 
 
+def _read_merges(merges: NDArray[np.float64], across: int, smooth: bool) -> NDArray[Any]:
+    """Return the merged codes of a pair, of which those of a smooth one are fractions. across : merged bins."""
+    require_within(merges, 0, across - 1, "a merged bin")
+    require(smooth or bool(np.all(merges == np.floor(merges))), "a merged bin is out of range")
+    return merges.astype(np.float64 if smooth else np.min_scalar_type(across))
+
+
 def _read_sides(manifest: dict[str, Any], n_pairs: int) -> list[int]:
     """Return the bins along an axis of each pair's surfaces."""
-    sides = manifest.get("sides", [SIDE] * n_pairs)
-    fine = isinstance(sides, list) and len(sides) == n_pairs and all(type(side) is int for side in sides)
-    require(fine and all(0 < side <= MAX_SIDE for side in sides), "its sides do not match pairs")
-    return list(sides)
+    sides = integers(manifest.get("sides", [SIDE] * n_pairs), 1, MAX_SIDE, "its sides do not match pairs")
+    require(len(sides) == n_pairs, "its sides do not match pairs")
+    return sides
 
 
 def _spread(cells: NDArray[np.float64], n_cells: int, empty: float) -> NDArray[np.float64]:
@@ -149,8 +148,7 @@ def _spread(cells: NDArray[np.float64], n_cells: int, empty: float) -> NDArray[n
 
 def _read_pair(entry: Any, n_features: int) -> tuple[int, int]:
     """Return the indices of a pair's features, the lower first."""
-    features = entry["features"]
-    fine = isinstance(features, list) and len(features) == 2 and all(type(place) is int for place in features)
-    require(fine and 0 <= features[0] < features[1] < n_features, "a pair's features are out of range")
+    features = integers(entry["features"], 0, n_features - 1, "a pair's features are out of range")
+    require(len(features) == 2 and features[0] < features[1], "a pair's features are out of range")
     require(type(entry["pure"]) is bool, "a pair does not say whether it is pure")
     return features[0], features[1]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
-from gamcore.io.checks import ModelFileError, require
+from gamcore.io.checks import ModelFileError, integers, require, require_within, split, whole_numbers
 from gamcore.io.manifest import (
     MAX_COUNT,
     MAX_REFITS,
@@ -124,22 +124,14 @@ def _read_aliases(entry: Any) -> dict[str, str]:
 
 
 def _read_codes(entries: Any, n_tasks: int) -> NDArray[np.int64]:
-    codes = _a_list(entries, n_tasks)
-    require(all(type(code) is int and 0 < code < N_CODES - 1 for code in codes), "a task's code is out of range")
-    return np.array(codes, np.int64)
+    return np.array(integers(_a_list(entries, n_tasks), 1, N_CODES - 2, "a task's code is out of range"), np.int64)
 
 
 def _read_counts(rows: NDArray[np.float64], bins: tuple[Bins, ...], n_tasks: int) -> tuple[NDArray[np.float64], ...]:
     widths = [of_feature.size + 1 for of_feature in bins]
     require(rows.shape == (n_tasks, sum(widths)), "rows do not match bins")
-    require(bool(np.all((rows >= 0) & (rows <= MAX_COUNT))), "a count is out of range")
-    return tuple(np.split(rows, np.cumsum(widths)[:-1], axis=1))
-
-
-def _whole(values: NDArray[np.float64], low: int, high: int, what: str) -> NDArray[np.int64]:
-    """Return values as integers; require whole numbers within limits."""
-    require(bool(np.all((values == np.floor(values)) & (values >= low) & (values <= high))), f"{what} is out of range")
-    return values.astype(np.int64)
+    require_within(rows, 0, MAX_COUNT, "a count")
+    return tuple(split(rows, widths))
 
 
 def _read_trees(arrays: Arrays, n_features: int) -> Trees:
@@ -148,9 +140,9 @@ def _read_trees(arrays: Arrays, n_features: int) -> Trees:
     require(nodes.shape[0] == 5 and left.shape == (nodes.shape[1], N_BYTES), "nodes do not match")
     n = nodes.shape[1]
     require(n <= MAX_NODES, "it has too many nodes")
-    feature = _whole(nodes[0], -1, n_features - 1, "a split's feature")
-    child = _whole(nodes[1], 0, max(n - 1, 0), "a child")
-    ends = _whole(arrays["ends"], 0, n, "a tree")
+    feature = whole_numbers(nodes[0], -1, n_features - 1, "a split's feature")
+    child = whole_numbers(nodes[1], 0, max(n - 1, 0), "a child")
+    ends = whole_numbers(arrays["ends"], 0, n, "a tree")
     require(
         bool(ends.size and ends[0] == 0 and ends[-1] == n and np.all(np.diff(ends) > 0)), "trees do not match nodes"
     )
@@ -164,8 +156,8 @@ def _read_trees(arrays: Arrays, n_features: int) -> Trees:
     expected[ends[:-1]] = 0
     require(bool(np.all(parents == expected)), "a node has no parent, or several")
     value, weight, gain = nodes[2], nodes[3], nodes[4]
-    require(bool(np.all(np.abs(value) <= MAX_SCORE)), "a score is out of range")
-    require(bool(np.all((weight >= 0) & (weight <= MAX_COUNT))), "a count is out of range")
+    require_within(value, -MAX_SCORE, MAX_SCORE, "a score")
+    require_within(weight, 0, MAX_COUNT, "a count")
     return Trees(
         feature=feature.astype(np.int32),
         child=child.astype(np.int32),
@@ -187,9 +179,9 @@ def _read_refits(refits: NDArray[np.float64], n_tasks: int, n_trees: int) -> tup
     """Return base scores, first common trees, quits, own trees and means of the refits; every range of trees exists."""
     require(0 < refits.shape[0] <= MAX_REFITS and refits.shape[1] == 2 + 3 * (n_tasks + 1), "refits do not match")
     base, (kept, ranges, means) = refits[:, 0], np.split(refits[:, 2:], 3, axis=1)
-    first = _whole(refits[:, 1], 0, n_trees, "a refit's first tree")
-    quits, own = _whole(kept, 0, n_trees, "a round"), _whole(ranges, 0, n_trees, "a task's trees")
+    first = whole_numbers(refits[:, 1], 0, n_trees, "a refit's first tree")
+    quits, own = whole_numbers(kept, 0, n_trees, "a round"), whole_numbers(ranges, 0, n_trees, "a task's trees")
     require(bool(np.all(np.diff(own, axis=1) >= 0)), "a task's trees end before they begin")
     require(bool(np.all(first[:, None] + quits <= own[:, :1])), "a round is out of range")
-    require(bool(np.all(np.abs(refits) <= MAX_SCORE)), "a score is out of range")
+    require_within(refits, -MAX_SCORE, MAX_SCORE, "a score")
     return base.copy(), first, quits, own, means.copy()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
-from gamcore.io.checks import ModelFileError, require
+from gamcore.io.checks import ModelFileError, integers, require, split, whole_numbers
 from gamcore.model.additive import AdditiveModel, PairTerm
 from gamcore.model.grids import GridTerm
 
@@ -73,12 +73,10 @@ def build_triples(
     known = {pair.features for pair in pairs}
     places, shapes = [], []
     for entry in entries:
-        features, shape = entry["features"], entry["shape"]
-        for numbers in (features, shape):
-            fine = isinstance(numbers, list) and len(numbers) == 3 and all(type(number) is int for number in numbers)
-            require(fine, "a triple is not of three features")
-        require(0 <= features[0] < features[1] < features[2] < len(bins), "a triple's features are out of range")
-        require(all(0 < side <= MAX_PARTS for side in shape), "a triple has too many parts")
+        features = integers(entry["features"], 0, len(bins) - 1, "a triple's features are out of range")
+        shape = integers(entry["shape"], 1, MAX_PARTS, "a triple has too many parts")
+        require(len(features) == len(shape) == 3, "a triple is not of three features")
+        require(features[0] < features[1] < features[2], "a triple's features are out of range")
         require(known >= set(itertools.combinations(features, 2)), "a pair of a triple is missing")
         places.append(tuple(features))
         shapes.append(tuple(shape))
@@ -91,12 +89,11 @@ def build_triples(
     )
     require(parts.shape == (sum(sizes),), "parts do not match triples")
     most = np.repeat([side for shape in shapes for side in shape], sizes)
-    require(bool(np.all((parts >= 0) & (parts < most) & (parts == np.floor(parts)))), "a part is out of range")
-    tables = np.split(arrays[GRIDS], np.cumsum(cells)[:-1], axis=1)
-    each = iter(np.split(parts.astype(np.uint8), np.cumsum(sizes)[:-1]))
+    require(bool(np.all(parts < most)), "a part is out of range")
+    each = iter(split(whole_numbers(parts, 0, MAX_PARTS - 1, "a part").astype(np.uint8), sizes))
     return tuple(
         GridTerm(features, tuple(itertools.islice(each, 3)), table.reshape(n_refits, *shape), count.reshape(shape))
         for features, shape, table, count in zip(
-            places, shapes, tables, np.split(counts, np.cumsum(cells)[:-1]), strict=True
+            places, shapes, split(arrays[GRIDS], cells), split(counts, cells), strict=True
         )
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from gamcore.additions.editing.edited import Edits, attached, edited, edits_in
 from gamcore.additions.editing.edits import MOST_EDITS, Edit, EditError, edit_of
-from gamcore.io.checks import ModelFileError, require
+from gamcore.io.checks import ModelFileError, require, require_within, split
 from gamcore.io.manifest import MAX_SCORE, read_signs
 from gamcore.io.manifest_bins import Arrays
 from gamcore.model.additive import AdditiveModel
@@ -89,8 +89,8 @@ def _fitted(model: AdditiveModel, places: Sequence[int], arrays: Arrays, name: s
     terms, sizes = list(model.terms), [model.bins[j].size for j in places]
     refits = arrays[name] if places else np.empty((model.n_refits, 0))
     require(refits.shape == (model.n_refits, sum(sizes)), "its fitted curves do not match its edits")
-    require(bool(np.all(np.abs(refits) <= MAX_SCORE)), "a fitted score is out of range")
-    for j, scores in zip(places, np.split(refits, np.cumsum(sizes)[:-1], axis=1) if places else [], strict=True):
+    require_within(refits, -MAX_SCORE, MAX_SCORE, "a fitted score")
+    for j, scores in zip(places, split(refits, sizes) if places else [], strict=True):
         terms[j] = replace(terms[j], refits=scores, scores=scores.mean(axis=0))
     pairs = tuple(replace(pair, drawn=None) for pair in model.pairs)
     return replace(model, terms=tuple(terms), pairs=pairs, attachments={})

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
+import pandas as pd
 import streamlit as st
 
 from gamcore import TableError, WhyMoved
+from gamcore.additions.why.moved import By
 from gamcore.additions.why.plots import bars_of
+from gamcore.data.column_names import Names
+from gamcore.decide.fairness import sensitive
 from gamcore.viz import files as export
 from gamcore.viz.files.parts import Report, ReportPart
-from shapewise.additions.why import bars, fair, feature, learned, written
+from shapewise.additions.why import feature, learned, written
 from shapewise.additions.why.answers import answer
 from shapewise.additions.why.question import Question, named
 from shapewise.decisions import money
@@ -26,6 +31,12 @@ from shapewise.ui.widgets import cards, chart, downloads
 from shapewise.ui.widgets.columns import EXACT
 
 SEEN: Final = {"each": "A model of each", "one": "One model"}
+BARS: Final[dict[By, str]] = {"term": "Terms", "feature": "Features", "family": "Families"}
+READING: Final = (
+    "Who came is what the groups' other columns account for, and such columns may stand for the group itself, so it "
+    "justifies nothing by itself. What is not explained is no proof of unequal treatment, and where it is 0 there may "
+    "still be some. Where is the model wrong?, on Overview, says whether predictions are right in each group."
+)
 
 
 def show(model: ModelAbout, asked: Question, by: str = "") -> None:
@@ -45,7 +56,7 @@ def show(model: ModelAbout, asked: Question, by: str = "") -> None:
     with st.container(border=True):
         _waterfall(model, asked, moved)
         learned.offer(model, asked, moved, by)
-        if reading := fair.words(asked.columns, Spec.from_dict(model.spec).features, state.names_of(model)):
+        if reading := _fairness(asked.columns, Spec.from_dict(model.spec).features, state.names_of(model)):
             st.caption(md(reading))
     with st.container(border=True):
         feature.show(model, asked, moved)
@@ -74,6 +85,18 @@ def _settings(model: ModelAbout, asked: Question) -> tuple[Question, float | Non
     return replace(asked, unseen=unseen), worth
 
 
+def _fairness(columns: Collection[str], features: Collection[str], names: Names) -> str:
+    """Return how groups by some columns are read in a review of fairness; empty where no name of a column points to a
+    protected characteristic. features : that the model reads."""
+    hints = sensitive(list(columns))
+    if not hints:
+        return ""
+    named = "; ".join(f"{names.column(column)} points to {what}" for column, what in hints.items())
+    read = [names.column(column) for column in hints if column in features]
+    own = f"The model reads {' and '.join(read)}, so a part of who came is its curve of that alone. " if read else ""
+    return f"For a review of fairness ({named}): {own}{READING}"
+
+
 def _waterfall(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
     """Show the waterfall, below it its parts in words, and the button that hands out both as a slide."""
     names = state.names_of(model)
@@ -82,7 +105,7 @@ def _waterfall(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
     key = f"why-{model.id}-{asked.second.table}"
     at = chart.place(key)
     with at.options:
-        by, shown = bars.choose(model, named(moved, names))
+        by, shown = _bars(model, named(moved, names))
     page = written.page(shown, state.goal(model), per, by=by)
     assert page.plot is not None
     opens = dict(zip(map(names.term, moved.terms), moved.terms, strict=True))  # families open nothing
@@ -97,6 +120,24 @@ def _waterfall(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
         "Slide", partial(_slide, page, line(model)), export.file_name(model.name, "why it moved", "pptx"),
         f"{key}-slide", ":material/slideshow:", tip="The waterfall and the sentence as one slide, in PowerPoint.",
     )  # fmt: skip
+
+
+def _bars(model: ModelAbout, moved: WhyMoved) -> tuple[By, WhyMoved]:
+    """Show what bars add up, and the families of features; return the choice, and the answer with these families."""
+    by = st.segmented_control(
+        "Bars are", list(BARS), default="term", required=True, format_func=BARS.__getitem__, key=f"why-bars-{model.id}",
+        help="What features do together counts in equal shares for each. Families are named below, such as household.",
+    )  # fmt: skip
+    features = list(moved.families)
+    named = st.data_editor(
+        pd.DataFrame({"Feature": features, "Family": ""}), key=f"why-families-{model.id}", hide_index=True,
+        disabled=["Feature"], height=min(38 + 35 * len(features), 180),
+        alt="One line per feature: the family that it is added up with.",
+        column_config={"Family": st.column_config.TextColumn(max_chars=60, help="Empty: a family of its own.")},
+    )  # fmt: skip
+    given = named["Family"].fillna("").str.strip()
+    families = {feature: family for feature, family in zip(named["Feature"], given, strict=True) if family}
+    return by, replace(moved, families={**moved.families, **families})
 
 
 def _slide(page: ReportPart, about: str) -> bytes:

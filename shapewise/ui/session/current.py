@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from shapewise.decisions import guided_example
-from shapewise.store.departed import Departed, departed
+from shapewise.store.history import Departed, departed
 from shapewise.store.projects import Project, projects
 from shapewise.store.workspace import ModelAbout, TableAbout
 from shapewise.training.naming import labels

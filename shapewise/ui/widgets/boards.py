@@ -8,7 +8,7 @@ import streamlit as st
 
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
-from shapewise.store.departed import departed
+from shapewise.store.history import departed
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import date, md, told_apart

@@ -21,7 +21,7 @@ from gamcore.viz import files as export
 from gamcore.viz.spec import Plot
 from shapewise.places import PAGES
 from shapewise.reports.card import measured_by
-from shapewise.store.departed import Departed
+from shapewise.store.history import Departed
 from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout, TableAbout
 from shapewise.training.dataset import learnt_from

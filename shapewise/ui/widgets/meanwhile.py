@@ -8,8 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from gamcore.data.labels import listed
-from shapewise.store.changes import changed_by
-from shapewise.store.departed import departed
+from shapewise.store.history import changed_by, departed
 from shapewise.store.items import KINDS
 from shapewise.ui.session import seen, state
 from shapewise.ui.session.seen import Parts

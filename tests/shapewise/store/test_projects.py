@@ -10,7 +10,7 @@ from gamcore import GAMRegressor
 from gamcore.estimators.base import to_saved
 from shapewise.access.permissions import Person
 from shapewise.store import records
-from shapewise.store.departed import Departed, departed
+from shapewise.store.history import Departed, departed
 from shapewise.store.models import ModelAbout
 from shapewise.store.projects import projects
 from shapewise.store.workspace import Workspace

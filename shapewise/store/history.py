@@ -1,4 +1,4 @@
-"""What became of a thing that is asked for and is not there, for those who may know."""
+"""What others did to a thing, for those who may know: who changed it, and what became of it where it is gone."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from shapewise.store import records
 from shapewise.store.items import ID, KINDS, Things
 
 MOST_ENTRIES = 1_000
+MOST_CHANGES = 100
 
 
 @dataclass(frozen=True)
@@ -50,3 +51,13 @@ def departed(space: Things, kind: str, identifier: str) -> Departed:
     name = name or next((entry.detail for entry in entries if entry.action == "create"), "")
     by = "you" if end.person == me else member.name if member else end.person
     return Departed(kind, name, end.at, by)
+
+
+def changed_by(space: Things, identifier: str, since: str) -> list[str]:
+    """Return the names of others who changed, deleted or brought back a thing since a time, the latest first."""
+    with space.meta.reading() as connection:
+        entries = records.audit_log(connection, MOST_CHANGES, identifier)
+        others = dict.fromkeys(line.person for line in entries if line.at >= since and line.person != space.person.id
+                               and line.action in ("change", "delete", "bring back"))  # fmt: skip
+        people = {who: records.somebody(connection, who) for who in others}
+    return [who if person is None else person.name for who, person in people.items()]

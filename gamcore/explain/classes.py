@@ -46,12 +46,6 @@ class ClassCurves(Explanation):
         """Whether there is a band."""
         return self.shape.band != NO_BAND
 
-    @property
-    def spans(self) -> Floats:
-        """Highest less lowest chance of each class (K,), over bins with training rows."""
-        seen = self.chances[:, self.shape.counts > 0]
-        return np.asarray(np.ptp(seen, axis=1)) if seen.size else np.zeros(len(self.classes))
-
     def describe(self, target: str = "class", **words: Any) -> Plot:
         """Return the plot of the classes' chances along the feature."""
         from gamcore.explain.plots.chances import chances

@@ -88,8 +88,6 @@ class Moved(Explanation):
     columns : those in both versions, the most moved first.
     """
 
-    rows_then: int
-    rows_now: int
     came: tuple[str, ...]
     went: tuple[str, ...]
     retyped: tuple[tuple[str, str, str], ...]
@@ -140,7 +138,7 @@ def what_moved(then: pd.DataFrame, now: pd.DataFrame) -> Moved:
         else:
             moves.append(_compared(then[name], now[name], new))
     moves = sorted(_judged(moves), key=lambda move: (not move.has_moved, -move.size))
-    return Moved(len(then), len(now), came=came, went=went, retyped=tuple(retyped), columns=tuple(moves))
+    return Moved(came=came, went=went, retyped=tuple(retyped), columns=tuple(moves))
 
 
 def kinds(then: Table, now: Table, name: str) -> tuple[Kind | None, Kind | None]:

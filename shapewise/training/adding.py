@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from gamcore.boosting.running.progress import Progress
+from gamcore.boosting.running.progress import Callback
 from gamcore.data.columns import TableError
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.estimators.saved import from_saved
@@ -26,7 +25,7 @@ MOST_REPEATED = 0.5
 
 def add_rows(
     workspace: Workspace, spec: Spec, model: str, n_jobs: int = 1,
-    callback: Callable[[Progress], bool | None] | None = None,
+    callback: Callback | None = None,
 ) -> ModelAbout:  # fmt: skip
     """Add the training rows of a specification to a stored model, and store the result as a new model.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -171,8 +171,10 @@ def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -
     features = [name for name in spec.features if name in now.columns]
     if not features:
         return Carried(None, why="The newer version has none of the features.")
+    same = set(now.columns) - set(retyped)  # of another kind, order and cuts no longer are what was meant
     adapted = replace(
-        spec, table=to, codes=None, features=features, changes=_changes(spec.changes, set(now.columns), retyped),
+        spec, table=to, codes=None, features=features,
+        changes=terms_among(among(spec.changes, same), set(now.columns)),
         categories=[name for name in spec.categories if name in now.columns],
         tables={name: to if table == spec.table else table for name, table in spec.tables.items()},
     )  # fmt: skip
@@ -184,14 +186,6 @@ def _retyped(then: Table, now: Table) -> list[str]:
     """Return the columns that both tables have, but with different kinds."""
     both = [(name, kinds(then, now, name)) for name in then.names if name in now]
     return [name for name, (old, new) in both if old != new]
-
-
-def _changes(changes: dict[str, Any], columns: set[str], retyped: Collection[str]) -> dict[str, Any]:
-    """Return the settings without interactions, directions and bins whose features are gone.
-
-    retyped : columns of another kind, whose order and cuts no longer are what was meant.
-    """
-    return terms_among(among(changes, columns - set(retyped)), columns)
 
 
 def counterpart(spec: Spec, models: list[ModelAbout]) -> ModelAbout | None:

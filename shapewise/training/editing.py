@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from gamcore.additions.editing import edits_of, refit_others, replay, with_edits
 from gamcore.additions.editing.edits import WITH_VALUE, Edit, as_typed, edit_of
-from gamcore.boosting.running.progress import Progress
+from gamcore.boosting.running.progress import Callback
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
@@ -46,7 +46,7 @@ def in_words(
 
 def learnt_around(
     model: Additive, data: Data, n_jobs: int = 1, quick: bool = False,
-    callback: Callable[[Progress], bool | None] | None = None,
+    callback: Callback | None = None,
 ) -> Additive:  # fmt: skip
     """Return an edited model in which all that was not edited is learnt anew from the training rows."""
     fitted = ~data.held_out

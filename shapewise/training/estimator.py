@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from gamcore.boosting.running.progress import Progress
+from gamcore.boosting.running.progress import Callback
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from shapewise.training.dataset import Data
@@ -19,9 +18,7 @@ KINDS: dict[tuple[str, bool], type[Estimator]] = {
 }
 
 
-def learner(
-    data: Data, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None, **changes: Any
-) -> Estimator:
+def learner(data: Data, spec: Spec, n_jobs: int, callback: Callback | None, **changes: Any) -> Estimator:
     """Return an unfitted estimator for the rows of a specification; `changes` override its parameters."""
     return KINDS[spec.kind, data.binary or bool(data.classes)](
         **{**spec.parameters(), **spec.objective(), **changes},

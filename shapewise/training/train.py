@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,7 +12,7 @@ import pandas as pd
 import psutil
 
 import gamcore
-from gamcore.boosting.running.progress import Progress
+from gamcore.boosting.running.progress import Callback
 from gamcore.data.codes import with_codes
 from gamcore.data.columns import TableError
 from gamcore.decide.unseen import Unseen
@@ -54,7 +53,7 @@ def fit(
     data: Data,
     spec: Spec,
     n_jobs: int = 1,
-    callback: Callable[[Progress], bool | None] | None = None,
+    callback: Callback | None = None,
     crew: OnCluster | None = None,
     **changes: Any,
 ) -> Estimator:
@@ -122,7 +121,7 @@ def train(
     workspace: Workspace,
     spec: Spec,
     n_jobs: int = 1,
-    callback: Callable[[Progress], bool | None] | None = None,
+    callback: Callback | None = None,
     on_cluster: bool = False,
 ) -> ModelAbout:
     """Train a model by a specification and store it. on_cluster : whether the workers of the cluster train it."""
@@ -147,9 +146,7 @@ def train(
     return store(workspace, about, model)
 
 
-def _train_effect(
-    workspace: Workspace, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None
-) -> ModelAbout:
+def _train_effect(workspace: Workspace, spec: Spec, n_jobs: int, callback: Callback | None) -> ModelAbout:
     """Train a model of the effect of an experiment, and store it with what was expected of each row."""
     assert spec.treatment is not None
     treatment = replace(spec.treatment, known_by="")
@@ -170,7 +167,7 @@ def _train_on_all_rows(
     workspace: Workspace,
     spec: Spec,
     n_jobs: int,
-    callback: Callable[[Progress], bool | None] | None,
+    callback: Callback | None,
     on_cluster: bool,
 ) -> ModelAbout:
     """Train and store a model of a table whose rows are not in memory, or not learnt from here."""
@@ -253,7 +250,7 @@ def add_bands(
     workspace: Workspace,
     identifier: str,
     n_jobs: int = 1,
-    callback: Callable[[Progress], bool | None] | None = None,
+    callback: Callback | None = None,
 ) -> ModelAbout:
     """Add the bands that the specification asks for to a stored additive model, and store it again."""
     spec = Spec.from_dict(workspace.models.about(identifier).spec)
@@ -269,7 +266,7 @@ def measure(
     model: GAMRegressor | GAMClassifier,
     data: Data,
     n_refits: int,
-    callback: Callable[[Progress], bool | None] | None = None,
+    callback: Callback | None = None,
 ) -> None:
     """Add bands to a fitted model, from the training rows."""
     fitted = ~data.held_out
@@ -283,7 +280,7 @@ def train_parts(
     identifier: str,
     column: str,
     n_jobs: int = 1,
-    callback: Callable[[Progress], bool | None] | None = None,
+    callback: Callback | None = None,
 ) -> list[ModelAbout]:
     """Refit a model, with bands, on each part of its training rows by a column.
 

@@ -177,7 +177,8 @@ def _around(estimator: Additive, model: AdditiveModel, data: Encoded, n_refits: 
     edited_pairs = {tuple(sorted(map(names.index, edit.on))) for edit in own.edits if len(edit.on) == 2}
     held = {pair.features for pair in model.pairs if pair.features in edited_pairs or fixed & set(pair.features)}
     free = [pair.features for pair in model.pairs if pair.features not in held]
-    others = [j for j in range(len(names)) if j not in fixed and (estimator.order != GREEDY or _has_curve(model, j))]
+    curves = fitted_part(model).terms
+    others = [j for j in range(len(names)) if j not in fixed and (estimator.order != GREEDY or curves[j].refits.any())]
     if not others:
         raise TableError("Every curve was edited: none is left to be refit.")
     ahead = _score_of(model, fixed, held, data)
@@ -202,10 +203,6 @@ def _editable(model: AdditiveEstimator) -> AdditiveModel:
     if single.loss.is_partial:
         raise EditError("The model has several classes, and edits need one score per row: train two of them.")
     return single
-
-
-def _has_curve(model: AdditiveModel, j: int) -> bool:
-    return bool(fitted_part(model).terms[j].refits.any())
 
 
 def _score_of(model: AdditiveModel, fixed: set[int], held: set[tuple[int, int]], data: Encoded) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from gamcore.additions.editing.edits import MOST_EDITS, Edit, EditError
 from gamcore.additions.editing.operations import changed, edited_curve
 from gamcore.data.binning import Bins
-from gamcore.model.additive import AdditiveModel, Attachment, PairTerm, Term
+from gamcore.model.additive import AdditiveModel, Attachment, PairTerm
 from gamcore.model.monotone import keeping
 from gamcore.numbers import count
 from gamcore.types import Bools, Floats, Ints
@@ -167,12 +167,8 @@ def _with_scores(model: AdditiveModel, j: int, scores: Floats, codes: Ints, move
         refits += moved
     refits[:, codes] = scores[codes]
     terms = list(model.terms)
-    terms[j] = _term(model.terms[j], refits)
+    terms[j] = replace(model.terms[j], refits=refits, scores=refits.mean(axis=0))
     return replace(model, terms=tuple(terms))
-
-
-def _term(term: Term, refits: Floats) -> Term:
-    return replace(term, refits=refits, scores=refits.mean(axis=0))
 
 
 def _with_pair(model: AdditiveModel, edit: Edit) -> AdditiveModel:

@@ -111,10 +111,6 @@ class Shares:
     product: Floats
     n_clusters: int
 
-    @property
-    def n_terms(self) -> int:
-        return self.values.size // 2 - 1
-
     def variance(self, parts: Floats) -> float:
         """Return the variance of a sum of parts. parts : (2 T + 2,) how often each is in it."""
         of_rows, of_curves = self._variances(parts)

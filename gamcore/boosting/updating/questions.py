@@ -34,7 +34,8 @@ class Price:
 
 def price(tables: KeptTables, model: AdditiveModel, feature: int, scores: Floats) -> Price:
     """Return the price of other scores (size,) for one feature, all else as it is."""
-    curves, base, every = _curves(tables, model), _base(tables, model), np.arange(tables.origin.n_groups)
+    curves, every = _curves(tables, model), np.arange(tables.origin.n_groups)
+    base = (model.intercept - tables.origin.centre) / tables.origin.spread
     weight = float(tables.tables.group[:, 0].sum())
     before = _squares(tables, curves, base, every)
     residual, count = _residuals(tables, feature, curves, base, every)
@@ -140,10 +141,6 @@ def _curves(tables: KeptTables, model: AdditiveModel) -> Floats:
     for j, term in enumerate(model.terms):
         curves[j, : term.scores.size] = term.scores / tables.origin.spread
     return curves
-
-
-def _base(tables: KeptTables, model: AdditiveModel) -> float:
-    return (model.intercept - tables.origin.centre) / tables.origin.spread
 
 
 def _of_feature(tables: KeptTables, sums: Floats, j: int) -> Floats:

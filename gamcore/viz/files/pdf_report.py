@@ -178,11 +178,7 @@ def _row(page: Any, y: float, cells: Sequence[Sequence[str]], widths: Sequence[f
         x += share * room
     under = 1 - (y + LEADING * size * max(len(lines) for lines in cells) + 0.04) / SIZE[1]
     ends = [MARGIN / SIZE[0], 1 - MARGIN / SIZE[0]]
-    page.add_artist(_rule(ends, under))
-
-
-def _rule(ends: list[float], y: float) -> Any:
-    return Line2D(ends, [y, y], color=COLOR.hairline, linewidth=0.75)
+    page.add_artist(Line2D(ends, [under, under], color=COLOR.hairline, linewidth=0.75))
 
 
 def shares(rows: Sequence[Sequence[str]], room: float, size: float) -> list[float]:

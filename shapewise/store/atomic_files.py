@@ -25,13 +25,8 @@ def is_read_only(root: Path) -> bool:
 
 def sync_folder(folder: Path) -> None:
     """Make a rename in `folder` survive a power cut, where the system supports it."""
-    if os.name == "nt":  # Windows cannot open a folder
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    if os.name != "nt":  # Windows cannot open a folder
+        sync_file(folder)
 
 
 def sync_file(path: Path) -> None:

@@ -99,7 +99,7 @@ def prepared() -> bool:
     return False
 
 
-@st.fragment(run_every=1.0)
+@st.fragment(run_every=redraw.SECONDS)
 def _progress() -> None:
     engine = _engine()
     if engine.ready.is_set():

@@ -7,10 +7,16 @@ timer asks again in a moment. Nor is it drawn behind an open dialog, which that 
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from shapewise.ui.session import dialogs
+
+SECONDS: Final = 1.0
+"""Between two looks at work that goes on: each costs a browser .1 s of a core or more, which the work itself lacks on a
+laptop."""
 
 
 def by_timer() -> None:

@@ -122,7 +122,7 @@ def _followed() -> list[str]:
 
 def _jobs(going: bool) -> None:
     """Show what is being trained; look again every second while something is."""
-    st.fragment(_look, run_every=1.0 if going else None)()
+    st.fragment(_look, run_every=redraw.SECONDS if going else None)()
 
 
 def _active() -> list[runs.Run]:

@@ -49,7 +49,7 @@ def is_on(run: Run | None) -> bool:
     return run is not None and run.goes_on and not run.model
 
 
-@st.fragment(run_every=0.7)
+@st.fragment(run_every=redraw.SECONDS)
 def bar(identifier: str) -> None:
     """Show how far a run is, in the place of its button, and rerun the page when it has a model or has ended."""
     run = runs.read(state.workspace(), identifier)
@@ -67,7 +67,7 @@ def bar(identifier: str) -> None:
             st.rerun(scope="fragment")
 
 
-@st.fragment(run_every=0.7)
+@st.fragment(run_every=redraw.SECONDS)
 def curves(identifier: str) -> None:
     """Show the losses of a run so far."""
     run = runs.read(state.workspace(), identifier)

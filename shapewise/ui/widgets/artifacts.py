@@ -42,7 +42,7 @@ def show(work: FileWork) -> None:
                     _delete(pack)
 
 
-@st.fragment(run_every=0.7)
+@st.fragment(run_every=redraw.SECONDS)
 def _watch(identifier: str) -> None:
     try:
         pack = packs.pack(state.workspace(), identifier)

@@ -81,7 +81,7 @@ def _why_none(model: ModelAbout) -> str:
     return "Full bands need the table that the model was trained on." if state.data(model) is None else ""
 
 
-@st.fragment(run_every=1.0)
+@st.fragment(run_every=redraw.SECONDS)
 def _watch(model: str) -> None:
     """Show the progress of the refits, and rerun the page when they are done."""
     try:

@@ -9,7 +9,7 @@ from shapewise.training import runs
 from shapewise.ui.session import redraw, state
 
 
-@st.fragment(run_every=1.0)
+@st.fragment(run_every=redraw.SECONDS)
 def show(identifier: str, what: str, failed: str) -> None:
     """Show how far a run is, and rerun the page when it has its model, or its parts, or has ended.
 

@@ -42,7 +42,8 @@ def adapted(room, data, feature, move):
     others = [room.functions[k][codes[k]] for k in range(len(room.functions)) if k != feature]
     columns = np.column_stack([np.ones(codes.shape[1]), *others])
     wanted = -move[codes[feature]]
-    return np.mean((wanted - columns @ np.linalg.lstsq(columns, wanted, rcond=None)[0]) ** 2, axis=0)
+    moved = np.linalg.pinv(columns.T @ columns, hermitian=True) @ (columns.T @ wanted)
+    return np.mean((wanted - columns @ moved) ** 2, axis=0)
 
 
 def test_a_redrawing_costs_one_unit_once_all_others_have_adapted(fitted):

@@ -342,11 +342,12 @@ class _Fit:
 
 
 def _standard(lines: Any) -> Floats:
-    """Return lines (q, n) with a mean of 0 and a mean square of 1; 0 where they are flat."""
+    """Return lines (q, n) with a mean of 0 and a mean square of 1; 0 where they are flat, but for rounding."""
     lines = np.asarray(lines, np.float64)
+    least = TINY * np.abs(lines).max(axis=1, keepdims=True, initial=0.0)
     lines = lines - lines.mean(axis=1, keepdims=True)
     size = lines.std(axis=1, keepdims=True)
-    scaled: Floats = np.divide(lines, size, out=np.zeros_like(lines), where=size > TINY)
+    scaled: Floats = np.divide(lines, size, out=np.zeros_like(lines), where=size > least)
     return scaled
 
 
@@ -369,6 +370,5 @@ def _partial(values: Floats) -> Floats:
 
 
 def _correlation(first: Floats, second: Floats) -> float:
-    a, b = first - first.mean(), second - second.mean()
-    size = float(np.sqrt((a @ a) * (b @ b)))
-    return abs(float(a @ b)) / size if size > TINY else 0.0
+    a, b = _standard(np.stack([first, second]))
+    return abs(float(a @ b)) / first.size

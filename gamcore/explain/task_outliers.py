@@ -119,6 +119,7 @@ def _loadings(alike: Floats) -> Floats:
 
 def _along(own: Floats, common: Floats, weight: Floats) -> Floats:
     """Return the cosines of curves along the last axis; NaN where either is 0 throughout."""
+    own, common = (curves / (np.abs(curves).max(initial=0.0) or 1.0) for curves in (own, common))
     norms = (own**2 * weight).sum(axis=-1) * (common**2 * weight).sum(axis=-1)
     inner = (own * common * weight).sum(axis=-1) / np.sqrt(np.maximum(norms, TINY))
     return np.asarray(np.where(norms > TINY, np.clip(inner, -1.0, 1.0), np.nan))

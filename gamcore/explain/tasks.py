@@ -26,6 +26,9 @@ AGREES: Final = 0.5
 FLAT: Final = 0.1
 """Share of the strongest task's mean effect below which a curve is called flat."""
 
+ROUNDING: Final = 1e-12
+"""Spread of a curve, as a share of its largest value, that is none."""
+
 
 @dataclass(frozen=True)
 class TaskImportance(Explanation):
@@ -188,12 +191,14 @@ def _verdict(owned: bool, flat: bool, correlation: float, highest: float) -> str
 
 
 def correlate(a: Floats, b: Floats, weights: Floats) -> float:
-    """Return the weighted correlation; NaN where one is constant."""
+    """Return the weighted correlation; NaN where one is constant, but for rounding."""
     if not weights.sum() > 0:
         return float("nan")
-    a, b = (x - np.average(x, weights=weights) for x in (a, b))
-    spread = np.average(a * a, weights=weights) * np.average(b * b, weights=weights)
-    return float(np.average(a * b, weights=weights) / np.sqrt(spread)) if spread > 1e-24 else float("nan")
+    apart = [x - np.average(x, weights=weights) for x in (a, b)]
+    spread = [float(np.sqrt(np.average(x * x, weights=weights))) for x in apart]
+    if any(size <= ROUNDING * np.abs(x).max() for size, x in zip(spread, (a, b), strict=True)):
+        return float("nan")
+    return float(np.average(apart[0] / spread[0] * (apart[1] / spread[1]), weights=weights))
 
 
 def similarity(model: TaskModel, features: list[int]) -> pd.DataFrame:

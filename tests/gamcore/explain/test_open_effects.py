@@ -78,6 +78,19 @@ def test_what_columns_share_is_not_called_unclear(kind, seed):
                 assert not replace(claim, interval=(1.0, 2.0)).holds(cells, effects)
 
 
+def test_units_change_nothing_of_what_columns_share():
+    rng = np.random.default_rng([0, KINDS.index("sum of four")])
+    X, signal, _ = table("sum of four", rng, 400)
+    y = 0.6 * signal + rng.normal(size=400)
+    small = X.assign(**(X.select_dtypes("number") * 2.0**-60))
+    usual, tiny = (
+        [model.explain_shape(name).open_effect for name in X]
+        for model in (GAMRegressor(random_state=0, bands=30).fit(rows, y) for rows in (X, small))
+    )
+    assert any(usual)
+    assert [effect and effect.others for effect in tiny] == [effect and effect.others for effect in usual]
+
+
 def test_copies_of_noise_have_no_effect_together_either():
     unclear = []
     for seed in range(8):

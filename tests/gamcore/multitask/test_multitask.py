@@ -350,6 +350,10 @@ def test_agreement_and_similarity_tell_a_reversed_task():
     model = MultiTaskTreesRegressor(outer_bags=3, random_state=0, additive=True).fit(X, y, task=task)
     told = model.agreement("x").frame().set_index("task")["verdict"]
     assert told.to_dict() == {"one": "agrees", "two": "agrees", "odd": "reverses"}
+    small = clone(model).fit(X, y * 2.0**-40, task=task)  # the unit of a target says nothing of its shape
+    for name in X:
+        assert small.agreement(name).verdict == model.agreement(name).verdict
+    assert small.outliers().verdict == model.outliers().verdict
     alike = model.similarity()
     assert alike.loc["one", "two"] > 0.9
     assert alike.loc["one", "odd"] < -0.9

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.labels import levels_in_words
-from gamcore.explain.tasks import AGREES, cosines
+from gamcore.explain.tasks import AGREES, cosines, shares_of_codes
 from gamcore.explanation import Explanation
 from gamcore.multitask.model import TaskModel
 from gamcore.types import Floats
@@ -105,10 +105,8 @@ def task_outliers(model: TaskModel, features: list[int]) -> TaskOutliers:
 
 def _curves(model: TaskModel, feature: int) -> tuple[Floats, Floats]:
     """Return a feature's curves (T, K, size) in each task, and the share (T, size) of each code in a task's rows."""
-    every = range(len(model.tasks))
-    counts = np.stack([model.weights(feature, t) for t in every])
-    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), TINY)
-    return np.stack([model.curve(feature, t) for t in every]), np.where(model.owned[:, [feature]], share, 0.0)
+    curves = np.stack([model.curve(feature, t) for t in range(len(model.tasks))])
+    return curves, shares_of_codes(model, feature)
 
 
 def _loadings(alike: Floats) -> Floats:

@@ -224,8 +224,12 @@ def cosines(curves: Floats, shares: Floats) -> Floats:
 
 def _curves(model: TaskModel, feature: int) -> tuple[Floats, Floats]:
     """Return the curves (T, size) of a feature in all tasks, and the share (T, size) of each code in a task's rows."""
-    every = range(len(model.tasks))
-    curves = np.stack([model.curve(feature, t).mean(axis=0) for t in every])
-    counts = np.stack([model.weights(feature, t) for t in every])
+    curves = np.stack([model.curve(feature, t).mean(axis=0) for t in range(len(model.tasks))])
+    return curves, shares_of_codes(model, feature)
+
+
+def shares_of_codes(model: TaskModel, feature: int) -> Floats:
+    """Return the share (T, size) of each code of a feature in a task's rows; 0 in tasks that have not the feature."""
+    counts = np.stack([model.weights(feature, t) for t in range(len(model.tasks))])
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
-    return curves, np.where(model.owned[:, [feature]], shares, 0.0)
+    return np.where(model.owned[:, [feature]], shares, 0.0)

@@ -19,21 +19,24 @@ from gamcore.types import Floats
 
 def read_expected(path: Path) -> Floats:
     """Return what was expected of each row (n,); ValueError if the file holds no such numbers."""
-    with path.open("rb") as file:  # of an archive, NumPy would return something else
-        array = np.lib.format.read_array(file, allow_pickle=False)
+    array = _read_array(path)
     if array.ndim != 1:
         raise ValueError("it is no column")
-    return np.asarray(array, np.float64)
+    return array
 
 
 def read_unseen(path: Path) -> Floats:
     """Return what is said of each row by a model that has not seen it (2 + k, n); ValueError if the file holds no such
     numbers."""
-    with path.open("rb") as file:
-        array = np.lib.format.read_array(file, allow_pickle=False)
+    array = _read_array(path)
     if array.ndim != 2 or len(array) < 2:
         raise ValueError("it is no table of numbers")
-    return np.asarray(array, np.float64)
+    return array
+
+
+def _read_array(path: Path) -> Floats:
+    with path.open("rb") as file:  # of an archive, NumPy would return something else
+        return np.asarray(np.lib.format.read_array(file, allow_pickle=False), np.float64)
 
 
 def _read_zip(path: Path) -> None:

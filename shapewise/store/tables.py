@@ -178,19 +178,18 @@ class Tables:
 
     def change_roles(self, identifier: str, changes: Mapping[str, str | None]) -> None:
         """Set the roles of some columns, None for the default; those of other columns stay as they are."""
-
-        def change(about: dict[str, Any]) -> dict[str, Any]:
-            roles = {**about.get("roles", {}), **changes}
-            return about | {"roles": {name: role for name, role in roles.items() if role is not None}}
-
-        self._space.edit("tables", identifier, change)
+        self._set_of_columns(identifier, "roles", changes)
 
     def read_as_levels(self, identifier: str, column: str, yes: bool | None) -> None:
         """Set whether the numbers of a column are levels, None for what the doctor says."""
+        self._set_of_columns(identifier, "as_levels", {column: yes})
+
+    def _set_of_columns(self, identifier: str, field_name: str, values: Mapping[str, Any]) -> None:
+        """Set a field's values for some columns, None for none; those of other columns stay as they are."""
 
         def change(about: dict[str, Any]) -> dict[str, Any]:
-            kept = {**about.get("as_levels", {}), column: yes}
-            return about | {"as_levels": {name: own for name, own in kept.items() if own is not None}}
+            kept = {**about.get(field_name, {}), **values}
+            return about | {field_name: {name: own for name, own in kept.items() if own is not None}}
 
         self._space.edit("tables", identifier, change)
 

@@ -22,8 +22,9 @@ LINE, MOST_LINES, LINE_PIXELS = 56, 2, 24
 def template(mode: Mode) -> go.layout.Template:
     """Return the house template: horizontal grid only, no frame, quiet axes."""
     color = PALETTES[mode]
-    axis = {"showgrid": False, "zeroline": False, "linecolor": color.hairline, "tickfont": {"color": color.muted},
-            "title": {"font": {"color": color.muted, "size": 13}}, "ticks": "", "automargin": True}  # fmt: skip
+    axis = {"showgrid": False, "zeroline": False, "showline": False, "linecolor": color.hairline,
+            "tickfont": {"color": color.muted}, "title": {"font": {"color": color.muted, "size": 13}}, "ticks": "",
+            "automargin": True}  # fmt: skip
     return go.layout.Template(
         layout={
             "font": {"family": FONT, "size": 13, "color": color.ink},

@@ -121,8 +121,9 @@ def _ranking(model: ModelAbout, held: HeldOutPredictions) -> None:
          f"{fixed(gain.summary / 0.1, 1)} times its share."),
     ]  # fmt: skip
     row = st.grid(min_column_width=270)
-    for name, line, axes, guide, words in shown:
-        with row.container(border=True):
+    places = [row.container(border=True) for _ in shown]  # first: a chart is drawn anew with each column more
+    for place, (name, line, axes, guide, words) in zip(places, shown, strict=True):
+        with place:
             st.markdown(f"**{name}**")
             cards.of_model(plots.ranked(line, name, words, axes, guide), model)
             st.caption(words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import fields, is_dataclass, replace
 from datetime import date
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.utils import PlotlyJSONEncoder
 
 from gamcore.explain.curves import Curve
 from gamcore.explain.surfaces import Surface
@@ -96,8 +98,31 @@ def _plain(key: str, _plot: Plot, _mode: Mode, _titled: bool, _on: Curve | Surfa
         selection.boxable(drawing, _on)
     elif _on is not None:
         selection.brushable(drawing, _on, _mode)
-    plain: dict[str, Any] = drawing.to_dict()
+    drawing.update_layout(datarevision=key, autosize=True)
+    return _settled(drawing)
+
+
+def _settled(drawing: go.Figure) -> dict[str, Any]:
+    """Return the plain form of a figure that a browser draws once.
+
+    Streamlit gives plotly each figure twice, first without a width, then as a copy. Plotly draws a copy anew unless
+    its data have a revision and are lists, its size is automatic both times, and it has no template: that is written
+    into the layout here, under what the figure says itself.
+    """
+    parts = {"data": [trace.to_plotly_json() for trace in drawing.data], "layout": drawing.layout.to_plotly_json()}
+    plain: dict[str, Any] = json.loads(PlotlyJSONEncoder().encode(parts))
+    layout = plain["layout"]
+    house = layout.pop("template")["layout"]
+    axes = {name: house[name[:5]] for name in layout if name[:5] in ("xaxis", "yaxis")}
+    plain["layout"] = _over(house | axes, layout)
     return plain
+
+
+def _over(under: Any, value: Any) -> Any:
+    """Return a part of a layout with what it leaves unsaid."""
+    if not (isinstance(under, dict) and isinstance(value, dict)):
+        return value
+    return under | {name: _over(under.get(name), part) for name, part in value.items()}
 
 
 @state.shared("Drawing", max_entries=MOST_KEPT)

@@ -1,11 +1,13 @@
 """Figures that are drawn once: equal content is one figure, any other content another."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import plotly.io
 import pytest
+from plotly.utils import PlotlyJSONEncoder
 
 from gamcore.viz import plotly_figures as figures
 from gamcore.viz.spec import Axis, Panel, Plot, Steps, single
@@ -43,12 +45,34 @@ def test_what_has_no_plain_value_is_refused():
         drawn.content(pd.DataFrame())
 
 
-def test_a_kept_figure_is_sent_as_the_one_that_was_drawn(monkeypatch):
+def leaves(part, path=()):
+    """The values inside a part of a figure, by where they are."""
+    if not isinstance(part, dict) or not part:
+        return {path: part}
+    return {place: value for name, inner in part.items() for place, value in leaves(inner, (*path, name)).items()}
+
+
+def plainly(part):
+    return json.loads(PlotlyJSONEncoder().encode(part))
+
+
+@pytest.mark.parametrize("kind", kinds.every())
+def test_a_figure_is_sent_as_it_was_drawn_with_the_house_template_written_out(kind, monkeypatch):
     monkeypatch.setattr(drawn.state, "mode", lambda: "dark")
-    shown = plot(numbers=pd.DataFrame({"a": [1]}))
-    whole = plotly.io.to_json(figures.draw(shown, "dark", titled=False), validate=False)
+    whole = figures.draw(kinds.every()[kind], "dark", titled=False)
+    layout = plainly(whole.layout.to_plotly_json())
+    house = layout.pop("template")["layout"]
+    axes = {name: house[name[:5]] for name in layout if name[:5] in ("xaxis", "yaxis")}
     for _ in range(2):
-        assert plotly.io.to_json(drawn.figure(shown, titled=False).to_dict(), validate=False) == whole
+        sent = json.loads(plotly.io.to_json(drawn.figure(kinds.every()[kind], titled=False), validate=False))
+        assert sent["data"] == plainly([trace.to_plotly_json() for trace in whole.data])
+        added = {("autosize",): True, ("datarevision",): sent["layout"]["datarevision"]}
+        assert leaves(sent["layout"]) == leaves(house) | leaves(axes) | leaves(layout) | added
+
+
+def test_a_browser_can_tell_whether_data_are_the_same():
+    revisions = [drawn.figure(one).to_dict()["layout"]["datarevision"] for one in (plot(), plot(), plot((1.0, 3.0)))]
+    assert revisions[0] == revisions[1] != revisions[2]
 
 
 def test_every_kind_of_plot_has_a_key_of_its_own():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import copy
 import json
 
@@ -40,7 +39,7 @@ def test_the_ranking_and_the_heat_map_of_a_model(paired):
     ranking, heat, slices = charts(app)
     assert ranking["layout"]["yaxis"]["ticktext"][0] in ("a × b", "b × &lt;img src=x onerror=alert(1)&gt; [a](h…")
     assert len(ranking["data"]) == 2
-    gains = np.frombuffer(base64.b64decode(ranking["data"][1]["x"]["bdata"]))
+    gains = np.array(ranking["data"][1]["x"], float)
     gains = gains[np.isfinite(gains)]
     assert len(gains) == 2
     assert min(gains) > 0.1

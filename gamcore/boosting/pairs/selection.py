@@ -259,9 +259,9 @@ def fit_best(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Wat
 def choose_pairs(mains: Mains, ranking: Ranking, options: Options, watcher: Watcher) -> Chosen:
     """Choose and fit as many of the strongest pairs as lower the validation loss.
 
-    First those that beat chance; if even the last of them lower it, weaker ones, too: a pair may be lost among all that
-    chance could have brought forth, and many such pairs be worth much. If stopped, return the best pairs so far if all
-    refits have them, else none.
+    First those that beat chance; if any of them lower it, weaker ones, too: a pair may be lost among all that chance
+    could have brought forth, and many such pairs be worth much. If stopped, return the best pairs so far if all refits
+    have them, else none.
     """
     candidates = as_pairs(ranking.pairs)[:MOST_TRIED]
     clear = most = min(int(np.count_nonzero(ranking.strengths > ranking.chance)), MOST_TRIED)
@@ -278,7 +278,7 @@ def choose_pairs(mains: Mains, ranking: Ranking, options: Options, watcher: Watc
         failed = 0 if better else failed + 1
         best = tried if better or (tried.loss < best.loss and not weak) else best
         number *= 2
-        most = len(candidates) if failed == 0 and path[-1][0] == most else most
+        most = len(candidates) if best.pairs and path[-1][0] == most else most
     worthy = _worthy(best)
     if len(worthy) < len(best.pairs):
         judges = mains.after(SEARCHED) if len(mains.refits) > SEARCHED else some  # others than those that chose

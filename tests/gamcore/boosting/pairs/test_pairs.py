@@ -289,6 +289,28 @@ def test_many_weak_pairs_are_found_where_few_beat_chance():
     assert errors[0] < 0.9 * errors[1]
 
 
+@pytest.mark.parametrize(
+    ("losses", "tried", "kept"),
+    [
+        ({0: 1.0, 4: 0.8, 6: 0.81, 16: 0.5, 28: 0.6}, [0, 4, 6, 16, 28, 16], 16),  # one failure at chance
+        ({0: 1.0, 4: 0.8, 6: 0.81, 16: 0.799}, [0, 4, 6, 16, 4], 4),  # two; a fiftieth of .2 is asked for below chance
+        ({0: 1.0, 4: 1.1, 6: 1.1}, [0, 4, 6, 0], 0),  # nothing beyond chance helps
+    ],
+)
+def test_pairs_below_chance_are_tried_where_any_beyond_it_helped(losses, tried, kept, monkeypatch):
+    def boosted(mains, pairs, options, watcher):
+        n, each = len(pairs), [SimpleNamespace(valid_loss=losses[len(pairs)], worth=np.ones(len(pairs)))] * 4
+        return interactions.Chosen(tuple(pairs), each, ((0, losses[0]), (n, losses[n])))
+
+    monkeypatch.setattr(interactions, "fit_pairs", boosted)
+    pairs = np.array(list(itertools.combinations(range(8), 2)))
+    ranked = ranking.Ranking(pairs, np.linspace(1.0, 0.0, len(pairs)), chance=0.8)
+    mains = SimpleNamespace(n_active=8, refits=[None] * 8, first=lambda n_refits: None)
+    chosen = interactions.choose_pairs(mains, ranked, interactions.Options(None), SimpleNamespace(stopped=False))
+    assert [number for number, _ in chosen.path] == tried
+    assert len(chosen.pairs) == kept
+
+
 def test_more_pairs_are_tried_while_they_help():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(6000, 8)), columns=[f"x{j}" for j in range(8)])

@@ -30,6 +30,10 @@ from gamcore.types import Floats, Ints
 PACE: Final = 0.7
 """The learning rate of smooth pairs. Their steps are weak as they are, and each is judged."""
 
+WORTHWHILE: Final = 30.0
+"""A smooth pair rests once a step lowers the validation loss by less than so many tolerances of a round: smaller steps
+take half of the seconds, and follow the noise of these rows as often as the truth."""
+
 MOST_FAILED: Final = 2
 """Penalties in a row whose first steps do not lower the validation loss, after which a pair stays as it is."""
 
@@ -233,7 +237,7 @@ class SmoothPairRounds(PairRounds):
     """Rounds in which some pairs have smooth surfaces. They are apart from the others, which compile without them.
 
     A step of such a pair that does not lower the loss of the validation rows is taken back, and the pair rests once a
-    step lowers it by less than the tolerance of a round. When all rest, all go on to the next of `RUNGS`, together: if
+    step lowers it by less than is `WORTHWHILE`. When all rest, all go on to the next of `RUNGS`, together: if
     each went on by itself, the first would follow in the noise what others have to say. Pairs whose first steps on
     `MOST_FAILED` rungs in a row were taken back stay as they are, so that one surface may be as narrow as a street
     beside others that are nearly flat.
@@ -309,7 +313,7 @@ class SmoothPairRounds(PairRounds):
             fit.moved[line] = -moved
             fit.factor[:] = no_change(settings.loss)
             self._catch_up(line, settings, course)
-        if not lowered > rule.tolerance * abs(before):
+        if not lowered > WORTHWHILE * rule.tolerance * abs(before):
             self._failed[line] = self._failed[line] + 1 if is_new and not lowered > 0.0 else 0
             self._resting.add(line)
 

@@ -213,6 +213,8 @@ class _Rows:
         if left > 1 - NEARLY_THE_SAME:
             return None
         group = [j, *others]
+        if not np.ptp(self.effects[group].sum(axis=0)) > 0:  # the model makes nothing of them
+            return None
         evidence = self._together(group)
         known = min(evidence * left, self._as_refits_agree(j, shape, group))
         if not evidence or known >= OPEN:

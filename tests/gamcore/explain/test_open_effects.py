@@ -10,7 +10,9 @@ import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, load_model
 from gamcore.data.binning import encode_table
+from gamcore.estimators import additive
 from gamcore.explain.claims import NO_CLEAR_EFFECT
+from gamcore.explain.open_effects import with_open_effects
 from gamcore.explain.sentences import claims_of, read_curve
 from gamcore.model.additive import OpenEffect
 from tests.support.cells import cells_of, group_of
@@ -89,6 +91,20 @@ def test_units_change_nothing_of_what_columns_share():
     )
     assert any(usual)
     assert [effect and effect.others for effect in tiny] == [effect and effect.others for effect in usual]
+
+
+def test_columns_that_move_no_prediction_have_no_effect_together(monkeypatch):
+    """Rows may show one, as of a class of few rows, of which its model learned nothing."""
+    rng = np.random.default_rng([0, KINDS.index("sum of four")])
+    X, signal, _ = table("sum of four", rng, 400)
+
+    def flat(model, data, train_share):
+        terms = tuple(replace(term, scores=0 * term.scores) for term in model.terms)
+        return with_open_effects(replace(model, terms=terms), data, train_share)
+
+    monkeypatch.setattr(additive, "with_open_effects", flat)
+    model = GAMRegressor(random_state=0, bands=30).fit(X, 0.6 * signal + rng.normal(size=400))
+    assert not any(model.explain_shape(name).open_effect for name in X)
 
 
 def test_copies_of_noise_have_no_effect_together_either():

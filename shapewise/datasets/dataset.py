@@ -92,7 +92,10 @@ class Dataset:
         with Groups(into, schema) as some:
             for table, _ in parts:
                 some.add(table)
-        sum((changed for _, changed in parts), Changed()).tell(self.notes)
+        all_changed = Changed()
+        for _, changed in parts:
+            all_changed.update(changed)
+        all_changed.tell(self.notes)
         return asked, Written(rows, len(schema), int(memory), some.rows)
 
 

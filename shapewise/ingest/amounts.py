@@ -53,7 +53,7 @@ SIGNS: Final = {
         "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "RUB", "TRY",
         "BRL", "MXN", "AUD", "CAD", "NZD", "ZAR", "SGD", "HKD", "KRW",
         "ILS", "US$", "R$", "C$", "A$", "kr", "zł", "Kč",
-        "Fr.", "Rs.", "Ft", "руб.",
+        "Fr.", "Rs.", "Ft", "руб.", "kr.", "Rp", "RM", "HK$", "S$", "NT$",
     )},
 }  # fmt: skip
 """Percent and currencies, which may stand before or after a number, with the words of the note."""

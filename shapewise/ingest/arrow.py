@@ -34,6 +34,7 @@ LOOK_ROWS: Final = 512
 TABLE_TIMES: Final = 6
 """Memory that reading a table whole takes, as a multiple of its size."""
 
+DAMAGES: Final = (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, KeyError, NotImplementedError)
 Result = TypeVar("Result")
 
 
@@ -42,13 +43,9 @@ def refusing(what: str) -> Iterator[None]:
     """Turn errors of the Arrow library into one sentence about a file of this kind."""
     try:
         yield
-    except (ReaderError, StoreError):
-        raise
-    except OSError as error:
-        if error.errno in FULL_DISK:  # not the file's fault
-            raise
-        raise ReaderError(f"The file is not a readable {what} file ({in_words(error)}): write it again.") from error
-    except (pa.ArrowException, ValueError, TypeError, OverflowError, KeyError, NotImplementedError) as error:
+    except DAMAGES as error:
+        if isinstance(error, ReaderError | StoreError) or getattr(error, "errno", None) in FULL_DISK:
+            raise  # the last is not the file's fault
         raise ReaderError(f"The file is not a readable {what} file ({in_words(error)}): write it again.") from error
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Container
+from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
@@ -27,23 +28,13 @@ class ArrowColumn:
     kind: pa.DataType
 
 
-@dataclass
-class Changed:
-    """Counts of values that became missing or were rounded, by column, summed over batches."""
-
-    infinite: dict[str, int] = field(default_factory=dict)
-    rounded: dict[str, int] = field(default_factory=dict)
-
-    def __add__(self, other: Changed) -> Changed:
-        return Changed(_summed(self.infinite, other.infinite), _summed(self.rounded, other.rounded))
+class Changed(Counter[tuple[Callable[[object, int], str], str]]):
+    """How many values became missing or were rounded, by the note on them and the column, summed over batches."""
 
     def tell(self, notes: list[str]) -> None:
-        notes.extend(infinity_note(name, count) for name, count in self.infinite.items() if count)
-        notes.extend(rounding_note(name, count) for name, count in self.rounded.items() if count)
-
-
-def _summed(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
-    return {name: first.get(name, 0) + second.get(name, 0) for name in first | second}
+        """Note them, those that are missing first."""
+        for note in (infinity_note, rounding_note):
+            notes.extend(note(name, n) for (why, name), n in self.items() if why is note and n)
 
 
 def plain_kind(kind: pa.DataType) -> pa.DataType | None:
@@ -157,15 +148,14 @@ def _plain(values: pa.ChunkedArray, column: ArrowColumn, changed: Changed) -> pa
     values = _text_of_bytes(values, column.name) if holds_bytes(values.type) else values.cast(column.kind)
     if pa.types.is_floating(column.kind):
         infinite = pc.is_inf(values)
-        count = pc.sum(infinite).as_py() or 0
-        if count:
-            changed.infinite[column.name] = changed.infinite.get(column.name, 0) + count
+        if n := pc.sum(infinite).as_py():
+            changed[infinity_note, column.name] += n
             values = pc.if_else(infinite, pa.scalar(None, column.kind), values)
     if is_whole and column.kind.bit_width == 64:
         large = pc.greater_equal(values, pa.scalar(EXACT, column.kind))
         if column.kind != pa.uint64():
             large = pc.or_(large, pc.less_equal(values, pa.scalar(-EXACT, column.kind)))
-        changed.rounded[column.name] = changed.rounded.get(column.name, 0) + (pc.sum(large).as_py() or 0)
+        changed[rounding_note, column.name] += pc.sum(large).as_py() or 0
     return values
 
 

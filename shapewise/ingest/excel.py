@@ -6,8 +6,9 @@ import datetime as dt
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ import python_calamine
 from gamcore.numbers import count
 from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, are, check_columns, counted, in_words
 from shapewise.ingest.header import header_of, is_typed, is_value, named, names_note, skipped_note
-from shapewise.ingest.number_formats import codes_shown, formats_of, give_formats, plain_number
+from shapewise.ingest.number_formats import codes_shown, column_number, formats_of, give_formats, plain_number
 from shapewise.ingest.text import TAIL_ROWS, footer_rows, typed_texts
 from shapewise.ingest.types import EXACT, rounding_note
 from shapewise.ingest.writer import Tell
@@ -34,47 +35,46 @@ HEADER_ROWS: Final = 200
 PART: Final = 2**20
 SHEET: Final = re.compile(r"/?xl/worksheets/[^/]+\.xml", re.IGNORECASE)
 CELL: Final = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
-ERROR_CELL: Final = re.compile(rb'<(?:\w+:)?c\s[^>]{0,40}\bt="e"')
-HIDDEN: Final = re.compile(rb'<(?:\w+:)?(?:row|col)\s[^>]*\bhidden="(?:1|true)"')
-EMPTY_FORMULA: Final = re.compile(rb"</((?:\w+:)?)f>\s*(?:<\1v\s*/>|<\1v></\1v>|</\1c>)")
-MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell ")
 TAGS: Final = tuple(begin + end for begin in (b"<c", b":c") for end in (b" ", b">", b"/"))
+LOST: Final = (
+    (
+        "place",
+        "The sheet merges cells in {n}: each of the merged cells has the value here, other than those of titles.",
+        re.compile(rb"<(?:\w+:)?mergeCell "),
+    ),
+    (
+        "formula",
+        "{n} of the sheet without a stored value {are} missing here: open and save it in a spreadsheet program first.",
+        re.compile(rb"</((?:\w+:)?)f>\s*(?:<\1v\s*/>|<\1v></\1v>|</\1c>)"),
+    ),
+    (
+        "cell",
+        "{n} of the sheet with errors such as #DIV/0! {are} missing.",
+        re.compile(rb'<(?:\w+:)?c\s[^>]{0,40}\bt="e"'),
+    ),
+    (
+        "row",
+        "Rows or columns that the sheet hides are read like the others.",
+        re.compile(rb'<(?:\w+:)?(?:row|col)\s[^>]*\bhidden="(?:1|true)"'),
+    ),
+)
+"""What is lost of a sheet: what is counted, the note, and the pattern of one."""
 
+Range = tuple[tuple[int, int], tuple[int, int]]
 SETTLED: Final = pa.large_string()
 """Text whose cells are not looked through for other types."""
 
 
 @dataclass
 class Seen:
-    """What the inspection of a sheet found: the last row and column, cells, merged ranges, formulas without a stored
-    value, error cells, and whether rows or columns are hidden."""
+    """What the inspection of a sheet found: its part of the archive, its last row and column, its cells, and how often
+    something is lost."""
 
+    part: str
     rows: int = 0
     columns: int = 0
     cells: int = 0
-    merged: int = 0
-    empty: int = 0
-    errors: int = 0
-    hidden: bool = False
-
-    def tell(self, notes: list[str]) -> None:
-        """Note what is lost of the sheet."""
-        if self.merged:
-            notes.append(
-                f"The sheet merges cells in {counted(self.merged, 'place')}: each of the merged cells has the value "
-                "here, other than those of titles."
-            )
-        if self.empty:
-            notes.append(
-                f"{counted(self.empty, 'formula')} of the sheet without a stored value {are(self.empty)} missing here: "
-                "open and save it in a spreadsheet program first."
-            )
-        if self.errors:
-            notes.append(
-                f"{counted(self.errors, 'cell')} of the sheet with errors such as #DIV/0! {are(self.errors)} missing."
-            )
-        if self.hidden:
-            notes.append("Rows or columns that the sheet hides are read like the others.")
+    lost: Counter[str] = field(default_factory=Counter)
 
 
 def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pa.Table:
@@ -85,10 +85,10 @@ def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pa.Table:
         raise ReaderError("The workbook has a password or an old format: save it as .xlsx without a password.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            seen, parts = _look_through(archive, tell), _parts_of_sheets(archive)
+            seen = _look_through(archive, tell)
             book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
             tell(0.4, "Reading the cells")
-            name, rows = _first_sheet(book, Formats(archive, parts))
+            name, rows = _first_sheet(book, archive, seen)
             tell(0.8, f"{count(len(rows))} rows")
     except ReaderError:
         raise
@@ -99,35 +99,32 @@ def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pa.Table:
         which = "the first" if place == 0 else f"sheet {place + 1}"
         why = "" if place == 0 else ": those before it are hidden or hold no table"
         notes.append(f"Read {which} of {len(book.sheet_names)} sheets, {name!r}{why}.")
-    seen.get(parts.get(name, ""), Seen()).tell(notes)
+    lost = seen[name].lost if name in seen else Counter[str]()
+    for noun, note, _ in LOST:
+        if n := lost[note]:
+            notes.append(note.format(n=counted(n, noun), are=are(n)))
     return _as_table(_first_table(rows, notes), notes)
 
 
-class Formats:
-    """The number formats of a workbook's cells. parts : of each sheet, see `_parts_of_sheets`."""
-
-    def __init__(self, archive: zipfile.ZipFile, parts: dict[str, str]) -> None:
-        self._archive, self._formats = archive, formats_of(archive)
-        entries = {entry.rsplit("/", 1)[-1]: entry for entry in archive.namelist() if SHEET.fullmatch(entry)}
-        self._entries = {name: entries[part] for name, part in parts.items() if part in entries}
-
-    def give(self, name: str, rows: list[list[Any]], start: tuple[int, int]) -> None:
-        """Give the numbers of a sheet their formats. start : the row and column of the first cell."""
-        if self._formats and name in self._entries:
-            give_formats(rows, start, self._archive.open(self._entries[name]), self._formats)
-
-
-def _first_sheet(book: python_calamine.CalamineWorkbook, formats: Formats) -> tuple[str, list[list[Any]]]:
+def _first_sheet(
+    book: python_calamine.CalamineWorkbook, archive: zipfile.ZipFile, seen: dict[str, Seen]
+) -> tuple[str, list[list[Any]]]:
     """Return the name and the rows of the first visible sheet with a table; one of one column if no other has more."""
     visible = [
         sheet.name for sheet in book.sheets_metadata
         if sheet.visible == python_calamine.SheetVisibleEnum.Visible
         and sheet.typ == python_calamine.SheetTypeEnum.WorkSheet
     ]  # fmt: skip
+    formats = formats_of(archive)
     narrow: tuple[str, list[list[Any]]] | None = None
     for name in visible:
-        rows = _cells(book.get_sheet_by_name(name), formats)
-        filled = [number for row in rows if (number := sum(cell not in ("", None) for cell in row))]
+        sheet = book.get_sheet_by_name(name)
+        rows = [[None if cell == "" else cell for cell in row] for row in sheet.to_python(skip_empty_area=True)]
+        start = sheet.start or (0, 0)
+        if formats and name in seen:
+            give_formats(rows, start, archive.open(seen[name].part), formats)
+        _fill_merged(rows, start, sheet.merged_cell_ranges or ())
+        filled = [number for row in rows if (number := sum(cell is not None for cell in row))]
         if len(filled) > 1:
             if max(filled) > 1:
                 return name, rows
@@ -140,20 +137,16 @@ def _first_sheet(book: python_calamine.CalamineWorkbook, formats: Formats) -> tu
 def _first_table(rows: list[list[Any]], notes: list[str]) -> list[list[Any]]:
     """Return the filled rows of a sheet, up to a blank row below which another table begins."""
     above: list[list[Any]] = []
-    blocks = [list(block) for blank, block in groupby(rows, _is_blank) if not blank]
+    blocks = [list(block) for blank, block in groupby(rows, lambda row: not any(map(_plain, row))) if not blank]
     for k, block in enumerate(blocks):
         if k and _is_another(above[:HEADER_ROWS], block[:HEADER_ROWS]) and len(above) >= len(block):
             names = ", ".join(filter(None, map(_plain, block[0])))
             last = counted(sum(map(len, blocks[k:])), "last row")
             notes.append(f"Left out {last}: below a blank row, another table begins with {names[:40]!r}.")
-            width = max(k for row in above for k, cell in enumerate(row, 1) if cell not in ("", None))
+            width = max(k for row in above for k, cell in enumerate(row, 1) if cell is not None)
             return [row[:width] for row in above]
         above += block
     return above
-
-
-def _is_blank(row: list[Any]) -> bool:
-    return all(cell in ("", None) for cell in row)
 
 
 def _is_another(above: list[list[Any]], below: list[list[Any]]) -> bool:
@@ -166,38 +159,33 @@ def _is_another(above: list[list[Any]], below: list[list[Any]]) -> bool:
     return has_names and bool(names) and sum(map(bool, others[0])) > 1 and not any(map(is_value, names))
 
 
-def _cells(sheet: python_calamine.CalamineSheet, formats: Formats) -> list[list[Any]]:
-    """Return the cells of a sheet. Merged cells all have the value, except in a line of their own, which is a title."""
-    rows = [list(row) for row in sheet.to_python(skip_empty_area=True)]
-    down, across = sheet.start or (0, 0)
-    formats.give(sheet.name, rows, (down, across))
-    for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
+def _fill_merged(rows: list[list[Any]], start: tuple[int, int], ranges: Iterable[Range]) -> None:
+    """Give merged cells their value, except in a line of their own from the first column on, which is a title."""
+    down, across = start
+    for (top, left), (bottom, right) in ranges:
         merged = slice(left - across, right - across + 1)
         if not 0 <= top - down < len(rows) or merged.start < 0:
             continue
         first = rows[top - down]
-        if left < right and not any(cell not in ("", None) for cell in first[: merged.start] + first[merged.stop :]):
+        if left < right and not merged.start and not any(cell is not None for cell in first[merged.stop :]):
             continue
         for row in rows[top - down : bottom - down + 1]:
             row[merged] = [first[merged.start]] * len(row[merged])
-    return rows
 
 
 def _parts_of_sheets(archive: zipfile.ZipFile) -> dict[str, str]:
-    """Return the part of the archive that holds each sheet, by the sheet's name."""
+    """Return the last name of the part of the archive that holds each sheet, by the sheet's name."""
     try:
         links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))  # noqa: S314 (no document type)
         sheets = ElementTree.fromstring(archive.read("xl/workbook.xml"))  # noqa: S314
     except KeyError:
         return {}
     targets = {link.get("Id"): str(link.get("Target")).rsplit("/", 1)[-1] for link in links}
-    places = {str(sheet.get("name")): _relation(sheet.items()) for sheet in sheets.iterfind("{*}sheets/{*}sheet")}
-    return {name: targets.get(place, "") for name, place in places.items()}
-
-
-def _relation(attributes: Iterable[tuple[str, str]]) -> str:
-    """Return what an element points to, in whichever of the two forms of workbooks."""
-    return next((text for name, text in attributes if name.endswith("}id")), "")
+    return {
+        str(sheet.get("name")): targets.get(place, "")
+        for sheet in sheets.iterfind("{*}sheets/{*}sheet")
+        for attribute, place in sheet.items() if attribute.endswith("}id")
+    }  # fmt: skip
 
 
 def _as_table(rows: list[list[Any]], notes: list[str]) -> pa.Table:
@@ -241,7 +229,6 @@ def _tell_of_texts(name: str, cells: list[Any], read: pa.ChunkedArray, notes: li
 
 def _column(name: str, cells: list[Any], notes: list[str]) -> pa.Array:
     """Return cells of one kind, or days and times, in their type; any other mix of kinds becomes text, as in a CSV."""
-    cells = [None if cell == "" else cell for cell in cells]
     if (codes := codes_shown(name, cells, notes)) is not None:
         return pa.array([None if cell is None else _plain(cell) for cell in codes], SETTLED)
     kinds = {float if isinstance(cell, float) else type(cell) for cell in cells} - {type(None)}
@@ -274,7 +261,7 @@ def _plain(cell: object) -> str:
 
 
 def _look_through(archive: zipfile.ZipFile, tell: Tell) -> dict[str, Seen]:
-    """Return what is seen of each sheet, by its part. A workbook that is a zip bomb or refers to external content is
+    """Return what is seen of each sheet, by its name. A workbook that is a zip bomb or refers to external content is
     refused before the parser unpacks it.
 
     Every member is unpacked in parts and discarded, since the sizes in the archive's directory can be forged."""
@@ -290,21 +277,22 @@ def _look_through(archive: zipfile.ZipFile, tell: Tell) -> dict[str, Seen]:
             raise ReaderError("The workbook is encrypted: save it without a password.")
         if entry.file_size > FREE + MAX_PACKED * entry.compress_size:
             raise ReaderError(f"A part of the workbook unpacks to {MAX_PACKED} times its size: save it as CSV.")
-        _look_at(archive, entry, sheets.setdefault(entry.filename.rsplit("/", 1)[-1], Seen()))
-    for seen in sheets.values():
-        if max(seen.cells, seen.rows * seen.columns) <= MAX_SHEET_CELLS and seen.columns <= MAX_COLUMNS:
-            continue
-        raise ReaderError(
-            f"A sheet of the workbook spans {count(seen.rows)} rows and {count(seen.columns)} columns "
-            "with too many cells: save the table itself as CSV."
-        )
-    return sheets
+        seen = _look_at(archive, entry)
+        if max(seen.cells, seen.rows * seen.columns) > MAX_SHEET_CELLS or seen.columns > MAX_COLUMNS:
+            raise ReaderError(
+                f"A sheet of the workbook spans {count(seen.rows)} rows and {count(seen.columns)} columns "
+                "with too many cells: save the table itself as CSV."
+            )
+        if SHEET.fullmatch(entry.filename):
+            sheets[entry.filename.rsplit("/", 1)[-1]] = seen
+    return {name: sheets[part] for name, part in _parts_of_sheets(archive).items() if part in sheets}
 
 
-def _look_at(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, seen: Seen) -> None:
+def _look_at(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Seen:
     """Inspect one member in parts. Reading stops at its declared size; if that is forged, the checksum fails."""
     sheet = SHEET.fullmatch(entry.filename) is not None
     markup, tail = entry.filename.lower().endswith((".xml", ".rels", ".vml")), b""
+    seen = Seen(entry.filename)
     with archive.open(entry) as stream:
         while part := stream.read(PART):
             text = tail + part
@@ -313,6 +301,7 @@ def _look_at(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, seen: Seen) -> No
             if sheet:
                 _look_at_cells(text, len(tail), seen)
             tail = part[-64:]
+    return seen
 
 
 def _check_markup(text: bytes, name: str) -> None:
@@ -325,12 +314,9 @@ def _check_markup(text: bytes, name: str) -> None:
 
 
 def _look_at_cells(text: bytes, old: int, seen: Seen) -> None:
-    """Note the last row and column in a part of a sheet; its first `old` bytes were seen before."""
+    """Note what is in a part of a sheet; its first `old` bytes were seen before."""
     for letters, digits in set(CELL.findall(text)):
-        seen.rows = max(seen.rows, int(digits))
-        seen.columns = max(seen.columns, sum((c - 64) * 26**k for k, c in enumerate(reversed(letters))))
+        seen.rows, seen.columns = max(seen.rows, int(digits)), max(seen.columns, column_number(letters.decode()))
     seen.cells += sum(text.count(tag, old) for tag in TAGS)
-    seen.merged += sum(match.end() > old for match in MERGED.finditer(text))
-    seen.errors += sum(match.end() > old for match in ERROR_CELL.finditer(text))
-    seen.hidden = seen.hidden or HIDDEN.search(text) is not None
-    seen.empty += sum(match.end() > old for match in EMPTY_FORMULA.finditer(text))
+    for _, note, pattern in LOST:
+        seen.lost[note] += sum(match.end() > old for match in pattern.finditer(text))

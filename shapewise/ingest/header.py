@@ -197,12 +197,13 @@ def _top(rows: list[list[str]], bottom: int) -> int:
 
 
 def _joined(rows: list[list[str]]) -> list[str]:
-    """Return one name per column: those of the groups above it before its own."""
+    """Return one name per column: those of the groups above it before its own. A label that is not repeated goes on."""
     *groups, names = rows
     for group in reversed(groups):
         label, labels = "", []
+        is_repeated = any(cell and cell == later for cell, later in pairwise(group))
         for k, cell in enumerate(group):
-            label = cell or (label if names[k] else "")
+            label = cell or (label if names[k] and not is_repeated else "")
             labels.append(label)
         names = [
             name if label in ("", name) else f"{label} {name}".strip()

@@ -30,8 +30,8 @@ SEPARATORS: Final = {
 }  # fmt: skip
 USUAL: Final = ";\t|,"
 NULL: Final = r"\N"
-DRAWN: Final = re.compile(r"(?m)^[ \t]*[+|]?(?:[-=:]{3,}[+|])+(?:[-=:]{3,})?[ \t]*$")
-"""A line of a table drawn with bars, such as +----+----+."""
+DRAWN: Final = re.compile(r"(?m)^[ \t]*(?:[+|]?(?:[-=:]{3,}[+|])+(?:[-=:]{3,})?|-{5,})[ \t]*$")
+"""A line of a table drawn with bars, such as +----+----+, or -----------."""
 
 FORMULA: Final = r'(?m)(^|{0})(?:"=""([^"\n]*)"""|="([^"\n]*)")(?={0}|$)'
 """A text written as a formula, ="00123", so that a spreadsheet does not take it for a number; behind a separator."""
@@ -213,7 +213,7 @@ def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layo
     sep_line = re.match(r'"?sep=([^\w\s"]|\t)"?[;\t|,]*\n', text, re.IGNORECASE)
     start = sep_line.end() if sep_line else 0
     whole = lines = text[start:].split("\n", SAMPLE_LINES)[:SAMPLE_LINES]
-    if sum(line.lstrip().startswith("+--") for line in lines) > 1:
+    if sum(map(bool, map(DRAWN.fullmatch, lines))) > 1 and any(line.lstrip().startswith("|") for line in lines):
         lines = [DRAWN.sub("", line) for line in lines]
     dialect = known or (Dialect(sep_line[1], escape=escape_of(lines, sep_line[1])) if sep_line else dialect_of(lines))
     if known is None:

@@ -189,37 +189,31 @@ def give_formats(
     """Replace numbers of a sheet by those that know their format, where it shows more than digits.
 
     rows, start : its cells, and the row and column of the first. sheet : its part of the workbook."""
-    places = _Places(rows, start, formats)
+    place = [0, 0]  # rows and cells may leave theirs out
+
+    def see(name: str, attributes: dict[str, str]) -> None:
+        kind = name.rpartition(":")[2]
+        if kind == "row":
+            place[:] = int(attributes.get("r", place[0] + 1)), 0
+        elif kind == "c":
+            place[1] = column_number(attributes.get("r", "").rstrip("0123456789")) or place[1] + 1
+            row, column = (here - 1 - first for here, first in zip(place, start, strict=True))
+            form = formats.get(attributes.get("s", ""))
+            if form is not None and 0 <= row < len(rows) and 0 <= column < len(rows[row]):
+                cell = rows[row][column]
+                if type(cell) in (int, float):
+                    rows[row][column] = FormattedNumber.of(cell, form)
+
     parser = expat.ParserCreate()
-    parser.StartElementHandler = places.see
+    parser.StartElementHandler = see
     with sheet:
         while part := sheet.read(PART):
             parser.Parse(part)
 
 
-class _Places:
-    """Where a parser is in a sheet: rows and cells may leave their place out."""
-
-    def __init__(self, rows: list[list[Any]], start: tuple[int, int], formats: dict[str, NumberFormat]) -> None:
-        self._rows, self._start, self._formats = rows, start, formats
-        self._row = self._column = 0
-
-    def see(self, name: str, attributes: dict[str, str]) -> None:
-        """See the begin of an element."""
-        if name == "c" or name.endswith(":c"):
-            place = attributes.get("r", "").rstrip("0123456789")
-            self._column = sum((ord(c) - 64) * 26**k for k, c in enumerate(reversed(place))) or self._column + 1
-            form = self._formats.get(attributes.get("s", ""))
-            if form is not None:
-                self._give(form, self._row - 1 - self._start[0], self._column - 1 - self._start[1])
-        elif name == "row" or name.endswith(":row"):
-            self._row, self._column = int(attributes.get("r", self._row + 1)), 0
-
-    def _give(self, form: NumberFormat, row: int, column: int) -> None:
-        if 0 <= row < len(self._rows) and 0 <= column < len(self._rows[row]):
-            cell = self._rows[row][column]
-            if type(cell) in (int, float):
-                self._rows[row][column] = FormattedNumber.of(cell, form)
+def column_number(letters: str) -> int:
+    """Return the place of a column, from 1 on, by its letters: 27 for AA."""
+    return sum((ord(letter) - 64) * 26**k for k, letter in enumerate(reversed(letters)))
 
 
 def codes_shown(name: str, cells: Sequence[Any], notes: list[str]) -> list[Any] | None:

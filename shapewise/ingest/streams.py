@@ -40,29 +40,27 @@ def unpacked(source: Path | bytes, gz: bool) -> Iterator[IO[bytes]]:
     """Open the bytes of a file, unpacked if `gz`; a damaged file is refused."""
     try:
         with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
-            if gz:
-                with gzip.GzipFile(fileobj=file) as packed:
-                    yield cast(IO[bytes], packed)
-            else:
-                yield file
+            yield cast(IO[bytes], Packed(fileobj=file)) if gz else file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ReaderError(f"The compressed file is damaged ({error}): compress or download it again.") from error
+
+
+class Packed(gzip.GzipFile):
+    """A packed file; a bomb is refused by its size so far, before more is unpacked."""
+
+    def read1(self, size: int = PART) -> bytes:
+        part = super().read1(size)
+        if self.tell() > max(FREE, MAX_GZIP * place(self)):
+            raise ReaderError(
+                f"The file unpacks to more than {MAX_GZIP} times its size: unpack it, or load it as Parquet instead."
+            )
+        return part
 
 
 def place(file: IO[bytes] | gzip.GzipFile) -> int:
     """Return how many bytes of the file on disk have been read."""
     packed: Any = file.fileobj if isinstance(file, gzip.GzipFile) else file
     return int(packed.tell())
-
-
-def read_part(file: IO[bytes] | gzip.GzipFile, size: int = PART) -> bytes:
-    """Return the next unpacked bytes; a bomb is refused by its size so far, before more is unpacked."""
-    part = file.read(size)
-    if isinstance(file, gzip.GzipFile) and file.tell() > max(FREE, MAX_GZIP * place(file)):
-        raise ReaderError(
-            f"The file unpacks to more than {MAX_GZIP} times its size: unpack it, or load it as Parquet instead."
-        )
-    return part
 
 
 class Texts:
@@ -74,7 +72,7 @@ class Texts:
     def __init__(self, file: IO[bytes], encoding: str) -> None:
         whole = encoding != UTF8_IN_PART
         codec, errors = (encoding, "strict") if whole else ("utf-8", "replace")
-        self._text = io.TextIOWrapper(cast(Any, _Watched(file)), encoding=codec, errors=errors, newline="")
+        self._text = io.TextIOWrapper(file, encoding=codec, errors=errors, newline="")
         self._encoding, self._rest = encoding, ""
         self.nuls = self.inner = self.odd = self.invisible = 0
         self._is_whole = whole
@@ -183,49 +181,18 @@ def check_closed(texts: Iterable[str], dialect: Dialect) -> None:
         raise ReaderError(f"A quotation mark opened near line {count(opened)} is never closed: close or remove it.")
 
 
-class _Watched(io.BufferedIOBase):
-    """The bytes of a file, monitored for a bomb."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = PART) -> bytes:
-        return read_part(self._file, PART if size is None else size)
-
-    def read1(self, size: int = PART) -> bytes:
-        return self.read(size)
-
-
 class Feed(io.RawIOBase):
-    """The parts of a text as a file of UTF-8 bytes, for a parser that reads as much as it likes."""
+    """The parts of a text as a file of UTF-8 bytes."""
 
     def __init__(self, parts: Iterator[str]) -> None:
-        self._parts, self._bytes = parts, b""
+        self._parts, self._rest = parts, memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
-    def any(self) -> bool:
-        """Return whether there is anything but line ends to read."""
-        while not self._bytes.strip(b"\n"):
-            part = next(self._parts, None)
-            if part is None:
-                return False
-            self._bytes = part.encode()
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        parts, have = [self._bytes], len(self._bytes)
-        while size < 0 or have < size:
-            part = next(self._parts, None)
-            if part is None:
-                break
-            parts.append(part.encode())
-            have += len(parts[-1])
-        content = b"".join(parts)
-        size = len(content) if size < 0 else size
-        self._bytes = content[size:]
-        return content[:size]
+    def readinto(self, buffer: Any, /) -> int:
+        while not self._rest and (part := next(self._parts, None)) is not None:
+            self._rest = memoryview(part.encode())
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final
 from gamcore.numbers import count, size
 from shapewise import processes
 from shapewise.ingest.common import ReaderError, kind_of_name
+from shapewise.ingest.writer import Written
 from shapewise.store.atomic_files import keep_spare, size_of, write_json
 
 log = logging.getLogger(__name__)
@@ -53,17 +54,10 @@ class ReadLimits:
 
 
 @dataclass(frozen=True)
-class Loading:
-    """A table that was read.
+class Loading(Written):
+    """A table that was read, and the changes made on the way."""
 
-    Its size, its bytes as a DataFrame (estimated if it is big), the changes made on the way, and the rows of its sample
-    (0 if it is small enough to have none)."""
-
-    rows: int
-    columns: int
-    memory: int
     notes: list[str]
-    sampled: int
 
 
 def kind_of_file(source: Path, name: str) -> str:

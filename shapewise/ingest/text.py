@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -34,11 +34,11 @@ from shapewise.ingest.types import (
     check_lengths,
     code_note,
     convert,
+    infinity_note,
     plans,
-    tell,
     trimmed,
 )
-from shapewise.ingest.writer import Tell, Typed, frame_bytes, hashes
+from shapewise.ingest.writer import Tell, Typed, frame_bytes, hashes, sampled_rows
 
 BLOCK: Final = 2**20
 LARGE_BLOCK: Final = 2**24
@@ -55,13 +55,16 @@ PASSES: Final = 4
 """The most passes: text, whole numbers to decimals, and one more for a column that changes both ways."""
 
 MAX_RAGGED_SHARE: Final = 0.01
-TOTAL: Final = re.compile(
+TOTALS: Final = (
     r"(?:grand |sub)?totals?|(?:eind|sub)?totaal|sum|(?:gesamt|teil)?summe|gesamt(?:ergebnis|summe)?|insgesamt"
     r"|total (?:général|general|geral)|totale(?: complessivo)?|suma(?: (?:końcowa|total))?|totalsumma|hovedtotal|totalt"
     r"|razem|ogółem|celk(?:em|ový součet)|végösszeg|összesen|genel toplam|toplam|kaikkiaan|yhteensä"
-    r"|(?:общий )?итог|итого|всего|合计|总计|合計|総計|小计|小計",
-    re.IGNORECASE,
+    r"|(?:общий )?итог|итого|всего|合计|总计|合計|総計|小计|小計"
 )
+TOTAL: Final = re.compile(TOTALS, re.IGNORECASE)
+SUBTOTAL: Final = re.compile(f"{TOTALS}|ergebnis", re.IGNORECASE)
+"""The word before or behind a value that begins a row of its sums, as North Total."""
+
 
 FEWEST_SUMMED: Final = 3
 """Rows of which a last one without a name may be the sum."""
@@ -144,7 +147,18 @@ class TextColumn:
     def tell(self, own: list[str], notes: list[str]) -> None:
         """Note what was done to the column. own : the notes of its plan."""
         notes.extend(own)
-        tell(self.name, self.plan, self.tally, notes)
+        if self.plan.said:
+            notes.append(f"{self.name}: read as {self.plan.said}.")
+        kind, tally = self.plan.kind, self.tally
+        for why, n, single, more in (
+            ("missing", tally.missing, "says that it is missing", "say that they are missing"),
+            ("odd", tally.odd, f"is not a {kind} and is missing here", f"are not {kind}s and are missing here"),
+        ):
+            if n and kind != "text":
+                examples = ", ".join(tally.examples[why])
+                notes.append(f"{self.name}: {counted(n, 'cell')} ({examples}) {single if n == 1 else more}.")
+        if tally.infinite:
+            notes.append(infinity_note(self.name, tally.infinite))
 
 
 class Kept:
@@ -153,7 +167,7 @@ class Kept:
     def __init__(self, names: list[str]) -> None:
         schema = pa.schema([(name, pa.string()) for name in names])
         self.sample, self.tail = schema.empty_table(), schema.empty_table()
-        self.numbers, self._hashes = np.empty(0, np.int64), np.empty(0, np.uint64)
+        self.numbers = np.empty(0, np.int64)
         self._below = 2**64
         self.all: list[pa.Table] | None = []
         self._bytes = self.rows = 0
@@ -161,14 +175,12 @@ class Kept:
 
     def add(self, batch: pa.Table) -> None:
         """Add the next rows."""
-        digests = hashes(self.rows, self.rows + batch.num_rows)
-        places = np.flatnonzero(digests <= np.uint64(self._below - 1))
+        places = sampled_rows(self.rows, self.rows + batch.num_rows, self._below)
         self.sample = pa.concat_tables([self.sample, batch.take(pa.array(places))])
         self.numbers = np.concatenate([self.numbers, places + self.rows])
-        self._hashes = np.concatenate([self._hashes, digests[places]])
         while self.sample.num_rows > TYPE_ROWS or (self.sample.nbytes > TYPE_BYTES and self.sample.num_rows > 100):
             self._below //= 2
-            self._choose(self._hashes <= np.uint64(self._below - 1))
+            self._choose(hashes(self.numbers) < np.uint64(self._below))
         joined = pa.concat_tables([self.tail, batch.slice(max(batch.num_rows - TAIL_ROWS, 0))])
         self.tail = joined.slice(max(joined.num_rows - TAIL_ROWS, 0))
         self.filled |= {k for k, cells in enumerate(batch.columns) if cells.null_count < batch.num_rows}
@@ -179,7 +191,7 @@ class Kept:
 
     def _choose(self, stay: np.ndarray) -> None:
         self.sample = self.sample.filter(pa.array(stay)).combine_chunks()
-        self.numbers, self._hashes = self.numbers[stay], self._hashes[stay]
+        self.numbers = self.numbers[stay]
 
     def leave_out(self, below: int, spare: list[str]) -> None:
         """Leave out the last rows, and empty columns."""
@@ -233,6 +245,8 @@ class TextFile(Generic[Result]):
             kept, quotes = Kept(layout.names), Quotes(layout.dialect)
             quotes.look(head)
             for batch in self._parsed(head, _looked_at(parts, quotes), texts, layout, self._ragged):
+                check_lengths(batch)
+                _check_swallowed(batch, layout.dialect.separator)
                 kept.add(batch)
                 self._tell(0.4 * place(file) / self._size, f"{count(kept.rows)} rows looked at")
         if quotes.late is not None and known is None:
@@ -269,6 +283,7 @@ class TextFile(Generic[Result]):
         tail = kept.tail.drop_columns(self._spare)
         rows = [[str(cell or "").strip() for cell in row] for row in zip(*tail.to_pydict().values(), strict=True)]
         words = set(kept.sample.column(0).filter(pa.array(kept.numbers < kept.rows - len(rows))).to_pylist())
+        words.discard(None)
         kept.leave_out(footer_rows(rows, kept.rows, words, self._notes), self._spare)
 
     def _parsed(
@@ -286,9 +301,7 @@ class TextFile(Generic[Result]):
         parts = _without_last_ends(chain((head[layout.start :],), rest))
         block = BLOCK if max(map(len, io.StringIO(head))) < BLOCK // 8 else LARGE_BLOCK
         reading = pa.csv.ReadOptions(column_names=names, use_threads=False, block_size=block)
-        feed = Feed(map(dialect.plain, parts))
-        if not feed.any():
-            raise ReaderError(NO_ROWS)
+        feed = io.BufferedReader(Feed(map(dialect.plain, parts)), BLOCK)
         try:
             with pa.csv.open_csv(pa.PythonFile(feed, mode="r"), reading, parsing, converting) as stream:
                 for batch in stream:
@@ -296,8 +309,6 @@ class TextFile(Generic[Result]):
                     table = _with_line_ends(table) if texts.inner else table
                     table, more = _without_names(table, layout.first)
                     ragged.names += more
-                    check_lengths(table)
-                    _check_swallowed(table, dialect.separator)
                     # A block of short rows may have a million of them, whose overhead exceeds their bytes.
                     yield from (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
         except pa.ArrowInvalid as error:
@@ -430,17 +441,19 @@ def _unreadable(error: Exception, block: int) -> ReaderError:
     return ReaderError(f"The file cannot be read as a table ({in_words(error)}): check its quotes.")
 
 
-def footer_rows(rows: Sequence[Sequence[str]], total: int, words: Container[str], notes: list[str]) -> int:
+def footer_rows(rows: Sequence[Sequence[str]], total: int, words: set[str], notes: list[str]) -> int:
     """Return how many of the last rows are blank or totals that spreadsheets write below a table; never all rows.
 
     A row is a total if its first cell says so, or if it has none and sums up the rows above. Where a row above has the
     word, too, it may be an ordinary value, and stays. rows : the last of a `total`, as text. words : first cells of
     those above them. notes : get what is left out, or may be sums."""
-    below = 0
+    below, firsts = 0, words | {row[0] for row in rows}
+    if subtotal := min((first for first in firsts if _is_subtotal(first, firsts)), default=""):
+        notes.append(f"Rows such as {subtotal[:40]!r} are kept: they may be sums of those above them.")
     while below < min(len(rows), total - 1) and len(rows[0]) > 1:
         row, above = rows[-below - 1], rows[: -below - 1]
         first = next((cell for cell in row if cell), "")
-        if TOTAL.fullmatch(first.rstrip(":").strip()):
+        if TOTAL.fullmatch(first.partition(":")[0].strip()):
             if first in words or any(first in cells for cells in above):
                 notes.append(f"Rows that begin with {first!r} are kept: they may be sums of those above them.")
                 return 0
@@ -453,6 +466,12 @@ def footer_rows(rows: Sequence[Sequence[str]], total: int, words: Container[str]
         ways = (f"that begins{begins}", f"that begin{begins}") if shown else ("without any cell",) * 2
         notes.append(f"Left out {counted(below, 'last row', *ways)}: below the table.")
     return below
+
+
+def _is_subtotal(first: str, firsts: set[str]) -> bool:
+    """Return whether the first cell of a row is one of the others with the word of a total."""
+    parts = first.rpartition(" "), first.partition(" ")[::-1]
+    return any(value and value in firsts and SUBTOTAL.fullmatch(word) for value, _, word in parts)
 
 
 def _is_sum(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:

@@ -24,7 +24,7 @@ MISSING: Final = frozenset({
     "na", "n/a", "n.a.", "n. a.", "<na>", "nan", "null", "(null)", "none", "nil", "missing", "unknown", "no data",
     "not available", "k.a.", "k. a.", "keine angabe", "fehlt", "unbekannt", "n.v.t.", "nvt", "s/d", "sin datos",
     "sans objet", "non disponible", "н/д", "нет данных", "不明", "無",
-    "-", "--", "---", "–", "—", "−", "?", ".", "..", "...", "…",
+    "-", "--", "---", "–", "—", "−", "?", ":", ".", "..", "...", "…",
     "0000-00-00", "0000-00-00 00:00:00", "00.00.0000", "00/00/0000",
     "#n/a", "#nv", "#n/d", "#div/0!", "#ref!", "#value!", "#wert!", "#valeur!", "#¡valor!", "#name?", "#num!", "#null!",
 })  # fmt: skip
@@ -36,13 +36,14 @@ EXPONENT_CODE: Final = r"^\d+E\d+$"
 SHORTENED: Final = r"^[1-9][.,]\d{1,5}E\+1\d$"
 
 UNIT: Final = r"(?:\s?(?:\pL{1,5}|[^\pL\d\s.,:/-])\.?)"
-NUMBER: Final = r"^[^\pL\d]{0,3}(?:\pL{1,3}[.$]?)?[^\pL\d]{0,3}\d[\d.,]*"
-SIGNED: Final = rf"{NUMBER}\s?[%‰°\p{{Sc}}]$|^[-+\s]{{0,2}}[\p{{Sc}}]"
+NUMBER: Final = r"^[^\pL\d]{0,3}(?:\pL{1,3}[.$]?)?[^\pL\d]{0,3}\d[\d.,]*(?:\s\d{3})*[\d.,]*"
+SIGNED: Final = rf"{NUMBER}\s?[%‰°*†‡\p{{Sc}}]$|^[-+\s]{{0,2}}[\p{{Sc}}]"
 YEAR: Final = r"(?:1[89]|20)\d\d"
 MONTH: Final = rf"(?:{'|'.join(dates.NAMES)})\.?"
 PERIOD: Final = (
     rf"^(?i)(?:{YEAR}\D{{1,3}}(?:0?[1-9]|1[0-2])|(?:0?[1-9]|1[0-2])[/.-]{YEAR}|{YEAR}[-/ ]?[QWHTK]\d{{1,2}}(?:-\d)?"
-    rf"|[QT][1-4][-/ ]?{YEAR}|{YEAR}(?:\D{{1,2}}\d{{1,2}}){{2}}\D.*|\d{{1,2}}[-/.]\d{{1,2}}[-/.]{YEAR}\D.*"
+    rf"|[QTHS][1-4][-/ ]?{YEAR}|FY ?(?:{YEAR}|\d\d)|{YEAR}[-/–]\d\d"
+    rf"|{YEAR}(?:\D{{1,2}}\d{{1,2}}){{2}}\D.*|\d{{1,2}}[-/.]\d{{1,2}}[-/.]{YEAR}\D.*"
     rf"|(?:\d{{1,2}}\D{{1,4}})?{MONTH}\D{{1,4}}(?:{YEAR}|\d\d)|\d{{1,2}}[-/. ]{{1,2}}{MONTH})\D{{0,3}}$"
 )
 CLOCK: Final = r"^(?i)\d{1,4}(?::\d\d){1,2}(?:[.,]\d+)?(?:\s?[ap]\.?m\.?)?$"
@@ -244,6 +245,8 @@ def _plan_dates(name: str, distinct: pa.Array, times: Ints, notes: list[str]) ->
     """Plan a column of dates if nearly all can be read, in one way only; None if it has too few.
 
     times : how often each of the distinct cells occurs."""
+    if dates.usual(distinct, "ymd") is not None:
+        return TypePlan("date", form="ISO8601", said="dates")
     some = distinct.take(pa.array(np.linspace(0, len(distinct) - 1, min(len(distinct), LOOKED_AT), dtype=np.int64)))
     if not dates.Parts(some).like.any():
         return None
@@ -262,6 +265,8 @@ def _plan_dates(name: str, distinct: pa.Array, times: Ints, notes: list[str]) ->
     shares = {form: int(times[~np.isnat(parts.times(order))].sum()) / like for form, order in orders.items()}
     least = 1.0 if max(shares.values()) == 1.0 else MOSTLY
     readable = [form for form, share in shares.items() if share >= least]
+    if len(readable) > 1 and parts.have_year_last:
+        readable.remove("ISO8601")
     if len(readable) == 1:
         words = {"dmy": " with the day first", "mdy": " with the month first"}.get(dates.ORDERS[readable[0]], "")
         words += f" and years of two digits, up to 20{dates.LATEST_PLAIN}" if parts.short.any() else ""
@@ -402,13 +407,10 @@ def _to_boolean(cells: pa.Array, _plan: TypePlan, _tally: Tally) -> pa.Array:
 
 
 def _to_date(cells: pa.Array, plan: TypePlan, _tally: Tally) -> pa.Array:
-    if plan.form == "ISO8601":
-        try:
-            return pc.cast(cells, pa.timestamp("us"))
-        except pa.ArrowInvalid:
-            pass  # written in another way
-    times = dates.compact(cells) if plan.form == COMPACT_DATE else dates.Parts(cells).times(dates.ORDERS[plan.form])
-    return pa.array(times, pa.timestamp("us"))
+    order = dates.ORDERS.get(plan.form, "")
+    if order and (moments := dates.usual(cells, order)) is not None:
+        return moments
+    return pa.array(dates.Parts(cells).times(order) if order else dates.compact(cells), pa.timestamp("us"))
 
 
 def _to_number(cells: pa.Array, plan: TypePlan, tally: Tally) -> pa.Array:
@@ -420,21 +422,6 @@ def _to_number(cells: pa.Array, plan: TypePlan, tally: Tally) -> pa.Array:
 CONVERSIONS: Final[dict[str, Callable[[pa.Array, TypePlan, Tally], pa.Array]]] = {
     "boolean": _to_boolean, "date": _to_date, "number": _to_number,
 }  # fmt: skip
-
-
-def tell(name: object, plan: TypePlan, tally: Tally, notes: list[str]) -> None:
-    """Note what a plan did to a column."""
-    if plan.said:
-        notes.append(f"{name}: read as {plan.said}.")
-    for why, n, singular, more in (
-        ("missing", tally.missing, "says that it is missing", "say that they are missing"),
-        ("odd", tally.odd, f"is not a {plan.kind} and is missing here", f"are not {plan.kind}s and are missing here"),
-    ):
-        if n and plan.kind != "text":
-            examples = ", ".join(tally.examples[why])
-            notes.append(f"{name}: {counted(n, 'cell')} ({examples}) {singular if n == 1 else more}.")
-    if tally.infinite:
-        notes.append(infinity_note(name, tally.infinite))
 
 
 def check_lengths(table: pa.Table | pa.RecordBatch) -> None:

@@ -53,7 +53,8 @@ class Typed:
 
 @dataclass(frozen=True)
 class Written:
-    """What was written: rows, columns, bytes as a DataFrame, and rows of the sample."""
+    """What was written: rows, columns, bytes as a DataFrame (estimated if it is big), and rows of the sample, 0 if it
+    is small enough to have none."""
 
     rows: int
     columns: int
@@ -67,9 +68,9 @@ def sample_size(rows: int, memory: int, limit: int) -> int:
     return min(rows, SAMPLE_ROWS, int(limit / SAMPLE_SHARE * rows / max(memory, 1)))
 
 
-def hashes(start: int, stop: int) -> npt.NDArray[np.uint64]:
-    """Return an evenly spread 64-bit hash per row number, whatever the batches."""
-    return mixed((np.arange(start, stop, dtype=np.uint64) + SEED) * GOLDEN)
+def hashes(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """Return an evenly spread 64-bit hash per row number (n,), whatever the batches."""
+    return mixed((rows.astype(np.uint64) + SEED) * GOLDEN)
 
 
 def threshold(size: int, rows: int) -> int:
@@ -85,7 +86,7 @@ def sampled_rows(start: int, stop: int, below: int) -> npt.NDArray[np.int64]:
     """Return which of the rows from `start` to `stop` are sampled, as offsets from `start`."""
     if below >= 2**64:
         return np.arange(stop - start)
-    return np.flatnonzero(hashes(start, stop) < np.uint64(below))
+    return np.flatnonzero(hashes(np.arange(start, stop)) < np.uint64(below))
 
 
 class Groups:

@@ -235,6 +235,44 @@ READ = {
     "named months without days": (rows("m,k", "Jan 24,a", "Feb 24,b"), {"m": ["Jan 24", "Feb 24"]}, "may be dates"),
     "quarters": (rows("m,k", "Q1 2024,a", "Q2 2024,b"), {"m": ["Q1 2024", "Q2 2024"]}, "may be dates"),
     "zones by name": (rows("t,k", "2024-01-31 10:00 CET,a", "2024-02-01 9:00 CET,b"), {"t": ["2024-01-31 10:00 CET", "2024-02-01 9:00 CET"]}, "may be dates"),
+    "numbers with marks of notes": (
+        rows("town,n", "A,1200*", "B,3400", "C,560†", "D,910*"), {"n": ["1200*", "3400", "560†", "910*"]}, "units or signs",
+    ),
+    "subtotals as spreadsheets write them": (
+        rows("region,n", "North,1", "North,2", "North Total,3", "South,4", "South Total,4", "Grand Total,7"),
+        {"n": [1, 2, 3, 4, 4]}, "such as 'North Total' are kept",
+    ),
+    "a group's name in each of its columns": (
+        rows(",Sales,Sales,", "region,Q1,Q2,n", "x,1,2,5", "y,3,4,6"),
+        {"region": ["x", "y"], "Sales Q1": [1, 3], "Sales Q2": [2, 4], "n": [5, 6]}, "2 rows",
+    ),
+    "days of a few years of two digits": (
+        rows("d;n", *[f"{k % 28 + 1:02}.{k % 12 + 1:02}.{23 + k % 2};{k}" for k in range(30)]),
+        {"d": pd.to_datetime([f"20{23 + k % 2}-{k % 12 + 1}-{k % 28 + 1}" for k in range(30)])}, "day first",
+    ),
+    "March is no mardi": (
+        rows("d,n", "Mar 1 2000,1", "Apr 11 2000,2", "Mar 5 2001,3"), {"d": pd.to_datetime(["2000-03-01", "2000-04-11", "2001-03-05"])}, "dates",
+    ),
+    "days behind their names": (
+        rows("d;n", "Mo 15.01.2024;1", "Di, 16.01.2024;2"), {"d": pd.to_datetime(["2024-01-15", "2024-01-16"])}, "dates",
+    ),
+    "years behind the time, as in C": (
+        rows("d,n", "Mon Jan 15 10:00:00 2024,1", "Tue Jan 16 10:00:00 UTC 2024,2", "Wed Jan 17 10:00:00 +0200 2024,3"),
+        {"d": pd.to_datetime(["2024-01-15 10:00", "2024-01-16 10:00", "2024-01-17 8:00"])}, "in UTC",
+    ),
+    "a table between lines of hyphens, as SAP writes": (
+        rows("-" * 20, "| Kunde | Betrag  |", "-" * 20, "| 1001  |  12,50- |", "| 1002  | 1.200,00 |", "-" * 20),
+        {"Kunde": [1001, 1002], "Betrag": [-12.5, 1200]}, "bars",
+    ),
+    "totals with what they are of": (
+        rows("c,n", "x,1", "y,2", "Total: Campaigns,3", "Total: Account,3"), {"c": ["x", "y"], "n": [1, 2]}, "2 last rows",
+    ),
+    "halves, seasons and years of a firm": (
+        rows("h,s,f", "H1 2024,2019/20,FY24", "H2 2024,2020/21,FY25"), {"h": ["H1 2024", "H2 2024"]}, "may be dates",
+    ),
+    "rupiahs": (rows("p;n", "Rp 1.234.500;1", "Rp 20.000;2"), {"p": [1234500, 20000]}, "currency Rp"),
+    "Danish crowns": (rows("p;n", "−1 234,50 kr.;1", "20 kr.;2"), {"p": [-1234.5, 20]}, "currency kr."),
+    "colons for missing, as Eurostat writes": (rows("g;n", "DE;1.5", "FR;:", "IT;2.5"), {"n": [1.5, np.nan, 2.5]}, "':'"),
     "words with numbers": (rows("w,k", "Route 66,a", "Boeing 47,b", "top 10,c"), {"w": ["Route 66", "Boeing 47", "top 10"]}, None),
     "all cells of a column empty": (rows("a,b", ",1", ",2"), {"a": [np.nan, np.nan], "b": [1, 2]}, None),
 }  # fmt: skip
@@ -793,6 +831,18 @@ in_sheet(
         change=lambda book: [book.active.merge_cells(cells) for cells in ("A1:A2", "B1:C1")],
     ),
     {"a": ["x", "y", "z"], "sales 2023": [1, 3, 5], "sales 2024": [2, 4, 6]},
+    "in 2 rows",
+)
+in_sheet(
+    "one group of names in merged cells",
+    lambda: sheet(
+        [None, "sales", None, None],
+        ["a", "Q1", "Q2", "n"],
+        ["x", 1, 2, 5],
+        ["y", 3, 4, 6],
+        change=lambda book: book.active.merge_cells("B1:C1"),
+    ),
+    {"a": ["x", "y"], "sales Q1": [1, 3], "sales Q2": [2, 4], "n": [5, 6]},
     "in 2 rows",
 )
 in_sheet(

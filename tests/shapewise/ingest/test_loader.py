@@ -44,7 +44,7 @@ def test_a_small_table_is_written_whole(source, tmp_path):
     loading = load(source, "../../con\n.CSV", tmp_path / "into")
     frame = pd.read_parquet(tmp_path / "into" / "table.parquet")
     assert frame.to_dict("list") == AB
-    assert loading == Loading(3, 2, loading.memory, [], 0)
+    assert loading == Loading(3, 2, loading.memory, 0, [])
     assert loading.memory == pytest.approx(frame.memory_usage(deep=True, index=False).sum(), abs=8)
     assert [path.name for path in (tmp_path / "into").iterdir()] == ["table.parquet"]
 

@@ -24,23 +24,6 @@ CUT = """() => [...document.querySelectorAll('[class*=st-key-headline] h5, [clas
     e => e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1 || e.innerText.includes('…')
 ).map(e => e.innerText)"""
 
-COUNT_DRAWINGS = """() => {
-    window.drawings = {first: 0, more: 0};
-    const known = new WeakSet();
-    new MutationObserver(changes => {
-        for (const plot of document.querySelectorAll('.js-plotly-plot'))
-            if (plot.on && !known.has(plot)) {
-                known.add(plot);
-                window.drawings.first += 1;
-                const width = plot._fullLayout.width;
-                plot.on('plotly_beforeplot', () => {
-                    window.drawings.more += plot._fullLayout.width === width;  // else its place has changed
-                    return true;
-                });
-            }
-    }).observe(document, {subtree: true, childList: true, attributes: true});
-}"""
-
 
 def headline(page, words):
     return page.locator("[class*=st-key-headline]", has_text=words).first
@@ -60,16 +43,6 @@ def test_a_click_on_a_feature_reads_it_and_changes_nothing(reader, renewal):
     assert headline(reader, "held-out AUC").inner_text().split("\n")[0] != title.split("\n")[0]
     assert reader.locator(".st-key-in-view").inner_text() == before
     assert len(renewal.space.models.about(renewal.model).spec["features"]) == 12
-
-
-def test_a_chart_is_drawn_once(reader, renewal):
-    reader.goto(f"/data?model={renewal.model}")
-    reader.get_by_role("heading", name="Data", exact=True).wait_for()
-    settle(reader)
-    reader.evaluate(COUNT_DRAWINGS)
-    for page in ("pairs", "shapes"):
-        turn(reader, f"/{page}?model={renewal.model}")
-    assert reader.evaluate("drawings") == {"first": 4, "more": 0}
 
 
 def test_leaving_a_feature_out_is_measured_for_a_model_with_pairs_too(reader, renewal):

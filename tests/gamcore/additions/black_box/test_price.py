@@ -165,8 +165,8 @@ def test_progress_ends_at_all_steps():
 def test_what_cannot_be_answered_is_refused_in_a_sentence():
     _, model, (X, y, held, given) = case("squared")
     for asked, reason in (
-        ({"held_out": held[:-1]}, "mask"),
-        ({"held_out": held.astype(int)}, "mask"),
+        ({"held_out": held[:-1]}, "True or False per row"),
+        ({"held_out": held.astype(int)}, "True or False per row"),
         ({"held_out": np.zeros(len(X), bool)}, "as many held out"),
         ({"folds": 1}, "folds"),
         ({"folds": True}, "folds"),

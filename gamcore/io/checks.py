@@ -30,7 +30,8 @@ def require_within(values: NDArray[Any], low: float, high: float, what: str) -> 
 
 def whole_numbers(values: NDArray[np.float64], low: int, high: int, what: str) -> NDArray[np.int64]:
     """Return the numbers of an array as integers; ModelFileError unless they are whole, and from `low` to `high`."""
-    require(bool(np.all((values == np.floor(values)) & (values >= low) & (values <= high))), f"{what} is out of range")
+    require_within(values, low, high, what)
+    require(bool(np.all(values == np.floor(values))), f"{what} is out of range")
     return values.astype(np.int64)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
-from gamcore.io.checks import integers, require, require_within, split, with_required
+from gamcore.io.checks import integers, require, require_within, split, whole_numbers, with_required
 from gamcore.kernels.pair_grid import SIDE
 from gamcore.model.additive import AdditiveModel, PairTerm
 
@@ -123,9 +123,10 @@ def build_pairs(
 
 def _read_merges(merges: NDArray[np.float64], across: int, smooth: bool) -> NDArray[Any]:
     """Return the merged codes of a pair, of which those of a smooth one are fractions. across : merged bins."""
+    if not smooth:
+        return whole_numbers(merges, 0, across - 1, "a merged bin").astype(np.min_scalar_type(across))
     require_within(merges, 0, across - 1, "a merged bin")
-    require(smooth or bool(np.all(merges == np.floor(merges))), "a merged bin is out of range")
-    return merges.astype(np.float64 if smooth else np.min_scalar_type(across))
+    return merges
 
 
 def _read_sides(manifest: dict[str, Any], n_pairs: int) -> list[int]:

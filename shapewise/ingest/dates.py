@@ -74,7 +74,7 @@ PATTERN: Final = (
 
 DAY: Final = r"^(\d\d)(?:-(\d\d)-|/(\d\d)/|\.(\d\d)\.)(\d{4})$"
 YEAR_BEHIND: Final = r"^(\pL{3} \pL{3} +\d{1,2}) (\d\d:\d\d:\d\d)(?: (UTC|GMT|[-+]\d{4}))? (\d{4})$"
-
+"""A day with its year last, and a year behind the time: Sat Jan 31 12:00:00 2026."""
 
 FEWEST_DAYS: Final = 5
 """Different days from which on they are told apart from years."""

@@ -68,7 +68,7 @@ SETTLED: Final = pa.large_string()
 @dataclass
 class Seen:
     """What the inspection of a sheet found: its part of the archive, its last row and column, its cells, and how often
-    something is lost."""
+    something is lost, by the note on it."""
 
     part: str
     rows: int = 0

@@ -65,7 +65,6 @@ TOTAL: Final = re.compile(TOTALS, re.IGNORECASE)
 SUBTOTAL: Final = re.compile(f"{TOTALS}|ergebnis", re.IGNORECASE)
 """The word before or behind a value that begins a row of its sums, as North Total."""
 
-
 FEWEST_SUMMED: Final = 3
 """Rows of which a last one without a name may be the sum."""
 

@@ -27,8 +27,10 @@ def first_target(rows: Table, likely: Sequence[str], held: Bools) -> str | None:
 
     likely : columns, the likeliest first. held : (n,) the rows that are held out.
     """
-    kinds = {name: first_kind(rows, name, held)[0] for name in likely}
-    fine = (name for n in (FEWEST, 1) for name in likely if is_trainable(rows, name, kinds[name], held, fewest=n))
+    fine = (
+        name for fewest in (FEWEST, 1) for name in likely
+        if is_trainable(rows, name, first_kind(rows, name, held)[0], held, fewest=fewest)
+    )  # fmt: skip
     return next(fine, None)
 
 

@@ -237,10 +237,10 @@ class SmoothPairRounds(PairRounds):
     """Rounds in which some pairs have smooth surfaces. They are apart from the others, which compile without them.
 
     A step of such a pair that does not lower the loss of the validation rows is taken back, and the pair rests once a
-    step lowers it by less than is `WORTHWHILE`. When all rest, all go on to the next of `RUNGS`, together: if
-    each went on by itself, the first would follow in the noise what others have to say. Pairs whose first steps on
-    `MOST_FAILED` rungs in a row were taken back stay as they are, so that one surface may be as narrow as a street
-    beside others that are nearly flat.
+    step lowers it by less than is worth while (`WORTHWHILE`). When all rest, all go on to the next of `RUNGS`,
+    together: if each went on by itself, the first would follow in the noise what others have to say. Pairs whose first
+    steps on `MOST_FAILED` rungs in a row were taken back stay as they are, so that one surface may be as narrow as a
+    street beside others that are nearly flat.
     """
 
     def __init__(self, state: PairState, terms: Terms, refined: bool, surfaces: SmoothSurfaces) -> None:

@@ -91,10 +91,10 @@ def _fairness(columns: Collection[str], features: Collection[str], names: Names)
     hints = sensitive(list(columns))
     if not hints:
         return ""
-    named = "; ".join(f"{names.column(column)} points to {what}" for column, what in hints.items())
+    hinted = "; ".join(f"{names.column(column)} points to {what}" for column, what in hints.items())
     read = [names.column(column) for column in hints if column in features]
     own = f"The model reads {' and '.join(read)}, so a part of who came is its curve of that alone. " if read else ""
-    return f"For a review of fairness ({named}): {own}{READING}"
+    return f"For a review of fairness ({hinted}): {own}{READING}"
 
 
 def _waterfall(model: ModelAbout, asked: Question, moved: WhyMoved) -> None:
@@ -129,14 +129,14 @@ def _bars(model: ModelAbout, moved: WhyMoved) -> tuple[By, WhyMoved]:
         help="What features do together counts in equal shares for each. Families are named below, such as household.",
     )  # fmt: skip
     features = list(moved.families)
-    named = st.data_editor(
+    grouped = st.data_editor(
         pd.DataFrame({"Feature": features, "Family": ""}), key=f"why-families-{model.id}", hide_index=True,
         disabled=["Feature"], height=min(38 + 35 * len(features), 180),
         alt="One line per feature: the family that it is added up with.",
         column_config={"Family": st.column_config.TextColumn(max_chars=60, help="Empty: a family of its own.")},
     )  # fmt: skip
-    given = named["Family"].fillna("").str.strip()
-    families = {feature: family for feature, family in zip(named["Feature"], given, strict=True) if family}
+    given = grouped["Family"].fillna("").str.strip()
+    families = {feature: family for feature, family in zip(grouped["Feature"], given, strict=True) if family}
     return by, replace(moved, families={**moved.families, **families})
 
 

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from gamcore.data.labels import cut, listed
-from gamcore.explain.claims import Claim, Kind
+from gamcore.explain.claims import PARTS, Claim, Kind
 from gamcore.explain.curves import Curve
 from gamcore.explain.places import MISSING, Place, border_of, cell_of, place_of, typical_of
 from gamcore.explain.readings import Reading, direction, reading
@@ -52,6 +52,9 @@ LONGEST: Final = 110
 """Characters of a headline: two lines of a slide or of a narrow page."""
 
 LONGEST_NAME: Final = 40
+LONGEST_ENDS: Final = 56
+"""Characters of two ranges by which a movement is named; beyond, it is from the first to the last of both."""
+
 MOST_LEGS: Final = 3
 MOST_LEVELS: Final = 4
 MOST_NAMED: Final = 4
@@ -101,8 +104,10 @@ def _told(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
         if wordings[0][0].kind == "no clear effect":
             return f"{name}: only {missing.words()}{_unit(curve)}", (missing,)
         wordings = [*((*claims, missing) for claims in wordings), *wordings]
-    every = [(f"{name}: {_sentence(claims, curve)}", claims) for claims in wordings]
-    return next((sentence for sentence in every if len(sentence[0]) <= LONGEST), every[-1])
+    every = [(_sentence(claims, curve), claims) for claims in wordings]
+    room = LONGEST - len(": ")
+    text, claims = next((wording for wording in every if len(name) + len(wording[0]) <= room), every[-1])
+    return f"{cut(name, room - len(text))}: {text}", claims
 
 
 def _drawn(curve: Curve) -> str:
@@ -228,6 +233,19 @@ def _turned_back(line: Floats) -> Floats:
     return np.maximum.accumulate(np.where(later, top - line[None, :], 0.0), axis=1)
 
 
+def _turns_within(read: Reading, move: Leg) -> bool:
+    """Return whether the curve turns back along a rise or fall where its runs, which are means of several bins, do not
+    show it: from some of its rows to later ones, in parts of as many rows."""
+    curve, inside = read.curve, read.bins(move.start, move.end)
+    heights = np.log(curve.scores[inside]) if curve.scale == "ratio" else curve.scores[inside]
+    rows = curve.counts[inside] + 1e-9
+    borders = np.linspace(0, rows.sum(), PARTS + 1)
+    sums = np.interp(borders, np.cumsum([0, *rows]), np.cumsum([0, *rows * heights]))
+    line = np.diff(sums) * PARTS / rows.sum() * (1 if move.up else -1)
+    size = abs(float(read.heights[move.end] - read.heights[move.start]))
+    return float(_turned_back(line)[0, -1]) > TURNS_BACK * size
+
+
 def _line(curve: Curve) -> list[tuple[Claim, ...]]:
     """Return the claims about a line, from the fullest to the shortest way to say it."""
     read = reading(curve)
@@ -236,7 +254,7 @@ def _line(curve: Curve) -> list[tuple[Claim, ...]]:
         clear = _apart(read) if read.clear.any() else _overall(read)
         return [(clear,)] if clear else _nothing(read)
     low, high = (np.log(end) if curve.scale == "ratio" else end for end in (read.lower, read.upper))
-    moves = [move for leg in parts if (move := most_of(leg, read.heights, low, high))]
+    moves = [move for leg in parts if (move := most_of(leg, read.heights, low, high)) and not _turns_within(read, move)]
     if len(parts) > MOST_LEGS or len(moves) < len(parts):
         overall = _overall(read) if len(parts) == 1 else None
         return [(overall,)] if overall else _up_and_down(read)
@@ -330,8 +348,8 @@ def _moved(read: Reading, move: Leg, low: Floats, high: Floats) -> Claim:
     if end == start + 1 and all(place.low < place.high for place in outer) and not curve.values:
         if _is_at_border(read, end, size):
             where, counted = border_of(curve, int(read.runs[end].min())), UNKNOWN
-        else:  # the means of two wide runs are all that is read of it
-            where = Place(f"{outer[0].words} and {outer[1].words}", where.low, where.high)
+        elif len(ends_in_words := f"{outer[0].words} and {outer[1].words}") <= LONGEST_ENDS:
+            where = Place(ends_in_words, where.low, where.high)  # the means of two wide runs are all that is read of it
     says_share = curve.is_counted and counted != UNKNOWN
     rows, n_rows = counted
     return Claim(
@@ -368,13 +386,18 @@ def _steepest(read: Reading) -> Claim | None:
 
 def _most_elsewhere(read: Reading, k: int) -> float:
     """Return how far a line moves at most, before run k or after the next one, along as much of its axis as is between
-    these two."""
+    these two: between the middles of runs, and as steps are drawn, between runs whose borders are as near. Of the
+    latter, the step itself need only be as large."""
     curve, heights = read.curve, read.heights
     at = np.array([np.average(curve.display[run], weights=curve.counts[run]) for run in read.runs])
     long, before, after = at[k + 1] - at[k], slice(0, k + 1), slice(k + 1, None)
     to_there = heights[before] - np.interp(at[before] - long, at[before], heights[before])
     from_there = np.interp(at[after] + long, at[after], heights[after]) - heights[after]
-    return float(np.abs(np.concatenate([to_there, from_there])).max())
+    begin = np.array([curve.edges[run.min()] for run in read.runs])
+    end = np.array([curve.edges[run.max() + 1] for run in read.runs])
+    near = np.triu(begin[None, :] - end[:, None] < long, 1)
+    steps = [np.abs(near * (heights[None, :] - heights[:, None]))[side, side].max() for side in (before, after)]
+    return float(max(np.abs(np.concatenate([to_there, from_there])).max(), max(steps) / STEEPER))
 
 
 def _levels(curve: Curve) -> list[tuple[Claim, ...]]:

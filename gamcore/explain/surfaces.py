@@ -35,6 +35,9 @@ from gamcore.viz.spec import Plot
 ROUNDING: Final = 1e-12
 """Of the largest effect of the two features alone: a joint effect below is none."""
 
+MOST_NAMED: Final = 6
+"""Levels of a slice that are named."""
+
 SLICES: Final = (0.1, 0.5, 0.9)
 """Shares of the rows at which slices begin."""
 
@@ -96,7 +99,7 @@ class SurfaceAxis:
         if self.labels:
             parts = self.members or [(name,) for name in self.labels]
             levels = [level for members in parts[first:end] for level in members]
-            return f"{self.feature} is {levels_in_words(levels, 'or')}"
+            return f"{self.feature} is {levels_in_words(levels, 'or', MOST_NAMED)}"
         if self.values:
             return f"{self.feature} is {listed(self.values[first:end], 'or')}"
         return f"{self.feature} is {place_of(self, np.arange(first, end)).words}"
@@ -402,7 +405,7 @@ def axis_of(bins: Bins, merge: Codes, line: Ints | None = None) -> SurfaceAxis:
     feature, last = bins.feature, int(merge.max(initial=0))
     if feature.is_category:
         codes = np.arange(1, bins.n_values + 1) if line is None else line
-        named = (*bins.members[: len(bins.levels)], ("(rare)",))  # the last is used only where some are rare
+        named = bins.members
         members = tuple(
             tuple(level for code in codes if merge[code] == k + 1 for level in named[code - 1]) for k in range(last)
         )

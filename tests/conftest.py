@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 from functools import cache
+from itertools import chain, zip_longest
 from pathlib import Path
 
 import pytest
@@ -76,8 +77,21 @@ def pytest_collection_modifyitems(config, items):
         (kept if wanted or config.option.all else left).append(item)
     config.stash[LEFT_OUT] = len(left)
     config.hook.pytest_deselected(items=left)
+    items[:] = _in_turn(kept)
+
+
+def _in_turn(items):
+    """Tests in the order in which they begin: the longest files, then a file of the library and one of another room in
+    turn. Two processes that go through the library side by side would both compile what the other compiles."""
+    files = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
     place = {name: k for k, name in enumerate(LONGEST)}
-    items[:] = sorted(kept, key=lambda item: place.get(item.path.name, len(LONGEST)))
+    first = sorted((path for path in files if path.name in place), key=lambda path: place[path.name])
+    library = [path for path in files if path not in first and "gamcore" in path.parts[:-1]]
+    others = [path for path in files if path not in first and path not in library]
+    turns = chain.from_iterable(zip_longest(library, others))
+    return [item for path in (*first, *filter(None, turns)) for item in files[path]]
 
 
 def pytest_sessionfinish(session):

@@ -66,6 +66,7 @@ def test_a_breakdown_of_no_rows_is_refused_in_words():
         explanations.model().explain_rows(explanations.table()[0].head(0))._repr_html_()
 
 
+@pytest.mark.slow
 def test_pictures_need_no_plotting_library_and_figures_say_which():
     program = """
 import sys

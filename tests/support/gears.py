@@ -6,5 +6,6 @@ import pytest
 
 
 def mostly_slow(cases, first):
-    """The cases of a parametrized test, all but the `first` of them marked slow."""
-    return [case if k < first else pytest.param(case, marks=pytest.mark.slow) for k, case in enumerate(cases)]
+    """The cases of a parametrized test, all but the `first` of them marked slow; a tuple has a value of each name."""
+    every = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*case, marks=[pytest.mark.slow] * (k >= first)) for k, case in enumerate(every)]

@@ -8,6 +8,7 @@ import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
 from tests.support.fits import fit, friendly, problem
+from tests.support.gears import mostly_slow
 
 
 @pytest.mark.slow
@@ -104,7 +105,7 @@ def test_threads_inside_a_refit_give_the_same_bits(loss, monkeypatch):
 
 
 @pytest.mark.parametrize("binary", [True, False])
-@pytest.mark.parametrize("ensemble", ["grouped", "subagging", "bagging"])
+@pytest.mark.parametrize("ensemble", mostly_slow(["grouped", "subagging", "bagging"], 1))
 def test_every_number_of_jobs_gives_the_same_bits(binary, ensemble):
     X, y = friendly(binary=binary)
     kind = GAMClassifier if binary else GAMRegressor

@@ -16,6 +16,7 @@ from gamcore.estimators.reading import reading
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
 from gamcore.model.losses import LOSSES
 from tests.support.fits import fit, friendly, outcomes, problem
+from tests.support.gears import mostly_slow
 from tests.support.model_files import put, rewrite
 
 POWERS = ["poisson", "gamma", "tweedie"]
@@ -109,7 +110,7 @@ def test_all_strategies_give_the_same_trees(objective):
 
 
 @pytest.mark.parametrize("objective", POWERS)
-@pytest.mark.parametrize("ensemble", ["grouped", "bagging"])
+@pytest.mark.parametrize("ensemble", mostly_slow(["grouped", "bagging"], 1))
 def test_single_precision_gives_the_same_model(objective, ensemble):
     of = problem(objective, n=3000)
     changes = {"max_rounds": 8, "early_stopping_rounds": 50}

@@ -16,6 +16,7 @@ from gamcore.explain.open_effects import with_open_effects
 from gamcore.explain.sentences import claims_of, read_curve
 from gamcore.model.additive import OpenEffect
 from tests.support.cells import cells_of, group_of
+from tests.support.gears import mostly_slow
 
 NOISE = ["noise", "level", "count"]
 
@@ -54,7 +55,7 @@ KINDS = ["copy", "curve", "two copies", "classes", "difference", "sum of four", 
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, 4))
 def test_what_columns_share_is_not_called_unclear(kind, seed):
     """Of means and of shares; noise is not drawn in, and the rows bear every claim out."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
@@ -80,6 +81,7 @@ def test_what_columns_share_is_not_called_unclear(kind, seed):
                 assert not replace(claim, interval=(1.0, 2.0)).holds(cells, effects)
 
 
+@pytest.mark.slow
 def test_units_change_nothing_of_what_columns_share():
     rng = np.random.default_rng([0, KINDS.index("sum of four")])
     X, signal, _ = table("sum of four", rng, 400)
@@ -107,6 +109,7 @@ def test_columns_that_move_no_prediction_have_no_effect_together(monkeypatch):
     assert not any(model.explain_shape(name).open_effect for name in X)
 
 
+@pytest.mark.slow
 def test_copies_of_noise_have_no_effect_together_either():
     unclear = []
     for seed in range(8):
@@ -166,7 +169,7 @@ def test_an_effect_that_rows_show_is_not_called_unclear(loss):
             assert claim.holds(cells_of(X, model.model_.bins[k]), model.model_.terms[k].scores[codes[k]]), said
 
 
-@pytest.mark.parametrize("loss", DRAWN)
+@pytest.mark.parametrize("loss", mostly_slow(DRAWN, 2))
 def test_noise_has_no_clear_effect(loss):
     said = []
     for seed in range(4):
@@ -177,6 +180,7 @@ def test_noise_has_no_clear_effect(loss):
     assert sum(NO_CLEAR_EFFECT in sentence for sentence in said) >= len(said) - 2, said
 
 
+@pytest.mark.slow
 def test_it_is_known_of_each_class_and_kept_in_a_file(tmp_path):
     rng = np.random.default_rng(3)
     X, signal, _ = table("difference", rng, 500)

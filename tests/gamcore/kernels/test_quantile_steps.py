@@ -139,6 +139,7 @@ def test_a_grouped_round_equals_its_twin(loss, weighted):
     np.testing.assert_allclose(fit.curves[:, : LAST + 1], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", FORMS)
 def test_a_round_of_pairs_adds_the_leaves_of_the_best_tree(loss):
     rng, n, last = np.random.default_rng(5), 600, (6, 5)

@@ -18,6 +18,7 @@ from shapewise.decisions import arm_tests, boards
 from shapewise.reports import recipes
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.review import review_of
+from tests.support.gears import mostly_slow
 from tests.support.pages import choose, open_page
 from tests.support.report_texts import texts_of
 from tests.support.slides import check_room
@@ -137,7 +138,7 @@ BESIDE = "How the treated arms differ from each other"
 SETUPS = [{}, {"adjustment": "Dunnett"}, {"adjustment": "Dunnett", "customers": 9_000}]
 
 
-@pytest.mark.parametrize(("setup", "filed"), list(zip(SETUPS, recipes.AUDIENCES, strict=True)))
+@pytest.mark.parametrize(("setup", "filed"), mostly_slow(zip(SETUPS, recipes.AUDIENCES, strict=True), 1))
 def test_page_and_files_name_the_method_that_adjusted_the_p_values(mailing, setup, filed):
     """Holm's takes the place of Dunnett's where a test may be looked at early.
 

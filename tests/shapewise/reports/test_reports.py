@@ -94,6 +94,7 @@ def test_a_pdf_is_a4_landscape_with_its_fonts(archive):
     assert text.count("HYPERLINK") >= 40
 
 
+@pytest.mark.slow
 def test_a_page_runs_its_own_scripts_only(hostile):
     page = export.to_report(hostile, "html").decode()
     assert "default-src 'none'" in page
@@ -157,6 +158,7 @@ def test_a_recipe_is_carried_out_and_says_what_it_left_out(acted):
         assert len(export.to_report(report, kind)) > 10_000
 
 
+@pytest.mark.slow
 def test_next_month_the_same_recipe_goes_over_another_model(acted):
     space, _table, made = acted
     others = [one for one in space.models.listed() if one.id != made.read().strategies[0].model]

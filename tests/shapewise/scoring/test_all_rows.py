@@ -172,6 +172,7 @@ def test_what_a_form_knows_of_a_large_table_is_said(large):
     assert any("half of the sample" in one.help for one in app.toggle if one.help)
 
 
+@pytest.mark.slow
 def test_levels_beyond_the_sample_are_no_negatives(space, tmp_path):
     rows = pd.DataFrame({"x": np.random.default_rng(0).normal(size=1_000), "y": ["yes", "no"] * 500})
     some = tmp_path / "some.parquet"

@@ -125,6 +125,7 @@ def test_a_draft_is_there_in_the_next_session(space, claims):
     assert not space.models.about(model.id).drafts
 
 
+@pytest.mark.slow
 def test_the_stored_model_is_that_of_the_library(space, claims):
     model = model_of(space, claims)
     app = do(opened(model, low=60.0), model, "set", value=0.25)

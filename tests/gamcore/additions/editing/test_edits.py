@@ -373,6 +373,7 @@ def test_what_is_set_by_hand_makes_no_band_and_no_segment(model):
     assert not any(one.rule.columns == ("age",) for one in suggested)
 
 
+@pytest.mark.slow
 def test_an_update_keeps_the_edits():
     X, y = rows(1200)
     kept = GAMRegressor(random_state=0, outer_bags=2, keep_tables=True, max_rounds=30).fit(X[:1000], y[:1000])

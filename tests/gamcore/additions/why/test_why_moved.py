@@ -282,6 +282,7 @@ class DrawnCurves:
         return self.curves(self.tables.mean(axis=0) if k is None else self.tables[k])
 
 
+@pytest.mark.slow
 def test_what_chance_in_rows_times_chance_in_curves_makes_is_counted_once():
     """Where nobody came and nothing changed, behaviour is that product alone, and the variance that is told would be
     twice the true one if both errors had it."""

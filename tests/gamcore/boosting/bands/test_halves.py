@@ -26,7 +26,6 @@ from gamcore.io.checks import ModelFileWarning
 from gamcore.model.additive import Term
 from gamcore.model.losses import LOSSES
 from gamcore.stats.bands import USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
-from tests.support.gears import mostly_slow
 
 QUICK = {"max_rounds": 15, "outer_bags": 4, "random_state": 0}
 
@@ -183,7 +182,8 @@ def test_too_few_rows_are_refused_before_anything_is_fitted():
         GAMRegressor(bands=5).fit(*table(60))
 
 
-@pytest.mark.parametrize("binary", mostly_slow([False, True], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("binary", [False, True])
 def test_bands_cover_a_known_curve(binary):
     """Check with few replications; `benchmarks.boosting.coverage` measures the actual figures."""
     kind = GAMClassifier if binary else GAMRegressor

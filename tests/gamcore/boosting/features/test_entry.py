@@ -134,6 +134,7 @@ def test_classes_counts_levels_and_missing_cells_may_enter():
     assert not {"noise", "levels of noise", "same"} & set(entered(many))
 
 
+@pytest.mark.slow
 def test_a_straight_line_is_tested_by_its_slope():
     rng = np.random.default_rng(7)
     X = pd.DataFrame({"line": rng.normal(size=400), "bowl": rng.normal(size=400)})

@@ -23,6 +23,7 @@ from gamcore.model.knots import between_knots, functions_by_code, knots_of
 from gamcore.stats.splines import spread
 from tests.support import naive
 from tests.support.elsewhere import loaded
+from tests.support.gears import mostly_slow
 
 QUICK = {"outer_bags": 2, "n_jobs": 1, "random_state": 0}
 PAIR = [("a", "b")]
@@ -172,7 +173,7 @@ def test_damaged_smooth_pairs_are_refused(model, tmp_path, damage):
         gamx.load(path)
 
 
-@pytest.mark.parametrize(("shapes", "monotone"), [({"a": "smooth"}, None), ("smooth", {"a": 1})])
+@pytest.mark.parametrize(("shapes", "monotone"), mostly_slow([({"a": "smooth"}, None), ("smooth", {"a": 1})], 1))
 def test_a_pair_with_steps_or_a_sign_has_steps(shapes, monotone):
     X, y = table(600, 4)
     fitted = GAMRegressor(shapes=shapes, monotone=monotone, interactions=[("a", "b"), ("b", "c")], **QUICK).fit(X, y)

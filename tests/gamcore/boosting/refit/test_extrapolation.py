@@ -19,6 +19,7 @@ from gamcore.data.sampling import splits
 from gamcore.kernels.layout import make_fit
 from gamcore.model.losses import LOSSES
 from tests.support.fits import problem
+from tests.support.gears import mostly_slow
 
 PARAMETERS = Parameters("grouped", "rescan", mart=False, n_bags=4, subsample=0.65, max_rounds=5, learning_rate=0.2,
                         max_leaves=2, greedy_ratio=1.0, early_stopping_rounds=5, dtype=np.float64)  # fmt: skip
@@ -39,7 +40,7 @@ def moved(state, n_moves=3, seed=1):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson", "gamma", "tweedie"])
+@pytest.mark.parametrize("loss", mostly_slow(["poisson", "squared", "logistic", "gamma", "tweedie"], 1))
 def test_slopes_and_curvatures_are_those_of_the_loss(loss, weighted):
     given = problem(loss)
     if weighted:

@@ -124,6 +124,7 @@ def many_levels():
     return X, y, GAMRegressor(random_state=0).fit(X, y)
 
 
+@pytest.mark.slow
 def test_many_levels_have_a_bin_each_unless_fewer_are_asked_for(many_levels):
     X, y, model = many_levels
     pooled = GAMRegressor(random_state=0, max_bins=255).fit(X, y)
@@ -133,6 +134,7 @@ def test_many_levels_have_a_bin_each_unless_fewer_are_asked_for(many_levels):
     assert model.score(X, y) > pooled.score(X, y) + 0.2
 
 
+@pytest.mark.slow
 def test_many_levels_are_predicted_as_random_effects(many_levels):
     """The other feature's effect is known here, so that the best prediction of each level is, too."""
     X, y, model = many_levels
@@ -262,6 +264,7 @@ def test_a_loaded_model_learns_on_with_the_start_it_was_fitted_with(tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 def test_a_model_of_many_levels_is_kept_and_read_elsewhere(many_levels, tmp_path):
     X, _, model = many_levels
     model.save(tmp_path / "m.gamx")

@@ -60,6 +60,7 @@ def test_a_column_that_was_left_out_is_named_first(days):
     assert any("no group is clearly off" in line for line in headlines(app))
 
 
+@pytest.mark.slow
 def test_a_report_has_its_plot_and_its_table(days, space):
     model, frame = days
     recipe = replace(usual(model, ["x"], None), items=(ReportItem("wrong"),))

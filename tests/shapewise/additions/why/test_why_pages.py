@@ -144,6 +144,7 @@ def test_two_tables_are_compared_over_rows_that_the_model_has_not_learned_from(m
     assert not any("learned from, which" in one.value for one in app.caption)
 
 
+@pytest.mark.slow
 def test_parts_stand_beside_the_one_before_the_first_and_the_rest(months):
     old, _, model, _ = months
     means = (old["stays"] == "yes").groupby(old["day"].dt.to_period("M").astype(str)).mean()
@@ -189,6 +190,7 @@ def test_a_year_is_told_month_by_month_by_its_number_or_its_date():
         assert len(partitions.split(frame, column)) == 4
 
 
+@pytest.mark.slow
 def test_any_rule_is_compared_with_the_rest(months):
     old, _, model, _ = months
     app = on_compare(model, "rule")
@@ -280,6 +282,7 @@ def test_a_model_of_the_newer_version_is_one_press_away(months, space, monkeypat
     assert carry_over.alike(asked_for, carry_over.carried(Spec.from_dict(model.spec), None, version.id, new).spec)
 
 
+@pytest.mark.slow
 def test_bars_add_up_families_that_somebody_names(months):
     old, new, model, _ = months
     app = on_compare(model, "tables")
@@ -306,6 +309,7 @@ def test_models_of_parts_are_one_press_away(months, space, monkeypatch):
     assert [tuple(more) for _, *more in runs_asked] == [(model.id, EVIL)]
 
 
+@pytest.mark.slow
 def test_groups_by_a_protected_column_come_with_how_to_read_them(space):
     frame = month(600, 0, 0, 0)
     frame["sex"] = np.random.default_rng(2).choice(["female", "male"], len(frame))

@@ -56,18 +56,18 @@ def plainly(part):
     return json.loads(PlotlyJSONEncoder().encode(part))
 
 
-@pytest.mark.parametrize("kind", kinds.every())
-def test_a_figure_is_sent_as_it_was_drawn_with_the_house_template_written_out(kind, monkeypatch):
+def test_a_figure_is_sent_as_it_was_drawn_with_the_house_template_written_out(monkeypatch):
     monkeypatch.setattr(drawn.state, "mode", lambda: "dark")
-    whole = figures.draw(kinds.every()[kind], "dark", titled=False)
-    layout = plainly(whole.layout.to_plotly_json())
-    house = layout.pop("template")["layout"]
-    axes = {name: house[name[:5]] for name in layout if name[:5] in ("xaxis", "yaxis")}
-    for _ in range(2):
-        sent = json.loads(plotly.io.to_json(drawn.figure(kinds.every()[kind], titled=False), validate=False))
-        assert sent["data"] == plainly([trace.to_plotly_json() for trace in whole.data])
-        added = {("autosize",): True, ("datarevision",): sent["layout"]["datarevision"]}
-        assert leaves(sent["layout"]) == leaves(house) | leaves(axes) | leaves(layout) | added
+    for kind, plot in kinds.every().items():
+        whole = figures.draw(plot, "dark", titled=False)
+        layout = plainly(whole.layout.to_plotly_json())
+        house = layout.pop("template")["layout"]
+        axes = {name: house[name[:5]] for name in layout if name[:5] in ("xaxis", "yaxis")}
+        for _ in range(2):
+            sent = json.loads(plotly.io.to_json(drawn.figure(plot, titled=False), validate=False))
+            assert sent["data"] == plainly([trace.to_plotly_json() for trace in whole.data]), kind
+            added = {("autosize",): True, ("datarevision",): sent["layout"]["datarevision"]}
+            assert leaves(sent["layout"]) == leaves(house) | leaves(axes) | leaves(layout) | added, kind
 
 
 def test_a_browser_can_tell_whether_data_are_the_same():

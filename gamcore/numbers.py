@@ -35,6 +35,9 @@ LARGEST: Final = 1e30
 SMALLEST: Final = 1e-30
 """Numbers beyond, and those nearer to 0, are only said to be there."""
 
+BEYOND: Final = ("over ", "under ")
+"""What such a number, or a share of nearly nothing or all, begins with."""
+
 FAINTEST: Final = 1e-4
 """Percent, nearer to which to nothing, or to all, nobody asks how near."""
 
@@ -144,8 +147,8 @@ def in_full(value: float, times: int = 1) -> str:
 
 
 def read(text: str) -> float:
-    """Return a number as it was written."""
-    return float(text.replace(",", ""))
+    """Return a number as it was written; NaN of one that is only said to be there."""
+    return math.nan if text.startswith(BEYOND) else float(text.replace(",", ""))
 
 
 def place(value: float, span: float) -> str:

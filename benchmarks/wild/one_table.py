@@ -158,11 +158,12 @@ def _read(met: Meeting, space: Workspace, model: str, spec: Spec, folder: Path) 
 
 
 def _explained(metrics: dict[str, float], y: Any) -> float:
-    """Return the share of the target that a model explains on held-out rows, with targets (n,); for chances, how far
-    the AUC is from one half, less two errors at most (Birnbaum and Klose, 1957), and nothing where always the same
-    chances are better."""
-    if "r2" in metrics:
-        return metrics["r2"]
+    """Return the share of the target, or of its loss, that a model explains on held-out rows, with targets (n,); for
+    chances, how far the AUC is from one half, less two errors at most (Birnbaum and Klose, 1957), and nothing where
+    always the same chances are better."""
+    for share in ("r2", "explained"):
+        if share in metrics:
+            return metrics[share]
     if metrics["log_loss"] >= metrics["baseline_log_loss"]:
         return 0.0
     area, fewest = metrics.get("auc", metrics.get("class_auc", 0.5)), int(np.unique(y, return_counts=True)[1].min())

@@ -96,7 +96,7 @@ class Measure:
             return in_full(value, 100)
         whole = in_full(value)
         written = [self.number(float(value), whole), *([fixed(value, 2)] if self.form == "money" else [])]
-        return next((text for text in written if "e" not in text and read(text) == value), whole)
+        return next((text for text in written if read(text) == value), whole)
 
     def dress(self, text: str) -> str:
         """Return a number, or a range of numbers, with its unit."""

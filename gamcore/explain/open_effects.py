@@ -223,8 +223,10 @@ class _Rows:
         return (known, OpenEffect(j, tuple(others), determined=1 - left)) if determined > NEARLY_THE_SAME else None
 
     def _cells(self, i: int) -> Any:
-        """Return a feature's cells (n,) as a claim is checked by them: numbers, or names of levels."""
-        return self.values[i] if self.values[i].any() else self.codes[i].astype(str)
+        """Return a feature's cells (n,) as a claim is checked by them: numbers, NaN where missing, or names of levels.
+        Columns that share no more than the rows where they are missing do not say nearly the same."""
+        numbers = np.where(self.codes[i] == 0, np.nan, self.values[i])
+        return numbers if self.values[i].any() else self.codes[i].astype(str)
 
     def _as_refits_agree(self, j: int, shape: Floats, group: list[int]) -> float:
         """Return the squared size of a joint effect along a shape (n,) of a feature, in squared errors of the feature's

@@ -25,6 +25,7 @@ from gamcore.numbers import (
     percent,
     place,
     points,
+    read,
     roundest,
     size,
 )
@@ -56,6 +57,7 @@ def test_a_number_of_any_size_is_written_out_or_its_side_is(value, digits, signe
     side, _, end = number(value, digits, signed).rpartition(" ")
     assert len(end) < 50
     assert set(end + exact(value)) <= set("0123456789.,+-")
+    assert math.isnan(read(number(value, digits, signed))) == bool(side)
     if side:
         assert abs(value) < SMALLEST or abs(value) > LARGEST
         assert value < back(end) if side == "under" else value > back(end)

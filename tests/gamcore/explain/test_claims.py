@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gamcore import GAMClassifier, GAMRegressor, load_model
 from gamcore.data.binning import bin_table, encode_table
-from gamcore.data.column_names import Measure
+from gamcore.data.column_names import Measure, NumberForm
 from gamcore.data.dates import days_of
 from gamcore.data.table import Table, learn_features
 from gamcore.explain.claims import NO_CLEAR_EFFECT, Claim
@@ -121,6 +121,15 @@ def test_a_cell_of_a_pair_names_all_levels_of_its_rows():
     assert {name for levels in axis.members for name in levels} == {*often, *rare}
     words = axis.range_words(0, axis.size)
     assert words == "level is a, b, rare 0, rare 1, rare 10, rare 11 or one of 16 more"
+
+
+@pytest.mark.parametrize("form", get_args(NumberForm))
+def test_places_beyond_all_numbers_that_are_written_are_named(form):
+    rng = np.random.default_rng(0)
+    power = rng.uniform(20, 45, 400)
+    model = GAMRegressor(**FIT, bands=12).fit(pd.DataFrame({"size": 10.0**power}), power + rng.normal(size=400))
+    said = read_curve(replace(model.explain_shape("size"), measure=Measure(form=form)))
+    assert said.startswith("size: rises by")
 
 
 def test_a_long_name_is_cut_further_where_the_rest_needs_the_room():

@@ -81,6 +81,19 @@ def test_what_columns_share_is_not_called_unclear(kind, seed):
                 assert not replace(claim, interval=(1.0, 2.0)).holds(cells, effects)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_are_missing_together_are_not_the_same(seed):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {"arm": rng.integers(1, 3, 300) * 1.0, "enzyme": rng.lognormal(7, 1, 300), "age": rng.normal(size=300)}
+    )
+    missing = rng.random(300) < 0.25
+    X.loc[missing, ["arm", "enzyme"]] = np.nan
+    model = GAMRegressor(random_state=0, bands=30).fit(X, missing + rng.normal(size=300))
+    for name in X:
+        assert not model.explain_shape(name).shared_with
+
+
 @pytest.mark.slow
 def test_units_change_nothing_of_what_columns_share():
     rng = np.random.default_rng([0, KINDS.index("sum of four")])

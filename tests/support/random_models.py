@@ -11,6 +11,9 @@ from gamcore import GAMClassifier, GAMRegressor
 from gamcore.types import Floats
 
 OBJECTIVES: Final = ("squared", "poisson", "gamma", "tweedie", "quantile", "binary", "classes")
+FEWEST_OF_A_CLASS: Final = 4
+"""Rows of a class with fewer of which there are no bands."""
+
 FEW: Final[dict[str, Any]] = {"outer_bags": 4, "max_rounds": 40, "bands": 12}
 
 
@@ -54,20 +57,27 @@ def target(rng: np.random.Generator, objective: str, score: Floats) -> Any:
     """Return what an objective learns, (n,)."""
     match objective:
         case "poisson":
-            return rng.poisson(np.exp(score - rng.uniform(0, 3)))
+            return _not_nothing(rng.poisson(np.exp(score - rng.uniform(0, 3))))
         case "gamma":
             return rng.gamma(2.0, np.exp(score))
         case "tweedie":
-            return rng.poisson(np.exp(score)) * rng.gamma(2.0, 1.0, score.size)
+            return _not_nothing(rng.poisson(np.exp(score)) * rng.gamma(2.0, 1.0, score.size))
         case "binary":
             y = rng.random(score.size) < 1 / (1 + np.exp(-2 * score + rng.uniform(0, 3)))
             y[:2] = False, True
+            for few in (value for value in (False, True) if np.sum(y == value) < FEWEST_OF_A_CLASS):
+                y[:FEWEST_OF_A_CLASS] = few
             return y.astype(int)
         case "classes":
             y = np.digitize(score + rng.normal(0, 0.5, score.size), [-0.5, 0.5])
-            y[:12] = np.repeat([0, 1, 2], 4)  # fewer have no bands
+            y[: 3 * FEWEST_OF_A_CLASS] = np.repeat([0, 1, 2], FEWEST_OF_A_CLASS)
             return y
     return score * 10 ** rng.uniform(-3, 4) + rng.normal(0, rng.uniform(0.05, 2), score.size)
+
+
+def _not_nothing(amounts: Floats) -> Floats:
+    """Return amounts (n,) of which one is not 0: of none is no mean that a model could begin with."""
+    return amounts if amounts.any() else np.eye(1, amounts.size).ravel()
 
 
 def fitted(seed: int, **given: Any) -> tuple[Any, pd.DataFrame, Floats | None]:

@@ -108,6 +108,8 @@ def _of_score(
         if may_own and not is_unclear(explain_shape(model, j, train_share)):
             continue
         effect = (more.own(j) if may_own else None) or (some.shared(j) if p > 1 else None)
+        if effect and effect.others and more is not some and not more.say_the_same([j, *effect.others]):
+            continue  # a few rows far out, of which the fewer rows had others
         if effect and (may_own or is_unclear(explain_shape(model, j, train_share))):
             effects.append(effect)
     return replace(model, halves=replace(model.halves, open_effects=tuple(effects)))
@@ -219,8 +221,12 @@ class _Rows:
         known = min(evidence * left, self._as_refits_agree(j, shape, group))
         if not evidence or known >= OPEN:
             return None
-        determined = told_by_others([self._cells(i) for i in group], self.effects[group].sum(axis=0))
-        return (known, OpenEffect(j, tuple(others), determined=1 - left)) if determined > NEARLY_THE_SAME else None
+        return (known, OpenEffect(j, tuple(others), determined=1 - left)) if self.say_the_same(group) else None
+
+    def say_the_same(self, group: list[int]) -> bool:
+        """Return whether the other features of a group tell nearly all of its first."""
+        effects = self.effects[group].sum(axis=0)
+        return told_by_others([self._cells(i) for i in group], effects) > NEARLY_THE_SAME
 
     def _cells(self, i: int) -> Any:
         """Return a feature's cells (n,) as a claim is checked by them: numbers, NaN where missing, or names of levels.

@@ -81,6 +81,23 @@ def test_what_columns_share_is_not_called_unclear(kind, seed):
                 assert not replace(claim, interval=(1.0, 2.0)).holds(cells, effects)
 
 
+@pytest.mark.parametrize("spread", [1.5, 2.5])
+def test_what_a_sample_shows_of_rare_counts_and_their_rates_is_asked_of_more_rows(spread):
+    """A rate has rows far out, of which few are in a sample: there the count tells it, and on all rows it may not."""
+    rng = np.random.default_rng(0)
+    rare = rng.poisson(0.01 if spread < 2 else 0.004, 9000) * 1.0
+    X = pd.DataFrame({"events": rare, "rate": rare / rng.lognormal(0, spread, 9000), "noise": rng.normal(size=9000)})
+    model = GAMRegressor(random_state=0, bands=30).fit(X, 0.5 * (rare > 0) + rng.normal(size=9000))
+    codes = encode_table(X, model.model_.bins, in_training=True)
+    for name in X:
+        curve = model.explain_shape(name)
+        assert all(
+            claim.holds(*group_of(model.model_, curve, X, codes))
+            for claim in claims_of(curve)
+            if claim.kind == "shared"
+        )
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_columns_that_are_missing_together_are_not_the_same(seed):
     rng = np.random.default_rng(seed)

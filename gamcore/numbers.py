@@ -3,6 +3,7 @@
 Each kind of number has one way to be written:
 
     count     things that were counted, exactly                  19,482
+    counted   the same, with what they are                       1 row   19,482 rows
     number    a measured quantity, to three significant digits   0.0124   1.20   16,424
     estimate  the same, rounded before the point, too            16,400
     within    the same, to what its interval leaves of it        +4.5   12
@@ -67,6 +68,17 @@ def fixed(value: float, decimals: int, signed: bool = False) -> str:
 def count(value: float, signed: bool = False) -> str:
     """Return a whole number, exactly."""
     return fixed(value, 0, signed)
+
+
+def counted(n: float, noun: str, single: str = "", more: str = "") -> str:
+    """Return a number of things, with their verb: 1 cell is, 1,200 cells are. noun : of one thing."""
+    many = f"{noun[:-1]}ies" if noun.endswith("gy") else f"{noun}{'es' if noun.endswith('s') else 's'}"
+    return f"{count(n)} {noun if n == 1 else many} {single if n == 1 else more}".rstrip()
+
+
+def are(n: float) -> str:
+    """Return the verb of a number of things."""
+    return "is" if n == 1 else "are"
 
 
 def number(value: float, digits: int = 3, signed: bool = False) -> str:

@@ -85,6 +85,8 @@ def _missed(effect: Effect, what: str, scale: Scale) -> str:
     """Return the move that this sample may have missed."""
     if not math.isfinite(effect.smallest):
         return ""
+    if what == "fall" and effect.smallest >= 1:
+        return "; even a fall to 0 could have been missed"
     return f"; the test could only have seen a {what} above {_size(effect, effect.smallest, scale)}"
 
 

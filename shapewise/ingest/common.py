@@ -49,17 +49,6 @@ def size_of(source: Path | bytes) -> int:
     return len(source) if isinstance(source, bytes) else source.stat().st_size
 
 
-def counted(n: int, noun: str, single: str = "", more: str = "") -> str:
-    """Return a number of things with their verb: 1 cell is, 1,200 cells are."""
-    words = f"{count(n)} {noun}{'s' * (n != 1)}"
-    return f"{words} {single if n == 1 else more}".rstrip()
-
-
-def are(n: int) -> str:
-    """Return the verb of a number of things."""
-    return "is" if n == 1 else "are"
-
-
 def in_words(error: Exception) -> str:
     """Return a library's error message, shortened to fit into a sentence."""
     return " ".join(str(error).split()).split(". ")[0].rstrip(".")[:120]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from gamcore.numbers import count
+from gamcore.numbers import count, counted
 from shapewise.ingest.amounts import SIGNS
-from shapewise.ingest.common import ReaderError, clean_names, counted
+from shapewise.ingest.common import ReaderError, clean_names
 from shapewise.ingest.types import MISSING
 
 LOOKED_AT: Final = 20

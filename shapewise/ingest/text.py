@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from gamcore.numbers import count
-from shapewise.ingest.common import NO_ROWS, ReaderError, are, counted, in_words, size_of
+from gamcore.numbers import are, count, counted
+from shapewise.ingest.common import NO_ROWS, ReaderError, in_words, size_of
 from shapewise.ingest.header import names_note
 from shapewise.ingest.layout import Dialect, Layout, encoding_of, layout_of
 from shapewise.ingest.streams import HEAD, INNER, Feed, Quotes, Texts, check_closed, place, unpacked

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gamcore.numbers import count
+from gamcore.numbers import are, count, counted
 from gamcore.types import Bools, Ints
 from shapewise.ingest import amounts, dates
-from shapewise.ingest.common import MAX_FIELD, ReaderError, are, counted
+from shapewise.ingest.common import MAX_FIELD, ReaderError
 
 COMPACT_DATE: Final = "%Y%m%d"
 MISSING: Final = frozenset({

@@ -11,8 +11,9 @@ from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.results import Result, money
 from gamcore.decide.worth import Contribution, total
-from gamcore.numbers import count
+from gamcore.numbers import are, count, counted
 from gamcore.viz.files.parts import KeyFigure, ReportPart
+from shapewise.reports.risks import FEW_TESTED
 from shapewise.reports.sources import Review
 from shapewise.reports.words import day, figure
 
@@ -99,11 +100,15 @@ def risks_of(readout: ArmsReadOut) -> list[str]:
     """Return what speaks against a decision, in sentences."""
     if readout.stopped:
         return ["Something other than chance chose who got which arm, so no difference can be trusted."]
-    risks = []
+    outcome, best = readout.as_read_out(), best_of(readout)
+    risks = [f"{arm}: {verdicts.of_strategy(outcome, arm, 'difference')[1]}" for arm in readout.arms[1:]
+             if verdicts.against(readout.effects, arm)]  # fmt: skip
     if len(readout.arms) > 2:
         risks.append("The best of several arms tends to look a little better than it is; the interval allows for it.")
+    if best is not None and best.n < FEW_TESTED:
+        risks.append(f"{best.strategy} was tested on {counted(best.n, 'customer')} only.")
     if readout.left_out:
-        risks.append(f"{count(readout.left_out)} rows without an arm are left out.")
+        risks.append(f"{counted(readout.left_out, 'row')} without an arm {are(readout.left_out)} left out.")
     return risks
 
 

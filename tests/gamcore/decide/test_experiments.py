@@ -207,6 +207,17 @@ def test_an_expected_null_that_moves_is_an_alarm(renewal):
     assert verdicts.overall(found)[0] == "bad"
 
 
+@given(n=st.integers(2, 200), spread=st.floats(0.1, 30.0))
+def test_no_fall_beyond_all_of_it_is_told(n, spread):
+    values = 10.0 + spread * np.array([-1.0, 1.0] * n)
+    effect = effect_of_means("A", "m", "guardrail", (values, values), planned=0.05)
+    effect = concluded([effect], []).effects[0]
+    words = verdicts.verdict(effect)[1]
+    above = words.partition("a fall above ")[2].rstrip("%.")
+    assert ("even a fall to 0" in words) == (effect.smallest >= 1)
+    assert not above or float(above) <= 100
+
+
 def test_nothing_found_says_what_could_have_been_missed(renewal):
     frame, treated, assigned, names = renewal
     rng = np.random.default_rng(1)

@@ -235,3 +235,21 @@ def test_a_lift_is_not_rolled_out_beside_a_guardrail_that_its_test_leaves_open(s
     assert first.title.startswith("Look into stays before rolling out A" if is_open else "Roll out A")
     assert ("does not rule out a fall of stays" in lines["Risk"]) == is_open
     assert lines["Next"].startswith("Read stays in the test" if is_open else "Roll out A")
+
+
+@pytest.mark.parametrize(("role", "moved"), [("expected null", 5.0), ("guardrail", -5.0), ("guardrail", 0.0)])
+def test_what_moved_beside_a_lift_is_a_risk_and_few_customers_are_one(space, role, moved):
+    rng = np.random.default_rng(0)
+    n = 300
+    frame = pd.DataFrame({"arm": np.repeat(["none", "a"], n), "hit": np.r_[np.arange(n) < 30, np.arange(n) < 90]})
+    frame["age"] = 40 + rng.normal(0, 9, 2 * n) + moved * (frame["arm"] == "a")
+    table = space.tables.add(frame.assign(hit=frame["hit"].astype(int)), "beside", [])
+    test = arm_tests.keep(space, table.id, "Beside", ArmsTest("arm", "none", {"hit": "primary", "age": role}))
+    first = review_of(space, recipes.usual(None, [], None, test, "director")).parts[0]
+    assert first.title.startswith("Choose no arm yet")
+    assert "age" in dict(first.lines)["Risk"]
+    alone = replace(test.test(), metrics={"hit": "primary"})
+    test = arm_tests.keep(space, table.id, "Beside", alone, test.id)
+    first = review_of(space, recipes.usual(None, [], None, test, "director")).parts[0]
+    assert first.title.startswith("Choose a")
+    assert dict(first.lines)["Risk"] == "a was tested on 600 customers only."

@@ -73,6 +73,7 @@ def read_arrow(
     with refusing("parquet" if kind == "folder" else kind[1:]):
         if kind in (".feather", ".arrow"):
             data = source if isinstance(source, bytes) else source.read_bytes()
+            _check_form(data)
             _check_ratio_of_arrow(data)
             stream = pa.ipc.open_file(io.BytesIO(data))
             schema, whole, pictures = stream.schema, True, set[str]()
@@ -247,6 +248,13 @@ def check_ratio(memory: int, size: int) -> None:
             f"The file unpacks to about {count(memory >> 20)} MiB, more than {MAX_RATIO} times its size: "
             "keep fewer rows or columns."
         )
+
+
+def _check_form(data: bytes) -> None:
+    """Refuse two forms of Arrow's data that are no files of it."""
+    form = "of Feather's first version" if data.startswith(b"FEA1") else "a stream" if data[:4] == b"\xff" * 4 else ""
+    if form:
+        raise ReaderError(f"The Arrow data is {form}: write it as an Arrow file, or as Parquet.")
 
 
 def _check_ratio_of_arrow(data: bytes) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,6 +18,8 @@ DIGITS: Final = 15
 """Decimal digits that float64 always preserves."""
 
 INT64_DIGITS: Final = 18
+CONTROL: Final = r"[\x00-\x08\x0e-\x1f]"
+"""Characters that bytes have and text has not."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def plain_kind(kind: pa.DataType) -> pa.DataType | None:
         return plain_kind(kind.value_type)
     if types.is_dictionary(kind):
         value = plain_kind(kind.value_type)
-        is_text = value in (pa.string(), pa.large_string()) and not types.is_binary(kind.value_type)
+        is_text = value in (pa.string(), pa.large_string())
         return pa.dictionary(kind.index_type, value, kind.ordered) if is_text else value
     if types.is_decimal(kind) and kind.scale == 0 and kind.precision <= INT64_DIGITS:
         return pa.int64()
@@ -78,14 +81,20 @@ def holds_bytes(kind: pa.DataType) -> bool:
 
 def not_text(table: pa.Table | pa.RecordBatch) -> set[str]:
     """Return the names of columns whose bytes are not text in UTF-8, such as pictures."""
-    names = set()
-    for column, values in zip(table.schema, table.columns, strict=True):
-        if holds_bytes(column.type):
-            try:
-                values.cast(pa.binary()).cast(pa.string())
-            except pa.ArrowInvalid:
-                names.add(column.name)
-    return names
+    return {
+        column.name for column, values in zip(table.schema, table.columns, strict=True)
+        if holds_bytes(column.type)
+        and not all(map(_are_text, values.chunks if isinstance(values, pa.ChunkedArray) else [values]))
+    }  # fmt: skip
+
+
+def _are_text(cells: pa.Array) -> bool:
+    try:
+        texts = _unwrapped(cells)
+    except pa.ArrowInvalid:
+        return False
+    texts = texts.dictionary if pa.types.is_dictionary(texts.type) else texts
+    return not pc.any(pc.match_substring_regex(texts, CONTROL)).as_py()
 
 
 def plain_columns(
@@ -106,7 +115,12 @@ def plain_columns(
             )
     notes.extend(f"Left out columns that {why}: {', '.join(names[:5])}." for why, names in left.items())
     if not kept:
-        raise ReaderError("No column holds plain values: flatten the nested columns first.")
+        if not left:
+            raise ReaderError(f"The {what} has no columns: choose another.")
+        why = " or ".join(left)
+        raise ReaderError(
+            f"No column can be read, as they {why}: flatten nested columns, and write others as numbers or text."
+        )
     check_columns(len(kept), what)
     names = clean_names([column.name for _, column, _ in kept], notes)
     for name, (_, column, _) in zip(names, kept, strict=True):
@@ -138,14 +152,17 @@ def plain_table(table: pa.Table, columns: list[ArrowColumn], changed: Changed) -
 
 
 def _plain(values: pa.ChunkedArray, column: ArrowColumn, changed: Changed) -> pa.ChunkedArray:
+    is_whole = pa.types.is_integer(column.kind) or (pa.types.is_decimal(values.type) and values.type.scale == 0)
     if pa.types.is_timestamp(values.type) and values.type.tz:
         values = values.cast(pa.timestamp(values.type.unit, "UTC"))
-    if isinstance(values.type, pa.BaseExtensionType):
-        values = pa.chunked_array([chunk.storage for chunk in values.chunks], values.type.storage_type)
-    if pa.types.is_run_end_encoded(values.type):
-        values = pa.chunked_array([pc.run_end_decode(chunk) for chunk in values.chunks], values.type.value_type)
-    is_whole = pa.types.is_integer(column.kind) or (pa.types.is_decimal(values.type) and values.type.scale == 0)
-    values = _text_of_bytes(values, column.name) if holds_bytes(values.type) else values.cast(column.kind)
+    try:
+        values = pa.chunked_array([_unwrapped(chunk).cast(column.kind) for chunk in values.chunks], column.kind)
+    except pa.ArrowInvalid as error:
+        if not holds_bytes(values.type):
+            raise
+        raise ReaderError(
+            f"Column {column.name!r} holds bytes that are not text in UTF-8: leave it out, or write text."
+        ) from error
     if pa.types.is_floating(column.kind):
         infinite = pc.is_inf(values)
         if n := pc.sum(infinite).as_py():
@@ -159,11 +176,24 @@ def _plain(values: pa.ChunkedArray, column: ArrowColumn, changed: Changed) -> pa
     return values
 
 
-def _text_of_bytes(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Return bytes as text."""
-    try:
-        return values.cast(pa.binary()).cast(pa.string())
-    except pa.ArrowInvalid as error:
-        raise ReaderError(
-            f"Column {name!r} holds bytes that are not text in UTF-8: leave it out, or write text."
-        ) from error
+def _unwrapped(cells: pa.Array) -> pa.Array:
+    """Return cells without what holds them: extensions, runs, views, and bytes of text; each category is there once.
+
+    ArrowInvalid : bytes are not UTF-8."""
+    kind = cells.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _unwrapped(cells.storage)
+    if pa.types.is_run_end_encoded(kind):
+        places = np.searchsorted(np.asarray(cells.run_ends), cells.offset + np.arange(len(cells)), side="right")
+        return _unwrapped(cells.values).take(pa.array(places))
+    if pa.types.is_dictionary(kind):
+        values, places = _unwrapped(cells.dictionary), cells.indices
+        if values.null_count or len(values.unique()) < len(values):
+            again = values.take(places).dictionary_encode()
+            values, places = again.dictionary, again.indices.cast(kind.index_type)
+        return pa.DictionaryArray.from_arrays(places, values, ordered=kind.ordered)
+    if holds_bytes(kind):
+        return cells.cast(pa.binary()).cast(pa.string())
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):  # Arrow casts them to no integer
+        return cells.cast(pa.decimal128(INT64_DIGITS, kind.scale))
+    return cells.cast(pa.string()) if pa.types.is_string_view(kind) else cells

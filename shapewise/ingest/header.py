@@ -29,6 +29,9 @@ MONTHLY: Final = re.compile(r"\d{1,2}[-/. ]*[^\W\d_]{3,12}[-/. ,]*\d{2,4}.*|\d{4
 DATE: Final = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}\b.*")
 YEAR: Final = re.compile(r"(?:1[89]|20)\d\d")
 WHOLE: Final = re.compile(r"-?\d+(?:\.0)?")
+PLAIN: Final = re.compile(r"[-+(]*[^\w\s%]?[\d\s.,'’()]+(?:e[-+]?\d+)?\s*[^\w\s%+]?", re.IGNORECASE)
+"""A number as any row may have it, with a currency or an exponent in this row alone."""
+
 RULE: Final = re.compile(r"\W*(?:[-=_]{3,}|:-+:?|-+:)\W*")
 """A line below names, of hyphens or equals signs."""
 
@@ -123,17 +126,29 @@ def _are_names(row: list[str], typed: list[int], body: list[list[str]], above: l
 
     Below a complete row of names, one odd word is a mistake of a row and no name."""
     truths = {k for k in typed if all(cells[k].lower() in ("true", "false", "") for cells in body)}
-    known = [row[k] for k in typed if not _is_blank(row[k])]
-    words = sum(
-        not is_value(row[k]) or (k in truths and row[k].lower() not in ("true", "false"))
-        for k in typed if not _is_blank(row[k])
-    )  # fmt: skip
+    known = [k for k in typed if not _is_blank(row[k])]
+    words = sum(not is_value(row[k]) or (k in truths and row[k].lower() not in ("true", "false")) for k in known)
     complete = any(all(cells) for cells in above)
     if known and 2 * words >= len(known):
         return not complete or (words == len(known) and words > 1 and words == len(typed))
+    if not above and all(row) and 2 * sum(_is_marked(row[k], [cells[k] for cells in body]) for k in known) > len(known):
+        return True
     labels = above[-1] if above else []
     groups = any(labels[1:]) and (not all(labels) or len(set(labels)) < len(labels))
     return groups and all(row) and _years([row[k] for k in typed], typed, body)
+
+
+def _is_marked(cell: str, body: Sequence[str]) -> bool:
+    """Return whether a cell has letters or marks as no cell of its column below: 30d, 0-14, 65+ or 10% above numbers."""
+    if PLAIN.fullmatch(cell):
+        return False
+    below = {mark for other in body if not _is_blank(other) for mark in _marks(other)}
+    return not below.issuperset(_marks(cell))
+
+
+def _marks(cell: str) -> set[str]:
+    """Return the marks beside the digits of a cell; all letters are one."""
+    return set(re.sub(r"[\d\s.,]", "", re.sub(r"[^\W\d_]+", "a", cell)))
 
 
 def _is_date(cell: str) -> bool:

@@ -147,7 +147,7 @@ class FormattedNumber(float):
 
 def plain_number(number: float) -> str:
     """Return a number's own digits; workbooks store whole numbers as floats."""
-    return str(int(number)) if number.is_integer() else str(float(number))
+    return str(int(number)) if float(number).is_integer() else str(float(number))
 
 
 def parsed(code: str) -> NumberFormat | None:

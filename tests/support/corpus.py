@@ -728,7 +728,7 @@ in_parquet(
 )
 in_parquet("a name with a point", {"a.b": [1], "a": [2]}, {"a.b": [1], "a": [2]})
 in_parquet("no rows", {"a": pa.array([], pa.int64())}, {}, error=("no rows",))
-in_parquet("no columns", lambda: pa.table({}), {}, error=("flatten",))
+in_parquet("no columns", lambda: pa.table({}), {}, error=("no columns",))
 in_parquet("a cell of a megabyte", {"t": ["x" * 1_000_000, "y"]}, {}, error=("1,000,000", "shorten"))
 for share in (0.1, 0.5, 0.99):
     add(
@@ -1012,6 +1012,12 @@ in_sheet(
 )
 in_sheet(
     "text as numbers", lambda: sheet(["a", "b"], ["1,234", 1], ["5", 2]), {"a": [1234, 5], "b": [1, 2]}, "thousands"
+)
+in_sheet(
+    "a whole number as text among numbers",
+    lambda: sheet(["a", "b"], [1, 1], ["1,234", 2], [3, 3]),
+    {"a": [1, 1234, 3], "b": [1, 2, 3]},
+    ("thousands", "'1,234' is 1234 here"),
 )
 in_sheet(
     "formulas of other files",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
 from gamcore.numbers import count, counted
@@ -73,6 +73,9 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
     while end < len(filled) - 1 and _is_rule(filled[end]):
         end += 1
     names = [row for row in filled[first:end] if not _is_rule(row)] or filled[first:end]
+    if len(names) > 1 and (labels := _labels_of_rows(filled[end:])):
+        names = [[""] * labels + row[labels:] for row in names] + [filled[end]]  # above them are those of the rows
+        end += 1
     return Header(first, end, _joined(names), len(names))
 
 
@@ -139,7 +142,7 @@ def _are_names(row: list[str], typed: list[int], body: list[list[str]], above: l
 
 
 def _is_marked(cell: str, body: Sequence[str]) -> bool:
-    """Return whether a cell has letters or marks as no cell of its column below: 30d, 0-14, 65+ or 10% above numbers."""
+    """Return whether a cell has letters or marks as no cell below it: 30d, 0-14, 65+ or 10% above numbers."""
     if PLAIN.fullmatch(cell):
         return False
     below = {mark for other in body if not _is_blank(other) for mark in _marks(other)}
@@ -209,6 +212,14 @@ def _top(rows: list[list[str]], bottom: int) -> int:
             break
         first -= 1
     return first
+
+
+def _labels_of_rows(rows: list[list[str]]) -> int:
+    """Return how many columns the first row names, if it has cells in these first ones alone, as no row below has:
+    pandas writes the names of an index so, below names in several rows."""
+    alone = [len(list(takewhile(bool, row))) if any(row) else 0 for row in rows]
+    alone = [n if not any(row[n:]) else 0 for n, row in zip(alone, rows, strict=True)]
+    return alone[0] if len(rows) > 1 and 0 < alone[0] < len(rows[0]) and alone[0] not in alone[1:] else 0
 
 
 def _joined(rows: list[list[str]]) -> list[str]:

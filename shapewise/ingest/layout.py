@@ -24,11 +24,15 @@ DIALECT_CHARACTERS: Final = 40_000
 
 SEPARATORS: Final = {
     ";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas", " ": "blanks", "~": "tildes", "^": "carets",
-    ":": "colons", "\x01": "control characters", "\x1f": "control characters", "#": "number signs",
+    ":": "colons", "#": "number signs",
     "!": "exclamation marks", "&": "ampersands", "*": "asterisks", "§": "section signs", "¦": "broken bars",
     "$": "dollar signs", "@": "at signs", "/": "slashes", "\\": "backslashes", "=": "equals signs",
+    **dict.fromkeys(map(chr, (*range(1, 9), *range(14, 26), *range(28, 32))), "control characters"),
 }  # fmt: skip
 USUAL: Final = ";\t|,"
+COMBINED: Final = frozenset("|~^¦;, \t")
+"""What stands between two of the same in separators of several characters, as in ~|~."""
+
 NULL: Final = r"\N"
 DRAWN: Final = re.compile(r"(?m)^[ \t]*(?:[+|]?(?:[-=:]{3,}[+|])+(?:[-=:]{3,})?|-{5,})[ \t]*$")
 """A line of a table drawn with bars, such as +----+----+, or -----------."""
@@ -215,7 +219,7 @@ def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layo
     whole = lines = text[start:].split("\n", SAMPLE_LINES)[:SAMPLE_LINES]
     if sum(map(bool, map(DRAWN.fullmatch, lines))) > 1 and any(line.lstrip().startswith("|") for line in lines):
         lines = [DRAWN.sub("", line) for line in lines]
-    dialect = known or (Dialect(sep_line[1], escape=escape_of(lines, sep_line[1])) if sep_line else dialect_of(lines))
+    dialect = known or (_escaped(Dialect(sep_line[1]), lines) if sep_line else dialect_of(lines))
     if known is None:
         dialect = replace(dialect, spaced=_is_spaced(lines, dialect), inner=has_inner_quotes(text, dialect))
     rows = dialect.rows(lines)
@@ -226,7 +230,7 @@ def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layo
     if dialect.own not in ("", ","):
         notes.append(f"Columns are separated by {SEPARATORS.get(dialect.own, repr(dialect.own))}.")
     if dialect.escape:
-        notes.append("Quotation marks within cells are written with a backslash.")
+        notes.append("Marks within cells, such as those of quotation, are written with a backslash.")
     if dialect.wrapped:
         notes.append("Each line as a whole is in quotation marks: they are taken off.")
     if dialect.inner:
@@ -235,6 +239,8 @@ def layout_of(text: str, notes: list[str], known: Dialect | None = None) -> Layo
         notes.append('Cells written as formulas, ="00123", are read as the text in them.')
     if not dialect.own and _has_fixed_widths(lines):
         notes.append("All in one column: columns of fixed width, with blanks between them, are not told apart.")
+    elif not dialect.own and (mark := _mark_of_parts(lines)):
+        notes.append(f"All in one column: if {mark!r} separates columns, give each a name, or save them with commas.")
     before = rows[head.first].line
     if before:
         notes.append(skipped_note(before, head))
@@ -262,11 +268,11 @@ def dialect_of(lines: list[str]) -> Dialect:
     fitting = [
         dialect
         for own in dict.fromkeys((guessed, *(mark for mark in USUAL if mark in sample)))
-        if own and (dialect := _fitting(Dialect(own, quote, escape_of(lines, own)), lines[:kept]))
+        if own and (dialect := _fitting(_escaped(Dialect(own, quote), lines[:kept]), lines[:kept]))
     ]
     if fitting:
         return next((dialect for dialect in fitting if len(_widths(dialect, lines[:kept])) == 1), fitting[0])
-    return _unwrapped(lines[:kept]) or Dialect("", '"', escape_of(lines, UNIT))
+    return _unwrapped(lines[:kept]) or _escaped(Dialect(""), lines[:kept])
 
 
 def _widths(dialect: Dialect, lines: list[str]) -> set[int]:
@@ -290,11 +296,20 @@ def _unwrapped(lines: list[str]) -> Dialect | None:
     return dialect if rows and _has_names(table) else None
 
 
-def escape_of(lines: list[str], own: str) -> str:
+def _escaped(dialect: Dialect, lines: list[str]) -> Dialect:
+    """Return a dialect with its escape: a backslash also where rows are of one width only if it hides separators."""
+    escape = escape_of(lines, dialect)
+    if not escape and dialect.own and any("\\" + dialect.own in line for line in lines):
+        widths, hidden = (_widths(replace(dialect, escape=mark), lines) for mark in ("", "\\"))
+        escape = "\\" * (len(hidden) == 1 < len(widths))
+    return replace(dialect, escape=escape)
+
+
+def escape_of(lines: list[str], dialect: Dialect) -> str:
     """Return a backslash if it is the escape of quotation marks: where another reading leaves a quote open."""
-    after = re.escape(own)
-    pattern = rf'\\"(?:[^{after}"\n]|"(?:{after}|$))'
-    return "\\" if any('\\"' in line and re.search(pattern, line) for line in lines) else ""
+    after, quote = re.escape(dialect.own or UNIT), dialect.quote
+    pattern = rf"\\{quote}(?:[^{after}{quote}\n]|{quote}(?:{after}|$))"
+    return "\\" if any("\\" + quote in line and re.search(pattern, line) for line in lines) else ""
 
 
 def has_inner_quotes(text: str, dialect: Dialect) -> bool:
@@ -332,6 +347,16 @@ def _has_fixed_widths(lines: list[str]) -> bool:
     return len(filled) > 1 and 2 * apart >= len(filled) and blank
 
 
+def _mark_of_parts(lines: list[str]) -> str:
+    """Return a mark that may stand between columns: as often in each line below the first, twice at least, and in the
+    first one, too, or, if it is a usual separator, not at all."""
+    first, *others = [line for line in lines if line] or [""]
+    marks = dict.fromkeys(mark for mark in first + USUAL if not mark.isalnum() and mark not in " ._\"'")
+    counts = {mark: {line.count(mark) for line in others} for mark in marks} if len(others) > 1 else {}
+    alike = (mark for mark, times in counts.items() if len(times) == 1 and min(times) > 1)
+    return next((mark for mark in alike if first.count(mark) in (0, *counts[mark])), "")
+
+
 def _fitting(dialect: Dialect, lines: list[str]) -> Dialect | None:
     """Return a dialect, with its separator doubled if so it is; None if the separator belongs to the cells."""
     try:
@@ -341,12 +366,14 @@ def _fitting(dialect: Dialect, lines: list[str]) -> Dialect | None:
     width, times = Counter(len(row) for row in rows).most_common(1)[0] if rows else (1, 0)
     if width < 2:
         return None
-    if width > 2 and all(cell == "" for row in rows if len(row) == width for cell in row[1::2]):
-        return replace(dialect, own=2 * dialect.own)
     table = [row for row in rows if len(row) == width]
+    between = {cell for row in table for cell in row[1::2]}
+    if width > 2 and len(between) == 1 and set(*between) <= COMBINED:
+        return replace(dialect, own=f"{dialect.own}{between.pop()}{dialect.own}")
     first = rows[0]
     is_alone = len(first) == 1 and len(rows) == times + 1 and not _has_names(table)
-    if is_alone and (dialect.own not in USUAL or _is_prose(dialect.own, table, width)):
+    is_word = is_alone and dialect.own != "\t" and re.fullmatch(r"\w+", first[0])
+    if is_alone and (is_word or dialect.own not in USUAL or _is_prose(dialect.own, table, width)):
         return None  # one name above cells that hold the mark
     if dialect.own in USUAL:
         return dialect

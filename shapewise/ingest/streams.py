@@ -150,7 +150,7 @@ class Quotes:
             return
         if dialect.escape:
             text = re.sub(r"\\[^\n]", "", text)
-        elif self.late is None and "\\" + quote in text and escape_of(text.split("\n"), dialect.separator):
+        elif self.late is None and "\\" + quote in text and escape_of(text.split("\n"), dialect):
             self.late = replace(dialect, escape="\\", inner=False)
         elif self.late is None and not dialect.inner and has_inner_quotes(text, dialect):
             self.late = replace(dialect, inner=True)

@@ -229,6 +229,30 @@ READ = {
     "signs of East Asia between the parts of dates": (
         rows("d,n", "2024年1月31日,1", "2024年12月1日,2"), {"d": pd.to_datetime(["2024-01-31", "2024-12-01"])}, "dates",
     ),
+    "ages as names": (
+        rows("0-14,15-64,65+", "1,2,3", "4,5,6", "7,8,9"), {"0-14": [1, 4, 7], "15-64": [2, 5, 8], "65+": [3, 6, 9]}, None
+    ),
+    "days as names, without a mark below": (
+        rows("id,30d,60d,90d", "1,2,3,4", "2,5,6,7"), {"id": [1, 2], "30d": [2, 5], "90d": [4, 7]}, None
+    ),
+    "percentiles as names": (rows("name,10%,90%", "a,1,2", "b,3,4"), {"10%": [1, 3], "90%": [2, 4]}, None),
+    "a currency in the first row alone": (rows("a,b,c", "x,$1.5,$2", "y,3,4.5"), {"b": [1.5, 3], "c": [2, 4.5]}, "dollar"),
+    "exponents in the first row alone": (rows("1e-5,2e-5", "1,2", "3,4"), {"column 1": [1e-5, 1, 3]}, "like a row"),
+    "names of rows below two rows of names, as pandas writes": (
+        rows("y,2023,2023,2024,2024", "c,x,y,x,y", "r,,,,", "a,1,2,3,4", "b,5,6,7,8"),
+        {"r": ["a", "b"], "2023 x": [1, 5], "2024 y": [4, 8]}, "in 3 rows",
+    ),
+    "separators of several characters": (rows("a~|~b~|~c", "1~|~2~|~x", "3~|~4~|~y"), {"a": [1, 3], "b": [2, 4], "c": ["x", "y"]}, "~|~"),
+    "a rare control character": (rows("a\x1eb", "1\x1ex", "2\x1ey"), {"a": [1, 2], "b": ["x", "y"]}, "control characters"),
+    "separators behind backslashes": (
+        rows("a,b,c", r"1,x\, y,2", "3,z,4", r"5,v\, w,6"), {"a": [1, 3, 5], "b": ["x, y", "z", "v, w"]}, "backslash"
+    ),
+    "single quotes behind backslashes": (
+        rows("a,b", r"1,'he said \'hi\' so'", "2,'x, y'"), {"a": [1, 2], "b": ["he said 'hi' so", "x, y"]}, "backslash"
+    ),
+    "one column of lists": (rows("tags", "red;blue;green", "green;red;blue"), {"tags": ["red;blue;green", "green;red;blue"]}, "one column"),
+    "one column of pairs": (rows("pair", "a|b", "c|d", "e|f"), {"pair": ["a|b", "c|d", "e|f"]}, None),
+    "an unknown separator": (rows("a¶b¶c", "1¶2¶3", "4¶5¶6"), {"a¶b¶c": ["1¶2¶3", "4¶5¶6"]}, "'¶' separates columns"),
     "units": (rows("w,k", "12.5 kg,a", "3 kg,b"), {"w": ["12.5 kg", "3 kg"]}, "may be numbers"),
     "multiples": (rows("w,k", "1.2K,a", "3M,b", "450,c"), {"w": ["1.2K", "3M", "450"]}, "may be numbers"),
     "months without days": (rows("m,k", "2024-01,a", "2024-02,b"), {"m": ["2024-01", "2024-02"]}, "may be dates"),

@@ -92,6 +92,14 @@ class Evidence:
             return Result(self.mean, self.interval, n=self.inside, is_rate=self.binary, measure=measure)
         return self._gap(self.mean, self.interval, "measured", measure)
 
+    def per_row(self, measure: Measure = PLAIN) -> Result:
+        """Return the mean inside per row: of a rate, for the mean exposure of these rows."""
+        inside, size = self.inside_result(measure), self.exposure / max(self.inside, 1)
+        if not math.isfinite(size):
+            return inside
+        low, high = inside.interval
+        return replace(inside, value=size * inside.value, interval=(size * low, size * high))
+
     def outside_result(self, measure: Measure = PLAIN) -> Result:
         """Return the mean outside, likewise, without an interval."""
         outside = replace(self, mean=self.rest, interval=UNKNOWN, inside=self.rows - self.inside)

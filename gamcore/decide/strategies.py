@@ -58,6 +58,12 @@ class Strategy:
         return "measured" if self.tested else "assumed"
 
     @property
+    def today(self) -> Result:
+        """Today's rate or mean."""
+        source: Source = "observed" if self.tested else "assumed"
+        return Result(self.base, source=source, is_rate=self.is_rate and self.base < 1)
+
+    @property
     def lifted(self) -> Result:
         """Its relative lift."""
         low, mid, high = self.lift
@@ -67,9 +73,8 @@ class Strategy:
     def gap(self) -> Result:
         """Outcomes more per customer, from today's rate and the lift."""
         low, mid, high = (self.base * lift for lift in self.lift)
-        return Result(
-            mid, (low, high), self.source, "difference", self.tested or None, is_rate=self.is_rate and self.base < 1
-        )
+        is_rate = self.today.is_rate
+        return Result(mid, (low, high), self.source, "difference", self.tested or None, is_rate=is_rate)
 
     def worth_of(self, reached: int, currency: str = "") -> Result:
         """Return the value of reaching this many customers, less what that costs."""
@@ -78,10 +83,8 @@ class Strategy:
 
     def results(self, reached: int, currency: str = "") -> dict[str, Result]:
         """Return its numbers for this many customers: "today", "lift", "difference", and "worth" if it has a value."""
-        is_rate = self.is_rate and self.base < 1
-        today = Result(self.base, source="observed" if self.tested else "assumed", is_rate=is_rate)
         worth = {"worth": self.worth_of(reached, currency)} if self.value else {}
-        return {"today": today, "lift": self.lifted, "difference": self.gap, **worth}
+        return {"today": self.today, "lift": self.lifted, "difference": self.gap, **worth}
 
     def worth(self, reached: int) -> tuple[float, float, float]:
         """Return the value of reaching this many customers under its lifts: low, mid and high."""

@@ -10,18 +10,20 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
+from gamcore.decide.results import Result
 from gamcore.decide.rules import Rule, RuleError
 from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence
 from gamcore.decide.strategies import Strategy, StrategySet
-from gamcore.numbers import decimals_of
+from gamcore.numbers import EXACT_DIGITS, decimals_of
+from gamcore.stats.intervals import UNKNOWN
 from shapewise.decisions.earlier import recent as recent_of
 from shapewise.decisions.earlier import undone, with_change
 from shapewise.store.names import known
 from shapewise.store.workspace import Workspace, clean_name, new_id, now
 
 DIGITS: Final = 4
-"""Of the level of today that a new strategy begins with."""
+"""Fewest of the level of today that a new strategy begins with."""
 
 
 @dataclass(frozen=True)
@@ -128,17 +130,25 @@ def _segment(kept: dict[str, Any]) -> SavedSegment:
 
 
 def strategy_for(name: str, rule: Rule, metric: str, scenario: tuple[str, str], evidence: Evidence | None) -> Strategy:
-    """Return a new strategy for a segment, with the level that was observed inside as that of today. metric : what the
-    segment's model predicts; "" where it is not known. scenario: id and name of that model."""
+    """Return a new strategy for a segment, with the level that was observed inside as that of today: per customer, also
+    where the model's is per unit of exposure. metric : what the segment's model predicts; "" where it is not known.
+    scenario: id and name of that model."""
     usual = Strategy(name, rule, scenario=scenario[1], model=scenario[0])
     if evidence is None or evidence.effect is not None or not evidence.mean >= 0:
         return replace(usual, metric=metric or usual.metric)
     return replace(
         usual,
         metric=metric or usual.metric,
-        base=round(evidence.mean, decimals_of([evidence.mean], DIGITS)),
+        base=_typed(replace(evidence.per_row(), interval=UNKNOWN)),
         is_rate=evidence.binary,
     )
+
+
+def _typed(level: Result) -> float:
+    """Return a level with the fewest digits, at least `DIGITS`, with which it is written as with all of them: what was
+    rounded is rounded again where it is shown."""
+    shorter = (round(level.value, decimals_of([level.value], digits)) for digits in range(DIGITS, EXACT_DIGITS))
+    return next((value for value in shorter if replace(level, value=value).text == level.text), level.value)
 
 
 def add_board(workspace: Workspace, strategies: StrategySet, table: str) -> Board:

@@ -13,10 +13,11 @@ from gamcore.data.labels import listed
 from gamcore.decide import verdicts
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.decide.plots.plans import YEAR
 from gamcore.decide.results import Result, money
 from gamcore.decide.strategies import Strategy, worth_of_all
 from gamcore.decide.worth import Contribution, Estimate, total
-from gamcore.numbers import count, percent
+from gamcore.numbers import count, counted, percent
 from gamcore.viz.files.parts import KeyFigure, ReportPart
 from shapewise.decisions.plans import form_of, planned
 from shapewise.reports.risks import risks_of
@@ -28,6 +29,8 @@ CONTROL: Final = 0.1
 """Share of customers that stay a control once strategies are rolled out."""
 MOST_NAMED: Final = 4
 """Most strategies that the slide describes one by one."""
+MOST_GAINS: Final = 3
+"""Most metrics whose gains are told."""
 SET_DATE: Final = "The day is to be set."
 
 
@@ -83,7 +86,7 @@ def reach_of(review: Review) -> dict[str, int]:
 
 def _title(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> str:
     reach, eligible = reach_of(review), review.ledger.eligible
-    whom = f"{count(sum(reach[strategy.name] for strategy in chosen))} of {count(eligible)} customers"
+    whom = f"{count(sum(reach[strategy.name] for strategy in chosen))} of {counted(eligible, 'customer')}"
     names = in_order([strategy.name for strategy in chosen])
     if outcome is None and not are_tested(chosen):
         return f"Test {names}: {whom}"
@@ -100,10 +103,10 @@ def _for_whom(review: Review, chosen: list[Strategy]) -> list[tuple[str, str]]:
     reach = reach_of(review)
     lines = []
     for strategy in chosen[:MOST_NAMED]:
-        whom = f"{count(reach[strategy.name])} customers: {strategy.rule.words(review.names)}."
+        whom = f"{counted(reach[strategy.name], 'customer')}: {strategy.rule.words(review.names)}."
         lines.append((strategy.name, f"{strategy.action or 'No action is named'}. {whom}"))
     if len(chosen) > MOST_NAMED:
-        lines.append(("and", f"{len(chosen) - MOST_NAMED} more strategies"))
+        lines.append(("and", counted(len(chosen) - MOST_NAMED, "more strategy")))
     return lines
 
 
@@ -117,6 +120,7 @@ def _left_out(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> list[
 
 def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tuple[Estimate, Estimate | None]:
     """Return the outcomes gained by strategies per period, and what they are worth net of costs; None without amounts.
+    A strategy's amount is per outcome of its own metric, where the test measured that.
 
     Measured differences times the customers that each strategy reaches; see `gamcore.decide.worth` for intervals."""
     metric, reach, times = deciding(review, outcome), reach_of(review), review.times
@@ -128,8 +132,9 @@ def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tupl
             raise StoreError(f"The test did not measure {metric} of {strategy.name}.")
         n = reach[strategy.name] * times
         outcomes.append(Contribution(n, effect.difference, effect.difference_interval))
+        own = effect_on(outcome, strategy.name, review.names_of_outcomes.column(strategy.metric)) or effect
         value, cost = n * strategy.value, n * strategy.cost
-        amounts.append(Contribution(value, effect.difference, effect.difference_interval, cost))
+        amounts.append(Contribution(value, own.difference, own.difference_interval, cost))
     return total(outcomes, tested), total(amounts, tested) if all(strategy.value for strategy in chosen) else None
 
 
@@ -153,36 +158,47 @@ def expected(review: Review, chosen: Sequence[Strategy]) -> tuple[Result, Result
 
 
 def _figures(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> list[KeyFigure]:
-    """Return customers gained and money; nothing where nothing is to be done."""
+    """Return customers gained, of each metric that is to be moved, and money; nothing where nothing is to be done."""
     if not chosen or (outcome is not None and outcome.stopped):
         return []
     per = "per month" if review.times != 1 else "among these customers"
     if outcome is None:
-        gain, worth = expected(review, chosen)
-        metric = review.names_of_outcomes.column(chosen[0].metric)
-        counted = "customers with" if chosen[0].gap.is_rate else "of"
+        worth = expected(review, chosen)[1]
+        gains = [(metric, those[0].gap.is_rate, expected(review, those)[0]) for metric, those in _by_metric(chosen)]
     else:
         outcomes, amounts = gained(review, outcome, chosen)
-        gain = Result(outcomes.value, (outcomes.low, outcomes.high), "measured", "sum")
-        currency = review.money.currency
         worth = None
         if amounts is not None:
-            worth = money(amounts.value, (amounts.low, amounts.high), currency, "measured")
+            worth = money(amounts.value, (amounts.low, amounts.high), review.money.currency, "measured")
         metric = deciding(review, outcome)
         effect = effect_on(outcome, chosen[0].name, metric)
-        counted = "customers with" if effect is not None and effect.is_rate else "of"
-    lead = "" if gain.source == "measured" else "assumed: "
-    figures = [figure(gain, f"{lead}more {counted} {metric} {per}")]
+        gain = Result(outcomes.value, (outcomes.low, outcomes.high), "measured", "sum")
+        gains = [(metric, effect is not None and effect.is_rate, gain)]
+    figures = [
+        figure(gain, f"{_lead(gain)}more {'customers with' if is_rate else 'of'} "
+                     f"{review.names_of_outcomes.column(metric) if outcome is None else metric} {per}")
+        for metric, is_rate, gain in gains
+    ]  # fmt: skip
     if worth is not None:
         costs = ", costs deducted" if any(strategy.cost for strategy in chosen) else ""
-        figures.append(figure(worth, f"{lead}worth {per}{costs}"))
+        figures.append(figure(worth, f"{_lead(worth)}worth {per}{costs}"))
     return figures
+
+
+def _lead(result: Result) -> str:
+    return "" if result.source == "measured" else "assumed: "
+
+
+def _by_metric(chosen: Sequence[Strategy]) -> list[tuple[str, list[Strategy]]]:
+    """Return strategies by what they are to move, that of the first one first."""
+    metrics = list(dict.fromkeys(strategy.metric for strategy in chosen))[:MOST_GAINS]
+    return [(metric, [strategy for strategy in chosen if strategy.metric == metric]) for metric in metrics]
 
 
 def _measured(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> str:
     """Return the size and time of the test, and what it moved."""
     whole = outcome.ratios[0]
-    sentence = f"In a test of {count(whole.treated + whole.control)} customers"
+    sentence = f"In a test of {counted(whole.treated + whole.control, 'customer')}"
     rows = review.board.outcome.get("rows", {}) if review.board.outcome.get("way") == "rows" else {}
     try:
         period = review.period(rows["table"]) if rows else None
@@ -226,12 +242,15 @@ def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> st
         days = review.plan.days if review.board.plan else 0
         if not days:
             return "Plan the test on the page Experiment: nothing has been measured yet."
+        if days > YEAR:
+            return (f"Plan another test on the page Experiment: that of {names} would take {count(days)} days. Look "
+                    "for larger lifts, reach more customers per day, or leave out who gets few.")  # fmt: skip
         treated = review.plan.split()
         if review.plan.once:
             begin = "" if start is None else f" from {day(start)}"
-            return f"Test {names}{begin} for at most {count(days)} days ({treated}); look whenever you like."
+            return f"Test {names}{begin} for at most {counted(days, 'day')} ({treated}); look whenever you like."
         if start is None:
-            return f"Test {names} for {count(days)} days ({treated}), then read it once. {SET_DATE}"
+            return f"Test {names} for {counted(days, 'day')} ({treated}), then read it once. {SET_DATE}"
         return f"Test {names} from {day(start)} ({treated}); read it once on {day(start + timedelta(days))}."
     if outcome is None and (doubts := against(review, chosen)):
         return f"Read {listed(doubts)} in the test on the page Experiment, and go on with it until a fall is ruled out."
@@ -241,18 +260,20 @@ def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> st
         return "Look into what fell or moved, or plan a larger test, before anything is rolled out."
     days = _days_with_control(review, chosen)
     if start is None:
-        again = f" and read again after {count(days)} days" if days else " and read again"
+        again = f" and read again after {counted(days, 'day')}" if days else " and read again"
         return f"Roll out {names}; keep {percent(CONTROL, 0)} as a control{again}. {SET_DATE}"
     again = f", and read again on {day(start + timedelta(days))}" if days else ""
     return f"Roll out {names} on {day(start)}; keep {percent(CONTROL, 0)} as a control{again}."
 
 
 def _days_with_control(review: Review, chosen: list[Strategy]) -> int:
-    """Return the days after which the plan's lifts would show again against a small control; 0 if it is not known."""
+    """Return the days after which the plan's lifts would show again against a small control; 0 if it is not known, or
+    over a year."""
     if not review.board.plan:
         return 0
     form, arms = form_of(review.board.plan, []) | {"looks": False}, {"control": CONTROL, "treated": 1 - CONTROL}
     try:
-        return planned(form, review.made, review.ledger, only={strategy.name for strategy in chosen}, arms=arms).days
+        days = planned(form, review.made, review.ledger, only={strategy.name for strategy in chosen}, arms=arms).days
     except ExperimentError:
         return 0
+    return days if days <= YEAR else 0

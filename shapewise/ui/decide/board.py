@@ -205,8 +205,8 @@ def _card(board: Board, strategy_set: StrategySet, ledger: Ledger, place: int, s
         meant = "" if strategy.tested else " This is arithmetic on assumptions, not a measurement."
         result(
             at, "Worth" if strategy.tested else "Scenario value", worth, border=False,
-            hint=f"Exclusive reach × ({percent(strategy.base)} today × a lift of {strategy.lifted.words()} × "
-            f"{exact(valued.value)} per conversion - {exact(valued.cost)} per customer).{meant}",
+            hint=f"Exclusive reach × ({md(strategy.today.text)} today × a lift of {md(strategy.lifted.words())} × "
+            f"{exact(valued.value)} per outcome - {exact(valued.cost)} per customer).{meant}",
         )  # fmt: skip
 
 
@@ -317,7 +317,7 @@ def _inside(strategy: Strategy) -> Result | None:
         facts = reach.evidence(model, strategy.rule)
     except TableError:
         return None
-    return None if facts is None or facts.effect is not None else facts.inside_result(state.measure(model))
+    return None if facts is None or facts.effect is not None else facts.per_row(state.measure(model))
 
 
 def _today(base: float, inside: Result | None) -> None:

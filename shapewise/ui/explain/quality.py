@@ -196,7 +196,7 @@ def _residuals(model: ModelAbout, held: HeldOutPredictions) -> None:
     st.caption(
         f"Each dot is a held-out row; the line is the mean residual in {len(table)} parts of equal size by the "
         f"prediction, with its 95% interval. In {off} of them the interval excludes 0: by chance, about "
-        f"{count(0.05 * len(table))} would."
+        f"{number(0.05 * len(table), 1)} would."
     )
 
 

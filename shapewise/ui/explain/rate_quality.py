@@ -45,16 +45,14 @@ def show(model: ModelAbout, held: HeldOutPredictions) -> None:
 
 
 def _lift(model: ModelAbout, totals: Totals) -> None:
-    named = state.names_of(model)
-    per = "" if totals.exposure is None else f" per {named.column(model.spec['exposure'])}"
     table = lift_by_tenth(totals.y, totals.predicted, totals.kind, exposure=totals.exposure, weight=totals.weight)
-    cards.of_model(plots.lift_by_tenth(table, totals.kind, f"{named.column(model.target)}{per}"), model, titled=True)
+    cards.of_model(plots.lift_by_tenth(table, totals.kind, state.goal(model)), model, titled=True)
 
 
 def _calibration(model: ModelAbout, totals: Totals) -> None:
     table = quality.calibration(totals.y, totals.predicted, totals.weight, kind=totals.kind, exposure=totals.exposure)
     rates = totals.predicted if totals.exposure is None else totals.predicted / totals.exposure
-    cards.of_model(plots.calibration(table, rates, kind=totals.kind), model)
+    cards.of_model(plots.calibration(table, rates, totals.kind, state.goal(model)), model)
     st.caption("On the dotted line, predicted and observed means are equal.")
 
 

@@ -73,5 +73,5 @@ def tile(at: DeltaGenerator, name: str, value: str, note: str, hint: str | None 
 def result(at: DeltaGenerator, name: str, shown: Result, hint: str | None = None, border: bool = True) -> None:
     """Show a result: the number and its interval; where it comes from begins the hint, as a tile is narrow."""
     note = (shown.ends or shown.grounds) if shown.is_known else ""
-    grounds = f"{shown.grounds[:1].upper()}{shown.grounds[1:]}. " if shown.is_known else ""
-    tile(at, name, md(shown.text), md(note), hint=f"{md(grounds)}{hint or ''}".strip() or None, border=border)
+    grounds = f"{shown.grounds[:1].upper()}{shown.grounds[1:]}." if shown.is_known else ""
+    tile(at, name, md(shown.text), md(note), hint=f"{md(grounds)} {hint or ''}".strip() or None, border=border)

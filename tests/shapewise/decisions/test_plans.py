@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gamcore import GAMRegressor
 from gamcore.data.column_names import ColumnNames, Names
 from gamcore.data.table import as_table
 from gamcore.decide.arms import ArmsTest, read_arms
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.outcomes import Outcome
-from gamcore.decide.rules import EVERYBODY, Levels
-from gamcore.decide.segments import Evidence
+from gamcore.decide.rules import EVERYBODY, Levels, Range
+from gamcore.decide.segments import Evidence, HeldOutRows
 from gamcore.decide.shown import shown_read_out
 from gamcore.decide.strategies import Strategy, StrategySet
 from shapewise.decisions import plans
@@ -102,6 +105,31 @@ def test_a_strategy_begins_with_what_was_observed_in_its_segment(mean, binary):
 def test_a_strategy_begins_with_the_usual_rate_where_none_was_observed(change):
     made = strategy_for("A", EVERYBODY, "", scenario=("", ""), evidence=Evidence(**FACTS | change))
     assert (made.metric, made.base) == ("conversion", 0.1)
+
+
+@given(mean=st.floats(1e-4, 0.9999) | st.floats(1.0, 1e6))
+def test_the_level_that_a_strategy_begins_with_is_written_as_that_of_its_segment(mean):
+    facts = Evidence(**FACTS | {"mean": mean, "binary": mean < 1})
+    made = strategy_for("A", EVERYBODY, "", scenario=("", ""), evidence=facts)
+    assert made.today.text == replace(facts.inside_result(), interval=(np.nan, np.nan)).text
+    assert made.base == pytest.approx(mean, rel=1e-3)
+
+
+def test_a_rate_per_unit_of_exposure_becomes_what_a_customer_has():
+    """As the plan of the test and its read-out take it: the mean of the column."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(20, 80, 400), "years": rng.uniform(0.1, 3.0, 400)})
+    claims = rng.poisson(0.2 * frame["years"])
+    model = GAMRegressor(objective="poisson", max_rounds=5).fit(frame[["age"]], claims, exposure=frame["years"])
+    facts = HeldOutRows(model.model_, frame, claims, exposure=frame["years"].to_numpy()).evidence(
+        Range("age", low=50.0)
+    )
+    inside = frame["age"] >= 50
+    assert facts.mean == pytest.approx(claims[inside].sum() / frame["years"][inside].sum())
+    made = strategy_for("A", Range("age", low=50.0), "claims", scenario=("", ""), evidence=facts)
+    assert made.base == pytest.approx(claims[inside].mean(), rel=1e-3)
+    low, high = facts.per_row().interval
+    assert low < claims[inside].mean() < high
 
 
 def shop(n=4_000, seed=0):

@@ -18,6 +18,7 @@ from gamcore.numbers import estimate
 from gamcore.viz import files as export
 from shapewise.decisions import arm_tests, boards, money
 from shapewise.decisions import guided_example as example
+from shapewise.decisions.plans import form_of, proposed
 from shapewise.reports import recipes
 from shapewise.reports.recipes import AUDIENCES, MOST_SLIDES, ReportItem
 from shapewise.reports.review import review_of
@@ -253,3 +254,29 @@ def test_what_moved_beside_a_lift_is_a_risk_and_few_customers_are_one(space, rol
     first = review_of(space, recipes.usual(None, [], None, test, "director")).parts[0]
     assert first.title.startswith("Choose a")
     assert dict(first.lines)["Risk"] == "a was tested on 600 customers only."
+
+
+def test_gains_of_different_metrics_are_not_added_up(space):
+    frame = pd.DataFrame({"age": np.arange(100) % 10})
+    table = space.tables.add(frame, "hundred", [])
+    first = Strategy("A", Range("age", high=3.0), metric="sold", base=0.2, lift=(0.1, 0.1, 0.1), value=5.0)
+    other = Strategy("B", Range("age", low=5.0), metric="visits", base=40.0, lift=(0.5, 0.5, 0.5), value=2.0)
+    board = boards.add_board(space, StrategySet("Two", (first, replace(other, is_rate=False))), table.id)
+    report = review_of(space, recipes.usual(None, [], board, None, "director"))
+    sold, visits, worth = report.parts[0].figures
+    assert (sold.value, sold.label) == ("0.600", "assumed: more customers with sold among these customers")
+    assert (visits.value, visits.label) == ("1,000", "assumed: more of visits among these customers")
+    assert worth.value == "2,000"
+
+
+@pytest.mark.parametrize("a_day", [1.0, 400.0])
+def test_nobody_is_told_to_test_for_years(space, a_day):
+    table = space.tables.add(pd.DataFrame({"age": np.arange(100) % 10}), "hundred", [])
+    one = Strategy("A", Range("age", high=3.0), metric="sold", base=0.2)
+    board = boards.add_board(space, StrategySet("One", (one,)), table.id)
+    form = form_of({"a_day": a_day}, proposed(board.read()))
+    board = boards.change(space, board.id, plan=form)
+    first = review_of(space, recipes.usual(None, [], board, None, "director")).parts[0]
+    step = dict(first.lines)["Next"]
+    assert step.startswith("Test A for " if a_day > 1 else "Plan another test")
+    assert "leave out" in step or int(step.split()[3]) < 365

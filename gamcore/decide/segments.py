@@ -52,13 +52,14 @@ class Evidence:
     """Evidence for a rule from held-out rows.
 
     rows, inside : held-out rows, and those that match. mean, rest : means of the target inside and outside (rates for
-    a binary one, and per unit of exposure where there is one), the first with a 95% interval (Wilson; Garwood for a
-    count; Hall for an amount; Student for another number). opportunity : their difference (Newcombe, whose method takes
-    the ends of any intervals; Welch). contrast : mean change of predictions inside against the average effect of the
-    rule's features; NaN where the model has none of them. agree : share of refits with the model's sign. tried :
-    candidate rules tried to find it. exposure : that of the rows inside; NaN where rows have none. effect : the unit of
-    the effect that an experiment measured, where that is the target (`uplift.signals`); else None. at_once : of how
-    many ranges, which the same rows chose, the intervals hold at once (Bonferroni); 1 for this one alone.
+    a binary one, and per unit of exposure where there is one), the first with a 95% interval (Wilson; Garwood, by how
+    rows spread, for a count; Hall for an amount; Student for another number). opportunity : their difference (Newcombe,
+    whose method takes the ends of any intervals; Welch). contrast : mean change of predictions inside against the
+    average effect of the rule's features; NaN where the model has none of them. agree : share of refits with the
+    model's sign. tried : candidate rules tried to find it. exposure : that of the rows inside; NaN where rows have
+    none. effect : the unit of the effect that an experiment measured, where that is the target (`uplift.signals`); else
+    None. at_once : of how many ranges, which the same rows chose, the intervals hold at once (Bonferroni); 1 for this
+    one alone.
     """
 
     rows: int

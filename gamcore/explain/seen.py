@@ -9,7 +9,7 @@ import numpy as np
 from gamcore.explain.gap import HeldOut, Measured, measured
 from gamcore.model.loss import Loss
 from gamcore.stats.intervals import Interval, poisson_rate, skewed_mean, student, wilson
-from gamcore.stats.rates import rate
+from gamcore.stats.rates import rate, spread
 from gamcore.stats.weights import effective_rows
 from gamcore.types import Bools, Floats, Ints
 
@@ -83,15 +83,15 @@ def observed_interval(rows: Seen, here: Bools) -> Interval:
         return rate(y, rows.kind, exposure if rows.kind != "share" else None, w)[1]  # type: ignore[arg-type]
     numbers = np.unique(rows.clusters[here], return_inverse=True)[1]
     totals, sizes = (np.bincount(numbers, amounts).astype(np.float64) for amounts in (w * y, w * exposure))
-    n, mean = effective_rows(sizes), float(totals.sum() / sizes.sum())
-    spread = n / max(n - 1, 1e-9) * float(np.square(totals - sizes * mean).sum())
+    mean = float(totals.sum() / sizes.sum())
     match rows.kind:
         case "share":
             usual = float(np.square(w).sum()) * mean * (1 - mean)
-            return wilson(mean, effective_rows(w) / max(spread / usual, 1.0) if usual > 0 else n)
+            fewer = max(spread(totals, sizes) / usual, 1.0) if usual > 0 else 1.0
+            return wilson(mean, effective_rows(w) / fewer if usual > 0 else effective_rows(sizes))
         case "count":
             unit = float((w**2) @ y) / float(w @ y) if y.any() else 1.0
-            unit *= max(spread / (unit * totals.sum()), 1.0) if y.any() else 1.0
+            unit *= max(spread(totals, sizes) / (unit * totals.sum()), 1.0) if y.any() else 1.0
             return poisson_rate(float(totals.sum()) / unit, float(sizes.sum()) / unit)
         case "amount":
             return skewed_mean(totals / sizes, sizes)

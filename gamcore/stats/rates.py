@@ -26,9 +26,9 @@ TENTHS = 10
 def rate(y: Floats, kind: Kind, exposure: Floats | None = None, weight: Floats | None = None) -> tuple[float, Interval]:
     """Return the mean per unit of exposure and its 95% interval; NaN without rows.
 
-    The interval is Wilson's for a share, Garwood's for a count and Hall's for an amount. That of a count takes events
-    as independent: where one row has many, as an amount it is wider and safer. Weighted rows count as their effective
-    number, for a count of events (after Fay and Feuer 1997, on weighted sums of Poisson counts).
+    The interval is Wilson's for a share, Garwood's for a count and Hall's for an amount. Weighted rows count as their
+    effective number, for a count of events (after Fay and Feuer 1997, on weighted sums of Poisson counts); where rows
+    spread more about their mean rate than independent events do, events count as fewer by that factor.
     """
     w = np.ones(y.size) if weight is None else weight
     size = w if exposure is None else w * exposure
@@ -44,9 +44,16 @@ def rate(y: Floats, kind: Kind, exposure: Floats | None = None, weight: Floats |
             events = w * y
             known = events if events.any() else size  # without events, exposures say what one would weigh
             unit = float((w * known).sum() / known.sum())
+            unit *= max(spread(events, size) / (unit * float(events.sum())), 1.0) if events.any() else 1.0
             return mean, poisson_rate(float(events.sum()) / unit, float(size.sum()) / unit)
         case "amount":
             return mean, skewed_mean(y if exposure is None else y / exposure, size)
+
+
+def spread(totals: Floats, sizes: Floats) -> float:
+    """Return the variance of the sum of some rows' totals (n,), from how they spread about their mean rate."""
+    n, mean = effective_rows(sizes), float(totals.sum() / sizes.sum())
+    return n / max(n - 1, 1e-9) * float(np.square(totals - sizes * mean).sum())
 
 
 def in_parts(

@@ -129,7 +129,12 @@ def test_a_rate_of_each_kind_has_its_interval():
     claims, amount, _, exposure = portfolio(0, 300)
     mean, ends = rate(claims, "count", exposure)
     assert mean == pytest.approx(claims.sum() / exposure.sum())
-    assert ends == pytest.approx(poisson_rate(claims.sum(), exposure.sum()))
+    spread = np.square(claims - mean * exposure).sum() / claims.sum()
+    n = exposure.sum() ** 2 / np.square(exposure).sum()
+    fewer = max(n / (n - 1) * spread, 1.0)
+    assert ends == pytest.approx(poisson_rate(claims.sum() / fewer, exposure.sum() / fewer))
+    even = np.tile([0.0, 1.0], 150)
+    assert rate(even, "count")[1] == pytest.approx(poisson_rate(150, 300))
     mean, ends = rate(amount, "amount", exposure)
     assert mean == pytest.approx(amount.sum() / exposure.sum())
     assert ends == skewed_mean(amount / exposure, exposure)
@@ -137,6 +142,18 @@ def test_a_rate_of_each_kind_has_its_interval():
     assert rate(yes, "share") == (yes.mean(), pytest.approx(wilson(yes.mean(), 300)))
     with pytest.raises(ValueError, match="call the outcome a count"):
         rate(yes, "share", exposure)
+
+
+@pytest.mark.parametrize("exposed", [False, True])
+@pytest.mark.parametrize("shape", [0.5, 2.0, np.inf])
+def test_intervals_of_counts_hold_the_rate_however_rows_spread(shape, exposed):
+    rng = np.random.default_rng(0)
+    exposure, held = rng.uniform(0.2, 2.0, 80) if exposed else np.ones(80), 0
+    for _ in range(300):
+        mean = 5.0 * exposure * (1.0 if np.isinf(shape) else rng.gamma(shape, 1 / shape, 80))
+        _, (low, high) = rate(rng.poisson(mean).astype(float), "count", exposure)
+        held += low <= 5.0 <= high
+    assert held >= 0.92 * 300
 
 
 def test_weighted_events_count_as_their_effective_number():

@@ -1,4 +1,4 @@
-"""A test of any number of arms, read from its rows: each arm against the control, overall and by segment.
+"""A test of any number of arms, read from its rows: each arm against the control, overall, by strategy and by segment.
 
 Holm (1979) adjusts over all arms and metrics. Dunnett (1955) adjusts over the arms of each metric, which share one
 control; it assumes that all arms spread alike. Arms that are pooled are read together as one more arm: their rows as
@@ -18,7 +18,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, chisquare, norm
 
-from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import read_present_texts
 from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Table, as_table
@@ -26,12 +25,12 @@ from gamcore.decide.clusters import by_clusters, interval_of_level, read_assigne
 from gamcore.decide.experiment_effects import (
     Adjustment,
     Effect,
-    ReadOut,
     concluded,
+    intervals_in_words,
     less_expected,
+    whenever,
 )
 from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
-from gamcore.decide.experiment_readout import whenever
 from gamcore.decide.fairness import groups_of
 from gamcore.decide.outcomes import Outcome, Units, outcome_of, read_outcome, read_outcomes
 from gamcore.decide.results import Result, Scale, table_of
@@ -48,7 +47,8 @@ FEWEST: Final = 2
 
 @dataclass(frozen=True)
 class ArmsTest:
-    """How a test was set up. arm : its column. control : a level of it. shares : the planned share of every arm by
+    """How a test was set up. arm : its column. control : a level of it. treated : the levels that are held against the
+    control, in this order; () for all others. shares : the planned share of every arm by
     level, up to a factor, also of arms that nobody got; None for equal ones. metrics : outcomes and their roles, each a
     column, or what `outcomes` says that it is made of.
     before : by metric, the column with its pre-experiment values. customers : of all arms at the planned end, if
@@ -70,6 +70,7 @@ class ArmsTest:
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     pooled: tuple[str, ...] = ()
     accepted: Mapping[str, float] = field(default_factory=dict)
+    treated: tuple[str, ...] = ()
 
     @property
     def pool(self) -> str:
@@ -81,7 +82,8 @@ class ArmsTest:
         object.__setattr__(self, "control", _level_of(self.control))
         if self.shares is not None:
             object.__setattr__(self, "shares", {_level_of(level): share for level, share in self.shares.items()})
-        object.__setattr__(self, "pooled", tuple(map(_level_of, self.pooled)))
+        for name in ("pooled", "treated"):
+            object.__setattr__(self, name, tuple(map(_level_of, getattr(self, name))))
         for metric, share in self.accepted.items():
             if not 0 < share < 1:
                 raise ExperimentError(f"The accepted move of {metric!r} is {share!r}: give a share between 0 and 1.")
@@ -118,29 +120,67 @@ class ArmSizes:
 
 
 @dataclass(frozen=True)
-class ArmsReadOut(Explanation):
-    """What a test measured. sizes : first of all rows, then of the rows with each metric. effects : one per arm and
-    metric, `strategy` being the arm, or what the pooled arms are called. levels : by (arm, metric) the rate or mean
-    with its 95% interval, by clusters where these were assigned. measures : unit and form of means, by metric."""
+class ByStrategy:
+    """Which strategy of a board each row would get, whatever its arm: each is compared within its own customers.
+
+    place : (n,) index of the strategy in `names`; negative for none. planned : by strategy and metric, the relative
+    lift that the plan calls worth finding; for guardrails and expected nulls, the largest move allowed."""
+
+    place: NDArray[np.int64]
+    names: Sequence[str]
+    planned: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReadOut(Explanation):
+    """What a test measured. arms : the control first. sizes : of the arms among "all" rows, then among those with each
+    metric. effects : one per arm and metric, `strategy` being the arm, or what the pooled arms are called. Where it was
+    read by strategy, one per strategy, metric and arm, and by_strategy has the sizes of the arms in each. left_out :
+    rows without an arm. notes : a sentence on each strategy that could not be read."""
 
     test: ArmsTest
     arms: tuple[str, ...]
     sizes: dict[str, ArmSizes]
     effects: tuple[Effect, ...]
-    levels: dict[tuple[str, str], tuple[float, Interval]]
-    rates: frozenset[str]
+    by_strategy: dict[str, ArmSizes] = field(default_factory=dict)
     left_out: int = 0
-    measures: Mapping[str, Measure] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def wrong_sizes(self) -> dict[str, ArmSizes]:
+        """The sizes of arms that are not as planned, by where that is, in words; "" for all rows."""
+        rows = {"" if name == "all" else f" among rows with {name}": size for name, size in self.sizes.items()}
+        parts = {f" in {name}": size for name, size in self.by_strategy.items()}
+        return {where: size for where, size in (rows | parts).items() if size.alarm}
 
     @property
     def stopped(self) -> bool:
         """Whether a sample-ratio mismatch forbids a verdict."""
-        return any(size.alarm for size in self.sizes.values())
+        return bool(self.wrong_sizes)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """What was held against the control: the strategies, or the arms."""
+        return tuple(dict.fromkeys(effect.strategy for effect in self.effects))
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The arms, the control first, and the pooled ones last."""
         return (*self.arms, self.test.pool) if self.test.pool else self.arms
+
+    @property
+    def adjusted_by(self) -> str:
+        """What adjusted its p values, in words."""
+        used: dict[Adjustment, dict[str, None]] = {}
+        for effect in self.effects:
+            used.setdefault(effect.adjusted_by, {})[effect.metric] = None
+        if len(used) < 2:
+            return "".join(used)
+        return ", ".join(f"{method} on {', '.join(metrics)}" for method, metrics in used.items())
+
+    def intervals(self, scale: Scale) -> str:
+        """Return what the intervals of its effects on a scale are, in words."""
+        return intervals_in_words(self.effects, scale, self.test.customers)
 
     def size(self, arm: str, metric: str) -> int:
         """Return the customers of an arm, or of the pooled ones, with a metric; clusters where these were assigned."""
@@ -148,27 +188,31 @@ class ArmsReadOut(Explanation):
         return sum(counts[own] for own in self.test.pooled) if arm == self.test.pool else counts[arm]
 
     def level(self, arm: str, metric: str) -> Result:
-        """Return the rate or mean of an arm, or of the pooled ones."""
-        value, interval = self.levels[arm, metric]
-        return Result(value, interval, n=self.size(arm, metric), is_rate=metric in self.rates,
-                      measure=self.measures.get(metric, PLAIN))  # fmt: skip
-
-    def as_read_out(self) -> ReadOut:
-        """Return the effects as they are drawn and worded."""
-        return ReadOut((), self.effects, customers=self.test.customers)
+        """Return the rate or mean of an arm, or of the pooled ones, with its 95% interval, by clusters where these were
+        assigned. Not of a read-out by strategy, where each has levels of its own."""
+        side = "control" if arm == self.test.control else "treated"
+        effect = next(e for e in self.effects if e.metric == metric and (side == "control" or e.strategy == arm))
+        return replace(effect.levels()[side], n=self.size(arm, metric))
 
     def describe(self, detail: str = "", scale: Scale = "relative", **words: Any) -> Plot:
-        """Return the measured lift of each arm with its interval. scale : as of `ReadOut.describe`."""
-        outcome = self.as_read_out()
-        shown = detail or f"each arm against {self.test.control}, {outcome.intervals(scale)}"
-        return replace(outcome.describe(shown, scale, **words), numbers=self.frame())
+        """Return the measured lifts with their intervals: "relative", or each a "difference" (of one metric)."""
+        from gamcore.decide.plots.strategies import lifts
+
+        treated = "each arm" if len(self.arms) > 2 or not self.by_strategy else self.arms[1]
+        return lifts(self, detail or f"{treated} against {self.test.control}, {self.intervals(scale)}", scale, **words)
 
     def frame(self, metric: str = "", between: Sequence[tuple[str, Effect]] = ()) -> pd.DataFrame:
         """Return what each arm did, the control first and the pooled arms last, and how it differs from the control: a
-        row per number (`results.table_of`); the row of what an arm did also says how it differs. metric : one of
-        several; all by default. between : how the treated arms differ from each other (`between_arms`), which comes
-        last."""
-        metrics = [metric] if metric else list(self.test.metrics)
+        row per number (`results.table_of`); the row of what an arm did also says how it differs. By strategy, what both
+        arms of each comparison did, and how they differ. metric : one of several; all by default. between : how the
+        treated arms differ from each other (`between_arms`), which comes last."""
+        metrics = [metric] if metric else list(dict.fromkeys(effect.metric for effect in self.effects))
+        if self.by_strategy:
+            return table_of(
+                row for effect in self.effects if effect.metric in metrics
+                for row in effect.rows_with_levels(effect.arm or self.arms[1], self.test.control,
+                                                   strategy=effect.strategy, metric=effect.metric)
+            )  # fmt: skip
         own = (row for metric in metrics for arm in self.lines for row in self._rows(arm, metric))
         others = (row for other, effect in between if effect.metric in metrics
                   for row in effect.rows_of_file(effect.strategy, other, metric=effect.metric))  # fmt: skip
@@ -182,45 +226,53 @@ class ArmsReadOut(Explanation):
             yield from effect.rows_of_file(arm, self.test.control, metric=metric)
 
 
-def read_arms(frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str, Floats] | None = None) -> ArmsReadOut:
+def read_arms(
+    frame: pd.DataFrame | Table, test: ArmsTest, expected: Mapping[str, Floats] | None = None,
+    by: ByStrategy | None = None,
+) -> ReadOut:  # fmt: skip
     """Read a test from its rows; those without an arm are left out. ExperimentError says what cannot be read.
 
     expected : by metric, what a model of columns known before the test expects of each row (n,), by parts that did not
-    see it (`estimators.effect.expected_outcomes`); it narrows intervals as a value from before does. Dunnett's
-    adjustment is for customers by themselves that are looked at once, by their outcomes alone: else Holm's takes its
-    place.
+    see it (`estimators.effect.expected_outcomes`); it narrows intervals as a value from before does. by : the
+    strategies that are compared, each among those who would get it; others are left out. Dunnett's adjustment is for
+    customers by themselves that are looked at once, by their outcomes alone: else Holm's takes its place.
     """
-    if test.customers or test.cluster or test.before or expected:
+    if test.customers or test.cluster or test.before or expected or by is not None:
         test = replace(test, adjustment="Holm")
     table = as_table(frame)
     arm, arms = _arms(table, test)
     clusters = None if test.cluster is None else read_assigned(table, test.cluster, arm, arms)
-    inside = arm >= 0
+    inside = arm >= 0 if by is None else (arm >= 0) & (by.place >= 0)
+    parts = {} if by is None else {name: inside & (by.place == k) for k, name in enumerate(by.names)}
+    if not inside.any():
+        raise ExperimentError("No row would get a strategy: check the columns that the rules use.")
     units = read_outcomes(table, {metric: test.outcome(metric) for metric in test.metrics}, inside)
     past = {metric: outcome_of(table, column) for metric, column in (test.before or {}).items()} | dict(expected or {})
-    sizes = {"all": _sizes(_assigned(arm, inside, clusters), arms, test.shares)}
-    effects, rates, levels = [], set(), dict[tuple[str, str], tuple[float, Interval]]()
-    for metric, role in test.metrics.items():
-        known = inside & units[metric].known
-        sizes[metric] = _sizes(_assigned(arm, known, clusters), arms, test.shares)
-        rates |= {metric} if units[metric].is_share else set()
-        control = known & (arm == 0)
-        for name, places in compared(arms, test).items():
-            mine = known & np.isin(arm, places)
-            effect = _effect(name, metric, role, units[metric], rows=(mine, control), past=past.get(metric),
-                             clusters=clusters)  # fmt: skip
-            effects.append(
-                replace(effect, planned=math.nan if role == "primary" else test.accepted.get(metric, math.nan))
-            )
-            for own, side in ((test.control, effect.control), (name, effect.treated)):
-                levels[own, metric] = side.mean, side.interval
-    done = concluded(whenever(effects, int(inside.sum()), test.customers), []).effects
+
+    def sizes(rows: NDArray[np.bool_]) -> ArmSizes:
+        counts = np.bincount(_assigned(arm, rows, clusters), minlength=len(arms))
+        return sizes_of(dict(zip(arms, counts.tolist(), strict=True)), test.shares)
+
+    effects = []
+    for strategy, part in (parts or {"": inside}).items():
+        for metric, role in test.metrics.items():
+            known = part & units[metric].known
+            for name, places in compared(arms, test).items():
+                sides = known & np.isin(arm, places), known & (arm == 0)
+                effect = _effect(strategy or name, metric, role, units[metric], rows=sides, past=past.get(metric),
+                                 clusters=clusters)  # fmt: skip
+                planned = math.nan if role == "primary" else test.accepted.get(metric, math.nan)
+                planned = by.planned.get((strategy, metric), planned) if by is not None else planned
+                own = name if by is not None and len(arms) > 2 else ""
+                effects.append(replace(effect, planned=planned, arm=own))
+    done = concluded(whenever(effects, int(inside.sum()), test.customers))
     if test.adjustment == "Dunnett":
         rows = {metric: [inside & units[metric].known & (arm == k) for k in range(len(arms))] for metric in units}
         values = {metric: [units[metric].of(part) for part in parts] for metric, parts in rows.items()}
         done = tuple(_by_dunnett(done, values, list(compared(arms, test).values())))
-    return ArmsReadOut(test, arms, sizes=sizes, effects=done, levels=levels, rates=frozenset(rates),
-                       left_out=int((~inside).sum()))  # fmt: skip
+    whole = {"all": sizes(inside)} | {metric: sizes(inside & units[metric].known) for metric in test.metrics}
+    by_strategy = {name: sizes(rows) for name, rows in parts.items()}
+    return ReadOut(test, arms, sizes=whole, effects=done, by_strategy=by_strategy, left_out=int((arm < 0).sum()))
 
 
 def between_arms(
@@ -234,9 +286,9 @@ def between_arms(
     _, (_, *treated) = _arms(table, test)
     pairs: list[tuple[str, Effect]] = []
     for k, other in enumerate(treated[:-1]):
-        read_out = read_arms(table, replace(test, control=other, adjustment="Holm", pooled=()), expected)
+        read_out = read_arms(table, replace(test, control=other, adjustment="Holm", pooled=(), treated=()), expected)
         pairs += [(other, effect) for effect in read_out.effects if effect.strategy in treated[k + 1 :]]
-    done = concluded([effect for _, effect in pairs], []).effects
+    done = concluded([effect for _, effect in pairs])
     return [(other, effect) for (other, _), effect in zip(pairs, done, strict=True)]
 
 
@@ -270,10 +322,12 @@ def _arms(table: Table, test: ArmsTest) -> tuple[NDArray[np.int64], tuple[str, .
     if test.control not in present:
         raise ExperimentError(f"No row of {test.arm!r} is {test.control!r}: choose another control.")
     names = {*present, *(test.shares or ())}
-    if not 2 <= len(names) <= MOST_ARMS:
-        raise ExperimentError(f"{test.arm!r} has {len(names)} values; a test has 2 to {MOST_ARMS} arms.")
-    arms = (test.control, *sorted(names - {test.control}))
-    place = np.array([*(arms.index(name) for name in present), -1])
+    if lacking := set(test.treated) - names:
+        raise ExperimentError(f"No row of {test.arm!r} is {min(lacking)!r}: choose another arm.")
+    arms = (test.control, *(test.treated or sorted(names - {test.control})))
+    if not 2 <= len(arms) <= MOST_ARMS:
+        raise ExperimentError(f"{test.arm!r} has {len(arms)} values; a test has 2 to {MOST_ARMS} arms.")
+    place = np.array([*(arms.index(name) if name in arms else -1 for name in present), -1])
     return place[codes], arms
 
 
@@ -284,16 +338,14 @@ def _assigned(arm: NDArray[np.int64], inside: NDArray[np.bool_], clusters: Ints 
     return arm[inside][np.unique(clusters[inside], return_index=True)[1]]
 
 
-def _sizes(arm: NDArray[np.int64], arms: tuple[str, ...], shares: Mapping[str, float] | None) -> ArmSizes:
-    """Return the sizes of the arms, and whether they are as planned."""
-    counts = np.bincount(arm, minlength=len(arms))
-    wanted = np.array([1.0 if shares is None else shares.get(name, 0.0) for name in arms])
+def sizes_of(counts: dict[str, int], shares: Mapping[str, float] | None) -> ArmSizes:
+    """Return the sizes of the arms, given their customers, and whether they are as planned."""
+    wanted = np.array([1.0 if shares is None else shares.get(name, 0.0) for name in counts])
     if not (wanted > 0).all():
         raise ExperimentError("A planned share is missing or not above 0: give every arm one.")
-    planned = wanted / wanted.sum() * counts.sum()
-    p = float(chisquare(counts, planned).pvalue) if counts.sum() else math.nan
-    names = dict(zip(arms, counts.tolist(), strict=True))
-    return ArmSizes(names, dict(zip(arms, planned.tolist(), strict=True)), p)
+    planned = wanted / wanted.sum() * sum(counts.values())
+    p = float(chisquare(list(counts.values()), planned).pvalue) if any(counts.values()) else math.nan
+    return ArmSizes(counts, dict(zip(counts, planned.tolist(), strict=True)), p)
 
 
 def _effect(
@@ -404,7 +456,7 @@ def by_group(
                                                                 float(np.log(e.ratio_interval[1])))) for e in own])
                 for name, own in by_arm.items()}  # fmt: skip
     effects = whenever(effects, int((arm >= 0).sum()), test.customers)
-    return Segments(named, metric, concluded(effects, []).effects, gaps, p_relative=logs, control=test.control)
+    return Segments(named, metric, concluded(effects), gaps, p_relative=logs, control=test.control)
 
 
 def _heterogeneity(measured: Sequence[tuple[float, Interval]]) -> float:

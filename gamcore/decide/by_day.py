@@ -14,9 +14,8 @@ from gamcore.data.dates import as_date
 from gamcore.data.table import Table, as_table
 from gamcore.decide.arms import FEWEST, ArmsTest, _arms, _effect, compared
 from gamcore.decide.clusters import read_assigned
-from gamcore.decide.experiment_effects import Effect
+from gamcore.decide.experiment_effects import Effect, whenever
 from gamcore.decide.experiment_plan import ExperimentError
-from gamcore.decide.experiment_readout import whenever
 from gamcore.decide.outcomes import outcome_of, read_outcome
 from gamcore.decide.results import Scale, table_of
 from gamcore.explanation import Explanation

@@ -6,18 +6,16 @@ Only effects computed here are called a *measured lift*.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
-from scipy.stats import chisquare, norm
+from scipy.stats import norm
 
 from gamcore.data.column_names import PLAIN, Measure
-from gamcore.decide.experiment_plan import FEWEST, MISMATCH, Metric, MetricRole, smallest_lift
-from gamcore.decide.results import Result, Scale, table_of
-from gamcore.explanation import Explanation
+from gamcore.decide.experiment_plan import FEWEST, Metric, MetricRole, smallest_lift
+from gamcore.decide.results import Result, Scale
 from gamcore.numbers import p_value
 from gamcore.stats.intervals import (
     ALPHA,
@@ -34,36 +32,8 @@ from gamcore.stats.intervals import (
 )
 from gamcore.stats.sequences import anytime_interval, anytime_p
 from gamcore.types import Floats
-from gamcore.viz.spec import Plot
 
 Adjustment = Literal["Holm", "Dunnett"]
-
-
-@dataclass(frozen=True)
-class SampleRatio:
-    """Whether the arms have the planned sizes: customers treated and not, and p of a chi-squared test of all arms."""
-
-    where: str
-    treated: int
-    control: int
-    p: float
-
-    @property
-    def alarm(self) -> bool:
-        """Whether customers were assigned to arms in another way than planned."""
-        return self.p < MISMATCH
-
-
-def sample_ratio(treated: int, control: int, share: float = 0.5, where: str = "all") -> SampleRatio:
-    """Return the sample-ratio test of two arms; `share` is the planned share of the first."""
-    return sample_ratio_of_arms([control, treated], [1 - share, share], where)
-
-
-def sample_ratio_of_arms(counts: Sequence[int], shares: Sequence[float], where: str = "all") -> SampleRatio:
-    """Return the sample-ratio test of any number of arms, the control first; `shares` are up to a factor."""
-    planned = np.asarray(shares, np.float64) / sum(shares) * sum(counts)
-    p = chisquare(counts, planned).pvalue if sum(counts) else math.nan
-    return SampleRatio(where, sum(counts[1:]), counts[0], float(p))
 
 
 @dataclass(frozen=True)
@@ -191,52 +161,12 @@ class Effect:
         return f"{p_value(self.p_adjusted)} after {self.adjusted_by}"
 
 
-@dataclass(frozen=True)
-class ReadOut(Explanation):
-    """Results of an experiment. `ratios`: the sample-ratio test of all rows, then of each strategy. `notes`: a sentence
-    on each strategy that could not be read. `customers`: see `experiment_readout.read_rows`."""
-
-    ratios: tuple[SampleRatio, ...]
-    effects: tuple[Effect, ...]
-    notes: tuple[str, ...] = ()
-    customers: float = 0.0
-
-    def intervals(self, scale: Scale) -> str:
-        """Return what the intervals of its effects on a scale are, in words."""
-        if self.customers:
-            return "95% intervals that hold at every look"
-        at_once = scale == "difference" and any(effect.adjusted_by == "Dunnett" for effect in self.effects)
-        return "95% intervals that hold for all arms at once" if at_once else "95% intervals"
-
-    @property
-    def adjusted_by(self) -> str:
-        """What adjusted its p values, in words."""
-        used: dict[Adjustment, dict[str, None]] = {}
-        for effect in self.effects:
-            used.setdefault(effect.adjusted_by, {})[effect.metric] = None
-        if len(used) < 2:
-            return "".join(used)
-        return ", ".join(f"{method} on {', '.join(metrics)}" for method, metrics in used.items())
-
-    @property
-    def stopped(self) -> bool:
-        """Whether a sample-ratio mismatch forbids a verdict."""
-        return any(ratio.alarm for ratio in self.ratios)
-
-    def describe(self, detail: str = "", scale: Scale = "relative", **words: Any) -> Plot:
-        """Return the measured lifts with their intervals: "relative", or each a "difference" (of one metric)."""
-        from gamcore.decide.plots.strategies import lifts
-
-        return lifts(self, detail, scale, **words)
-
-    def frame(self) -> pd.DataFrame:
-        """Return what both arms did, and how they differ: a row per number (`results.table_of`)."""
-        return table_of(
-            row for effect in self.effects
-            for row in effect.rows_with_levels(
-                effect.arm or "treated", "control", strategy=effect.strategy, metric=effect.metric
-            )
-        )  # fmt: skip
+def intervals_in_words(effects: Iterable[Effect], scale: Scale, customers: float = 0) -> str:
+    """Return what the intervals of effects on a scale are. customers : planned, if the test may be looked at before."""
+    if customers:
+        return "95% intervals that hold at every look"
+    at_once = scale == "difference" and any(effect.adjusted_by == "Dunnett" for effect in effects)
+    return "95% intervals that hold for all arms at once" if at_once else "95% intervals"
 
 
 def effect_of_rates(
@@ -304,6 +234,15 @@ def anytime(effect: Effect, planned: float) -> Effect:
     )
 
 
+def whenever(effects: Sequence[Effect], rows: int, customers: float) -> list[Effect]:
+    """Return effects that hold at every look of a test of `customers` in all, of which `rows` are in; as they are if
+    that is 0. Each comparison was planned with its part of the customers."""
+    if not customers:
+        return list(effects)
+    parts = [(effect.treated.n + effect.control.n) / max(rows, 1) for effect in effects]
+    return [anytime(effect, customers * part) if part else effect for effect, part in zip(effects, parts, strict=True)]
+
+
 def _ratio(mean: float, other: float) -> float:
     """Return the ratio of two means; NaN unless they are positive (the first may be 0)."""
     return mean / other if mean >= 0 and other > 0 else math.nan
@@ -337,8 +276,8 @@ def _spread(effect: Effect) -> float | None:
     return float(values.std(ddof=1)) * math.sqrt(1 - effect.reduced) if values.size > 1 else 0.0
 
 
-def concluded(effects: Sequence[Effect], ratios: Sequence[SampleRatio]) -> ReadOut:
-    """Return a read-out with Holm's adjustment and the smallest lift that each comparison could detect."""
+def concluded(effects: Sequence[Effect]) -> tuple[Effect, ...]:
+    """Return effects with Holm's adjustment and the smallest lift that each comparison could detect."""
     adjusted: dict[int, float] = {}
     sizes = {}
     for nulls in (False, True):  # one family of tests for the metrics, one for the checks of the set-up
@@ -357,4 +296,4 @@ def concluded(effects: Sequence[Effect], ratios: Sequence[SampleRatio]) -> ReadO
             metric = Metric(effect.metric, effect.control.mean, 0.1, effect.role, spread)
             smallest = smallest_lift(metric, effect.treated.n, alpha, 0.8, control)
         done.append(replace(effect, p_adjusted=adjusted.get(k, math.nan), smallest=smallest))
-    return ReadOut(tuple(ratios), tuple(done))
+    return tuple(done)

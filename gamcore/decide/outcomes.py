@@ -95,18 +95,17 @@ class Units:
         return ratio + (values - ratio * per) / mean
 
     def effect(
-        self, strategy: str, metric: str, role: MetricRole, *, rows: tuple[Bools, Bools], past: Floats | None = None,
-        planned: float = math.nan,
-    ) -> Effect:  # fmt: skip
+        self, strategy: str, metric: str, role: MetricRole, *, rows: tuple[Bools, Bools], past: Floats | None = None
+    ) -> Effect:
         """Return the effect on it. rows : known ones of the treated, and of the control. past : what each row (n,) had
-        before, or was expected to have, as it adjusts `effect_of_means`. planned : the relative lift that was."""
+        before, or was expected to have, as it adjusts `effect_of_means`."""
         values = self.of(rows[0]), self.of(rows[1])
         if self.is_rate and past is None:
             treated, control = (Arm(part.size, float(part.mean()) if part.size else math.nan) for part in values)
-            effect = effect_of_rates(strategy, metric, role, treated=treated, control=control, planned=planned)
+            effect = effect_of_rates(strategy, metric, role, treated=treated, control=control)
         else:
             before = None if past is None else (past[rows[0]], past[rows[1]])
-            effect = effect_of_means(strategy, metric, role, arms=values, before=before, planned=planned)
+            effect = effect_of_means(strategy, metric, role, arms=values, before=before)
         treated, control = (replace(side, interval=self.interval(part))
                             for side, part in zip((effect.treated, effect.control), values, strict=True))  # fmt: skip
         return replace(effect, treated=treated, control=control, is_rate=self.is_share)

@@ -11,16 +11,16 @@ from functools import partial
 from typing import TypeVar
 
 from gamcore.data.column_names import Names
-from gamcore.decide.arms import ArmSizes, ArmsReadOut, ArmsTest, Segments
+from gamcore.decide.arms import ArmSizes, ArmsTest, ReadOut, Segments
 from gamcore.decide.by_day import ByDay
-from gamcore.decide.experiment_effects import Effect, ReadOut, SampleRatio
+from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.outcomes import Outcome
 
 Value = TypeVar("Value")
 
 
-def shown_arms(read_out: ArmsReadOut, names: Names) -> ArmsReadOut:
-    """Return what a test of arms measured, with the names of its table."""
+def shown_read_out(read_out: ReadOut, names: Names) -> ReadOut:
+    """Return what a test measured, with the names of its table; strategies keep those that their board gave them."""
     test, arm = read_out.test, _arms_of(read_out.test, names)
 
     def called(metric: str) -> str:
@@ -29,18 +29,17 @@ def shown_arms(read_out: ArmsReadOut, names: Names) -> ArmsReadOut:
     def size(sizes: ArmSizes) -> ArmSizes:
         return replace(sizes, counts=_keys(sizes.counts, arm), planned=_keys(sizes.planned, arm))
 
+    def effect(measured: Effect) -> Effect:
+        own = measured.strategy if read_out.by_strategy else arm(measured.strategy)
+        return replace(_effect(measured, names, test.outcome(measured.metric)), strategy=own, arm=arm(measured.arm))
+
     return replace(
         read_out,
-        test=_test(read_out.test, names),
+        test=_test(test, names),
         arms=tuple(map(arm, read_out.arms)),
         sizes={called(key) if key in test.metrics else key: size(sizes) for key, sizes in read_out.sizes.items()},
-        effects=tuple(
-            replace(_effect(effect, names, test.outcome(effect.metric)), strategy=arm(effect.strategy))
-            for effect in read_out.effects
-        ),
-        levels={(arm(level), called(metric)): value for (level, metric), value in read_out.levels.items()},
-        rates=frozenset(map(called, read_out.rates)),
-        measures={called(metric): test.outcome(metric).measure(names) for metric in test.metrics},
+        effects=tuple(map(effect, read_out.effects)),
+        by_strategy={name: size(sizes) for name, sizes in read_out.by_strategy.items()},
     )
 
 
@@ -83,24 +82,6 @@ def shown_segments(lifts: Segments, names: Names, test: ArmsTest, column: str = 
                    control=arm(lifts.control))  # fmt: skip
 
 
-def shown_read_out(
-    read_out: ReadOut, names: Names, arm: str = "", outcomes: Mapping[str, Outcome] | None = None
-) -> ReadOut:  # fmt: skip
-    """Return what a test of strategies measured, with the names of its table. arm : the own name of the arm's column;
-    outcomes : metrics that are made of columns, by name. Strategies keep the names that their board gave them."""
-    metrics = {name: (outcomes or {}).get(name) or Outcome(name) for name in (e.metric for e in read_out.effects)}
-    with_metric = {f"with {metric}": f"with {outcome.called(names)}" for metric, outcome in metrics.items()}
-
-    def ratio(measured: SampleRatio) -> SampleRatio:
-        return replace(measured, where=with_metric.get(measured.where, measured.where))
-
-    effects = tuple(
-        replace(_effect(effect, names, metrics[effect.metric]), arm=names.level(arm, effect.arm))
-        for effect in read_out.effects
-    )
-    return replace(read_out, ratios=tuple(map(ratio, read_out.ratios)), effects=effects)
-
-
 def _test(test: ArmsTest, names: Names) -> ArmsTest:
     arm = partial(names.level, test.arm)
     called = {metric: test.outcome(metric).called(names) for metric in test.metrics}
@@ -109,7 +90,7 @@ def _test(test: ArmsTest, names: Names) -> ArmsTest:
         test, arm=names.column(test.arm), control=arm(test.control), metrics=_keys(test.metrics, called.__getitem__),
         shares=None if test.shares is None else _keys(test.shares, arm), before=before or None,
         outcomes={called[name]: outcome.shown(names) for name, outcome in test.outcomes.items() if name in called},
-        pooled=tuple(map(arm, test.pooled)),
+        pooled=tuple(map(arm, test.pooled)), treated=tuple(map(arm, test.treated)),
         accepted={called[metric]: share for metric, share in test.accepted.items() if metric in called},
     )  # fmt: skip
 

@@ -9,8 +9,8 @@ from typing import Final, Literal
 
 from gamcore import numbers
 from gamcore.data.labels import listed
-from gamcore.decide.arms import ArmsReadOut
-from gamcore.decide.experiment_effects import Effect, ReadOut
+from gamcore.decide.arms import ReadOut
+from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import MISMATCH
 from gamcore.decide.results import Result, Scale
 from gamcore.numbers import count, exact, p_value
@@ -147,20 +147,22 @@ def adjusted(effect: Effect) -> str:
     return ", adjusted for what was known before" if effect.reduced > 0 else ""
 
 
-def overall(outcome: ReadOut) -> tuple[Tone, str]:
-    """Return the overall verdict, the first sentence of a read-out."""
-    wrong = [ratio for ratio in outcome.ratios if ratio.alarm]
-    if wrong:
-        ratio = wrong[0]
+def overall(read_out: ReadOut, scale: Scale = "relative") -> tuple[Tone, str]:
+    """Return what a test shows, in a sentence or two, with its numbers on a scale: a "difference", or "relative"."""
+    if read_out.stopped:
+        where, wrong = next(iter(read_out.wrong_sizes.items()))
+        sizes = listed([f"{count(n)} {arm}" for arm, n in wrong.counts.items()])
         return "stop", (
-            f"Stop: {count(ratio.treated)} treated and {count(ratio.control)} controls ({ratio.where}) are not the "
-            f"split that was planned ({p_value(ratio.p)}, alarm below {exact(MISMATCH)}). Something chose who is "
-            "treated, so no difference below can be trusted: find it, fix it, run again."
+            f"Stop: the arms do not have the planned sizes{where} ({sizes}; {p_value(wrong.p)}, alarm below "
+            f"{exact(MISMATCH)}). Something chose who got what, so no difference below can be trusted: find it, fix "
+            "it, run again."
         )
-    names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
-    tones = [of_strategy(outcome, name)[0] for name in names]
-    good = [name for name, tone in zip(names, tones, strict=True) if tone == "good"]
-    bad = [name for name, tone in zip(names, tones, strict=True) if tone == "bad"]
+    return _of_strategies(read_out) if read_out.by_strategy else _of_arms(read_out, scale)
+
+
+def _of_strategies(read_out: ReadOut) -> tuple[Tone, str]:
+    tones = {name: of_strategy(read_out, name)[0] for name in read_out.compared}
+    good, bad = ([name for name, own in tones.items() if own == tone] for tone in ("good", "bad"))
     if bad:
         return "bad", f"{listed(bad)}: look into this before rolling anything out."
     if not good:
@@ -169,13 +171,7 @@ def overall(outcome: ReadOut) -> tuple[Tone, str]:
     return "good", f"{listed(good)} {works}. No guardrail got worse, and nothing moved that should not."
 
 
-def of_arms(read_out: ArmsReadOut, scale: Scale = "relative") -> tuple[Tone, str]:
-    """Return what a test of arms shows, in a sentence or two, with its numbers on a scale: a "difference", or
-    "relative"."""
-    if read_out.stopped:
-        wrong = [name for name, size in read_out.sizes.items() if size.alarm]
-        where = "" if wrong[0] == "all" else f" among rows with {wrong[0]}"
-        return "stop", f"The arms do not have the planned sizes{where}: find out why before reading any difference."
+def _of_arms(read_out: ReadOut, scale: Scale) -> tuple[Tone, str]:
     bad = [e for e in read_out.effects if e.is_significant and (e.difference < 0 or e.role == "expected null")]
     good = [e for e in read_out.effects if e.is_significant and e.difference > 0 and e.role != "expected null"]
     parts = []
@@ -194,7 +190,7 @@ def of_arms(read_out: ArmsReadOut, scale: Scale = "relative") -> tuple[Tone, str
     return "bad" if bad else "open" if doubts else "good", " ".join(parts)
 
 
-def _works(read_out: ArmsReadOut, good: Sequence[Effect]) -> str:
+def _works(read_out: ReadOut, good: Sequence[Effect]) -> str:
     """Return which arms work; that pooled ones do, only where none does alone."""
     alone = [arm for arm in dict.fromkeys(e.strategy for e in good) if arm != read_out.test.pool]
     if not alone:

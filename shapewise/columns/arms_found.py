@@ -22,6 +22,7 @@ from shapewise.doctor.name_words import (
     GIVEN,
     MAYBE_ARMS,
     OUTCOMES,
+    TREATED,
     shares_word,
     words_in,
     words_of,
@@ -142,8 +143,12 @@ def _by_name(name: str) -> tuple[float, list[str]]:
 
 def control_among(levels: Sequence[str]) -> str | None:
     """Return the level that is called like a control, or that has the fewest words of those that are: regular, beside
-    regular with aide. None where none is, or several are alike."""
+    regular with aide; or the one beside a level that is called like a treatment. None where there is none, or several
+    are alike."""
     called = [level for level in levels if words_of(level) & CONTROLS]
+    others = [level for level in levels if not words_of(level) & TREATED]
+    if not called and len(levels) == 2 and len(others) == 1:
+        return others[0]
     bare = min(called, key=lambda level: len(words_in(level)), default=None)
     alike = [level for level in called if level != bare and not set(words_in(bare or "")) < set(words_in(level))]
     return None if alike else bare

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 import numpy as np
@@ -14,8 +14,8 @@ from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.arms import (
     MOST_ARMS,
-    ArmsReadOut,
     ArmsTest,
+    ReadOut,
     Segments,
     between_arms,
     by_group,
@@ -60,25 +60,24 @@ class StoredTest:
     outcomes: dict[str, dict[str, Any]] = field(default_factory=dict)
     pooled: list[str] = field(default_factory=list)
     accepted: dict[str, float] = field(default_factory=dict)
+    treated: list[str] = field(default_factory=list)
     earlier: list[dict[str, Any]] = field(default_factory=list)
 
     def test(self) -> ArmsTest:
         """Return how it was set up."""
-        return ArmsTest(self.arm, self.control, self.metrics, shares=self.shares or None, before=self.before or None,
-                        adjustment=self.adjustment, customers=self.customers, cluster=self.cluster,
-                        known_before=tuple(self.known_before), outcomes=made_of(self.outcomes),
-                        pooled=tuple(self.pooled), accepted=self.accepted)  # fmt: skip
+        return _set_up({name: getattr(self, name) for name in SET_UP})
+
+
+SET_UP: Final = tuple(part.name for part in fields(ArmsTest))
+"""What is stored of how a test was set up."""
 
 
 def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier: str = "") -> StoredTest:
     """Store a test, or what it has become."""
-    setup: dict[str, Any] = {
-        "arm": test.arm, "control": test.control, "metrics": dict(test.metrics), "shares": dict(test.shares or {}),
-        "before": dict(test.before or {}), "adjustment": test.adjustment, "customers": test.customers,
-        "cluster": test.cluster, "known_before": list(test.known_before),
-        "outcomes": {name: asdict(outcome) for name, outcome in test.outcomes.items()},
-        "pooled": list(test.pooled), "accepted": dict(test.accepted),
-    }  # fmt: skip
+    setup: dict[str, Any] = json.loads(to_text(test)) | {
+        "shares": dict(test.shares or {}),
+        "before": dict(test.before or {}),
+    }
 
     def changed(about: dict[str, Any]) -> dict[str, Any]:
         whole = asdict(known(StoredTest, about))  # with what older versions did not store
@@ -118,9 +117,13 @@ def to_text(test: ArmsTest) -> str:
 
 def from_text(text: str) -> ArmsTest:
     """Return the test that `to_text` wrote."""
-    kept = json.loads(text)
-    lists = {name: tuple(kept[name]) for name in ("known_before", "pooled")}
-    return ArmsTest(**kept | lists | {"outcomes": made_of(kept["outcomes"])})
+    return _set_up(json.loads(text))
+
+
+def _set_up(kept: dict[str, Any]) -> ArmsTest:
+    lists = {name: tuple(kept[name]) for name in ("known_before", "pooled", "treated")}
+    usual = {name: kept[name] or None for name in ("shares", "before")}
+    return ArmsTest(**kept | lists | usual | {"outcomes": made_of(kept["outcomes"])})
 
 
 def tests(workspace: Workspace, tables: set[str]) -> list[StoredTest]:
@@ -129,7 +132,7 @@ def tests(workspace: Workspace, tables: set[str]) -> list[StoredTest]:
     return [test for test in stored if test.table in tables][::-1]
 
 
-def read_test(test: ArmsTest, rows_of: Callable[[Sequence[str]], pd.DataFrame], n_jobs: int = 1) -> ArmsReadOut:
+def read_test(test: ArmsTest, rows_of: Callable[[Sequence[str]], pd.DataFrame], n_jobs: int = 1) -> ReadOut:
     """Read a test, with what a model of its columns known before expects. rows_of : returns all rows of columns."""
     frame = rows_of(test.columns)
     return read_arms(frame, test, expected_of(frame, test, n_jobs))

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.columns import read_present_texts
-from gamcore.decide.experiment_effects import ReadOut
+from gamcore.decide.arms import ArmsTest, ByStrategy, ReadOut, read_arms
+from gamcore.decide.counted import COUNTS, read_counts
 from gamcore.decide.experiment_plan import ExperimentError
-from gamcore.decide.experiment_readout import COUNTS, read_counts, read_rows
 from gamcore.decide.outcomes import Outcome
 from gamcore.decide.strategies import StrategySet
 from shapewise.store.names import known
@@ -28,7 +28,7 @@ def made_of(kept: Mapping[str, dict[str, Any]]) -> dict[str, Outcome]:
 
 def read_out(
     strategies: StrategySet, way: str, form: dict[str, Any], metrics: Sequence[dict[str, Any]],
-    frame_of: Callable[[str, Sequence[str]], pd.DataFrame], customers: float = 0.0,
+    frame_of: Callable[[str, Sequence[str]], pd.DataFrame], customers: int = 0,
 ) -> ReadOut:  # fmt: skip
     """Return the results of an experiment.
 
@@ -46,47 +46,36 @@ def read_out(
     measured = [column for name in form["roles"] for column in made_outcomes.get(name, Outcome(name)).columns]
     asked = dict.fromkeys([form["arm"], *named, *measured, *form["before"].values()])
     frame = frame_of(form["table"], list(asked))
-    codes, levels = read_present_texts(frame[form["arm"]])
-    control, treated, shares = arms_of(form, levels)
-    place = {control: 0, **{name: k for k, name in enumerate(treated, 1)}}
-    arm = np.array([*(place.get(level, -1) for level in levels), -1])[codes]
+    test = replace(test_of(form, read_present_texts(frame[form["arm"]])[1]), customers=customers)
     notes: tuple[str, ...] = ()
     if by_rules:
         strategies, notes = readable(strategies, frame.columns)
         names = [strategy.name for strategy in strategies.strategies]
-        assigned = strategies.assign(frame)
+        place = strategies.assign(frame)
     else:
-        places, labels = read_present_texts(frame[form["by"]])
-        assigned = np.array([names.index(label) if label in names else -1 for label in labels] + [-1])[places]
-    inside = arm >= 0
-    outcome = read_rows(
-        frame[inside], arm[inside], assigned=assigned[inside], names=names, metrics=form["roles"],
-        shares=[shares[name] for name in (control, *treated)], arms=treated, planned=hoped, before=form["before"],
-        customers=customers, outcomes=made_outcomes,
-    )  # fmt: skip
-    return replace(outcome, notes=notes)
+        codes, labels = read_present_texts(frame[form["by"]])
+        place = np.array([names.index(label) if label in names else -1 for label in labels] + [-1])[codes]
+    return replace(read_arms(frame, test, by=ByStrategy(place, names, hoped)), notes=notes)
 
 
-def arms_of(form: dict[str, Any], levels: Sequence[str]) -> tuple[str, list[str], dict[str, float]]:
-    """Return the control, the treated arms, and the planned share of each, up to a factor. Older forms name one treated
-    arm of two, and its share."""
+def test_of(form: dict[str, Any], levels: Sequence[str]) -> ArmsTest:
+    """Return how the test of a board was set up, from its stored form. levels : of the arm, in all rows. Older forms
+    name one treated arm of two, and its share."""
     treated = [form["treated"]] if isinstance(form["treated"], str) else list(form["treated"])
     rest = [level for level in levels if level not in treated]
     if "control" not in form and len(rest) != 1:
         raise ExperimentError(
             f"{form['arm']!r} has {len(levels)} values among all rows: choose which of them is the control."
         )
+    if not treated:
+        raise ExperimentError("Choose at least one treated arm.")
     control = form.get("control", rest[0] if rest else "")
     planned = form.get("shares") or {}  # an arm that was planned, and nobody got, is an alarm and no slip of a name
-    lacking = [name for name in (control, *treated) if name not in levels and (name == control or name not in planned)]
-    if lacking or not treated:
-        raise ExperimentError(
-            f"No row of {form['arm']!r} is {lacking[0]!r}: choose another arm." if lacking else
-            "Choose at least one treated arm."
-        )  # fmt: skip
     share = form.get("share", 0.5)
     usual = {control: 1 - share, treated[0]: share} if len(treated) == 1 else dict.fromkeys((control, *treated), 1.0)
-    return control, treated, usual | dict(planned)
+    shares = {name: part for name, part in (usual | planned).items() if name in levels or name in planned}
+    return ArmsTest(form["arm"], control, form["roles"], shares=shares, before=form["before"] or None,
+                    outcomes=made_of(form.get("outcomes", {})), treated=tuple(treated))  # fmt: skip
 
 
 def readable(strategies: StrategySet, columns: Collection[str]) -> tuple[StrategySet, tuple[str, ...]]:

@@ -176,6 +176,11 @@ CONTROLS: Final = frozenset({
 })  # fmt: skip
 """Words in what the level of those is called who got nothing new."""
 
+TREATED: Final = frozenset({
+    "treat", "treated", "treatment", "test", "variant", "new", "on", "yes", "exposed", "campaign", "b", "1", "true",
+})  # fmt: skip
+"""Words in what the level of those is called who got something."""
+
 OUTCOMES: Final = _words(
     "visit visits visited conversion converted convert click clicks clicked spend spent revenue sales purchase "
     "purchased bought order orders churn churned retention retained renewed open opened response responded "

@@ -11,7 +11,8 @@ from typing import Final
 
 from gamcore.data.labels import listed
 from gamcore.decide import verdicts
-from gamcore.decide.experiment_effects import Effect, ReadOut
+from gamcore.decide.arms import ReadOut
+from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.plots.plans import YEAR
 from gamcore.decide.results import Result, money
@@ -21,7 +22,7 @@ from gamcore.numbers import count, counted, percent
 from gamcore.viz.files.parts import KeyFigure, ReportPart
 from shapewise.decisions.plans import form_of, planned
 from shapewise.reports.risks import risks_of
-from shapewise.reports.sources import Review
+from shapewise.reports.sources import Review, called
 from shapewise.reports.words import day, figure, in_order
 from shapewise.store.workspace import StoreError
 
@@ -63,7 +64,7 @@ def deciding(review: Review, outcome: ReadOut) -> str:
     primary one; empty if there is none, or no board."""
     primary = [effect.metric for effect in outcome.effects if effect.role == "primary"]
     strategies = review.made.strategies if review.recipe.board else ()
-    wanted = review.names_of_outcomes.column(strategies[0].metric) if strategies else ""
+    wanted = called(review, strategies[0].metric) if strategies else ""
     return wanted if wanted in primary else next(iter(primary), "")
 
 
@@ -132,7 +133,7 @@ def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tupl
             raise StoreError(f"The test did not measure {metric} of {strategy.name}.")
         n = reach[strategy.name] * times
         outcomes.append(Contribution(n, effect.difference, effect.difference_interval))
-        own = effect_on(outcome, strategy.name, review.names_of_outcomes.column(strategy.metric)) or effect
+        own = effect_on(outcome, strategy.name, called(review, strategy.metric)) or effect
         value, cost = n * strategy.value, n * strategy.cost
         amounts.append(Contribution(value, own.difference, own.difference_interval, cost))
     return total(outcomes, tested), total(amounts, tested) if all(strategy.value for strategy in chosen) else None
@@ -197,8 +198,7 @@ def _by_metric(chosen: Sequence[Strategy]) -> list[tuple[str, list[Strategy]]]:
 
 def _measured(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> str:
     """Return the size and time of the test, and what it moved."""
-    whole = outcome.ratios[0]
-    sentence = f"In a test of {counted(whole.treated + whole.control, 'customer')}"
+    sentence = f"In a test of {counted(sum(outcome.sizes['all'].counts.values()), 'customer')}"
     rows = review.board.outcome.get("rows", {}) if review.board.outcome.get("way") == "rows" else {}
     try:
         period = review.period(rows["table"]) if rows else None

@@ -7,7 +7,7 @@ from datetime import date
 
 from gamcore.data.labels import listed
 from gamcore.decide import verdicts
-from gamcore.decide.arms import ArmsReadOut
+from gamcore.decide.arms import ReadOut
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.results import Result, money
 from gamcore.decide.worth import Contribution, total
@@ -24,7 +24,7 @@ PER = 1_000
 def decision(review: Review) -> ReportPart:
     """Return the decision of a test: its best arm against the control."""
     readout = review.arms
-    best, outcome = best_of(readout), readout.as_read_out()
+    best, outcome = best_of(readout), readout
     lines = [("Measured", _measured(review, readout))]
     if best is not None:
         lines.insert(0, (best.strategy, f"{_moved(best)}: {best.gap.words()}{verdicts.adjusted(best)}"))
@@ -41,7 +41,7 @@ def decision(review: Review) -> ReportPart:
     return ReportPart(_title(readout, best), figures=_figures(review, readout, best) if best else (), lines=lines)
 
 
-def _title(readout: ArmsReadOut, best: Effect | None) -> str:
+def _title(readout: ReadOut, best: Effect | None) -> str:
     if readout.stopped:
         return "Do not decide on this test: its arms do not have the planned sizes"
     if best is not None:
@@ -62,18 +62,18 @@ def _moved(effect: Effect) -> str:
     return f"{effect.metric} {after} instead of {before}"
 
 
-def _deciding(readout: ArmsReadOut) -> str:
+def _deciding(readout: ReadOut) -> str:
     """Return the first primary outcome; "" where there is none."""
     return next((name for name, role in readout.test.metrics.items() if role == "primary"), "")
 
 
-def _doubtful(readout: ArmsReadOut) -> Effect | None:
+def _doubtful(readout: ReadOut) -> Effect | None:
     """Return the largest lift of the outcome that decides, where no arm with one has passed; None if there is none."""
     largest = max(_lifts(readout), key=lambda effect: effect.difference, default=None)
     return largest if best_of(readout) is None else None
 
 
-def _lifts(readout: ArmsReadOut) -> list[Effect]:
+def _lifts(readout: ReadOut) -> list[Effect]:
     """Return the lifts of the outcome that decides."""
     wanted = [effect for effect in readout.effects if effect.metric == _deciding(readout)]
     return [effect for effect in wanted if effect.strategy in readout.arms and _works(effect)]
@@ -83,25 +83,25 @@ def _works(effect: Effect) -> bool:
     return effect.is_significant and effect.difference > 0
 
 
-def _together(readout: ArmsReadOut) -> Effect | None:
+def _together(readout: ReadOut) -> Effect | None:
     """Return the effect of the pooled arms on the outcome that decides; None where there is none."""
     wanted = readout.test.pool, _deciding(readout)
     return next((effect for effect in readout.effects if (effect.strategy, effect.metric) == wanted), None)
 
 
-def best_of(readout: ArmsReadOut) -> Effect | None:
+def best_of(readout: ReadOut) -> Effect | None:
     """Return the effect of the best arm on the first primary outcome, of those that passed; None if there is none."""
-    outcome = readout.as_read_out()
+    outcome = readout
     good = [effect for effect in _lifts(readout) if verdicts.of_strategy(outcome, effect.strategy)[0] == "good"]
     return None if readout.stopped else max(good, key=lambda effect: effect.difference, default=None)
 
 
-def risks_of(readout: ArmsReadOut) -> list[str]:
+def risks_of(readout: ReadOut) -> list[str]:
     """Return what speaks against a decision, in sentences."""
     if readout.stopped:
         return ["Something other than chance chose who got which arm, so no difference can be trusted."]
-    outcome, best = readout.as_read_out(), best_of(readout)
-    risks = [f"{arm}: {verdicts.of_strategy(outcome, arm, 'difference')[1]}" for arm in readout.arms[1:]
+    best = best_of(readout)
+    risks = [f"{arm}: {verdicts.of_strategy(readout, arm, 'difference')[1]}" for arm in readout.arms[1:]
              if verdicts.against(readout.effects, arm)]  # fmt: skip
     if len(readout.arms) > 2:
         risks.append("The best of several arms tends to look a little better than it is; the interval allows for it.")
@@ -112,7 +112,7 @@ def risks_of(readout: ArmsReadOut) -> list[str]:
     return risks
 
 
-def _figures(review: Review, readout: ArmsReadOut, best: Effect) -> list[KeyFigure]:
+def _figures(review: Review, readout: ReadOut, best: Effect) -> list[KeyFigure]:
     """Return the outcomes gained per 1,000 customers, and what they are worth; a ratio's per 1,000 of what it is over.
 
     The arm was chosen as the best of several: its interval is widened for that, unless Dunnett's already is."""
@@ -132,7 +132,7 @@ def _figures(review: Review, readout: ArmsReadOut, best: Effect) -> list[KeyFigu
     return figures
 
 
-def _measured(review: Review, readout: ArmsReadOut) -> str:
+def _measured(review: Review, readout: ReadOut) -> str:
     n = sum(readout.sizes["all"].counts.values())
     period = review.period(review.test.table)
     when = f", {day(period[0])} to {day(period[1])}" if period else ""

@@ -13,13 +13,12 @@ from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.labels import listed as in_words
 from gamcore.data.table import as_table
 from gamcore.decide import plots, verdicts
-from gamcore.decide.experiment_effects import Effect, ReadOut
+from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, parity, sensitive
 from gamcore.decide.results import Scale
 from gamcore.decide.strategies import board_table
 from gamcore.numbers import count, fixed, p_value, percent
 from gamcore.viz.files.parts import ReportPart
-from gamcore.viz.spec import Plot
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import SavedSegment
 from shapewise.decisions.proof import ProofError, prove
@@ -29,7 +28,7 @@ from shapewise.reports.card import measure_of_target, names_of_table
 from shapewise.reports.decision import named
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.risks import risks_of
-from shapewise.reports.sources import Review
+from shapewise.reports.sources import Review, called
 from shapewise.scoring import all_rows as wholes
 from shapewise.store.workspace import StoreError
 
@@ -132,74 +131,55 @@ def plan(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         yield ReportPart(f"The test takes {count(planned.days)} days", table=cells)
 
 
-def _by_board(review: Review) -> bool:
-    """Return whether the board's own test is what was measured; else it is the report's test of arms."""
-    return bool(review.recipe.board) and (review.is_measured or not review.recipe.test)
-
-
-def _read(review: Review) -> ReadOut:
-    return review.outcome if _by_board(review) else review.arms.as_read_out()
-
-
 def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield what the test measured: for a director, on the metric that decides; else on all."""
-    outcome = _read(review)
-    if outcome.stopped or (not _by_board(review) and review.arms.stopped):
-        yield ReportPart("The test cannot be read", [verdicts.overall(outcome)[1] if outcome.stopped else
-                                                     " ".join(of_arms.risks_of(review.arms))])  # fmt: skip
+    outcome, by_board = review.measured, review.is_by_board
+    if outcome.stopped:
+        yield ReportPart("The test cannot be read", [verdicts.overall(outcome)[1]])
         return
-    names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
     if not review.recipe.is_brief and not item.of:
-        text = [*outcome.notes, *(f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names)]
-        title = (verdicts.overall(outcome) if _by_board(review) else verdicts.of_arms(review.arms))[1]
-        plot = (outcome if _by_board(review) else review.arms).describe()
-        yield ReportPart(plot=replace(plot, title=title, numbers=_numbers(review, plot)), text=text)
+        text = [*outcome.notes, *(f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in outcome.compared)]
+        plot = replace(outcome.describe(), title=verdicts.overall(outcome)[1], numbers=_numbers(review))
+        yield ReportPart(plot=plot, text=text)
         return
-    metric = _called(review, item.of[0]) if item.of else of_board.deciding(review, outcome)
+    metric = called(review, item.of[0]) if item.of else of_board.deciding(review, outcome)
     kept = tuple(effect for effect in outcome.effects if effect.metric == metric)
     if not kept:
         raise StoreError(f"The test did not measure {metric}.")
-    scale: Scale = "relative" if _by_board(review) else "difference"  # of plans, and of the page of a test
+    scale: Scale = "relative" if by_board else "difference"  # of plans, and of the page of a test
     moved = in_words([f"{verdicts.clearest(effect, scale).text} with {named(effect)}" for effect in kept])
     text = [f"{named(effect)}: {verdicts.verdict(effect, scale)[1]}" for effect in kept]
     if any(effect.reduced for effect in kept):
         text.append("Differences are adjusted for what was known before the test: they are not those of the levels.")
-    own_slides = {_called(review, other.of[0]) for other in review.recipe.items if other.kind == item.kind and other.of}
+    own_slides = {called(review, other.of[0]) for other in review.recipe.items if other.kind == item.kind and other.of}
     others = len({effect.metric for effect in outcome.effects} - own_slides - {metric})
     if others and not item.of:
         were = "metric was" if others == 1 else "metrics were"
         text.append(f"{others} more {were} measured: see the analyst's report.")
     plot = replace(outcome, effects=kept).describe(scale=scale)
-    yield ReportPart(plot=replace(plot, title=f"{metric}: {moved}", numbers=_numbers(review, plot, metric)), text=text)
+    yield ReportPart(plot=replace(plot, title=f"{metric}: {moved}", numbers=_numbers(review, metric)), text=text)
 
 
-def _numbers(review: Review, plot: Plot, metric: str = "") -> pd.DataFrame:
+def _numbers(review: Review, metric: str = "") -> pd.DataFrame:
     """Return what the files of a plot of lifts have: of a test of arms all comparisons, also arms beside each other.
 
     metric : the only one; all by default."""
-    return plot.numbers if _by_board(review) else review.arms.frame(metric, review.between_arms)
-
-
-def _called(review: Review, metric: str) -> str:
-    """Return the shown name of what was measured."""
-    if _by_board(review):
-        return review.names_of_outcomes.column(metric)
-    return review.test.test().outcome(metric).called(names_of_table(review.space, review.test.table))
+    return review.measured.frame(metric, review.between_arms)
 
 
 def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the rates or means of each comparison, with difference and verdict; not for a director, also how the
     treated arms of a test differ from each other."""
-    outcome = _read(review)
+    outcome = review.measured
     if outcome.stopped:
         raise StoreError("The arms of the test have the wrong sizes, so no difference is shown.")
     ends = [f"Difference, {outcome.intervals('difference')}", f"p after {outcome.adjusted_by}"]
-    head = ["Strategy" if _by_board(review) else "Arm", "Metric", "Role", "Customers", "Control", "Treated", *ends]
+    head = ["Strategy" if review.is_by_board else "Arm", "Metric", "Role", "Customers", "Control", "Treated", *ends]
     rows = [[effect.strategy, effect.what, effect.role, *_sides_and_difference(effect)] for effect in outcome.effects]
     text = ["Differences are adjusted for what was known before the test."] if any(
         effect.reduced for effect in outcome.effects) else []  # fmt: skip
     yield ReportPart("What treated and control customers did", text, table=[head, *rows])
-    between = [] if _by_board(review) or review.recipe.is_brief else review.between_arms
+    between = [] if review.recipe.is_brief else review.between_arms
     if between:
         head = ["Arm", "Against", "Metric", "Customers", "Against", "Arm", ends[0], "p after Holm"]
         rows = [[effect.strategy, other, effect.what, *_sides_and_difference(effect)] for other, effect in between]

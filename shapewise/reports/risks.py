@@ -7,7 +7,7 @@ from typing import Final
 
 from gamcore.data.labels import listed
 from gamcore.decide import verdicts
-from gamcore.decide.experiment_effects import ReadOut
+from gamcore.decide.arms import ReadOut
 from gamcore.decide.fairness import sensitive
 from gamcore.decide.strategies import Strategy
 from gamcore.numbers import count, fixed
@@ -37,9 +37,8 @@ def _of_test(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
         return [f"What {listed(assumed)} would change is assumed: no test has measured it."]
     if outcome.stopped:
         return [verdicts.overall(outcome)[1]]
-    names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
     kept = {strategy.name for strategy in chosen}
-    return [f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names
+    return [f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in outcome.compared
             if name not in kept and verdicts.of_strategy(outcome, name)[0] == "bad"]  # fmt: skip
 
 
@@ -85,7 +84,7 @@ def _of_sizes(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
     if outcome is None or outcome.stopped or len(chosen) == 0:
         return []
     kept = {strategy.name for strategy in chosen}
-    sizes = {ratio.where: ratio.treated + ratio.control for ratio in outcome.ratios if ratio.where in kept}
+    sizes = {name: sum(size.counts.values()) for name, size in outcome.by_strategy.items() if name in kept}
     if not sizes:
         return []
     least = min(sizes, key=sizes.__getitem__)

@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.decide import verdicts
-from gamcore.decide.arms import ArmsReadOut
+from gamcore.decide.arms import ReadOut
 from gamcore.decide.arms_plan import ExperimentPlan
-from gamcore.decide.experiment_effects import Effect, ReadOut
-from gamcore.decide.shown import shown_arms, shown_between, shown_read_out
+from gamcore.decide.experiment_effects import Effect
+from gamcore.decide.outcomes import Outcome
+from gamcore.decide.shown import shown_between, shown_read_out
 from gamcore.decide.strategies import Ledger, Strategy, StrategySet
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor, in_class
@@ -124,7 +125,7 @@ class Review:
     def __init__(self, space: Workspace, recipe: Recipe, model: str = "") -> None:
         self.space, self.recipe = space, recipe
         self._sources: dict[str, ModelSource] = {}
-        self._arms: dict[str, ArmsReadOut] = {}
+        self._arms: dict[str, ReadOut] = {}
         self.main = self._source(model) if model else None
 
     def _source(self, identifier: str) -> ModelSource:
@@ -225,8 +226,17 @@ class Review:
         metrics, form = self.board.plan.get("metrics", []), self.board.outcome[way]
         customers = self.plan.customers if self.board.plan.get("looks") else 0
         measured = read_out(self.made, way, form, metrics, partial(wholes.read, self.space), customers=customers)
-        outcomes = made_of(form.get("outcomes", {}))
-        return shown_read_out(measured, self.names_of_outcomes, form.get("arm", ""), outcomes)
+        return shown_read_out(measured, self.names_of_outcomes)
+
+    @property
+    def is_by_board(self) -> bool:
+        """Whether the board's own test is what was measured; else it is the report's test of arms."""
+        return bool(self.recipe.board) and (self.is_measured or not self.recipe.test)
+
+    @property
+    def measured(self) -> ReadOut:
+        """What was measured, with the names of its tables."""
+        return self.outcome if self.is_by_board else self.arms
 
     @cached_property
     def names_of_outcomes(self) -> Names:
@@ -256,15 +266,15 @@ class Review:
         return arm_tests.test(self.space, self.recipe.test)
 
     @cached_property
-    def arms(self) -> ArmsReadOut:
+    def arms(self) -> ReadOut:
         """What the report's test of arms measured, with the names of its table."""
         return self._read(self.test)
 
-    def _read(self, test: StoredTest) -> ArmsReadOut:
+    def _read(self, test: StoredTest) -> ReadOut:
         """Return what a test of arms measured, with the names of its table; read once."""
         if test.id not in self._arms:
             measured = arm_tests.read_test(test.test(), partial(wholes.read, self.space, test.table))
-            self._arms[test.id] = shown_arms(measured, names_of_table(self.space, test.table))
+            self._arms[test.id] = shown_read_out(measured, names_of_table(self.space, test.table))
         return self._arms[test.id]
 
     def against(self, strategy: Strategy) -> list[str]:
@@ -284,7 +294,7 @@ class Review:
     @cached_property
     def between_arms(self) -> list[tuple[str, Effect]]:
         """How the treated arms of that test differ from each other, likewise: each with the arm that it is beside."""
-        if len(self.arms.arms) < 3 or self.arms.stopped:
+        if self.is_by_board or len(self.arms.arms) < 3 or self.arms.stopped:
             return []
         asked = self.test.test()
         between = arm_tests.compare_arms(asked, partial(wholes.read, self.space, self.test.table))
@@ -298,3 +308,12 @@ class Review:
             return None
         when = pd.to_datetime(wholes.read(self.space, table, dates)[dates[0]]).dropna()
         return (when.min().date(), when.max().date()) if len(when) else None
+
+
+def called(review: Review, metric: str) -> str:
+    """Return the shown name of what was measured, given its own."""
+    if not review.is_by_board:
+        return review.test.test().outcome(metric).called(names_of_table(review.space, review.test.table))
+    form = review.board.outcome.get("rows") or {}
+    outcome = made_of(form.get("outcomes", {})).get(metric) or Outcome(metric)
+    return outcome.called(review.names_of_outcomes)

@@ -22,7 +22,6 @@ from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.arms_plan import plan
 from gamcore.decide.by_day import by_day
 from gamcore.decide.experiment_plan import Metric
-from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.rules import Range
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.decide.uplift import read_uplift
@@ -32,6 +31,7 @@ from gamcore.stats.column_drift import what_moved
 from gamcore.stats.histograms import overlay
 from gamcore.stats.metrics import costs
 from gamcore.stats.profiles import Target, profile
+from tests.support.by_strategy import read_strategies
 from tests.support.hostile import EVIL
 
 LEVEL = f"{EVIL} level\x0b"
@@ -95,7 +95,7 @@ def every() -> dict[str, Explanation]:
     board = StrategySet("board", (Strategy(EVIL, Range("plain", 0.0)), Strategy("rest", Range(EVIL, None, 0.5))))
     frame = X.assign(clicked=y, arm=rng.choice([EVIL, "none"], len(X)))
     test = ArmsTest("arm", "none", {"clicked": "primary"})
-    read = read_rows(frame, frame["arm"] == EVIL, board.assign(X), [EVIL, "rest"], {"clicked": "primary"})
+    read = read_strategies(frame, frame["arm"] == EVIL, board.assign(X), [EVIL, "rest"], {"clicked": "primary"})
     later = X.assign(**{EVIL: X[EVIL] + 1.0})
     made = [
         curve, several().explain_classes("level"), gam.explain_shape("level").on("points"),

@@ -12,7 +12,6 @@ from gamcore import GAMClassifier
 from gamcore.decide import plots as decide_plots
 from gamcore.decide.arms_plan import plan
 from gamcore.decide.experiment_plan import Metric
-from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.rules import Levels, Range, both
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.explain import plots as explain_plots
@@ -22,6 +21,7 @@ from gamcore.stats import metrics as quality
 from gamcore.stats import plots as stats_plots
 from gamcore.stats import profiles
 from gamcore.viz.spec import Axis, Bars, Plot
+from tests.support.by_strategy import read_strategies
 
 MARKUP = '<b>x</b><script>window.hacked=1</script><img src=x onerror="window.hacked=1"> $\\int$ %{y} &amp; "q"'
 FORMULA = '=HYPERLINK("http://evil.test","x")'
@@ -142,7 +142,9 @@ def _measured(chance: np.ndarray, y: np.ndarray) -> dict[str, Plot]:
     found["overlap"] = decide_plots.overlap(made.ledger(X), listed)
     frame = X.assign(clicked=y)
     arm = np.arange(len(X)) % 2 == 0
-    read = read_rows(frame, arm, made.assign(X), listed, {"clicked": "primary"}, planned={(MARKUP, "clicked"): 0.1})
+    read = read_strategies(
+        frame, arm, made.assign(X), listed, {"clicked": "primary"}, planned={(MARKUP, "clicked"): 0.1}
+    )
     found["lifts"] = read.describe()
     a_day = {MARKUP: 900.0, "other": 300.0}
     found["plan"] = plan(a_day, [Metric("clicked", 0.1, 0.2)], {"none": 2, MARKUP: 1, "mail": 1.5}).describe()

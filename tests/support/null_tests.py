@@ -15,11 +15,11 @@ from gamcore.decide.arms import ArmsTest, Segments, between_arms, by_segment, re
 from gamcore.decide.by_day import by_day
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import MetricRole
-from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.outcomes import Outcome
 from gamcore.stats.intervals import ALPHA
 from gamcore.types import Floats
 from shapewise.decisions.arm_tests import expected_of
+from tests.support.by_strategy import read_strategies
 
 OUTCOMES: Final = {
     one.name: one for one in (Outcome("spend", per="visits"), Outcome("spend", cap=0.98),
@@ -138,8 +138,8 @@ class NullTest:
             return {}
         _, place = np.unique(rows["region"], return_inverse=True)
         arm, treated = rows["arm"].map(ARMS.index).to_numpy(), ARMS[1 : len(self.design.shares)]
-        made = read_rows(rows, arm, place, list("nsw"), METRICS, self.design.shares, treated, before=test.before,
-                         outcomes=OUTCOMES)  # fmt: skip
+        made = read_strategies(rows, arm, place, list("nsw"), METRICS, shares=self.design.shares, arms=treated,
+                               before=test.before, outcomes=OUTCOMES)  # fmt: skip
         return _by_outcome(made.effects) | {ANY: _any(made.effects)}
 
     def beside_each_other(self) -> dict[str, bool]:

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.labels import cut, cut_apart
-from gamcore.decide.experiment_effects import Effect, ReadOut
+from gamcore.decide.arms import ReadOut
+from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.results import Scale
 from gamcore.decide.strategies import Ledger
 from gamcore.decide.verdicts import levels
@@ -103,7 +104,7 @@ def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     )
 
 
-def lifts(outcome: ReadOut, detail: str = "", scale: Scale = "relative") -> Plot:
+def lifts(outcome: ReadOut, detail: str, scale: Scale) -> Plot:
     """Return measured lifts with intervals, one line per comparison, and the planned lifts. scale : "relative", or a
     "difference" of one metric."""
     measured = _with_interval(outcome.effects, "difference")
@@ -135,7 +136,6 @@ def lifts(outcome: ReadOut, detail: str = "", scale: Scale = "relative") -> Plot
         x = Axis(f"measured difference{f', {unit}' if unit else ''}", limits=limits, grid=True)
     n_found, left = sum(effect.is_significant for effect in measured), len(measured) - len(listed)
     are = "is" if n_found == 1 else "are"
-    detail = detail or f"treated against control, {outcome.intervals(scale)}"
     return Plot(
         "lifts",
         f"{n_found} of {len(measured)} measured lifts {are} significant" if measured else "No lift has an interval",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Final
@@ -11,33 +11,27 @@ import streamlit as st
 
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
-from gamcore.decide.arms import ArmsReadOut, ArmsTest
+from gamcore.decide.arms import ArmsTest, ReadOut
 from gamcore.decide.experiment_effects import Adjustment, Effect
 from gamcore.decide.experiment_plan import ExperimentError
-from gamcore.decide.shown import shown_arms, shown_between
-from shapewise.columns.arms_found import control_among
+from gamcore.decide.shown import shown_between, shown_read_out
 from shapewise.decisions import arm_tests as stored
 from shapewise.decisions.arm_tests import StoredTest
 from shapewise.decisions.earlier import recent
 from shapewise.store.workspace import StoreError, TableAbout
-from shapewise.ui.data import questions
-from shapewise.ui.decide import arms_result, by_day, for_whom, made_outcomes, moved, plan_form, roles
+from shapewise.ui.decide import arms_result, by_day, for_whom, moved, plan_form, roles, set_up
 from shapewise.ui.session import seen, state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import chart, meanwhile
 
-SET_UP: Final = (
-    "arm", "control", "metrics", "shares", "before", "adjustment", "customers", "cluster", "known_before", "outcomes",
-    "pooled",
-)  # fmt: skip
-"""What the form of a test stores of it."""
 REFUSED: Final = "arms-refused"
 
 
 def show(table: TableAbout) -> None:
     """Show the form of a test on a table, and its read-out."""
     kept = next(iter(stored.tests(state.workspace(), {table.id})), None)
-    begun = meanwhile.form(stored.KIND, asdict(kept) if kept else {}, SET_UP, seen.only_of(stored.KIND, table.id))
+    only = seen.only_of(stored.KIND, table.id)
+    begun = meanwhile.form(stored.KIND, asdict(kept) if kept else {}, stored.SET_UP, only)
     place = chart.first()
     known = kept is not None or state.roles(table.id).column("arm") is not None
     asked = not st.session_state.setdefault(f"arms-set-up-{table.id}", known)  # what is to be asked stays in sight
@@ -64,7 +58,7 @@ def show(table: TableAbout) -> None:
     names = state.names(table.id)
     several = len(readout.arms) > 2 and not readout.stopped
     compared = shown_between(_between(table.id, stored.to_text(test)), names, test) if several else []
-    scale = arms_result.show(table, shown_arms(readout, names), compared, place)
+    scale = arms_result.show(table, shown_read_out(readout, names), compared, place)
     if scale is not None:
         with below:
             with st.container(border=True):
@@ -75,7 +69,7 @@ def show(table: TableAbout) -> None:
 
 
 @state.kept(show_spinner="Reading the test", max_entries=16)
-def _read(table: str, test: str) -> ArmsReadOut:
+def _read(table: str, test: str) -> ReadOut:
     asked = stored.from_text(test)
     return stored.read_test(asked, lambda columns: state.rows_of(table, columns), state.n_jobs())
 
@@ -110,75 +104,42 @@ def _undo(table: TableAbout, kept: StoredTest, changed: str) -> None:
     except StoreError as error:
         st.session_state[REFUSED] = str(error)
     else:
-        meanwhile.begin_anew(seen.only_of(stored.KIND, table.id), SET_UP)
+        meanwhile.begin_anew(seen.only_of(stored.KIND, table.id), stored.SET_UP)
 
 
 def _form(table: TableAbout, rows: Table, kept: StoredTest | None, form: str) -> ArmsTest | None:
     """Show which column is the arm, which level the control, and what the outcomes are; None while one is missing.
 
     form : in the keys of its fields."""
-    meant = state.roles(table.id)
-    arms = stored.possible_arms(rows, [name for name, role in meant.by_column.items() if role == "arm"])
-    if not arms:
-        st.error("No column of this table has 2 to 12 values, so none can be the arm.", icon=":material/error:")
-        return None
-    marked = meant.column("arm")
-    usual = kept.arm if kept and kept.arm in arms else marked if marked in arms else None
-    names = state.names(table.id)
+    names, was = state.names(table.id), kept.test() if kept else None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        arm = st.selectbox(
-            "Arm", list(arms), list(arms).index(usual) if usual else None, key=f"arms-arm-{form}",
-            placeholder="The column that says who got what", format_func=names.column,
-        )  # fmt: skip
-        if arm is not None:
-            control = _control(table, arm, arms[arm], kept, form)
+        asked = set_up.arms(table, rows, names, was, form)
+        if asked is not None:
             customers, adjust = _looks(table, kept, form)
-    if arm is None:
-        if not questions.ask(table, "arm", f"arms-arm-{form}"):
-            st.caption("Choose the arm column.")
+    if asked is None:
+        set_up.ask_arm(table, rows, form)
         return None
-    possible = stored.possible_outcomes(rows, arm)
-    key = f"arms-outcomes-{form}-{arm}"
-    outcomes_known = made_outcomes.known(key, kept.test().outcomes if kept else {})
-    options = [*possible, *(name for name, outcome in outcomes_known.items() if set(outcome.columns) <= set(possible))]
-    called = {
-        name: outcomes_known[name].called(names) if name in outcomes_known else names.column(name) for name in options
-    }
-    before = [name for name in kept.metrics if name in options] if kept else stored.likely_outcomes(rows, meant, arm)
-    st.session_state.setdefault(key, before)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        outcomes = st.multiselect("Outcomes", options, key=key, placeholder="What the test was to move",
-                                  format_func=called.__getitem__)  # fmt: skip
-        made_outcomes.make(key, possible, names)
-    if control is None or not outcomes:
+    arm, levels, control = asked
+    usual = list(was.metrics) if was else stored.likely_outcomes(rows, state.roles(table.id), arm)
+    outcomes = set_up.outcomes(rows, names, arm, usual=usual, composed=was.outcomes if was else {}, key=form)
+    if control is None or not outcomes.chosen:
         st.caption("Choose the control." if control is None else "Choose at least one outcome.")
         return None
     with st.expander("Roles, values from before the test, and arms read together"):
         metrics, past, accepted = roles.edit(
-            f"arms-roles-{form}", {name: called[name] for name in outcomes}, possible, names,
+            f"arms-roles-{form}", outcomes.called, outcomes.columns, names,
             roles=kept.metrics if kept else {}, before=kept.before if kept else {},
             accepted=kept.accepted if kept else {},
         )  # fmt: skip
-        cluster, known = _assignment(table, [name for name in rows.names if name not in (arm, *outcomes)], kept, form)
+        others = [name for name in rows.names if name not in (arm, *outcomes.chosen)]
+        cluster, known = _assignment(table, others, kept, form)
         mine, named = kept if kept and kept.arm == arm else None, partial(names.level, arm)
-        treated = sorted(set(arms[arm]) - {control})
+        treated = sorted(set(levels) - {control})
         pooled = _pooled(f"{form}-{arm}-{control}", treated, mine.pooled if mine else [], named)
-    shares = planned_shares(f"{form}-{arm}", arms[arm], mine.shares if mine else {}, named)
+    shares = set_up.planned_shares(f"{form}-{arm}", levels, mine.shares if mine else {}, named)
     return ArmsTest(arm, control, metrics, shares=shares, before=past or None, adjustment=adjust, customers=customers,
-                    cluster=cluster, known_before=known,
-                    outcomes={name: outcomes_known[name] for name in outcomes if name in outcomes_known}, pooled=pooled,
+                    cluster=cluster, known_before=known, outcomes=outcomes.composed, pooled=pooled,
                     accepted=accepted)  # fmt: skip
-
-
-def _control(table: TableAbout, arm: str, levels: list[str], kept: StoredTest | None, form: str) -> str | None:
-    """Show which level of the arm is the control; return it, None where it is not chosen."""
-    was = kept.control if kept and kept.arm == arm and kept.control in levels else None
-    guess = was or control_among(levels)
-    chosen: str | None = st.selectbox(
-        "Control", levels, levels.index(guess) if guess else None, key=f"arms-control-{form}-{arm}",
-        placeholder="Who got nothing new", format_func=partial(state.names(table.id).level, arm),
-    )  # fmt: skip
-    return chosen
 
 
 def _looks(table: TableAbout, kept: StoredTest | None, form: str) -> tuple[int, Adjustment]:
@@ -235,19 +196,3 @@ def _pooled(key: str, treated: list[str], was: Sequence[str], named: Callable[[s
     if len(chosen) == 1:
         st.caption("Choose at least one more arm.")
     return tuple(name for name in treated if name in chosen) if len(chosen) > 1 else ()
-
-
-def planned_shares(
-    key: str, levels: list[str], was: Mapping[str, float], named: Callable[[str], str]
-) -> dict[str, float] | None:
-    """Show the planned shares of the arms; None where they are equal. was : those stored, if they are unequal."""
-    with st.expander("Planned shares", expanded=bool(was)):
-        if st.toggle("All arms were planned equally large", not was, key=f"arms-equal-{key}"):
-            return None
-        with st.container(horizontal=True):
-            return {
-                level: st.number_input(
-                    md(named(level)), 0.1, 1000.0, float(was.get(level, 1.0)), key=f"arms-share-{key}-{level}"
-                )
-                for level in levels
-            }

@@ -12,8 +12,8 @@ import streamlit as st
 
 from gamcore.data.labels import listed
 from gamcore.decide import verdicts
-from gamcore.decide.arms import ArmsReadOut
-from gamcore.decide.experiment_effects import Effect, ReadOut
+from gamcore.decide.arms import ReadOut
+from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.results import Scale
 from gamcore.numbers import p_value, percent
 from gamcore.viz import files as export
@@ -29,25 +29,23 @@ ICONS: Final = {
     "stop": ":material/front_hand:",
 }  # fmt: skip
 NOTHING: Final = "-"
+NOT_SHOWN: Final = "Differences are not shown: with arms of the wrong sizes they would mislead."
 SCALES: Final[dict[Scale, str]] = {"difference": "Difference", "relative": "Relative"}
 MARGIN: Final = 0.05
 """Room on both sides of the intervals of an outcome, as a share of their span."""
 Tone = Literal["good", "bad", "open", "stop"]
 
 
-def show(table: TableAbout, readout: ArmsReadOut, compared: Sequence[tuple[str, Effect]], place: Place) -> Scale | None:
+def show(table: TableAbout, readout: ReadOut, compared: Sequence[tuple[str, Effect]], place: Place) -> Scale | None:
     """Show the verdict, the sizes of the arms, and each outcome by arm; return the scale that was chosen for all of the
     page, None where nothing may be read. compared : treated arms with each other, each with the one it is beside."""
     with place.options:
         scale = None if readout.stopped else _scale(table, readout, compared)
     with place.sentence:
-        verdict(*verdicts.of_arms(readout, scale or "difference"))
-        st.caption(_who(readout) + _unsettled(readout))
+        verdict(*verdicts.overall(readout, scale or "difference"))
+        st.caption(sizes_in_words(readout) + _unsettled(readout))
     if scale is None:
-        place.drawing.caption(
-            "Differences are not shown: with arms of the wrong sizes they would mislead. Were "
-            "they planned unequal? Say so under *Set-up of the test*."
-        )
+        place.drawing.caption(f"{NOT_SHOWN} Were they planned unequal? Say so under *Set-up of the test*.")
         return None
     with place.drawing:
         _table(_of_control(readout, scale), "Each outcome by arm, with its lift over the control.")
@@ -57,7 +55,7 @@ def show(table: TableAbout, readout: ArmsReadOut, compared: Sequence[tuple[str, 
     return scale
 
 
-def _scale(table: TableAbout, readout: ArmsReadOut, compared: Sequence[tuple[str, Effect]]) -> Scale:
+def _scale(table: TableAbout, readout: ReadOut, compared: Sequence[tuple[str, Effect]]) -> Scale:
     """Show the choice of a scale, and the numbers as a file; return the scale."""
     scale: Scale = st.segmented_control(
         "Lifts as", list(SCALES), default="difference", required=True, key=f"arms-scale-{table.id}",
@@ -73,16 +71,19 @@ def _scale(table: TableAbout, readout: ArmsReadOut, compared: Sequence[tuple[str
     return scale
 
 
-def _who(readout: ArmsReadOut) -> str:
-    """Return how many were in each arm, as planned or not, and who was left out."""
+def sizes_in_words(readout: ReadOut) -> str:
+    """Return how many were in each arm, by strategy, too, as planned or not, and who was left out."""
     sizes = readout.sizes["all"]
     counts = ", ".join(f"{md(arm)} {count(n)}" for arm, n in sizes.counts.items())
     who = f"Assigned by {md(readout.test.cluster)}" if readout.test.cluster else "Customers"
     left = f" {count(readout.left_out)} rows without an arm are left out." if readout.left_out else ""
-    return f"{who}: {counts}. Sample ratio {p_value(sizes.p)} (alarm below .001).{left}"
+    each = "; ".join(f"{md(name)} {' / '.join(map(count, own.counts.values()))}, {p_value(own.p)}"
+                     for name, own in readout.by_strategy.items())  # fmt: skip
+    by_strategy = f" By strategy: {each}." if each else ""
+    return f"{who}: {counts}. Sample ratio {p_value(sizes.p)} (alarm below .001).{by_strategy}{left}"
 
 
-def _unsettled(readout: ArmsReadOut) -> str:
+def _unsettled(readout: ReadOut) -> str:
     """Return how guardrails are settled that nobody has said which fall is accepted of; "" where there are none."""
     asked = [
         name for name, role in readout.test.metrics.items() if role == "guardrail" and name not in readout.test.accepted
@@ -100,20 +101,24 @@ def verdict(tone: Tone, words: str) -> None:
     box(f"**{verdicts.WORDS[tone]}.** {md(words)}", icon=ICONS[tone])
 
 
-def _said(readout: ArmsReadOut, scale: Scale, compared: bool) -> None:
+def say(effect: Effect, scale: Scale, measured: str) -> None:
+    """Show the verdict on a comparison. measured : what was compared, and what both did, as far as it is to be said."""
+    tone, words = verdicts.verdict(effect, scale)
+    cut = f" What was known before cut the variance by {percent(effect.reduced, 0)}." if effect.reduced > 0 else ""
+    st.caption(f"{ICONS[tone]} {measured} {md(words)}{cut}")
+
+
+def _said(readout: ReadOut, scale: Scale, compared: bool) -> None:
     """Say what the table does not: verdicts that add to it, and how the numbers are meant."""
     for effect in readout.effects:
         if _adds(effect):
-            own, text = verdicts.verdict(effect, scale)
-            cut = f" What was known before cut the variance by {percent(effect.reduced, 0)}."
-            less = cut if effect.reduced > 0 else ""
-            st.caption(f"{ICONS[own]} **{md(effect.strategy)}** on {md(effect.metric)}: {md(text)}{less}")
+            say(effect, scale, f"**{md(effect.strategy)}** on {md(effect.metric)}:")
     pooled = (
         f" {md(readout.test.pool)}: their customers as one arm, one more comparison each." if readout.test.pool else ""
     )
     beside = " Arms against each other are a separate question, with a Holm adjustment of its own." if compared else ""
     looks = f" {looking_words(readout.test.customers)}" if readout.test.customers else ""
-    how = f"p is after {_adjustments(readout.as_read_out())}; intervals are blue where p is below 5%."
+    how = f"p is after {_adjustments(readout)}; intervals are blue where p is below 5%."
     st.caption(f"{how}{pooled}{beside}{looks}")
 
 
@@ -129,7 +134,7 @@ def _table(rows: list[dict[str, Any]], alt: str) -> None:
     st.dataframe(pd.DataFrame(rows), hide_index=True, alt=alt, column_config={"Interval": picture})
 
 
-def _of_control(readout: ArmsReadOut, scale: Scale) -> list[dict[str, Any]]:
+def _of_control(readout: ReadOut, scale: Scale) -> list[dict[str, Any]]:
     """Return each outcome of each arm, the control first, as it is shown."""
     rows = []
     for metric in readout.test.metrics:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from gamcore.data.columns import TableError
 from gamcore.decide.arms import ArmsTest, Segments, by_segment
-from gamcore.decide.experiment_effects import ReadOut
+from gamcore.decide.experiment_effects import intervals_in_words
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.results import Scale
 from gamcore.decide.rules import RuleError
@@ -106,7 +106,7 @@ def show(table: TableAbout, asked: ArmsTest, scale: Scale) -> None:
 def _plot(segments: Segments, control: str, customers: int, *, scale: Scale, looks: int) -> Plot:
     """Return the lifts by segment, and whether they differ. looks : how many such questions the test may be asked."""
     words = "; ".join(f"{arm}: {_differs(p, looks)}" for arm, p in segments.p_on(scale).items())
-    intervals = ReadOut((), segments.effects, customers=customers).intervals
+    intervals = intervals_in_words(segments.effects, scale, customers)
     plot = segments.describe(f"each arm against {control}, {intervals}; coloured where it is significant", scale)
     return replace(plot, title=f"{segments.metric} by {segments.column}: {words}")
 

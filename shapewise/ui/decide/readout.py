@@ -11,20 +11,19 @@ import streamlit as st
 
 from gamcore.data.columns import TableError
 from gamcore.decide import verdicts
-from gamcore.decide.experiment_effects import Effect, ReadOut
+from gamcore.decide.arms import ReadOut
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.shown import shown_read_out
 from gamcore.decide.strategies import StrategySet
-from gamcore.numbers import p_value, percent
 from shapewise.decisions import boards as stored
 from shapewise.decisions import plans
 from shapewise.decisions.boards import Board
-from shapewise.decisions.plan_and_outcome import made_of, read_out
+from shapewise.decisions.plan_and_outcome import read_out
 from shapewise.store.workspace import StoreError
+from shapewise.ui.decide import arms_result
 from shapewise.ui.decide import readout_source as source
-from shapewise.ui.decide.arms_result import ICONS, looking_words, verdict
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import md
 from shapewise.ui.widgets import boards, cards, chart, meanwhile, reach
 
 WAYS = {"rows": "Rows of a table", "counts": "Counts"}
@@ -68,7 +67,7 @@ def show(board: Board, strategy_set: StrategySet) -> None:
     _result(
         board,
         strategy_set,
-        shown_read_out(outcome, called, asked.get("arm", ""), made_of(asked.get("outcomes", {}))),
+        shown_read_out(outcome, called),
         place,
     )
 
@@ -99,12 +98,12 @@ def _read(strategies: str, outcome: str, metrics: str, way: str, customers: int)
 def _result(board: Board, strategy_set: StrategySet, outcome: ReadOut, place: chart.Place) -> None:
     """Show the verdict and the lifts first, then what each strategy measured."""
     with place.sentence:
-        verdict(*verdicts.overall(outcome))
-        _arms(outcome)
+        arms_result.verdict(*verdicts.overall(outcome))
+        st.caption(arms_result.sizes_in_words(outcome))
     for note in outcome.notes:
         st.warning(md(note), icon=":material/warning:")
     if outcome.stopped:
-        st.caption("Differences are not shown: with arms of the wrong sizes they would mislead.")
+        st.caption(arms_result.NOT_SHOWN)
         return
     cards.figure(outcome.describe(), f"lifts-{board.id}", board.name, titled=False, at=place)
     left = [e for e in outcome.effects if not np.isfinite([e.lift, *e.lift_interval]).all()]
@@ -114,34 +113,16 @@ def _result(board: Board, strategy_set: StrategySet, outcome: ReadOut, place: ch
     st.caption(
         "Treated against control among those who would get the same strategy. Each interval is for its comparison "
         "alone; “significant” is after Holm over all strategies, arms and metrics except expected nulls."
-        + f" {looking_words(outcome.customers)}"
-        * bool(outcome.customers)
+        + f" {arms_result.looking_words(outcome.test.customers)}"
+        * bool(outcome.test.customers)
     )
     for strategy in strategy_set.strategies:
         if any(effect.strategy == strategy.name for effect in outcome.effects):
             tone, words = verdicts.of_strategy(outcome, strategy.name)
             with st.container(border=True):
-                st.markdown(f"{ICONS[tone]} **{md(strategy.name)}** · {md(strategy.action)}")
+                st.markdown(f"{arms_result.ICONS[tone]} **{md(strategy.name)}** · {md(strategy.action)}")
                 st.markdown(md(words))
-                _comparisons([effect for effect in outcome.effects if effect.strategy == strategy.name])
-
-
-def _comparisons(effects: list[Effect]) -> None:
-    """Show what each comparison of a strategy measured: the rates or means first, then the verdict."""
-    for effect in effects:
-        tone, words = verdicts.verdict(effect)
-        less = f" The value from before reduced the variance by {percent(effect.reduced, 0)}." if effect.reduced else ""
-        st.caption(
-            f"{ICONS[tone]} **{md(effect.what)}** ({effect.role}): {md(verdicts.levels(effect))} {md(words)}{less}"
-        )
-
-
-def _arms(outcome: ReadOut) -> None:
-    """Show the sample ratio, overall and per strategy."""
-    whole = outcome.ratios[0]
-    each = [f"{md(ratio.where)} {count(ratio.treated)} / {count(ratio.control)}, {p_value(ratio.p)}"
-            for ratio in outcome.ratios[1:]]  # fmt: skip
-    st.caption(
-        f"Sample ratio: {count(whole.treated)} treated, {count(whole.control)} controls, {p_value(whole.p)} "
-        f"(alarm below .001). By strategy: {'; '.join(each)}."
-    )
+                for effect in outcome.effects:
+                    if effect.strategy == strategy.name:
+                        measured = f"**{md(effect.what)}** ({effect.role}): {md(verdicts.levels(effect))}"
+                        arms_result.say(effect, "relative", measured)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -11,21 +10,19 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.data.column_names import Names
+from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table
-from gamcore.decide.experiment_plan import ExperimentError, MetricRole
-from gamcore.decide.experiment_readout import COUNTS
+from gamcore.decide.arms import ArmsTest
+from gamcore.decide.counted import COUNTS
+from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.strategies import StrategySet
-from shapewise.columns.arms_found import control_among
 from shapewise.decisions import guided_example as example
 from shapewise.decisions import plans
-from shapewise.decisions.arm_tests import possible_arms
 from shapewise.decisions.boards import Board
-from shapewise.decisions.plan_and_outcome import RULES, made_of
+from shapewise.decisions.plan_and_outcome import RULES, made_of, test_of
 from shapewise.decisions.plans import shares_of
-from shapewise.doctor.name_words import CONTROLS
 from shapewise.store.workspace import TableAbout
-from shapewise.ui.decide import made_outcomes, roles
-from shapewise.ui.decide.arms import planned_shares
+from shapewise.ui.decide import roles, set_up
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, told_apart
 from shapewise.ui.widgets.columns import COUNT as COLUMN_COUNT
@@ -46,25 +43,63 @@ def rows(board: Board, was: dict[str, Any], form: str) -> dict[str, Any] | None:
     if table is None:
         st.caption("Load a table of outcomes on the page Data first, one row per customer, both arms.")
         return None
-    columns, own = state.table(table.id), was if was.get("table") == table.id else {}
-    if not possible_arms(columns):
-        st.error("No column of this table has 2 to 12 values, so none can be the arm.", icon=":material/error:")
+    columns, names = state.table(table.id), names_of(board, table.id)
+    own = was if was.get("table") == table.id else {}
+    begun, key = _begun(board, own, columns), f"{form}-{table.id}"
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        asked = set_up.arms(table, columns, names, begun, key)
+        if asked is not None:
+            treated = _treated(asked, begun, names, key)
+            texts = [name for name in columns.names if columns.kind(name) == "category" and name != asked.column]
+            usual = texts.index(own["by"]) + 1 if own.get("by") in texts else 0
+            would = st.selectbox(
+                "Who would get which strategy", [RULES, *texts], usual, key=f"would-{key}", format_func=names.column,
+                help="In both arms. A column must use the strategy names of the board.",
+            )  # fmt: skip
+    if asked is None:
+        set_up.ask_arm(table, columns, key)
         return None
-    assigned = _assigned(board, table.id, columns, own, form)
-    chosen, before, outcomes = _metrics(board, table.id, columns, own, arm=assigned["arm"], form=form)
-    arm, control, treated = (assigned[name] for name in ("arm", "control", "treated"))
-    if control is None or not treated or not chosen:
+    arm, _, control = asked
+    outcomes = set_up.outcomes(columns, names, arm, usual=list(begun.metrics), composed=begun.outcomes, key=key)
+    if control is None or not treated or not outcomes.chosen:
         lacking = "the control" if control is None else "at least one treated arm" if not treated else None
-        st.caption(f"Choose {lacking or 'at least one metric'}.")
+        st.caption(f"Choose {lacking or 'at least one outcome'}.")
         return None
-    levels, called = [control, *treated], partial(names_of(board, table.id).level, arm)
-    shares = planned_shares(f"{form}-{table.id}-{arm}", levels, _shares(board, own, levels), called)
+    metrics, before, _ = roles.edit(f"roles-{key}", outcomes.called, outcomes.columns, names, roles=begun.metrics,
+                                    before=begun.before or {})  # fmt: skip
+    levels = [control, *treated]
+    shares = set_up.planned_shares(f"{key}-{arm}", levels, _shares(board, begun, levels), partial(names.level, arm))
     whose = " of the sample" if table.sampled else ""
     without = int(columns.frame[arm].isna().sum())
     if without:
         st.caption(f":material/warning: {count(without)} rows{whose} without an arm are left out.")
-    return {"table": table.id, **assigned, "shares": shares, "roles": chosen, "before": before,
-            **({"outcomes": outcomes} if outcomes else {})}  # fmt: skip
+    composed = {name: asdict(outcome) for name, outcome in outcomes.composed.items()}
+    return {"table": table.id, "arm": arm, "control": control, "treated": treated, "by": would, "shares": shares,
+            "roles": metrics, "before": before, **({"outcomes": composed} if composed else {})}  # fmt: skip
+
+
+def _begun(board: Board, own: dict[str, Any], rows: Table) -> ArmsTest:
+    """Return the test as it was set up, or as far as the plan says how. own : the stored form; {} where there is
+    none."""
+    metrics = {row["metric"]: row["role"] for row in board.plan.get("metrics", [])}
+    composed = made_of(plans.made_outcomes(board.plan))
+    try:
+        levels = read_present_texts(rows.frame[own["arm"]])[1]
+        begun = test_of(own, levels)
+    except (KeyError, ExperimentError):  # there is no such form, or its arms are not those of the table any more
+        return ArmsTest("", "", own.get("roles") or metrics, outcomes=composed)
+    return replace(begun, metrics=begun.metrics or metrics, outcomes=begun.outcomes or composed)
+
+
+def _treated(arms: set_up.Arms, begun: ArmsTest, names: Names, key: str) -> list[str]:
+    """Show which arms are held against the control, where there are several; return them."""
+    others = [level for level in arms.levels if level != arms.control]
+    if len(arms.levels) == 2:
+        return others
+    was = [level for level in begun.treated if level in others]
+    return st.multiselect("Treated", others, was or others, key=f"treated-{key}-{arms.column}",
+                          format_func=partial(names.level, arms.column),
+                          help="Each is compared with the control.")  # fmt: skip
 
 
 def _table(was: dict[str, Any], form: str) -> TableAbout | None:
@@ -87,103 +122,15 @@ def _table(was: dict[str, Any], form: str) -> TableAbout | None:
     return None if table is None else tables[table]
 
 
-def _assigned(board: Board, table: str, columns: Table, own: dict[str, Any], form: str) -> dict[str, Any]:
-    """Show who got what, and who would get which strategy; return the arm, its control, None while there is none, the
-    treated levels, and "by" what strategies are told."""
-    arms, names = possible_arms(columns), names_of(board, table)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        usual = own["arm"] if own.get("arm") in arms else state.roles(table).column("arm") or next(iter(arms))
-        arm = st.selectbox("Arm", list(arms), list(arms).index(usual), key=f"arm-{form}-{table}",
-                           format_func=names.column)  # fmt: skip
-        levels, called = arms[arm], partial(names.level, arm)
-        guess = _control(levels, own if own.get("arm") == arm else {})
-        control = st.selectbox(
-            "Control", levels, levels.index(guess) if guess else None, key=f"control-{form}-{table}-{arm}",
-            placeholder="Who got nothing new", format_func=called,
-        )  # fmt: skip
-        others = [level for level in levels if level != control]
-        treated = others
-        if len(levels) > 2:
-            was_treated = [level for level in own.get("treated", []) if level in others]
-            treated = st.multiselect("Treated", others, was_treated or others, key=f"treated-{form}-{table}-{arm}",
-                                     format_func=called, help="Each is compared with the control.")  # fmt: skip
-        texts = [RULES, *(name for name in columns.names if columns.kind(name) == "category" and name != arm)]
-        would = st.selectbox(
-            "Who would get which strategy", texts, texts.index(own["by"]) if own.get("by") in texts else 0,
-            key=f"would-{form}-{table}", format_func=names.column,
-            help="In both arms. A column must use the strategy names of the board.",
-        )  # fmt: skip
-    return {"arm": arm, "control": control, "treated": treated, "by": would}
-
-
-def _control(levels: list[str], own: dict[str, Any]) -> str | None:
-    """Return the control as it was chosen, or as its name, or that of the only other arm, shows."""
-    treated = own.get("treated")
-    if own.get("control") in levels:
-        return str(own["control"])
-    if len(levels) != 2:
-        return control_among(levels)
-    place = levels.index(treated) if treated in levels else _treated(levels)
-    return None if place is None else levels[1 - place]
-
-
-def _shares(board: Board, own: dict[str, Any], arms: list[str]) -> dict[str, float]:
+def _shares(board: Board, begun: ArmsTest, arms: list[str]) -> dict[str, float]:
     """Return the shares that were chosen, or else those of the plan where its arms are these; {} for equal ones."""
-    if own.get("shares"):
-        return dict(own["shares"])
-    if "shares" in own:
-        return {}
-    treated = own.get("share", board.plan.get("share", 0.5))
-    usual = {arms[0]: 1 - treated, arms[1]: treated} if len(arms) == 2 else {}
     try:
-        planned = shares_of(board.plan) if "arms" in board.plan else usual
+        shares = dict(begun.shares or shares_of(board.plan))
     except ExperimentError:
-        planned = usual
-    if len(planned) == len(arms) == 2:
-        planned = dict(zip(arms, planned.values(), strict=True))
-    return planned if set(planned) == set(arms) and len(set(planned.values())) > 1 else {}
-
-
-TREATED = {
-    "treat", "treated", "treatment", "test", "variant", "new", "on", "yes", "exposed", "campaign", "b", "1", "true",
-}  # fmt: skip
-
-
-def _treated(levels: list[str]) -> int | None:
-    """Return which of two arms is the treated one, by name; None if the names do not show it."""
-    words = [set(re.findall(r"[a-z]+|[0-9]+", level.lower())) for level in levels]
-    controls, treated = ([bool(words_of_level & names) for words_of_level in words] for names in (CONTROLS, TREATED))
-    sure = [k for k in (0, 1) if treated[k] and not treated[1 - k]]
-    sure = sure or [k for k in (0, 1) if controls[1 - k] and not controls[k]]
-    return sure[0] if len(sure) == 1 and not controls[sure[0]] else None
-
-
-def _metrics(
-    board: Board, table: str, rows: Table, own: dict[str, Any], *, arm: str, form: str
-) -> tuple[dict[str, MetricRole], dict[str, str], dict[str, dict[str, Any]]]:
-    """Show the choice of metrics, and return their roles, their columns from before the test, and what those are made
-    of that are no columns."""
-    usable = [name for name in rows.names if rows.kind(name) in ("number", "boolean") and name != arm]
-    known = own.get("roles") or {row["metric"]: row["role"] for row in board.plan.get("metrics", [])}
-    names, key = names_of(board, table), f"metrics-{form}-{table}"
-    kept = made_of(own.get("outcomes", {}) or plans.made_outcomes(board.plan))
-    outcomes = {
-        name: outcome for name, outcome in made_outcomes.known(key, kept).items() if set(outcome.columns) <= set(usable)
-    }
-    options = {
-        name: outcomes[name].called(names) if name in outcomes else names.column(name) for name in [*usable, *outcomes]
-    }
-    st.session_state.setdefault(key, [name for name in known if name in options])
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.multiselect("Metrics", list(options), key=key, format_func=options.__getitem__)
-        made_outcomes.make(key, usable, names)
-    if not chosen:
-        return {}, {}, {}
-    called = {name: options[name] for name in chosen}
-    metrics, before, _ = roles.edit(
-        f"roles-{form}-{table}", called, usable, names, roles=known, before=own.get("before", {})
-    )
-    return metrics, before, {name: asdict(outcomes[name]) for name in chosen if name in outcomes}
+        return {}
+    if begun.shares is None and len(shares) == len(arms) == 2:
+        shares = dict(zip(arms, shares.values(), strict=True))
+    return shares if set(shares) == set(arms) and len(set(shares.values())) > 1 else {}
 
 
 def counts(board: Board, strategy_set: StrategySet, form: str) -> dict[str, Any] | None:

@@ -21,7 +21,7 @@ from gamcore.decide.arms import ArmsTest, between_arms, by_segment, read_arms
 from gamcore.decide.by_day import by_day
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.outcomes import Outcome
-from gamcore.decide.shown import shown_arms
+from gamcore.decide.shown import shown_read_out
 from gamcore.viz.spec import Points
 
 ARMS = ["Mens E-Mail", "No E-Mail", "Womens E-Mail"]
@@ -48,14 +48,14 @@ def test_each_arm_is_compared_with_the_control():
     frame = mailing()
     out = read_arms(frame, TEST)
     assert out.arms == ("No E-Mail", "Mens E-Mail", "Womens E-Mail")
-    assert out.rates == {"visit", "conversion"}
+    assert {e.metric for e in out.effects if e.is_rate} == {"visit", "conversion"}
     control = frame[frame["segment"] == "No E-Mail"]
     for effect in out.effects:
         treated = frame[frame["segment"] == effect.strategy]
         a, b = treated[effect.metric], control[effect.metric]
         assert effect.difference == pytest.approx(a.mean() - b.mean())
         assert effect.lift == pytest.approx(a.mean() / b.mean() - 1)
-        if effect.metric in out.rates:
+        if effect.is_rate:
             assert effect.p == pytest.approx(proportions_ztest([a.sum(), b.sum()], [len(a), len(b)])[1])
         else:
             pair = CompareMeans(DescrStatsW(a), DescrStatsW(b))
@@ -70,12 +70,11 @@ def test_rates_and_means_have_their_intervals():
     out = read_arms(frame, TEST)
     for arm in ARMS:
         visits = frame.loc[frame["segment"] == arm, "visit"]
-        rate, interval = out.levels[arm, "visit"]
-        assert rate == pytest.approx(visits.mean())
-        assert interval == pytest.approx(proportion_confint(visits.sum(), len(visits), method="wilson"))
+        level = out.level(arm, "visit")
+        assert level.value == pytest.approx(visits.mean())
+        assert level.interval == pytest.approx(proportion_confint(visits.sum(), len(visits), method="wilson"))
         spend = frame.loc[frame["segment"] == arm, "spend"]
-        _, interval = out.levels[arm, "spend"]
-        assert interval == pytest.approx(DescrStatsW(spend).tconfint_mean())
+        assert out.level(arm, "spend").interval == pytest.approx(DescrStatsW(spend).tconfint_mean())
     table = out.frame()
     assert table["arm"].iloc[0] == "No E-Mail"
     assert table["scale"].value_counts().to_dict() == {"level": 9, "difference": 6, "relative": 6}
@@ -307,7 +306,7 @@ def test_pooled_arms_are_one_more_arm_of_the_table():
     for e in (e for e in out.effects if e.strategy == POOL):
         a, b = both[e.metric], control[e.metric]
         assert (e.difference, e.lift) == pytest.approx((a.mean() - b.mean(), a.mean() / b.mean() - 1))
-        if e.metric in out.rates:
+        if e.is_rate:
             assert e.p == pytest.approx(proportions_ztest([a.sum(), b.sum()], [len(a), len(b)])[1])
             assert out.level(POOL, e.metric).interval == pytest.approx(
                 proportion_confint(a.sum(), len(a), method="wilson")
@@ -413,4 +412,4 @@ def test_what_was_accepted_of_an_outcome_that_is_read_no_more_is_no_fault():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"arm": rng.choice(["a", "b"], 200), "y": rng.integers(0, 2, 200)})
     made = read_arms(frame, ArmsTest("arm", "a", {"y": "guardrail"}, accepted={"y": 0.5, "gone": 0.1}))
-    assert shown_arms(made, AS_THEY_ARE).test.accepted == {"y": 0.5}
+    assert shown_read_out(made, AS_THEY_ARE).test.accepted == {"y": 0.5}

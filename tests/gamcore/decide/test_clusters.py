@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -66,13 +68,14 @@ def test_an_arms_own_interval_is_that_of_a_regression_with_clusters():
 
     frame = households(np.random.default_rng(2), 600, lift=2.0)
     made = read_arms(frame, ArmsTest("arm", "old", METRICS, cluster="household"))
-    for arm, metric in made.levels:
+    for arm, metric in product(made.arms, METRICS):
         rows = frame[frame["arm"] == arm]
         how = {"cov_type": "cluster", "cov_kwds": {"groups": rows["household"]}, "use_t": True}
         low, high = sm.OLS(rows[metric], np.ones(len(rows))).fit(**how).conf_int().to_numpy()[0]
-        value, ends = made.levels[arm, metric]
+        level = made.level(arm, metric)
+        value, ends = level.value, level.interval
         assert value == pytest.approx(rows[metric].mean())
-        if metric in made.rates:  # Wilson's is drawn towards a half
+        if level.is_rate:  # Wilson's is drawn towards a half
             assert ends == pytest.approx((low, high), abs=0.05 * (high - low))
         else:
             assert ends == pytest.approx((low, high))
@@ -87,8 +90,8 @@ def test_an_arms_own_interval_holds_the_truth_where_rows_of_a_cluster_are_alike(
     for _ in range(runs):
         frame = households(rng, 60, each=20)
         made = read_arms(frame, ArmsTest("arm", "old", METRICS, cluster="household"))
-        for arm, metric in made.levels:
-            low, high = made.levels[arm, metric][1]
+        for arm, metric in product(made.arms, METRICS):
+            low, high = made.level(arm, metric).interval
             held[metric] += low <= truth[metric] <= high
     for metric, times in held.items():
         assert 0.91 < times / (2 * runs) < 0.985, metric

@@ -16,9 +16,10 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportions
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from gamcore.decide import verdicts
-from gamcore.decide.experiment_effects import Arm, concluded, effect_of_means, effect_of_rates, sample_ratio
+from gamcore.decide.arms import ArmsTest, ReadOut, sizes_of
+from gamcore.decide.counted import read_counts
+from gamcore.decide.experiment_effects import Arm, concluded, effect_of_means, effect_of_rates
 from gamcore.decide.experiment_plan import ExperimentError, Metric, power_of, sample_size, smallest_lift
-from gamcore.decide.experiment_readout import read_counts, read_rows
 from gamcore.numbers import percent
 from gamcore.stats.intervals import (
     difference_of_means,
@@ -31,6 +32,7 @@ from gamcore.stats.intervals import (
     wilson,
 )
 from sample_data import generate
+from tests.support.by_strategy import read_strategies
 
 METRICS = {"entry_1_click": "primary", "entry_1_stayed": "primary", "entry_2_click": "expected null",
            "entry_2_stayed": "primary"}  # fmt: skip
@@ -45,10 +47,10 @@ def test_reference_numbers():
     assert p_of_rates(56 / 70, 70, 48 / 80, 80) == pytest.approx(0.00805, abs=5e-6)
     assert math.ceil(sample_size(Metric("clicks", 0.10, 0.2))) == 3841
     assert math.ceil(sample_size(Metric("clicks", 0.10, 0.2), method="arcsine")) == 3835
-    assert sample_ratio(50_300, 49_700).p == pytest.approx(0.058, abs=5e-4)
-    assert sample_ratio(10_200, 9_800).p == pytest.approx(0.0047, abs=5e-5)
-    assert not sample_ratio(10_200, 9_800).alarm
-    assert sample_ratio(10_300, 9_700).alarm
+    assert sizes_of({"control": 49_700, "treated": 50_300}, None).p == pytest.approx(0.058, abs=5e-4)
+    assert sizes_of({"control": 9_800, "treated": 10_200}, None).p == pytest.approx(0.0047, abs=5e-5)
+    assert not sizes_of({"control": 9_800, "treated": 10_200}, None).alarm
+    assert sizes_of({"control": 9_700, "treated": 10_300}, None).alarm
 
 
 def by_hand_newcombe(x, n, y, m):
@@ -147,7 +149,7 @@ def renewal():
 def test_the_lifts_of_renewal_are_recovered(renewal):
     frame, treated, assigned, names = renewal
     planned = {(name, metric): lift for name in names for metric, lift in generate.LIFTS[name].items() if lift}
-    found = read_rows(frame, treated, assigned, names, METRICS, planned=planned)
+    found = read_strategies(frame, treated, assigned, names, METRICS, planned=planned)
     assert not found.stopped
     assert len(found.effects) == 12
     inside = 0
@@ -179,7 +181,7 @@ def test_the_lifts_of_renewal_are_recovered(renewal):
     assert [effect.p_adjusted for effect in nulls] == pytest.approx(
         multipletests([effect.p for effect in nulls], method="holm")[1]
     )
-    again = read_rows(
+    again = read_strategies(
         frame, treated, assigned, names, METRICS, planned={(name, "entry_2_click"): 0.3 for name in names}
     )
     assert {verdicts.verdict(e)[0] for e in again.effects if e.role == "expected null"} == {"good"}
@@ -189,9 +191,9 @@ def test_a_broken_split_stops_the_verdict(renewal):
     frame, treated, assigned, names = renewal
     rng = np.random.default_rng(0)
     kept = ~(treated & frame["entry_1_click"].to_numpy() & (rng.random(len(frame)) < 0.2))  # lost on the way
-    found = read_rows(frame[kept], treated[kept], assigned[kept], names, METRICS)
+    found = read_strategies(frame[kept], treated[kept], assigned[kept], names, METRICS)
     assert found.stopped
-    assert found.ratios[0].p < 0.001
+    assert found.sizes["all"].p < 0.001
     tone, words = verdicts.overall(found)
     assert (tone, words[:5]) == ("stop", "Stop:")
     assert all(verdicts.of_strategy(found, name)[0] == "stop" for name in names)
@@ -200,7 +202,7 @@ def test_a_broken_split_stops_the_verdict(renewal):
 def test_an_expected_null_that_moves_is_an_alarm(renewal):
     frame, treated, assigned, names = renewal
     moved = frame.assign(entry_2_click=frame["entry_1_click"])
-    found = read_rows(moved, treated, assigned, names, METRICS)
+    found = read_strategies(moved, treated, assigned, names, METRICS)
     assert verdicts.of_strategy(found, "A") == (
         "bad", "Check the set-up before anything else: entry_2_click moved although nothing there was changed.",
     )  # fmt: skip
@@ -211,7 +213,7 @@ def test_an_expected_null_that_moves_is_an_alarm(renewal):
 def test_no_fall_beyond_all_of_it_is_told(n, spread):
     values = 10.0 + spread * np.array([-1.0, 1.0] * n)
     effect = effect_of_means("A", "m", "guardrail", (values, values), planned=0.05)
-    effect = concluded([effect], []).effects[0]
+    effect = concluded([effect])[0]
     words = verdicts.verdict(effect)[1]
     above = words.partition("a fall above ")[2].rstrip("%.")
     assert ("even a fall to 0" in words) == (effect.smallest >= 1)
@@ -221,7 +223,7 @@ def test_no_fall_beyond_all_of_it_is_told(n, spread):
 def test_nothing_found_says_what_could_have_been_missed(renewal):
     frame, treated, assigned, names = renewal
     rng = np.random.default_rng(1)
-    found = read_rows(frame, rng.permutation(treated), assigned, names, METRICS)
+    found = read_strategies(frame, rng.permutation(treated), assigned, names, METRICS)
     effect = found.effects[0]
     tone, words = verdicts.verdict(effect)
     assert tone == "open"
@@ -240,9 +242,11 @@ def test_counts_say_what_rows_say(renewal):
             rows.append((name, metric, len(parts[0]), parts[0].sum(), len(parts[1]), parts[1].sum()))
     columns = ["strategy", "metric", "treated", "treated successes", "control", "control successes"]
     by_counts = read_counts(pd.DataFrame(rows, columns=columns), METRICS)
-    by_rows = read_rows(frame, treated, assigned, names, METRICS)
+    by_rows = read_strategies(frame, treated, assigned, names, METRICS)
     pd.testing.assert_frame_equal(by_counts.frame(), by_rows.frame())
-    assert [ratio.p for ratio in by_counts.ratios] == pytest.approx([ratio.p for ratio in by_rows.ratios])
+    for name, size in by_rows.by_strategy.items():
+        assert by_counts.by_strategy[name] == size
+    assert by_counts.sizes["all"] == by_rows.sizes["all"]
 
 
 @pytest.mark.parametrize(
@@ -267,18 +271,20 @@ def test_bad_counts_are_refused_by_row(row, words):
 def test_a_bad_outcome_is_refused_by_column(renewal):
     frame, treated, assigned, names = renewal
     with pytest.raises(ExperimentError, match="gone"):
-        read_rows(frame, treated, assigned, names, {"gone": "primary"})
+        read_strategies(frame, treated, assigned, names, {"gone": "primary"})
     with pytest.raises(ExperimentError, match="sex"):
-        read_rows(frame, treated, assigned, names, {"sex": "primary"})
+        read_strategies(frame, treated, assigned, names, {"sex": "primary"})
     with pytest.raises(ExperimentError, match="No row"):
-        read_rows(frame, treated, np.full(len(frame), -1), names, METRICS)
+        read_strategies(frame, treated, np.full(len(frame), -1), names, METRICS)
 
 
 def test_a_value_from_before_narrows_a_mean(renewal):
     frame, treated, assigned, names = renewal
     metrics = {"visits_after": "primary"}
-    plain = read_rows(frame, treated, assigned, names, metrics).effects[0]
-    adjusted = read_rows(frame, treated, assigned, names, metrics, before={"visits_after": "visits_before"}).effects[0]
+    plain = read_strategies(frame, treated, assigned, names, metrics).effects[0]
+    adjusted = read_strategies(
+        frame, treated, assigned, names, metrics, before={"visits_after": "visits_before"}
+    ).effects[0]
     wide, narrow = (np.ptp(effect.difference_interval) for effect in (plain, adjusted))
     assert narrow < 0.9 * wide
     assert adjusted.reduced == pytest.approx(1 - (narrow / wide) ** 2, abs=0.01)
@@ -322,6 +328,13 @@ def one(role, treated, control, planned=math.nan, binary=True):
     return effect_of_means("A", role, role, (treated, control), planned=planned)
 
 
+def read_out(*effects):
+    """Make the read-out of a strategy from its comparisons."""
+    sizes = sizes_of({"control": 10_000, "treated": 10_000}, None)
+    test = ArmsTest("", "control", {effect.metric: effect.role for effect in effects})
+    return ReadOut(test, ("control", "treated"), {"all": sizes}, concluded(effects), by_strategy={"A": sizes})
+
+
 def test_a_guardrail_that_is_not_settled_holds_a_roll_out_up():
     lift = one("primary", 0.12, 0.10)
     for rate, planned, tone in (
@@ -330,16 +343,16 @@ def test_a_guardrail_that_is_not_settled_holds_a_roll_out_up():
         (0.489, math.nan, "open"),
         (0.44, 0.05, "bad"),
     ):
-        found = concluded([lift, one("guardrail", rate, 0.489, planned)], [sample_ratio(10_000, 10_000)])
+        found = read_out(lift, one("guardrail", rate, 0.489, planned))
         assert verdicts.of_strategy(found, "A")[0] == tone, (rate, planned)
         assert verdicts.overall(found)[0] == tone
     nobody = effect_of_rates("A", "guardrail", "guardrail", Arm(0, math.nan), Arm(10, 0.5))
-    assert verdicts.of_strategy(concluded([lift, nobody], [sample_ratio(10, 10)]), "A")[0] == "open"
+    assert verdicts.of_strategy(read_out(lift, nobody), "A")[0] == "open"
 
 
 def test_means_below_zero_are_told_as_differences():
     rng = np.random.default_rng(0)
-    found = concluded([one("primary", rng.normal(-5, 1, 200), rng.normal(-10, 1, 200), 0.1, False)], [])
+    found = read_out(one("primary", rng.normal(-5, 1, 200), rng.normal(-10, 1, 200), 0.1, False))
     tone, words = verdicts.verdict(found.effects[0])
     assert tone == "good"
     assert "a difference of +" in words
@@ -349,10 +362,10 @@ def test_means_below_zero_are_told_as_differences():
 
 def test_a_handful_of_customers_is_no_verdict():
     few = one("primary", np.array([3.0, 3.0]), np.array([2.0, 2.0]), binary=False)
-    assert verdicts.verdict(concluded([few], []).effects[0])[0] == "open"
+    assert verdicts.verdict(concluded([few])[0])[0] == "open"
     counts = effect_of_rates("A", "m", "primary", Arm(4, 1.0), Arm(4, 0.0))
     assert counts.p == pytest.approx(stats.fisher_exact([[4, 0], [0, 4]]).pvalue)
-    none = concluded([one("guardrail", 0.5, 0.5)], [])
+    none = read_out(one("guardrail", 0.5, 0.5))
     assert verdicts.of_strategy(none, "A") == ("open", "No primary metric: nothing here decides.")
 
 
@@ -361,7 +374,7 @@ def test_sound_nulls_rarely_speak_against_a_strategy():
     alarms = 0
     for _ in range(300):
         effects = [one("expected null", *(rng.binomial(10_000, 0.2, 2) / 10_000)) for _ in range(6)]
-        alarms += any(effect.is_significant for effect in concluded(effects, []).effects)
+        alarms += any(effect.is_significant for effect in concluded(effects))
     assert alarms / 300 < 0.08
 
 
@@ -370,9 +383,9 @@ def test_outcomes_that_go_missing_by_arm_stop_the_verdict():
     frame = pd.DataFrame({"y": rng.normal(size=20_000)})
     treated = np.arange(20_000) % 2 == 0
     frame.loc[treated & (frame["y"] < -1), "y"] = np.nan
-    found = read_rows(frame, treated, np.zeros(20_000, int), ["A"], {"y": "primary"})
+    found = read_strategies(frame, treated, np.zeros(20_000, int), ["A"], {"y": "primary"})
     assert found.stopped
-    assert next(ratio for ratio in found.ratios if ratio.alarm).where == "with y"
+    assert list(found.wrong_sizes) == [" among rows with y"]
 
 
 @pytest.mark.parametrize("cell", [None, pd.NA, np.nan, "ten", "10", 1.5, np.inf, -1, pd.NaT])

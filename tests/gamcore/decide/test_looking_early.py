@@ -9,8 +9,9 @@ import pytest
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.arms_plan import plan
 from gamcore.decide.by_day import by_day
+from gamcore.decide.counted import read_counts
 from gamcore.decide.experiment_plan import ExperimentError, Metric
-from gamcore.decide.experiment_readout import read_counts, read_rows
+from tests.support.by_strategy import read_strategies
 
 CUSTOMERS = 20_000
 
@@ -41,14 +42,14 @@ def test_intervals_are_wider_around_the_same_differences(share):
         excluded = not other.difference_interval[0] < 0 < other.difference_interval[1]
         if abs(other.p - 0.05) > 0.01:  # a rate's p is of the pooled, its interval of the single variances
             assert (other.p < 0.05) == excluded
-    assert "hold at every look" in always.as_read_out().intervals("relative")
-    assert once.as_read_out().intervals("relative") == "95% intervals"
+    assert "hold at every look" in always.intervals("relative")
+    assert once.intervals("relative") == "95% intervals"
 
 
 def test_rows_and_counts_of_strategies_are_read_the_same_way():
     frame = customers(CUSTOMERS, np.random.default_rng(0), 0.02)
     treated, strategy = (frame["arm"] == "new").to_numpy(), (frame["region"] == "s").to_numpy().astype(int)
-    made = read_rows(frame, treated, strategy, ["north", "south"], {"bought": "primary"}, customers=CUSTOMERS)
+    made = read_strategies(frame, treated, strategy, ["north", "south"], {"bought": "primary"}, customers=CUSTOMERS)
     counts = pd.DataFrame(
         [
             [name, "bought", int((t & at).sum()), int(frame["bought"][t & at].sum()), int((~t & at).sum()),
@@ -62,7 +63,7 @@ def test_rows_and_counts_of_strategies_are_read_the_same_way():
         assert one.difference_interval == pytest.approx(same.difference_interval)
         assert one.p_adjusted == pytest.approx(same.p_adjusted)
         assert one.p_adjusted > once.p_adjusted
-    assert made.customers == CUSTOMERS
+    assert made.test.customers == CUSTOMERS
 
 
 @pytest.mark.parametrize("scale", ["difference", "relative"])

@@ -10,9 +10,9 @@ from scipy import stats
 
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.experiment_plan import ExperimentError
-from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.outcomes import Outcome
 from gamcore.stats.sequences import anytime_reach
+from tests.support.by_strategy import read_strategies
 from tests.support.null_tests import DESIGNS, OUTCOMES, WAYS, NullTest
 
 RATIO, CAPPED = OUTCOMES["spend per visits"], OUTCOMES["spend, capped at 98%"]
@@ -95,14 +95,14 @@ def test_looks_strategies_and_dunnett_take_the_same_values(visited):
     )
     assert effect_on(visited, RATIO, adjustment="Dunnett").p_adjusted == pytest.approx(once.p, rel=0.05)
     treated, everybody = (visited["arm"] == "new").to_numpy(), np.zeros(len(visited), int)
-    (row,) = read_rows(visited, treated, everybody, ["all"], {"x": "primary"}, outcomes={"x": RATIO}).effects
+    (row,) = read_strategies(visited, treated, everybody, ["all"], {"x": "primary"}, outcomes={"x": RATIO}).effects
     assert (row.difference, row.p) == pytest.approx((once.difference, once.p))
 
 
 def test_a_share_of_counts_is_shown_in_percent(visited):
     frame = visited.assign(clicks=np.minimum(visited["bought"], visited["visits"]))
     made = read_arms(frame, ArmsTest("arm", "old", {"rate": "primary"}, outcomes={"rate": Outcome("clicks", "visits")}))
-    assert made.rates == {"rate"}
+    assert made.level("old", "rate").is_rate
     assert made.level("old", "rate").text.endswith("%")
     assert made.effects[0].gap.text.endswith("points")
 

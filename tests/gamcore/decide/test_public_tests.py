@@ -18,9 +18,9 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsTest, between_arms, by_segment, read_arms
 from gamcore.decide.experiment_effects import Effect
-from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.outcomes import Outcome
 from gamcore.stats.intervals import ratio_around
+from tests.support.by_strategy import read_strategies
 from tests.support.places import DATA
 
 Sides = tuple[pd.Series, pd.Series]
@@ -77,7 +77,8 @@ def test_star_of_three_arms():
         holm = multipletests([effect.p for effect in family], method="holm")[1]
         assert [effect.p_adjusted for effect in family] == pytest.approx(holm)
     for arm, metric in product(made.arms, metrics):
-        value, interval = made.levels[arm, metric]
+        level = made.level(arm, metric)
+        value, interval = level.value, level.interval
         assert value == pytest.approx(of[metric].mean()[arm])
         rows = side(arm, metric)
         known = proportion_confint(rows.sum(), len(rows), method="wilson") if metric == "above" else (
@@ -94,8 +95,8 @@ def test_cookie_cats():
     frame = pd.read_parquet(DATA / "cookie_cats.parquet")
     treated = (frame["version"] == "gate_40").to_numpy()
     rates = dict.fromkeys(("retention_1", "retention_7"), "primary")
-    board = read_rows(frame, treated, np.zeros(len(frame), int), ["gate at 40"], rates)
-    assert board.ratios[0].p == pytest.approx(0.0086, abs=5e-5)
+    board = read_strategies(frame, treated, np.zeros(len(frame), int), ["gate at 40"], rates)
+    assert board.sizes["all"].p == pytest.approx(0.0086, abs=5e-5)
     assert not board.stopped
     capped, per = Outcome("sum_game_rounds", cap=0.99), Outcome("sum_game_rounds", per="retention_1")
     made_of = {"rounds": Outcome("sum_game_rounds"), capped.name: capped, per.name: per}

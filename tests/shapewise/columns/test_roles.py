@@ -138,6 +138,11 @@ def test_former_names_of_roles_are_read():
         (["No E-Mail", "Mens E-Mail"], "No E-Mail"), (["control", "b", "c"], "control"), (["gate_30", "gate_40"], None),
         (["none", "no"], None), (["0", "1"], "0"), (["Baseline", "New"], "Baseline"),
         (["small", "regular", "regular+aide"], "regular"), (["standard A", "standard B"], None),
+        (["control", "exposed"], "control"), (["new", "old"], "old"), (["baseline", "new"], "baseline"),
+        (["A", "B"], "A"),
+        (["campaign", "holdout"], "holdout"), (["x", "y"], None), (["test", "treated"], None),
+        (["False", "True"], "False"),
+        (["control", "something"], "control"), (["new", "something"], "something"), (["plan", "plan plus"], None),
     ],
 )  # fmt: skip
 def test_the_control_is_told_by_its_name(levels, control):

@@ -12,7 +12,6 @@ from sqlalchemy import update
 
 from gamcore.data.column_names import PLAIN
 from gamcore.decide import plots as decide_plots
-from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError
 from gamcore.decide.segments import HeldOutRows
 from gamcore.decide.strategies import Strategy, StrategySet
@@ -27,6 +26,7 @@ from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.spec import Spec
 from shapewise.training.train import read_all
 from shapewise.ui.widgets import evidence, selection
+from tests.support.by_strategy import read_strategies
 from tests.support.hostile import EVIL
 
 
@@ -76,7 +76,7 @@ def test_the_example_s_experiment_recovers_the_lifts(acted):
     strategies = made.read()
     roles = {name: role for name, (_, _, role) in example.METRICS.items()}
     names = [one.name for one in strategies.strategies]
-    found = read_rows(frame, (frame["arm"] == "treated").to_numpy(), strategies.assign(frame), names, roles)
+    found = read_strategies(frame, (frame["arm"] == "treated").to_numpy(), strategies.assign(frame), names, roles)
     assert not found.stopped
     assert all(effect.is_significant == (effect.role == "primary") for effect in found.effects)
 
@@ -235,7 +235,7 @@ def test_measured_lifts_are_drawn_with_what_was_planned(acted):
     roles = {"entry_1_click": "primary", "entry_2_click": "expected null"}
     planned = {("A", "entry_1_click"): 0.15}
     args = (frame, (frame["arm"] == "treated").to_numpy(), made.read().assign(frame), ["A", "C", "B"], roles)
-    figure = figures.draw(read_rows(*args, planned=planned).describe())
+    figure = figures.draw(read_strategies(*args, planned=planned).describe())
     assert [name for name in names_of(figure) if name] == ["significant", "not significant", "planned"]
     assert [len(trace.x) for trace in figure.data if trace.name] == [3, 3, 1]
     assert figure.layout.yaxis.ticktext[1] == "A · entry_2_click (expected null)"

@@ -9,7 +9,7 @@ import pytest
 from gamcore.data.columns import TableError, read_present_texts, read_texts
 from gamcore.data.table import Table
 from shapewise.decisions.arm_tests import possible_arms
-from shapewise.decisions.plan_and_outcome import arms_of
+from shapewise.decisions.plan_and_outcome import test_of as of_board
 from shapewise.training.dataset import treated_in
 from shapewise.training.spec import Treatment
 
@@ -35,5 +35,5 @@ def test_levels_without_rows_are_no_arms():
 
 def test_a_planned_arm_that_nobody_got_keeps_its_share():
     form = {"arm": "arm", "control": "old", "treated": ["new", "pilot"], "shares": {"old": 1, "new": 1, "pilot": 1}}
-    control, treated, shares = arms_of(form, ["old", "new"])
-    assert (control, treated, shares) == ("old", ["new", "pilot"], {"old": 1, "new": 1, "pilot": 1})
+    test = of_board(form | {"roles": {}, "before": {}}, ["old", "new"])
+    assert (test.control, test.treated, test.shares) == ("old", ("new", "pilot"), {"old": 1, "new": 1, "pilot": 1})

@@ -188,5 +188,5 @@ def test_strategies_are_read_by_ratios_and_capped_means(outcome):
     (wanted,) = read_arms(frame[frame["region"] == "north"], test).effects
     assert (effect.difference, effect.p) == pytest.approx((wanted.difference, wanted.p))
     names = Names({"spend": ColumnNames("Revenue"), "visits": ColumnNames("visit")})
-    (shown,) = shown_read_out(made, names, "arm", {outcome.name: outcome}).effects
+    (shown,) = shown_read_out(made, names).effects
     assert shown.metric == outcome.called(names)

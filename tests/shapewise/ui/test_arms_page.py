@@ -175,6 +175,7 @@ def test_for_whom_it_works(mailed):
     field(app, "By").set_value("newbie").run()
     assert not app.exception
     assert any(one.startswith("visit by newbie: ") for one in headlines(app))
+    assert "each arm against No E-Mail, 95% intervals; coloured" in captions(app).replace("\\", "")
 
 
 def test_arms_of_the_wrong_sizes_stop_the_reading(mailed):
@@ -221,4 +222,6 @@ def test_a_ratio_and_a_capped_mean_are_outcomes_too(space):
     assert list(kept.metrics) == chosen
     made = arm_tests.read_test(kept.test(), lambda columns: frame[list(columns)])
     sums = frame.groupby("arm")[["revenue", "visits"]].sum()
-    assert made.levels["new", "revenue per visits"][0] == pytest.approx(sums["revenue"]["new"] / sums["visits"]["new"])
+    assert made.level("new", "revenue per visits").value == pytest.approx(
+        sums["revenue"]["new"] / sums["visits"]["new"]
+    )

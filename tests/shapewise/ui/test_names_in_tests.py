@@ -12,7 +12,7 @@ import pytest
 from gamcore.data.column_names import ColumnNames, Names
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.rules import Range
-from gamcore.decide.shown import shown_arms, shown_segments
+from gamcore.decide.shown import shown_read_out, shown_segments
 from gamcore.decide.strategies import Strategy, StrategySet
 from shapewise.decisions import arm_tests
 from shapewise.decisions import boards as stored
@@ -98,7 +98,7 @@ def test_what_is_stored_keeps_the_columns_own_names(tested):
 def test_numbers_are_the_same_under_any_name(tested):
     _, _, frame = tested
     made, segments = read_arms(frame, TEST), by_segment(frame, TEST, "visit_fl", "new_fl")
-    seen, parts = shown_arms(made, NAMES), shown_segments(segments, NAMES, made.test, "new_fl")
+    seen, parts = shown_read_out(made, NAMES), shown_segments(segments, NAMES, made.test, "new_fl")
     numbers = [one.frame().select_dtypes("number") for one in (made, seen)]
     pd.testing.assert_frame_equal(*numbers)
     assert seen.sizes["all"].counts == {"nothing": made.sizes["all"].counts["C0"],
@@ -106,7 +106,7 @@ def test_numbers_are_the_same_under_any_name(tested):
                                         "second letter": made.sizes["all"].counts["T2"]}  # fmt: skip
     assert set(parts.frame()["segment"]) == {"old", "new"}
     assert list(parts.p.values()) == list(segments.p.values())
-    assert shown_arms(made, Names()).frame().equals(made.frame())
+    assert shown_read_out(made, Names()).frame().equals(made.frame())
 
 
 def test_a_plan_says_names_and_keeps_columns(tested):

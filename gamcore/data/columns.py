@@ -186,6 +186,8 @@ def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
         codes, uniques = pd.factorize(series, use_na_sentinel=True)
         levels = list(uniques)
     texts = [level_name(cell) for cell in levels]
+    with valid_text(_where(series)):
+        "".join(texts).encode()
     names = list(dict.fromkeys(texts))
     if len(names) == len(texts):
         return np.asarray(codes, np.int64), names

@@ -58,7 +58,7 @@ def read_clusters(groups: Any, n: int) -> Ints:
 
 def read_log_exposure(exposure: Any, n: int) -> Floats:
     """Return the logs (n,) of exposures, which must be above 0."""
-    values = _numbers(exposure, "exposure")
+    values = row_numbers(exposure, "exposure")
     if values.shape != (n,):
         raise TableError(f"exposure has the shape {values.shape} for {n} rows: give one number per row.")
     bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
@@ -71,7 +71,7 @@ def read_init_score(init_score: Any, n: int, n_scores: int = 1) -> Floats | None
     """Return given scores (n,), or (n, n_scores) where each row has several; None if none are given."""
     if init_score is None:
         return None
-    values = _numbers(init_score, "init_score")
+    values = row_numbers(init_score, "init_score")
     shape = (n,) if n_scores == 1 else (n, n_scores)
     if values.shape != shape:
         each = "one score per row" if n_scores == 1 else f"{n_scores} scores per row, one per class"
@@ -82,7 +82,7 @@ def read_init_score(init_score: Any, n: int, n_scores: int = 1) -> Floats | None
     return values
 
 
-def _numbers(values: Any, name: str) -> Floats:
+def row_numbers(values: Any, name: str) -> Floats:
     """Return values per row as float64; what is missing is NaN."""
     check_unmasked(values, name)
     try:

@@ -96,7 +96,10 @@ def as_frame(X: Any) -> pd.DataFrame:
         if hasattr(X, "toarray"):
             raise TableError("A sparse matrix is not supported: make it dense with X.toarray().")
         masked = isinstance(X, np.ma.MaskedArray)  # pandas makes masked cells missing; numpy would drop the mask
-        array = X if masked else np.asarray(X)
+        try:
+            array = X if masked else np.asarray(X)
+        except ValueError as error:  # rows of unequal length
+            raise TableError(f"The rows are no table ({error}): give all of them one cell per column.") from error
         if array.ndim != 2:
             raise TableError(
                 f"Expected 2D array, got an array with {array.ndim} dimensions instead. Reshape your data to one row "
@@ -108,6 +111,8 @@ def as_frame(X: Any) -> pd.DataFrame:
     if isinstance(X.columns, pd.MultiIndex):
         raise TableError("Column names have several levels: join them into one, as in X.columns.map('_'.join).")
     names = [str(name) for name in X.columns]
+    with valid_text("A column's name"):
+        "".join(names).encode()
     twice = {name: where for name in names if len(where := [i for i, n in enumerate(names) if n == name]) > 1}
     if twice:
         name, where = next(iter(twice.items()))

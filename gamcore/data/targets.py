@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
@@ -9,9 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from gamcore.data.columns import TARGET, TableError, kind_of, read_numbers, valid_text
+from gamcore.data.columns import TARGET, Kind, TableError, kind_of, read_numbers, valid_text
 
 LARGEST_TARGET: Final = 1e150
+
+PLAIN: Final = (str, bool, int, float, np.bool_, np.integer, np.floating)
+"""Types of class labels."""
 
 MOST_CLASSES: Final = 20
 """Each class has curves of its own, which somebody has to read."""
@@ -45,13 +49,9 @@ def read_class_target(y: Any, most: int = MOST_CLASSES) -> tuple[NDArray[np.int6
     missing = int(series.isna().sum())
     if missing:
         raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
-    if types.is_float_dtype(series.dtype):
-        numbers = read_numbers(series)
-        if np.any(numbers != np.floor(numbers)):
-            raise TableError("Unknown label type: the target is continuous; train a regressor, or choose classes.")
-    if kind_of(series) == "date":
-        raise TableError("The target holds dates: turn it into text or numbers, or choose another column.")
+    kind = kind_of(series)
     classes, codes = np.unique(series.to_numpy(), return_inverse=True)
+    classes = _labels(classes, kind)
     if classes.size < 2:
         raise TableError("The target has one class, and a classifier needs at least two: add rows of another.")
     if most == 2 < classes.size:
@@ -65,6 +65,25 @@ def read_class_target(y: Any, most: int = MOST_CLASSES) -> tuple[NDArray[np.int6
             "or train a regressor if it is a number."
         )
     return codes.astype(np.int64), classes
+
+
+def _labels(classes: NDArray[Any], kind: Kind) -> NDArray[Any]:
+    """Return class labels as texts, numbers or truths, which every format can hold."""
+    if kind == "date":
+        raise TableError("The target holds dates: turn it into text or numbers, or choose another column.")
+    if kind == "number" and not types.is_integer_dtype(classes.dtype):
+        numbers = read_numbers(pd.Series(classes, name=TARGET))
+        if np.any(numbers != np.floor(numbers)):
+            raise TableError("Unknown label type: the target is continuous; train a regressor, or choose classes.")
+        classes = numbers if any(isinstance(label, Decimal) for label in classes) else classes
+    odd = next((label for label in classes if not isinstance(label, PLAIN)), None)
+    if odd is not None:
+        raise TableError(
+            f"The target has labels of type {type(odd).__name__}, such as {str(odd)[:40]!r}: turn them into text."
+        )
+    with valid_text("The target"):
+        "".join(label for label in classes if isinstance(label, str)).encode()
+    return classes
 
 
 def places_of(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:

@@ -7,13 +7,12 @@ from typing import Any, Final, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 
 from gamcore.data.columns import TableError
-from gamcore.data.rows import read_weight
+from gamcore.data.rows import read_clusters, read_weight, row_numbers
 from gamcore.data.table import Table
 from gamcore.data.targets import read_numeric_target
 from gamcore.decide.uplift import signals
@@ -21,10 +20,10 @@ from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.base import check_parameters, column, read_table
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.reading import NOTHING_LEARNED
-from gamcore.estimators.scores import GIVEN
+from gamcore.estimators.scores import GIVEN, in_unit
 from gamcore.explain.model_page import Fact
 from gamcore.numbers import count, percent
-from gamcore.types import Floats, Ints
+from gamcore.types import Floats
 from gamcore.viz.spec import Plot
 
 FOLDS: Final = 5
@@ -76,18 +75,19 @@ class EffectGAM(GAMRegressor):
         treatment : (n,) 1 or True for rows in the treated arm, 0 or False for the control. It must have been drawn at
         random, or the curves are no effects.
         propensity : the share that was to be treated, or (n,) that of each row where it differs, as between strata;
-        None for the share that was.
+        None for the share of the weight that was.
         sample_weight, groups : as for `GAMRegressor.fit`; rows of a group also stay together in cross-fitting.
         """
         check_parameters(self)
         if not self._loss.is_additive or isinstance(self.interactions, str):
             raise TableError('EffectGAM needs objective="squared" and a number of interactions: leave both out.')
         table = read_table(self, X, reset=True)
-        outcome, treated = self._read_target(y), _treated(treatment, len(table))
+        outcome = self._read_target(y)
         weight = np.ones(len(table)) if sample_weight is None else read_weight(sample_weight, outcome)
+        treated = _treated(treatment, weight)
         seed = check_random_state(self.random_state)
         self.expected_ = _expected(table, outcome, weight, groups, (seed, self.n_jobs))
-        share = _shares(propensity, treated)
+        share = _shares(propensity, treated, weight)
         signal, precision = signals(outcome, treated, share, self.expected_), share * (1 - share)
         super().fit(table.frame, signal, sample_weight=weight * precision / precision.mean(), groups=groups)
         self.average_effect_ = float(np.average(signal, weights=weight))
@@ -112,12 +112,13 @@ class EffectGAM(GAMRegressor):
         if treatment is None:
             raise TableError("Effects are rated by the arms, not by outcomes alone: pass treatment= to score.")
         table, outcome = read_table(self, X, reset=False), self._read_target(y)
-        treated = _treated(treatment, len(table))
         weight = np.ones(len(table)) if sample_weight is None else read_weight(sample_weight, outcome)
+        treated = _treated(treatment, weight)
         expected = _expected(table, outcome, weight, groups, (check_random_state(self.random_state), self.n_jobs))
-        left, drawn = outcome - expected, treated - _shares(propensity, treated)
+        left, effects = in_unit(np.ptp(outcome), outcome - expected, self.predict(X))
+        drawn, (weight,) = treated - _shares(propensity, treated, weight), in_unit(weight.max(), weight)
         constant = np.sum(weight * drawn * left) / np.sum(weight * drawn * drawn)
-        ours, least = (np.sum(weight * np.square(left - drawn * effect)) for effect in (self.predict(X), constant))
+        ours, least = (np.sum(weight * np.square(left - drawn * effect)) for effect in (effects, constant))
         return float(1 - ours / least) if least > 0 else float(ours == 0)
 
     def _quality(self, X: Any, y: Any, target: str, rows: dict[str, Any]) -> tuple[list[Fact], list[Plot]]:
@@ -144,20 +145,26 @@ def _expected(
 ) -> Floats:
     """Return the outcome (n,) that is expected of each row by a model of the other parts. how : seed and threads."""
     rng, n_jobs = how
-    part = _parts(len(table), groups, rng)
-    labels = None if groups is None else np.asarray(groups)
+    clusters = np.arange(len(table)) if groups is None else read_clusters(groups, len(table))
+    part = np.asarray(rng.permutation(int(clusters.max()) + 1)[clusters] % FOLDS, np.int64)
     expected, binary = np.empty(outcome.size), bool(np.isin(outcome, (0.0, 1.0)).all())
     seed = int(rng.randint(2**31 - 1))
     for fold in range(FOLDS):
         inside, rest = np.flatnonzero(part == fold), np.flatnonzero((part != fold) & (weight > 0))
+        if not inside.size:
+            continue
+        if not rest.size:
+            raise TableError(
+                "What is expected of a row is learnt from others, and there are none: add rows or weights."
+            )
         if np.ptp(outcome[rest]) == 0:
             expected[inside] = outcome[rest[0]]
             continue
         model = (GAMClassifier if binary else GAMRegressor)(random_state=seed, n_jobs=n_jobs)
-        clusters = None if labels is None else labels[rest]
+        alike = None if groups is None or np.ptp(clusters[rest]) == 0 else clusters[rest]
         with warnings.catch_warnings():  # of the outcome; the caller's model is of the effect
             warnings.filterwarnings("ignore", NOTHING_LEARNED, UserWarning)
-            model.fit(table.frame.iloc[rest], outcome[rest], sample_weight=weight[rest], groups=clusters)
+            model.fit(table.frame.iloc[rest], outcome[rest], sample_weight=weight[rest], groups=alike)
         frame = table.frame.iloc[inside]
         expected[inside] = model.predict_proba(frame)[:, 1] if binary else model.predict(frame)
     return expected
@@ -172,37 +179,31 @@ def arms_apart(
     recorded, depended on it. Parameters are those of `EffectGAM.fit`.
     """
     table = Table.of(X)
-    treated = _treated(treatment, len(table))
+    treated, weight = _treated(treatment, np.ones(len(table))), np.ones(len(table))
     model = GAMClassifier(order=GREEDY, random_state=random_state, n_jobs=n_jobs)
-    model.fit(table.frame, treated, init_score=logit(_shares(propensity, treated)))
+    model.fit(table.frame, treated, init_score=logit(_shares(propensity, treated, weight)))
     return model.entries_
 
 
-def _treated(treatment: Any, n_rows: int) -> Floats:
-    """Return 1 for treated rows and 0 for the others, (n,)."""
+def _treated(treatment: Any, weight: Floats) -> Floats:
+    """Return 1 for treated rows and 0 for the others, (n,); both are among rows of a weight (n,) above 0."""
     values = pd.Series(column(treatment)).reset_index(drop=True)
-    if len(values) != n_rows:
-        raise TableError(f"The table has {n_rows} rows and treatment {len(values)}: give one arm per row.")
+    if len(values) != weight.size:
+        raise TableError(f"The table has {weight.size} rows and treatment {len(values)}: give one arm per row.")
     if values.isna().any() or not values.isin([0, 1]).all():
         raise TableError("treatment must be 1 or True for treated rows and 0 or False for the control, without gaps.")
     treated: Floats = values.to_numpy(np.float64)
-    if np.ptp(treated) == 0:
+    if np.ptp(treated[weight > 0]) == 0:
         raise TableError("All rows are in one arm: an effect needs treated rows and a control.")
     return treated
 
 
-def _shares(propensity: Any, treated: Floats) -> Floats:
+def _shares(propensity: Any, treated: Floats, weight: Floats) -> Floats:
     """Return the share (n,) that was to be treated."""
-    share = np.asarray(float(treated.mean()) if propensity is None else propensity, np.float64)
+    share = row_numbers(np.average(treated, weights=weight) if propensity is None else propensity, "propensity")
     if share.ndim > 1 or (share.ndim == 1 and share.size != treated.size):
         raise TableError(f"propensity must be a number, or one per row: {treated.size}.")
     if not (np.isfinite(share) & (share > 0) & (share < 1)).all():
         raise TableError("propensity must lie between 0 and 1: every row could have been in either arm.")
     shares: Floats = np.broadcast_to(share, treated.shape)
     return shares
-
-
-def _parts(n_rows: int, groups: Any, rng: np.random.RandomState) -> Ints:
-    """Return the part (n,) of each row; rows of a group share one."""
-    names: NDArray[np.int64] = np.arange(n_rows) if groups is None else pd.factorize(np.asarray(groups))[0]
-    return np.asarray(rng.permutation(int(names.max()) + 1)[names] % FOLDS, np.int64)

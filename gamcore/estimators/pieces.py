@@ -70,7 +70,10 @@ def check_named(columns: dict[str, Any], needed: Sequence[str]) -> None:
     """Raise TableError where a parameter is not the name of a column. needed : those that must be given."""
     for parameter, name in columns.items():
         if not (isinstance(name, str) or (name is None and parameter not in needed)):
-            raise TableError(f"{parameter} must be the name of a column where the table comes in pieces, not {name!r}.")
+            raise TableError(
+                f"{parameter} must be the name of a column where the table comes in pieces, such as a path or a list "
+                f"of frames, not {name if name is None else type(name).__name__}."
+            )
 
 
 def check_alone(client: Any) -> None:

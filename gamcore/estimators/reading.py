@@ -95,8 +95,8 @@ def quality(model: Any, X: Any, y: Any, target: str, rows: dict[str, Any]) -> tu
     if is_classifier(model):
         return _of_chances(_classes_of(model, y), np.asarray(model.predict_proba(X, **rows)[:, 1]))
     observed = read_numeric_target(column_or_1d(y)).astype(np.float64)
-    if refusal := model.loss.refusal(observed):
-        raise TableError(refusal)
+    if sentence := model.loss.impossible(observed):
+        raise TableError(sentence)
     predicted = np.asarray(model.predict(X, **rows))
     return (_of_values if model.loss.is_of_mean else _of_quantiles)(model.loss, observed, predicted, target)
 

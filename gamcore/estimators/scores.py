@@ -29,20 +29,31 @@ def explained(loss: Loss, y: Floats, predicted: Floats, weight: Floats | None = 
     R^2 for squared loss, D^2 for the deviances and the pinball loss (`sklearn.metrics.d2_tweedie_score`,
     `d2_pinball_score`). Where all targets are equal there is nothing to explain: 1 for perfect predictions, else 0.
     """
-    mass = np.ones(y.size) if weight is None else weight
-    constant = np.full(y.size, loss.base_score(y, mass))
-    ours, least = (float(np.average(loss.loss(y, score), weights=mass)) for score in (loss.link(predicted), constant))
-    if np.ptp(y[mass > 0]) == 0:
+    there = np.ones(y.size, bool) if weight is None else weight > 0
+    y, predicted, mass = y[there], predicted[there], np.ones(y.size) if weight is None else weight[there]
+    if np.ptp(y) == 0:
         return float(np.array_equal(y, predicted))
+    if loss.is_scaled:  # so that no unit of the target takes its squares out of range
+        y, predicted = in_unit(np.ptp(y), y, predicted)
+    constant = np.full(y.size, loss.base_score(y, mass))
+    with np.errstate(over="ignore"):  # predictions beside which all targets are alike explain less than any number
+        each = [loss.loss(y, score) for score in (loss.link(predicted), constant)]
+    ours, least = (float(np.average(losses, weights=mass)) for losses in each)
     return 1.0 - ours / least
+
+
+def in_unit(size: float, *values: Floats) -> list[Floats]:
+    """Return values divided by the power of two above a size: no bit is lost, and squares of that size are numbers."""
+    with np.errstate(over="ignore"):
+        return [np.ldexp(each, -int(np.frexp(size)[1])) for each in values]
 
 
 def share_explained(loss: Loss, y: Any, predicted: Floats, sample_weight: Any = None) -> float:
     """Return `explained` of targets and weights as they are given, which are checked."""
     target = read_numeric_target(y)
     weight = _weight_of(sample_weight, target, predicted.size)
-    if refusal := loss.refusal(target):
-        raise TableError(refusal)
+    if sentence := loss.impossible(target):
+        raise TableError(sentence)
     return explained(loss, target, predicted, weight)
 
 

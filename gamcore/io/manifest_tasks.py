@@ -20,7 +20,7 @@ from gamcore.io.manifest import (
     read_labels,
     read_loss,
 )
-from gamcore.io.manifest_bins import codes_entry, describe, edge_arrays, read_bins
+from gamcore.io.manifest_bins import beside_arrays, beside_entry, bins_entry, describe, edge_arrays, read_bins
 from gamcore.kernels import N_CODES
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.multitask.model import TaskModel
@@ -46,6 +46,7 @@ def task_arrays(model: TaskModel) -> Arrays:
     columns = [model.base_scores[:, None], model.common_trees[:, None], model.quits, model.own_trees, model.means]
     return {
         **edge_arrays(model.bins),
+        **beside_arrays(model.bins),
         "rows": np.concatenate(model.counts, axis=1),
         "nodes": np.stack([trees.feature, trees.child, trees.value, trees.weight, trees.gain]).astype(np.float64),
         "ends": trees.ends.astype(np.float64),
@@ -69,7 +70,9 @@ def task_manifest(saved: Saved, model: TaskModel) -> dict[str, Any]:
         "aliases": model.aliases,
         "additive": model.additive,
         "about": saved.about,
-    } | codes_entry(model.bins)
+        **bins_entry(model.bins),
+        **beside_entry(model.bins),
+    }
 
 
 def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:

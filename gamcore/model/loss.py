@@ -177,9 +177,13 @@ class Loss(Boosted):
         """Return whether the score of the best constant for these targets is finite."""
         return True
 
+    def impossible(self, y: Floats) -> str:
+        """Return why these targets cannot be, under this loss, and the way out; empty where they can."""
+        return ""
+
     def refusal(self, y: Floats) -> str:
         """Return why these targets cannot be modelled, and the way out; empty where they can."""
-        return ""
+        return self.impossible(y)
 
     def curvature(self, y: Floats, score: Floats) -> Floats:
         """Return the weight S for which G^2 / S is what a leaf takes off the loss, in units of `newton_drop`."""

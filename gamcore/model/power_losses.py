@@ -25,8 +25,11 @@ from gamcore.types import Floats
 LARGEST_STEP: Final = 2.0
 """Largest leaf: the exact step of a leaf without events is infinite."""
 
-LEAST_MEAN: Final = 1e-12
+LEAST_MEAN: Final = float(np.finfo(np.float64).tiny)
 """Smallest mean whose logarithm is taken: that of 0 is infinite."""
+
+LEAST_TARGET: Final = 1e-150
+"""The largest target has to be above it: squares of smaller ones are 0."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +63,24 @@ class PowerLoss(Loss):
         p = self.variance_power
         return y * np.exp((1.0 - p) * score), np.asarray(np.exp((2.0 - p) * score), np.float64)
 
-    def refusal(self, y: Floats) -> str:
-        """Return a sentence if an amount is negative, or all are 0."""
+    def impossible(self, y: Floats) -> str:
+        """Return a sentence if an amount is negative."""
         bad = np.flatnonzero(y < 0)
         if bad.size:
             return (
                 f"The target is negative in {rows_in_words(bad)}, and objective={self.name!r} needs targets of 0 or "
                 "more: correct or drop these rows, or choose objective='squared'."
             )
-        return "" if np.any(y > 0) else "The target is 0 in every row, so there is no mean to model: add rows."
+        return ""
+
+    def refusal(self, y: Floats) -> str:
+        """Return a sentence if an amount is negative, or all are 0, or so small that their squares are."""
+        if sentence := self.impossible(y):
+            return sentence
+        if not np.any(y > 0):
+            return "The target is 0 in every row, so there is no mean to model: add rows."
+        small = y.max() < LEAST_TARGET
+        return "The target has no value above 1e-150: multiply it by a constant first." if small else ""
 
     def is_bounded(self, y: Floats) -> bool:
         """Return whether there is an event, so that the mean is above 0."""
@@ -93,7 +105,7 @@ class PowerLoss(Loss):
     def base_score(self, y: Floats, w: Floats, offset: Floats | float = 0.0) -> float:
         """Return log(sum(w a) / sum(w b)), a and b at the offset."""
         a, b = self._parts(y, np.broadcast_to(np.asarray(offset, np.float64), y.shape))
-        return float(np.log(max(float(np.sum(w * a)), np.finfo(float).tiny)) - np.log(np.sum(w * b)))
+        return float(np.log(max(float(np.sum(w * a)), LEAST_MEAN)) - np.log(np.sum(w * b)))
 
     def imbalance(self, y: Floats, score: Floats, w: Floats) -> float:
         """Return the log of the ratio of the sums: one step ends at equal sums."""
@@ -179,7 +191,7 @@ class GammaLoss(PowerLoss):
     def form(self) -> Form:
         return kernels.GAMMA
 
-    def refusal(self, y: Floats) -> str:
+    def impossible(self, y: Floats) -> str:
         """Return a sentence if an amount is not above 0."""
         bad = np.flatnonzero(y <= 0)
         if not bad.size:

@@ -79,6 +79,7 @@ def spread(functions: Floats, begins: NDArray[np.int64], size: int) -> Floats:
 
 def along(positions: Floats, weight: Floats, most_knots: int = MOST_KNOTS) -> tuple[Floats, NDArray[np.int64], Floats]:
     """Return cubic splines with knots at quantiles; bends are divided differences, for which a line is straight."""
+    positions = of_any_size(positions)
     n_inner = min(most_knots, positions.size - AT_ONCE)
     running = np.cumsum(weight) if weight.sum() > 0 else np.arange(1.0, positions.size + 1)
     share = (running - np.diff(running, prepend=0.0) / 2) / running[-1]
@@ -104,6 +105,12 @@ def around(positions: Floats, period: float) -> tuple[Floats, NDArray[np.int64],
     functions, begins = _design(positions, knots)
     bends = -2.0 * np.eye(size) + np.roll(np.eye(size), 1, axis=1) + np.roll(np.eye(size), -1, axis=1)
     return functions, begins % size, _squared(bends)
+
+
+def of_any_size(values: Floats) -> Floats:
+    """Return values divided by a power of two, the largest to lie between 1/2 and 1: no bit is lost, and their squares
+    and differences are numbers however large or small the values are."""
+    return np.ldexp(values, -int(np.frexp(np.abs(values).max(initial=0.0))[1]))
 
 
 def _squared(bends: Floats) -> Floats:

@@ -31,6 +31,7 @@ from gamcore.data.sampling import Split
 from gamcore.kernels.early_stopping import StopRule
 from gamcore.kernels.entry_sums import sum_gradients
 from gamcore.kernels.layout import CodedTable
+from gamcore.stats.splines import of_any_size
 from gamcore.types import Floats, Ints
 
 LEVEL: Final = 0.05
@@ -152,7 +153,7 @@ class _Test:
         rows = np.bincount(table.of(j), minlength=last + 2)[: last + 1]
         if learner and learner.shape == "linear":
             line = np.zeros(last + 1)
-            line[1 : len(learner.positions) + 1] = learner.positions[:last]
+            line[1 : len(learner.positions) + 1] = of_any_size(np.array(learner.positions[:last]))
             line[0] = np.average(line[1:], weights=rows[1:]) if rows[1:].any() else 0.0
             return cls(np.zeros((0, last + 1), np.int64), line)
         return cls(_levels(rows) if table.nominal[j] else _splits(rows))

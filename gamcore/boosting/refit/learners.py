@@ -24,7 +24,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import place_among
 from gamcore.kernels.smoothers import AT_ONCE, LEVELS, SPLINE, Smoothers
 from gamcore.model.shapes import SHAPES, Shape
-from gamcore.stats.splines import alone_or_along, around, with_freedom
+from gamcore.stats.splines import alone_or_along, around, of_any_size, with_freedom
 from gamcore.types import Floats
 
 FREEDOM: Final = 4.0
@@ -125,7 +125,7 @@ def _functions(learner: Learner, positions: Floats, weight: Floats) -> tuple[Flo
 
 
 def _straight(positions: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int64], Floats]:
-    counted = weight if weight.sum() > 0 else np.ones(positions.size)
+    positions, counted = of_any_size(positions), weight if weight.sum() > 0 else np.ones(positions.size)
     mean = np.average(positions, weights=counted)
     spread = np.sqrt(np.average((positions - mean) ** 2, weights=counted)) or 1.0
     functions = np.zeros((positions.size, AT_ONCE))

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from gamcore import GAMClassifier, GAMRegressor, TableError, smallest_changes
+from gamcore import GAMClassifier, GAMRegressor, TableError, load_model, smallest_changes
 from gamcore.data import table
 from gamcore.data.columns import kind_of
 from gamcore.data.table import Feature, Table, as_frame, learn_features, read_feature
@@ -94,6 +94,7 @@ REFUSED = {
     "arrow list": (pd.array([[1], [2]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))), "flatten"),
     "arrow struct": (pd.array([{"a": 1}], dtype=pd.ArrowDtype(pa.struct([("a", pa.int64())]))), "flatten"),
     "arrow time": (pd.array([dt.time(1)], dtype=pd.ArrowDtype(pa.time64("us"))), "flatten"),
+    "half a letter": (pd.Series(["\ud800", "b"], dtype=object), "surrogate"),
     "categories of bytes": (pd.Categorical([b"a", b"b"]), "text"),
 }
 
@@ -126,6 +127,8 @@ def test_unusable_columns_are_refused_by_name(case):
         (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "levels"),
         (np.zeros(3), "Reshape"),
         (np.zeros((2, 2, 2)), "Reshape"),
+        ([[1, 2], [1]], "one cell per column"),
+        (pd.DataFrame([[1]], columns=pd.Index(["\ud800"], dtype=object)), "unpaired surrogate"),
     ],
 )
 def test_unusable_tables_are_refused(frame, word):
@@ -211,11 +214,17 @@ def test_unusable_class_targets(y, word):
         read_class_target(y)
 
 
-@pytest.mark.parametrize("y", [[0, 1, 1], ["no", "yes", "yes"], [False, True, True], [-1.0, 1.0, 1.0]])
-def test_two_classes_of_any_type(y):
+@pytest.mark.parametrize(
+    "y",
+    [[0, 1, 1], ["no", "yes", "yes"], [False, True, True], [-1.0, 1.0, 1.0], [Decimal(3), Decimal("7.0"), Decimal(7)]],
+)
+def test_two_classes_of_any_type(y, tmp_path):
     codes, classes = read_class_target(y)
     assert codes.tolist() == [0, 1, 1]
     assert classes.tolist() == sorted(set(y))
+    model = GAMClassifier(**QUICK).fit(NUMBERS, y * 20)
+    model.save(tmp_path / "m.gamx")
+    assert load_model(tmp_path / "m.gamx").score(NUMBERS, y * 20) == model.score(NUMBERS, y * 20) > 0.5
 
 
 def test_classes_keep_their_type():
@@ -298,6 +307,9 @@ def test_odd_targets_and_weights_are_refused_in_words(case):
 def test_odd_classes_are_refused_in_words():
     for y, words in (
         (["\ud800", "a"] * 30, "unpaired surrogate"),
+        (np.array(["\ud800", "a"] * 30, object), "unpaired surrogate"),
+        (np.array([b"a", b"b"] * 30), "turn them into text"),
+        (pd.Series(pd.cut(np.arange(60), 2)), "labels of type Interval, such as '\\(.*: turn them into text"),
         (masked(np.arange(60) % 2, 0), "target is missing"),
         (pd.to_timedelta(np.arange(60) % 2, unit="D"), "^The target holds durations"),
         (np.array([1, "a"] * 30, object), "^The target mixes"),

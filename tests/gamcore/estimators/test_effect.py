@@ -107,6 +107,32 @@ def test_rows_without_weight_count_for_nothing():
     assert np.abs(model.predict(X)).max() < 10
 
 
+def test_arms_are_shared_among_the_rows_that_have_a_weight():
+    """Three of four rows of the control are left out: what is left of it stands for a fifth."""
+    X, _, treated, _ = experiment(400)
+    weight = np.where((treated == 0) & (np.arange(400) % 4 > 0), 0.0, 1.0)
+    model = EffectGAM(**CALM, outer_bags=1, max_rounds=5).fit(X, 1e3 * treated + X["a"] / 1e3, treated, None, weight)
+    assert model.average_effect_ == pytest.approx(1e3, rel=0.1)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_few_rows_and_two_groups_are_an_experiment(n):
+    X, y, _, _ = experiment(n)
+    treated = np.arange(n) % 2
+    few = EffectGAM(**CALM, outer_bags=1, max_rounds=5)
+    assert np.isfinite(few.fit(X, y, treated).average_effect_)
+    assert np.isfinite(few.fit(X, y, treated, groups=treated).predict(X)).all()
+
+
+def test_the_r_loss_has_no_unit():
+    X, y, treated, _ = experiment(400)
+    model = EffectGAM(**CALM, outer_bags=1, max_rounds=20).fit(X, y, treated)
+    expected = model.score(X, y, treated)
+    for unit in (1e-300, 1e-160, 1e149):
+        scaled = EffectGAM(**CALM, outer_bags=1, max_rounds=20).fit(X, unit * y, treated)
+        assert scaled.score(X, unit * y, treated) == pytest.approx(expected, abs=1e-6)
+
+
 def test_a_saved_effect_predicts_the_same(tmp_path):
     X, y, treated, _ = experiment(2000)
     model = EffectGAM(**CALM, bands=10).fit(X, y, treated)
@@ -124,6 +150,11 @@ def test_a_saved_effect_predicts_the_same(tmp_path):
         ({"treatment": np.zeros_like}, "All rows are in one arm"),
         ({"propensity": lambda t: 1.0}, "propensity must lie between 0 and 1"),
         ({"propensity": lambda t: np.full(3, 0.5)}, "propensity must be a number, or one per row: 2000"),
+        ({"propensity": lambda t: "half"}, "propensity has values that are not numbers"),
+        ({"propensity": lambda t: np.ma.masked_less(np.full(2000, 0.5), 1)}, "propensity has 2000 masked rows"),
+        ({"sample_weight": lambda t: t}, "All rows are in one arm"),
+        ({"groups": lambda t: np.zeros(2000)}, "groups has one label only"),
+        ({"groups": lambda t: np.arange(3)}, "groups has 3 entries for 2000 rows"),
     ],
 )
 def test_what_is_no_experiment_is_refused_in_a_sentence(given, words):

@@ -21,6 +21,7 @@ from gamcore import (
     TableError,
     report,
 )
+from gamcore.estimators.scores import explained
 
 FEW = {"outer_bags": 2, "max_rounds": 40, "random_state": 0}
 N = 900
@@ -67,6 +68,29 @@ def test_a_target_that_is_all_alike_leaves_nothing_to_explain():
     X, _ = rows()
     model = GAMRegressor(**FEW).fit(X, X["a"])
     assert model.score(X, np.zeros(N)) == r2_score(np.zeros(N), model.predict(X)) == 0.0
+
+
+def test_held_out_rows_without_an_event_leave_nothing_to_explain_either(tmp_path):
+    """As in a fold of rare counts. Targets that cannot be are still refused."""
+    X, rng = rows()
+    model = GAMRegressor(objective="poisson", **FEW).fit(X, rng.poisson(np.exp(X["a"])))
+    assert model.score(X, np.zeros(N)) == model.score(X[:1], [0.0]) == 0.0
+    assert report(model, tmp_path / "model.html", X, np.zeros(N)).exists()
+    with pytest.raises(TableError, match="negative"):
+        model.score(X, np.full(N, -1.0))
+    tasks = MultiTaskTreesRegressor(objective="tweedie", **FEW).fit(X, np.exp(X["a"]))
+    assert tasks.score(X, np.zeros(N)) == 0.0
+
+
+@pytest.mark.parametrize("objective", ["squared", "quantile", "gamma", "tweedie", "poisson"])
+def test_a_score_does_not_know_the_unit_of_the_target(objective):
+    X, rng = rows()
+    y, weight = rng.gamma(2.0, np.exp(0.6 * X["a"])), rng.uniform(0, 2, N)
+    model = GAMRegressor(objective=objective, **FEW).fit(X, y)
+    expected = explained(model.loss, y, model.predict(X), weight)
+    for unit in (1e-300, 1e-160, 1e-30, 1e30, 1e140):
+        assert explained(model.loss, unit * y, unit * model.predict(X), weight) == pytest.approx(expected, abs=1e-6)
+    assert explained(model.loss, y * 1e-300, model.predict(X)) < -100
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

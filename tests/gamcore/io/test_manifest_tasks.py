@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gamcore import ModelFileError, MultiTaskTreesClassifier
 from gamcore.estimators.base import to_saved
+from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.io.manifest_tasks import TASK_MEMBERS
 from tests.support.fits import two_tasks
@@ -152,3 +154,15 @@ def test_mutants_are_read_or_refused_and_never_crash(data):
             codes[:] = rng.integers(0, 256, codes.shape)
             assert np.isfinite(model.predict(codes, rng.integers(-1, 2, 30))).all()
             model.curve(0, 0)
+
+
+def test_a_file_reads_and_words_columns_as_the_model_does():
+    """Times with a zone are moments, and words of curves name values beside cuts: both are in the file."""
+    X, y, task = two_tasks()
+    X["when"] = pd.date_range("2024-01-01", periods=len(X), freq="7h", tz="Europe/Berlin")
+    model = MultiTaskTreesClassifier(outer_bags=2, max_rounds=12, random_state=0).fit(X, y > 0.5, task=task)
+    loaded = from_saved(from_bytes(to_bytes(to_saved(model))))
+    np.testing.assert_array_equal(loaded.predict_proba(X, task), model.predict_proba(X, task))
+    for kept, own in zip(loaded.model_.bins, model.model_.bins, strict=True):
+        assert kept.feature == own.feature
+        np.testing.assert_array_equal(kept.beside, own.beside)

@@ -208,3 +208,17 @@ def test_what_cannot_be_had_is_refused_in_words(settings, said):
         GAMRegressor(**settings).fit(X, X["a"])
     with pytest.raises(TableError, match="one score per row"):
         GAMClassifier(shapes="smooth").fit(X, np.arange(200) % 3)
+
+
+@pytest.mark.parametrize("shape", ["linear", "smooth"])
+@pytest.mark.parametrize("order", ["cyclic", "greedy"])
+def test_curves_do_not_know_the_unit_of_a_feature(shape, order):
+    """Squares and cubes of very large and very small values are no numbers."""
+    X, y = table(300, 0)
+    few = {"shapes": shape, "order": order, "outer_bags": 1, "max_rounds": 20, "random_state": 0}
+    expected = GAMRegressor(**few).fit(X, y).predict(X)
+    for unit in (1e-320, 1e-300, 1e-160, 1e160, 1e307):
+        scaled = X.assign(a=(X["a"] * 1e3).round() * unit if unit == 1e-320 else X["a"] * unit)
+        same = X.assign(a=(X["a"] * 1e3).round()) if unit == 1e-320 else X
+        wanted = GAMRegressor(**few).fit(same, y).predict(same) if unit == 1e-320 else expected
+        np.testing.assert_allclose(GAMRegressor(**few).fit(scaled, y).predict(scaled), wanted, atol=1e-6)

@@ -1,6 +1,7 @@
 """The slide that decides: what to do, for whom, what it is worth, the risk, the next step.
 
-What a test measured comes before what was assumed; what was assumed is called so."""
+What a test measured comes before what was assumed; what was assumed is called so. A test of arms that no board stands
+behind is decided by its best arm."""
 
 from __future__ import annotations
 
@@ -17,10 +18,11 @@ from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.plots.plans import YEAR
 from gamcore.decide.results import Result, money
 from gamcore.decide.strategies import Strategy, worth_of_all
-from gamcore.decide.worth import Contribution, Estimate, total
+from gamcore.decide.worth import Contribution, total
 from gamcore.numbers import count, counted, percent
 from gamcore.viz.files.parts import KeyFigure, ReportPart
 from shapewise.decisions.plans import form_of, planned
+from shapewise.reports.choice import best_of, chosen_of, deciding, effect_on, is_lift, lifts
 from shapewise.reports.risks import risks_of
 from shapewise.reports.sources import Review, called
 from shapewise.reports.words import day, figure, in_order
@@ -33,10 +35,25 @@ MOST_NAMED: Final = 4
 MOST_GAINS: Final = 3
 """Most metrics whose gains are told."""
 SET_DATE: Final = "The day is to be set."
+STOPPED: Final = "Do not decide on this test: its arms do not have the planned sizes"
+MEND: Final = "Find out what chose who was treated, mend it, and run the test again."
+PER: Final = 1_000
+"""Customers per which a test of arms gives gains: it alone does not say how many there will be."""
 
 
 def decision(review: Review) -> ReportPart:
-    """Return the decision about a board."""
+    """Return the decision about a board; where there is none, about a test of arms."""
+    title, figures, lines, then = _of_board(review) if review.recipe.board else _of_arms(review)
+    risks = " ".join(risks_of(review)[:2])
+    lines = [*lines, ("Risk", risks or "None that the data show."), ("Next", review.recipe.next_step or then)]
+    return ReportPart(title, figures=figures, lines=lines)
+
+
+Decision = tuple[str, list[KeyFigure], list[tuple[str, str]], str]
+"""Its title, key figures, lines, and the next step."""
+
+
+def _of_board(review: Review) -> Decision:
     outcome = review.outcome if review.is_measured else None
     chosen = chosen_of(review, outcome)
     lines = _for_whom(review, chosen)
@@ -44,34 +61,7 @@ def decision(review: Review) -> ReportPart:
         lines += [*_left_out(review, outcome, chosen), ("Measured", _measured(review, outcome, chosen))]
     else:
         lines += _grounds(review, chosen)
-    risks = risks_of(review, outcome, chosen)
-    lines += [("Risk", " ".join(risks[:2]) or "None that the data show."), ("Next", _next(review, outcome, chosen))]
-    return ReportPart(_title(review, outcome, chosen), figures=_figures(review, outcome, chosen), lines=lines)
-
-
-def chosen_of(review: Review, outcome: ReadOut | None) -> list[Strategy]:
-    """Return the strategies to roll out; before a test, those to test. StoreError if the board has none."""
-    strategies = list(review.made.strategies)
-    if not strategies:
-        raise StoreError("The board has no strategy yet: add one on the page Strategies.")
-    if outcome is None:
-        return strategies
-    return [strategy for strategy in strategies if verdicts.of_strategy(outcome, strategy.name)[0] == "good"]
-
-
-def deciding(review: Review, outcome: ReadOut) -> str:
-    """Return the metric that decides: what the first strategy is to move if it was measured as primary, else the first
-    primary one; empty if there is none, or no board."""
-    primary = [effect.metric for effect in outcome.effects if effect.role == "primary"]
-    strategies = review.made.strategies if review.recipe.board else ()
-    wanted = called(review, strategies[0].metric) if strategies else ""
-    return wanted if wanted in primary else next(iter(primary), "")
-
-
-def effect_on(outcome: ReadOut, strategy: str, metric: str) -> Effect | None:
-    """Return what a strategy did to a metric; of several arms, the significant one that moved it most."""
-    those = [effect for effect in outcome.effects if (effect.strategy, effect.metric) == (strategy, metric)]
-    return max(those, key=lambda effect: (effect.is_significant, effect.difference), default=None)
+    return _title(review, outcome, chosen), _figures(review, outcome, chosen), lines, _next(review, outcome, chosen)
 
 
 def named(effect: Effect) -> str:
@@ -94,7 +84,7 @@ def _title(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> s
     if outcome is None and (doubts := against(review, chosen)):
         return f"Look into {listed(doubts)} before rolling out {names}: {whom}"
     if outcome is not None and outcome.stopped:
-        return "Do not decide on this test: its arms do not have the planned sizes"
+        return STOPPED
     if not chosen:
         return "Roll out nothing yet: no strategy has passed its test"
     return f"Roll out {names}: {whom}"
@@ -119,24 +109,37 @@ def _left_out(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> list[
     return [(f"Not {strategy.name}", verdicts.of_strategy(outcome, strategy.name)[1]) for strategy in left[:MOST_NAMED]]
 
 
-def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tuple[Estimate, Estimate | None]:
+def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tuple[Result, Result | None]:
     """Return the outcomes gained by strategies per period, and what they are worth net of costs; None without amounts.
-    A strategy's amount is per outcome of its own metric, where the test measured that.
-
-    Measured differences times the customers that each strategy reaches; see `gamcore.decide.worth` for intervals."""
-    metric, reach, times = deciding(review, outcome), reach_of(review), review.times
-    tested = len({(effect.strategy, effect.arm) for effect in outcome.effects})
-    outcomes, amounts = [], []
+    A strategy's amount is per outcome of its own metric, where the test measured that."""
+    metric, reach = deciding(review, outcome), reach_of(review)
+    parts = []
     for strategy in chosen:
         effect = effect_on(outcome, strategy.name, metric)
         if effect is None:
             raise StoreError(f"The test did not measure {metric} of {strategy.name}.")
-        n = reach[strategy.name] * times
-        outcomes.append(Contribution(n, effect.difference, effect.difference_interval))
         own = effect_on(outcome, strategy.name, called(review, strategy.metric)) or effect
-        value, cost = n * strategy.value, n * strategy.cost
-        amounts.append(Contribution(value, own.difference, own.difference_interval, cost))
-    return total(outcomes, tested), total(amounts, tested) if all(strategy.value for strategy in chosen) else None
+        parts.append(_parts(effect, own, reach[strategy.name] * review.times, strategy.value, strategy.cost))
+    tested = len({(effect.strategy, effect.arm) for effect in outcome.effects})
+    gain, worth = _totals(parts, tested, review.money.currency)
+    return gain, worth if all(strategy.value for strategy in chosen) else None
+
+
+def _parts(effect: Effect, own: Effect, n: float, value: float, cost: float) -> tuple[Contribution, Contribution]:
+    """Return the outcomes that n customers gain, and what they are worth. own : the effect whose outcomes have a
+    value."""
+    return (Contribution(n, effect.difference, effect.difference_interval),
+            Contribution(n * value, own.difference, own.difference_interval, n * cost))  # fmt: skip
+
+
+def _totals(
+    parts: Sequence[tuple[Contribution, Contribution]], tested: int, currency: str, n: int | None = None
+) -> tuple[Result, Result]:
+    """Return measured differences times the customers that each reaches, and their worth; see `gamcore.decide.worth`
+    for intervals. tested : of how many the parts were chosen. n : customers of the test, where they are to be named."""
+    gain, worth = (total(each, tested) for each in zip(*parts, strict=True))
+    return (Result(gain.value, (gain.low, gain.high), "measured", "sum", n),
+            money(worth.value, (worth.low, worth.high), currency, "measured", n))  # fmt: skip
 
 
 def are_tested(chosen: Sequence[Strategy]) -> bool:
@@ -167,13 +170,9 @@ def _figures(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) ->
         worth = expected(review, chosen)[1]
         gains = [(metric, those[0].gap.is_rate, expected(review, those)[0]) for metric, those in _by_metric(chosen)]
     else:
-        outcomes, amounts = gained(review, outcome, chosen)
-        worth = None
-        if amounts is not None:
-            worth = money(amounts.value, (amounts.low, amounts.high), review.money.currency, "measured")
+        gain, worth = gained(review, outcome, chosen)
         metric = deciding(review, outcome)
         effect = effect_on(outcome, chosen[0].name, metric)
-        gain = Result(outcomes.value, (outcomes.low, outcomes.high), "measured", "sum")
         gains = [(metric, effect is not None and effect.is_rate, gain)]
     figures = [
         figure(gain, f"{_lead(gain)}more {'customers with' if is_rate else 'of'} "
@@ -181,9 +180,12 @@ def _figures(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) ->
         for metric, is_rate, gain in gains
     ]  # fmt: skip
     if worth is not None:
-        costs = ", costs deducted" if any(strategy.cost for strategy in chosen) else ""
-        figures.append(figure(worth, f"{_lead(worth)}worth {per}{costs}"))
+        figures.append(_worth(worth, per, any(strategy.cost for strategy in chosen)))
     return figures
+
+
+def _worth(worth: Result, per: str, has_costs: bool) -> KeyFigure:
+    return figure(worth, f"{_lead(worth)}worth {per}{', costs deducted' if has_costs else ''}")
 
 
 def _lead(result: Result) -> str:
@@ -196,16 +198,20 @@ def _by_metric(chosen: Sequence[Strategy]) -> list[tuple[str, list[Strategy]]]:
     return [(metric, [strategy for strategy in chosen if strategy.metric == metric]) for metric in metrics]
 
 
-def _measured(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> str:
-    """Return the size and time of the test, and what it moved."""
-    sentence = f"In a test of {counted(sum(outcome.sizes['all'].counts.values()), 'customer')}"
-    rows = review.board.outcome.get("rows", {}) if review.board.outcome.get("way") == "rows" else {}
+def _in_a_test(review: Review, outcome: ReadOut, table: str) -> str:
+    """Return the size of a test, and its time, where its table tells it; "" for none."""
     try:
-        period = review.period(rows["table"]) if rows else None
+        period = review.period(table) if table else None
     except (StoreError, OSError, KeyError):
         period = None
-    sentence += f", {day(period[0])} to {day(period[1])}" if period else ""
-    metric = deciding(review, outcome)
+    when = f", {day(period[0])} to {day(period[1])}" if period else ""
+    return f"In a test of {counted(sum(outcome.sizes['all'].counts.values()), 'customer')}{when}"
+
+
+def _measured(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> str:
+    """Return the size and time of the test, and what it moved."""
+    rows = review.board.outcome.get("rows", {}) if review.board.outcome.get("way") == "rows" else {}
+    sentence, metric = _in_a_test(review, outcome, rows.get("table", "")), deciding(review, outcome)
     moved = []
     for strategy in chosen[:MOST_NAMED]:
         effect = effect_on(outcome, strategy.name, metric)
@@ -233,9 +239,7 @@ def _assumed_words(chosen: list[Strategy]) -> str:
 
 
 def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> str:
-    """Return the next step: in somebody's own words if there are any, with its days if the plan tells them."""
-    if review.recipe.next_step:
-        return review.recipe.next_step
+    """Return the next step, with its days if the plan tells them."""
     start = date.fromisoformat(review.recipe.start) if review.recipe.start else None
     names = listed([strategy.name for strategy in chosen])
     if outcome is None and not are_tested(chosen):
@@ -255,7 +259,7 @@ def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> st
     if outcome is None and (doubts := against(review, chosen)):
         return f"Read {listed(doubts)} in the test on the page Experiment, and go on with it until a fall is ruled out."
     if outcome is not None and outcome.stopped:
-        return "Find out what chose who was treated, mend it, and run the test again."
+        return MEND
     if not chosen:
         return "Look into what fell or moved, or plan a larger test, before anything is rolled out."
     days = _days_with_control(review, chosen)
@@ -277,3 +281,65 @@ def _days_with_control(review: Review, chosen: list[Strategy]) -> int:
     except ExperimentError:
         return 0
     return days if days <= YEAR else 0
+
+
+def _of_arms(review: Review) -> Decision:
+    """Return the decision of a test without a board: its best arm against the control."""
+    readout, metric = review.arms, deciding(review, review.arms)
+    best, together = best_of(review), effect_on(readout, readout.test.pool, metric)
+    in_a_test = _in_a_test(review, readout, review.test.table)
+    lines = [("Measured", f"{in_a_test}, {len(readout.arms)} arms against each other.")]
+    if readout.stopped:
+        return STOPPED, [], lines, MEND
+    if best is not None:
+        lines.insert(0, (best.strategy, f"{_moved(best)}: {best.gap.words()}{verdicts.adjusted(best)}"))
+    for arm in readout.arms[1:]:
+        tone, words = verdicts.of_strategy(readout, arm, "difference")
+        if best is None or arm != best.strategy:
+            lines.append((arm, "A lift, too, but a smaller one." if tone == "good" and best else words))
+    if together is not None:
+        by_how_much = f"{together.gap.words()}{verdicts.adjusted(together)}"
+        lines.append((together.strategy, f"Read together, {_moved(together)}: {by_how_much}"))
+    if best is None:
+        title, then = _of_no_arm(readout, metric, together)
+        return title, [], lines, then
+    when = f" on {day(date.fromisoformat(review.recipe.start))}" if review.recipe.start else ""
+    end = "" if review.recipe.start else f" {SET_DATE}"
+    then = f"Give {best.strategy} to everybody{when}, but for a tenth as a control, and read again.{end}"
+    return f"Choose {best.strategy}: {_moved(best)}", _figures_of_arm(review, best), lines, then
+
+
+def _of_no_arm(readout: ReadOut, metric: str, together: Effect | None) -> tuple[str, str]:
+    """Return title and next step where no arm has passed. together : the effect of the pooled arms, if any."""
+    if together is not None and is_lift(together):
+        return (f"No arm stands out alone, but together they do: {_moved(together)}",
+                "Plan a larger test, to tell the arms apart.")  # fmt: skip
+    doubtful = max(lifts(readout, metric), key=lambda effect: effect.difference, default=None)
+    if doubtful is None:
+        return (f"Keep {readout.test.control}: no arm did better", "Leave things as they are, or plan a larger test.")
+    title = f"Choose no arm yet: {_moved(doubtful)} with {doubtful.strategy}, but"
+    if unsettled := listed(verdicts.unsettled(readout.effects, doubtful.strategy)):
+        return f"{title} {unsettled} may be worse", f"Plan a larger test, to settle {unsettled}."
+    return f"{title} something else fell or moved", "Look into what fell or moved before anything is rolled out."
+
+
+def _moved(effect: Effect) -> str:
+    before, after = verdicts.sides(effect)
+    return f"{effect.metric} {after} instead of {before}"
+
+
+def _figures_of_arm(review: Review, best: Effect) -> list[KeyFigure]:
+    """Return the outcomes gained per 1,000 customers, and what they are worth; a ratio's per 1,000 of what it is over.
+
+    The arm was chosen as the best of several: its interval is widened for that, unless Dunnett's already is."""
+    test = review.arms.test
+    tested = 1 if test.adjustment == "Dunnett" else len(review.arms.arms) - 1
+    outcome = test.outcome(best.metric)
+    amount, cost = review.money.of(review.names.own(outcome.column)), review.money.cost
+    gain, worth = _totals([_parts(best, best, PER, amount, cost)], tested, review.money.currency, best.n)
+    what = "customers with" if best.is_rate and not outcome.per else "of"
+    more = f"more {what} {replace(outcome, per='').name} per {count(PER)} {outcome.per or 'customers'}"
+    figures = [figure(gain, more)]
+    if amount and not outcome.per:  # what a contact costs is known per customer alone
+        figures.append(_worth(worth, f"per {count(PER)} customers", bool(cost)))
+    return figures

@@ -22,10 +22,10 @@ from gamcore.viz.files.parts import ReportPart
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import SavedSegment
 from shapewise.decisions.proof import ProofError, prove
-from shapewise.reports import decision as of_board
-from shapewise.reports import decision_of_arms as of_arms
 from shapewise.reports.card import measure_of_target, names_of_table
-from shapewise.reports.decision import named
+from shapewise.reports.choice import deciding, effect_on
+from shapewise.reports.decision import decision as decision_of
+from shapewise.reports.decision import named, reach_of
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.risks import risks_of
 from shapewise.reports.sources import Review, called
@@ -38,15 +38,15 @@ MOST_GROUPED: Final = 6
 
 def decision(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the slide that decides."""
-    yield of_board.decision(review) if review.recipe.board else of_arms.decision(review)
+    yield decision_of(review)
 
 
 def who(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield who gets what, with what the test measured; without a test, with what is assumed, called so."""
     outcome = review.outcome if review.is_measured and not review.outcome.stopped else None
-    reach, eligible = of_board.reach_of(review), max(review.ledger.eligible, 1)
+    reach, eligible = reach_of(review), max(review.ledger.eligible, 1)
     currency = review.money.currency
-    metric = of_board.deciding(review, outcome) if outcome is not None else ""
+    metric = deciding(review, outcome) if outcome is not None else ""
     measured = ["Customers", f"{metric}: control to treated", "Difference (95% interval)"]
     head = ["", "Strategy", "Who", "What is done"]
     head += measured if outcome else ["Customers", "Lift", "Worth"]
@@ -61,7 +61,7 @@ def who(review: Review, item: ReportItem) -> Iterator[ReportPart]:
             f"{count(n)} ({percent(n / eligible, 0)})",
         ]
         if outcome is not None:
-            row += _measured(of_board.effect_on(outcome, strategy.name, metric))
+            row += _measured(effect_on(outcome, strategy.name, metric))
         else:
             row += [strategy.lifted.sentence(), strategy.worth_of(n, currency).words() if strategy.value else "-"]
         rows.append(row)
@@ -142,7 +142,7 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         plot = replace(outcome.describe(), title=verdicts.overall(outcome)[1], numbers=_numbers(review))
         yield ReportPart(plot=plot, text=text)
         return
-    metric = called(review, item.of[0]) if item.of else of_board.deciding(review, outcome)
+    metric = called(review, item.of[0]) if item.of else deciding(review, outcome)
     kept = tuple(effect for effect in outcome.effects if effect.metric == metric)
     if not kept:
         raise StoreError(f"The test did not measure {metric}.")
@@ -195,12 +195,7 @@ def _sides_and_difference(effect: Effect) -> list[str]:
 
 def risks(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield all that speaks against the decision, and what the report does not say."""
-    if review.recipe.board:
-        outcome = review.outcome if review.is_measured else None
-        listed = risks_of(review, outcome, of_board.chosen_of(review, outcome))
-    else:
-        listed = of_arms.risks_of(review.arms)
-    yield ReportPart("What speaks against it", listed or ["Nothing that the data show."])
+    yield ReportPart("What speaks against it", risks_of(review) or ["Nothing that the data show."])
 
 
 def fairness(review: Review, item: ReportItem) -> Iterator[ReportPart]:

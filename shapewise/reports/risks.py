@@ -10,7 +10,8 @@ from gamcore.decide import verdicts
 from gamcore.decide.arms import ReadOut
 from gamcore.decide.fairness import sensitive
 from gamcore.decide.strategies import Strategy
-from gamcore.numbers import count, fixed
+from gamcore.numbers import are, count, counted, fixed
+from shapewise.reports.choice import best_of, chosen_of
 from shapewise.reports.sources import Review
 from shapewise.store.workspace import StoreError
 
@@ -19,12 +20,32 @@ FEW_TESTED: Final = 10_000
 WEAK_AUC: Final = 0.6
 
 
-def risks_of(review: Review, outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
-    """Return the risks of a decision in sentences; of the board's models, data and test, the weightiest first."""
+def risks_of(review: Review) -> list[str]:
+    """Return the risks of a decision in sentences, the weightiest first: of the board's models, data and test; where
+    there is no board, of the test."""
+    if not review.recipe.board:
+        return _of_arms(review)
+    outcome = review.outcome if review.is_measured else None
+    chosen = chosen_of(review, outcome)
     losing = _of_money(chosen) if outcome is None else []
     beside = [] if outcome is not None else _beside(review, chosen)
     return [*beside, *_of_test(outcome, chosen), *losing, *_of_board(review, outcome), *_of_people(review, chosen),
             *_of_sizes(outcome, chosen), *_of_models(review, chosen)]  # fmt: skip
+
+
+def _of_arms(review: Review) -> list[str]:
+    readout, best = review.arms, best_of(review)
+    if readout.stopped:
+        return [verdicts.overall(readout)[1]]
+    risks = [f"{arm}: {verdicts.of_strategy(readout, arm, 'difference')[1]}" for arm in readout.arms[1:]
+             if verdicts.against(readout.effects, arm)]  # fmt: skip
+    if len(readout.arms) > 2:
+        risks.append("The best of several arms tends to look a little better than it is; the interval allows for it.")
+    if best is not None and best.n < FEW_TESTED:
+        risks.append(f"{best.strategy} was tested on {counted(best.n, 'customer')} only.")
+    if readout.left_out:
+        risks.append(f"{counted(readout.left_out, 'row')} without an arm {are(readout.left_out)} left out.")
+    return risks
 
 
 def _of_test(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:

@@ -205,7 +205,15 @@ def read_table(model: TableEstimator, X: Any, reset: bool) -> Table:
     validate_data(model, X.frame if isinstance(X, Table) else X, reset=reset, skip_check_array=True)
     if not reset and not isinstance(X, pd.DataFrame | Table):  # an array after a frame: by position
         return table.renamed(columns_of(model.model_.bins))
-    return table
+    return table if reset else by_position(model, table)
+
+
+def by_position(model: TableEstimator, table: Table) -> Table:
+    """Return a table under the names of a fitted model's columns, where the model was fitted without any (to an array)
+    and the table has others: scikit-learn warns, and goes by position."""
+    columns = columns_of(model.model_.bins)
+    named = hasattr(model, "feature_names_in_") or not set(columns).isdisjoint(table.names)
+    return table if named or len(columns) != len(table.names) else table.renamed(columns)
 
 
 def read_rows(

@@ -17,7 +17,7 @@ from gamcore.data.table import Table
 from gamcore.data.targets import read_numeric_target
 from gamcore.decide.uplift import signals
 from gamcore.estimators.additive_parameters import GREEDY
-from gamcore.estimators.base import check_parameters, column, read_table
+from gamcore.estimators.base import check_parameters, column, read_rows, read_table
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.reading import NOTHING_LEARNED
 from gamcore.estimators.scores import GIVEN, in_unit
@@ -89,7 +89,7 @@ class EffectGAM(GAMRegressor):
         self.expected_ = _expected(table, outcome, weight, groups, (seed, self.n_jobs))
         share = _shares(propensity, treated, weight)
         signal, precision = signals(outcome, treated, share, self.expected_), share * (1 - share)
-        super().fit(table.frame, signal, sample_weight=weight * precision / precision.mean(), groups=groups)
+        self._fit_rows(read_rows(self, table, self._read_target(signal), weight * precision / precision.mean(), groups))
         self.average_effect_ = float(np.average(signal, weights=weight))
         return self
 

@@ -19,6 +19,7 @@ from gamcore.data.table import Table, as_table
 from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.distributed.pieces import is_in_pieces
 from gamcore.estimators.base import (
+    by_position,
     check_parameters,
     column,
     n_threads,
@@ -274,7 +275,12 @@ class MultiTaskTrees(MultiTaskParameters):
 def _read_part(model: MultiTaskTrees, X: Any) -> Table:
     """Return a table, which may lack the columns of tasks without rows in it."""
     frame = X.to_pandas() if hasattr(X, "to_pandas") else X
-    return Table.of(frame) if isinstance(frame, pd.DataFrame) else read_table(model, X, reset=False)
+    if not isinstance(frame, pd.DataFrame):
+        return read_table(model, X, reset=False)
+    table = Table.of(frame)
+    if (ordered := by_position(model, table)) is not table:
+        validate_data(model, frame, reset=False, skip_check_array=True)  # which warns
+    return ordered
 
 
 def _observed(model: MultiTaskTrees, X: Any, y: Any, task: Any) -> tuple[Any, NDArray[Any]]:

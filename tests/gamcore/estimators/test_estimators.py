@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from gamcore import PRESETS, GAMClassifier, GAMRegressor, load_model, report
+from gamcore import PRESETS, EffectGAM, GAMClassifier, GAMRegressor, MultiTaskTreesRegressor, load_model, report
 from gamcore.estimators.reading import NOTHING_LEARNED, learned_nothing, reading
 from tests.support.fits import friendly
 
@@ -148,6 +148,23 @@ def test_an_array_after_a_frame_goes_by_position():
     with pytest.warns(UserWarning, match="feature names"):
         found = model.decision_function(numbers.to_numpy())
     np.testing.assert_array_equal(found, model.decision_function(numbers))
+
+
+@pytest.mark.parametrize("kind", [GAMRegressor, MultiTaskTreesRegressor, EffectGAM])
+def test_a_frame_after_an_array_goes_by_position(kind):
+    """As scikit-learn has it, with its warning: a model of an array knows no names."""
+    X, y = friendly(200)
+    numbers, arm = X[["a", "b"]], np.arange(200) % 2
+    of_rows = {EffectGAM: {"treatment": arm}, MultiTaskTreesRegressor: {"task": arm}}.get(kind, {})
+    model = kind(**QUICK).fit(numbers.to_numpy(), y, **of_rows)
+    assert not hasattr(model, "feature_names_in_")
+    told = {"task": arm} if kind is MultiTaskTreesRegressor else {}
+    expected = model.predict(numbers.to_numpy(), **told)
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        np.testing.assert_array_equal(model.predict(numbers, **told), expected)
+    numbered = kind(**QUICK).fit(numbers.set_axis([0, 1], axis=1), y, **of_rows)
+    swapped = numbers.set_axis([0, 1], axis=1)[[1, 0]]
+    np.testing.assert_array_equal(numbered.predict(swapped, **told), expected)
 
 
 def test_one_class_of_positive_weight_is_refused():

@@ -24,7 +24,7 @@ from shapewise.training.partitions import split
 from shapewise.training.spec import Spec
 from shapewise.training.train import BANDS
 from shapewise.ui.session import current, state
-from shapewise.ui.session.words import count, md, told_apart
+from shapewise.ui.session.words import count, counted, md, told_apart
 from shapewise.ui.widgets import cards, panels, run_line
 from shapewise.ui.widgets.columns import texts_of_numbers
 
@@ -132,7 +132,7 @@ def preview(column: str) -> None:
         st.caption(md(error))
         return
     note = " They are fitted to the sample only." if "sample" in model.rows else ""
-    st.caption(f"{count(len(parts))} parts: {'; '.join(md(label) for label, _ in parts)}.{note}")
+    st.caption(f"{counted(len(parts), 'part')}: {'; '.join(md(label) for label, _ in parts)}.{note}")
 
 
 def curves(shown: dict[str, ModelAbout], feature: str) -> dict[str, Curve]:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from shapewise.ui.data import columns, keeping, loading, names, profile, queries, steps, versions
 from shapewise.ui.session import current, state
-from shapewise.ui.session.words import count, md, size
+from shapewise.ui.session.words import count, counted, md, size
 from shapewise.ui.widgets import cards, panels, sharing
 
 begin("Data", "Load a table and check its columns before you train a model.")
@@ -48,11 +48,11 @@ if table.dataset:
     st.caption(
         f":material/hub: The rows stay in {md(table.dataset)}, where the workers of the cluster read them. Training, "
         "a model's rows per bin and base rate, what strategies reach, and experiments use all rows; this page, "
-        f"held-out metrics and all else use a sample of {count(table.sampled)} rows."
+        f"held-out metrics and all else use a sample of {counted(table.sampled, 'row')}."
     )
 elif table.sampled:
     st.caption(
-        f":material/info: The table is larger than memory: pages show a sample of {count(table.sampled)} rows. An "
+        f":material/info: The table is larger than memory: pages show a sample of {counted(table.sampled, 'row')}. An "
         "additive model learns from all rows, as many at a time as memory holds; boards and experiments count them, "
         "and all are scored."
     )

@@ -14,7 +14,7 @@ from shapewise.training.naming import labels
 from shapewise.ui.data import first_screen, keeping, loading
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
-from shapewise.ui.session.words import count, date, md, metric
+from shapewise.ui.session.words import counted, date, md, metric
 from shapewise.ui.widgets import cards, guide, undo
 from shapewise.ui.widgets.next_step import next_step
 
@@ -43,7 +43,7 @@ def recent(projects: list[Project]) -> None:
         names = labels(project)
         with columns[k % 3].container(border=True, height="stretch"):
             st.markdown(f"**{md(project.name)}**")
-            parts = [f"{count(project.tables[0].rows)} rows"] if project.tables else ["no table"]
+            parts = [counted(project.tables[0].rows, "row")] if project.tables else ["no table"]
             parts += [f"{len(project.models)} model{'s' * (len(project.models) != 1)}"]
             st.caption(f"{' · '.join(parts)} · {date(project.touched)}")
             carried = {"table": project.tables[0].id} if project.tables else {}

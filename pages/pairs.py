@@ -20,7 +20,7 @@ from shapewise.ui.explain import pair as joint
 from shapewise.ui.explain import triple as three
 from shapewise.ui.explain.pair_ranking import ranked_pairs
 from shapewise.ui.session import engine, state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import count, counted, md
 from shapewise.ui.train import live
 from shapewise.ui.widgets import cards
 from shapewise.ui.widgets.chart import MOST_BARS, Place
@@ -96,8 +96,8 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
     whose = " of the sample" if "sample" in about.rows else ""
     error = LOSSES[loss].error
     place.drawing.caption(
-        f"{count(beyond)} of {count(len(ranking))} pairs interact more than chance would produce (dotted line), "
-        f"by how much a split on both features lowers the {error} of {count(rows)} training rows{whose}."
+        f"{count(beyond)} of {counted(len(ranking), 'pair')} interact more than chance would produce (dotted line), "
+        f"by how much a split on both features lowers the {error} of {counted(rows, 'training row')}{whose}."
         + (" The dots say what pairs in the model gain on held-out rows." if len(worth) else "")
         + _for_accuracy(ranking, worth)
         + _useless(worth)
@@ -121,7 +121,7 @@ def _for_accuracy(ranking: pd.DataFrame, worth: pd.DataFrame) -> str:
         return ""
     names = ", ".join(f"{row.feature_1} × {row.feature_2}" for row in weak.itertuples())
     n = "1 is" if len(weak) == 1 else f"{count(len(weak))} are"
-    return f" Of the model's {count(len(worth))} pairs, {n} not beyond chance and kept for accuracy: {md(names)}."
+    return f" Of the model's {counted(len(worth), 'pair')}, {n} not beyond chance and kept for accuracy: {md(names)}."
 
 
 begin("Pairs", "Which features interact, and what they do together beyond their separate effects.")

@@ -24,7 +24,7 @@ from shapewise.ui.edit import curve as edit_curve
 from shapewise.ui.edit import panel
 from shapewise.ui.explain import brush, curves, feature_list, left_out, level_pages
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count
+from shapewise.ui.session.words import count, counted
 from shapewise.ui.train import bin_fields, feature_fields, live
 from shapewise.ui.widgets import bands as sureness
 from shapewise.ui.widgets import cards, chart, headlines
@@ -46,8 +46,8 @@ def notes(curve: Curve) -> str:
     nothing = f"as average ({say(curve.zero, curve.scale).lstrip('+')})"
     value = "levels" if curve.labels else "values"
     missing = (
-        f"Missing cells ({count(curve.missing[3])} training rows) have their own effect; {value} not seen in training "
-        f"are scored {nothing}."
+        f"Missing cells ({counted(curve.missing[3], 'training row')}) have their own effect; {value} not seen in "
+        f"training are scored {nothing}."
         if curve.missing[3]
         else f"Training had no missing cells. Missing cells and new {value} are scored {nothing}."
     )

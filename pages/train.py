@@ -23,7 +23,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import read_rows
 from shapewise.training.train import train
 from shapewise.ui.session import current, sidebar, state
-from shapewise.ui.session.words import count, md, size
+from shapewise.ui.session.words import count, counted, md, size
 from shapewise.ui.train import begun as beginning
 from shapewise.ui.train import bin_fields, feature_fields, fewer, live, settings, tuning, where
 from shapewise.ui.train import features as inputs
@@ -132,21 +132,21 @@ def what_it_takes() -> tuple[str, str]:
     how = "the latest" if by_time else "whole groups of" if by_group else "a seeded"
     fixed = ", as at its first training" if basis is not None and (by_time, by_group) != (spec.time, spec.group) else ""
     rest = data.dropped if data.task is not None else len(loaded) - len(data.X)
-    left_out = f" {count(rest)} rows are left out by levels, filter or missing targets." if rest else ""
+    left_out = f" {counted(rest, 'row', 'is', 'are')} left out by levels, filter or missing targets." if rest else ""
     seconds = cost.words(0 if at_once else WORKER_SECONDS).capitalize()
     short = (
-        f"{seconds} · {count(rows)} rows{whose} to learn from, {n_features} features · "
-        f"{count(data.held_out.sum())} rows held out"
+        f"{seconds} · {counted(rows, 'row')}{whose} to learn from, {n_features} features · "
+        f"{counted(data.held_out.sum(), 'row')} held out"
     )
     long = (
         f"Held out: {how} {percent(HELD_OUT, 0)} of the {'sample' if table.sampled else 'table'}{fixed}. {left_out} "
         f"On {state.n_jobs()} threads with {size(cost.memory)} of memory; on a busy machine it takes longer."
     )
     if place.workers:
-        short = f"The cluster trains on all {count(table.rows)} rows but those held out."
+        short = f"The cluster trains on all {counted(table.rows, 'row')} but those held out."
     elif table.sampled:
         short = (
-            f"Trains on all {count(table.rows)} rows but those held out, as many at a time as fit in memory: this "
+            f"Trains on all {counted(table.rows, 'row')} but those held out, as many at a time as fit in memory: this "
             "takes longer than the estimate for the sample"
         )
     return short, long

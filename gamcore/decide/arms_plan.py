@@ -24,7 +24,7 @@ from gamcore.decide.experiment_effects import Adjustment
 from gamcore.decide.experiment_plan import ExperimentError, Metric, sample_size, smallest_lift
 from gamcore.decide.results import Result, table_of
 from gamcore.explanation import Explanation
-from gamcore.numbers import count, exact, number, percent
+from gamcore.numbers import count, counted, exact, number, percent
 from gamcore.stats.intervals import ALPHA
 from gamcore.stats.sequences import anytime_alpha
 from gamcore.viz.spec import Plot
@@ -189,22 +189,23 @@ class ExperimentPlan(Explanation):
         dates = self.dates(WEEK * self.weeks)
         weeks = f"{weeks_in_words(self.weeks)}{f' ({dates})' if dates else ''}"
         sentences = [f"{weeks} and {count(self.customers)} customers ({self.split()}); {percent(self.power, 0)} power, "
-                     f"{self.adjustment} over {self.tests} comparisons. {self.looking()}"]  # fmt: skip
+                     f"{self.adjustment} over {counted(self.tests, 'comparison')}. {self.looking()}"]  # fmt: skip
         for row, texts in zip(self.rows, self.table().to_dict("records"), strict=True):
             if row.metric.role == "primary" and row.feasible:
                 name = " · ".join([*self._named(row).values(), row.metric.name])
                 sentences.append(f"{name}: {texts['today']} today, {texts['lift worth finding']} more after "
-                                 f"{texts['days']} days with {texts['treated']} treated and {texts['control']} in the "
-                                 "control.")  # fmt: skip
+                                 f"{counted(row.days, 'day')} with {texts['treated']} treated and {texts['control']} "
+                                 "in the control.")  # fmt: skip
         return sentences
 
     def looking(self) -> str:
         """Return when the test may be read, and what that costs, as a sentence."""
         if not self.once:
             return "Read it once, at the end."
+        more = counted(self.days - self.once, "day")
         return (
-            f"Look whenever you like, and stop when an interval excludes 0. That costs {count(self.days - self.once)} "
-            f"days: read once, at the end, it would take {count(self.once)} instead of at most {count(self.days)}."
+            f"Look whenever you like, and stop when an interval excludes 0. That costs {more}: read once, at the end, "
+            f"it would take {count(self.once)} instead of at most {count(self.days)}."
         )
 
     def found_in(self, days: Sequence[int], metric: str = "") -> pd.DataFrame:
@@ -301,7 +302,7 @@ def plan(
 
 def weeks_in_words(weeks: int) -> str:
     """Return a number of weeks."""
-    return "1 week" if weeks == 1 else f"{count(weeks)} weeks"
+    return counted(weeks, "week")
 
 
 def percent_of_lift(lift: float) -> str:

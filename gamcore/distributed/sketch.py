@@ -24,7 +24,7 @@ from gamcore.data.table import Feature, Table, features_of_kinds, in_order, read
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.distributed.pieces import Piece, naming, read
 from gamcore.model.losses import Loss
-from gamcore.numbers import count
+from gamcore.numbers import count, counted
 from gamcore.stats.exact import Moments
 from gamcore.types import Bools, Floats
 
@@ -151,7 +151,7 @@ def _with_target(sketch: Sketch, target: pd.Series, roles: Roles) -> Sketch:
     if target.isna().any():
         n_missing = int(target.isna().sum())
         raise TableError(
-            f"the target {roles.target!r} is missing in {count(n_missing)} rows: drop them before training."
+            f"the target {roles.target!r} is missing in {counted(n_missing, 'row')}: drop them before training."
         )
     if roles.loss is None:
         classes = frozenset(target.unique().tolist())
@@ -169,7 +169,8 @@ def _with_target(sketch: Sketch, target: pd.Series, roles: Roles) -> Sketch:
 def _tasks(features: pd.DataFrame, labels: pd.Series) -> dict[Any, OfTask]:
     """Return what rows say of each task. labels : (n,) that of each row."""
     if labels.isna().any():
-        raise TableError(f"the task is missing in {count(int(labels.isna().sum()))} rows: drop them, or give them one.")
+        missing = counted(int(labels.isna().sum()), "row")
+        raise TableError(f"the task is missing in {missing}: drop them, or give them one.")
     present = features.notna().groupby(labels.to_numpy(), sort=False)
     has, sizes = present.any(), present.size()
     return {

@@ -22,7 +22,7 @@ from gamcore.explain.tasks import TASK
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import Loss
 from gamcore.multitask.model import TaskModel
-from gamcore.numbers import count, fixed, number, percent
+from gamcore.numbers import count, counted, fixed, number, percent
 from gamcore.stats import metrics
 from gamcore.stats.plots.quality import actual, calibration
 from gamcore.types import Floats
@@ -134,7 +134,7 @@ def _summary(model: AdditiveModel) -> str:
     rate = f"base rate {percent(base)}" if model.loss.is_binary else f"{middle} {number(base, 4)}"
     bands = f"bands from {count(model.halves.n_refits)} half-sample refits" if model.halves else "no bands yet"
     more = "".join(f"; {attached.summary}" for attached in model.attachments.values() if attached.summary)
-    return f"{listed(parts) if parts else 'No curve'} from {count(rows)} rows; {rate}; {bands}{more}."
+    return f"{listed(parts) if parts else 'No curve'} from {counted(rows, 'row')}; {rate}; {bands}{more}."
 
 
 def _of_tasks(estimator: Any, most: int | None) -> Reading:
@@ -142,9 +142,7 @@ def _of_tasks(estimator: Any, most: int | None) -> Reading:
     ranking, n_tasks = estimator.importance(), len(estimator.model_.tasks)
     names = [name for name in ranking.frame()["feature"] if name != TASK]
     whose = "the trees that tasks share" if n_tasks > 1 else "the task"
-    summary = (
-        f"{count(n_tasks)} task{'s' * (n_tasks != 1)} and {count(len(names))} features; the curves are of {whose}."
-    )
+    summary = f"{counted(n_tasks, 'task')} and {counted(len(names), 'feature')}; the curves are of {whose}."
     curves = tuple(estimator.explain_shape(name).on(estimator.loss.usual_scale) for name in names[:most])
     return Reading(summary, ranking, _trained(estimator), curves)
 

@@ -18,7 +18,7 @@ import pandas as pd
 from gamcore.data.labels import cut, listed, set_apart
 from gamcore.explain.places import Place
 from gamcore.model.scales import LARGEST_FACTOR, Scale, beyond, no_effect
-from gamcore.numbers import MOST_DECIMALS, count, decimals_of, fixed, percent, read, within
+from gamcore.numbers import MOST_DECIMALS, count, counted, decimals_of, fixed, percent, read, within
 from gamcore.types import Bools, Floats, Ints
 
 Kind = Literal[
@@ -112,7 +112,7 @@ class Claim:
         words, n = self.where.words, len(self.where.levels)
         if n < 2 or len(words) <= LONGEST_LEVEL:
             return set_apart(cut(words, LONGEST_LEVEL)) if self.where.levels == (words,) else cut(words, LONGEST_LEVEL)
-        return f"{cut(words.partition(', … (')[0], LONGEST_LEVEL)} ({count(n)} levels)"
+        return f"{cut(words.partition(', … (')[0], LONGEST_LEVEL)} ({counted(n, 'level')})"
 
     def _others(self) -> str:
         named = [cut(name, LONGEST_LEVEL) for name in self.others[: self.n_named]]

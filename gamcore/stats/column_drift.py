@@ -20,7 +20,7 @@ from gamcore.data.dates import as_date
 from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Table
 from gamcore.explanation import Explanation
-from gamcore.numbers import count, number, percent
+from gamcore.numbers import count, counted, number, percent
 from gamcore.stats.intervals import ALPHA, FEWEST_EXPECTED, adjusted_by_holm, p_of_rates
 from gamcore.types import Floats
 from gamcore.viz.spec import Plot
@@ -301,4 +301,4 @@ def ranges(then: Floats, now: Floats) -> str:
 
 
 def _of_days(number: int) -> str:
-    return "1 day" if number == 1 else f"{count(number)} days"
+    return counted(number, "day")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from gamcore.numbers import count, size
+from gamcore.numbers import count, counted, size
 from shapewise.errors import StoreError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Workers:
     def words(self) -> str:
         """Them in words."""
         return (
-            f"{count(self.number)} worker{'s' * (self.number != 1)}, {count(self.threads)} "
+            f"{counted(self.number, 'worker')}, {count(self.threads)} "
             f"thread{'s' * (self.threads != 1)}, {size(self.memory)} of memory"
         )
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from gamcore.data.columns import Kind, read_texts
-from gamcore.numbers import count
+from gamcore.numbers import are, counted
 from shapewise import patience
 from shapewise.columns.evaluate import Kinds, as_series, evaluate, kind_of_formula, read_cells
 from shapewise.columns.formula import FormulaError, columns_of, parse
@@ -228,6 +228,7 @@ def needed_for(columns: Sequence[str], steps: Sequence[Step]) -> list[Step]:
 def notes_of(tallies: dict[str, Tally]) -> list[str]:
     """Return a sentence per column with cells that could not be read, which are missing."""
     return [
-        f"{name}: {count(tally.odd)} cells ({', '.join(tally.examples['odd'])}) could not be read and are missing."
+        f"{name}: {counted(tally.odd, 'cell')} ({', '.join(tally.examples['odd'])}) could not be read and "
+        f"{are(tally.odd)} missing."
         for name, tally in tallies.items() if tally.odd
     ]  # fmt: skip

@@ -23,7 +23,7 @@ from urllib.parse import quote, quote_plus
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gamcore.numbers import count
+from gamcore.numbers import count, counted
 from shapewise.databases.connections import Connection, address
 from shapewise.databases.duckdb_file import DuckDBSession
 from shapewise.databases.postgres import PostgresSession
@@ -61,7 +61,7 @@ class Watch:
         while not self.ended.wait(TICK_SECONDS):
             passed = time.monotonic() - self._began
             what = (
-                "Connecting" if self.session is None else f"{count(self.rows)} rows" if self.rows else "The query runs"
+                "Connecting" if self.session is None else counted(self.rows, "row") if self.rows else "The query runs"
             )
             self._tell(0.0, f"{what} ({count(int(passed))} s)")
             if passed > self._seconds:
@@ -153,7 +153,7 @@ def _no_more_than(batches: Iterable[pa.Table], rows: int, cut: bool) -> Iterator
     for batch in batches:
         if batch.num_rows > left and not cut:
             raise ReaderError(
-                f"The query gives more than {count(rows)} rows: filter or group them in the query, or have whoever "
+                f"The query gives more than {counted(rows, 'row')}: filter or group them in the query, or have whoever "
                 "runs this server allow more."
             )
         yield batch.slice(0, left)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from gamcore.data.labels import levels_in_words
-from gamcore.numbers import count, percent
+from gamcore.numbers import count, counted, percent
 
 FindingKind = Literal[
     "unusable", "empty", "constant", "sparse", "id", "group", "levels", "yes or no", "days", "missing code",
@@ -73,8 +73,8 @@ class Finding:
                 return f"looks like an ID: {count(self.distinct)} different values in {count(self.n)} rows{sample}"
             case "group":
                 return (
-                    f"looks like the ID of something with several rows: {count(self.distinct)} values in "
-                    f"{count(self.n)} rows{sample}. Rows of one belong together"
+                    f"looks like the ID of something with several rows: {counted(self.distinct, 'value')} in "
+                    f"{counted(self.n, 'row')}{sample}. Rows of one belong together"
                 )
             case "levels":
                 return f"{count(self.distinct)} whole numbers{sample} that look like codes, without a meaningful order"
@@ -85,26 +85,26 @@ class Finding:
             case "missing code":
                 return self._code_words(sample)
             case "open end":
-                return (f"{self.values[0]} in {_rows(self.rows)}{sample} stands for no day: the nearest other is "
-                        f"{self.nearest}")  # fmt: skip
+                return (f"{self.values[0]} in {counted(self.rows, 'row')}{sample} stands for no day: the nearest other "
+                        f"is {self.nearest}")  # fmt: skip
             case "copy":
                 return self._copy_words(sample)
             case "cut":
                 but = f", except {count(self.rows)} on a border between two classes" if self.rows else ""
-                return f"{self.of} cut into {count(self.distinct)} classes, as all rows{sample} with both say{but}"
+                return f"{self.of} cut into {counted(self.distinct, 'class')}, as all rows{sample} with both say{but}"
             case "large":
                 return "numbers above 9 quadrillion lose their last digits"
             case "pooled":
-                return f"{count(self.distinct)} levels{sample}: all but the {MOST_LEVELS} most frequent are pooled"
+                return f"{counted(self.distinct, 'level')}{sample}: all but the {MOST_LEVELS} most frequent are pooled"
         return self.said
 
     def _code_words(self, sample: str) -> str:
-        codes = levels_in_words(self.values)
+        codes, rows = levels_in_words(self.values), counted(self.rows, "row")
         stands = "stand" if self.values[1:] else "stands"
         if not self.nearest:
-            return f"{codes} in {_rows(self.rows)}{sample} may {stands.rstrip('s')} for a missing value"
+            return f"{codes} in {rows}{sample} may {stands.rstrip('s')} for a missing value"
         end = "lowest" if self._below else "highest"
-        return f"{codes} in {_rows(self.rows)}{sample} may stand for a missing value: the {end} other is {self.nearest}"
+        return f"{codes} in {rows}{sample} may stand for a missing value: the {end} other is {self.nearest}"
 
     @property
     def _below(self) -> bool:
@@ -112,10 +112,6 @@ class Finding:
 
     def _copy_words(self, sample: str) -> str:
         if self.rows < self.n:
-            return f"the same as {self.of} in all but {count(self.n - self.rows)} of {count(self.n)} rows{sample}"
+            return f"the same as {self.of} in all but {count(self.n - self.rows)} of {counted(self.n, 'row')}{sample}"
         values = ": each of its values goes with one of the other's" if self.relabelled else ""
         return f"copy of {self.of}{f', as the rows{sample} say' if sample else ''}{values}"
-
-
-def _rows(n: int) -> str:
-    return f"{count(n)} row{'s' * (n != 1)}"

@@ -18,7 +18,7 @@ from scipy.stats import rankdata, spearmanr
 from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.labels import levels_in_words, listed, set_apart
 from gamcore.data.table import Table, as_table
-from gamcore.numbers import count, exact, fixed, percent
+from gamcore.numbers import count, counted, exact, fixed, percent
 from gamcore.types import Bools, Floats, Ints
 from shapewise.doctor.copies import MOST_CLASSES, rows_on_borders
 
@@ -102,7 +102,7 @@ class Leak:
                 )
             case "equals":
                 where = f" where that is not {self.usual}" if self.usual else ""
-                equal = f"{count(self.rows - self.exceptions)} of {count(self.rows)} rows{where}"
+                equal = f"{count(self.rows - self.exceptions)} of {counted(self.rows, 'row')}{where}"
                 return f"{AFTER}: it equals {self.target} in {equal}"
             case "classes":
                 return f"reveals the target on its own: {self.others[0]} is {self.others[1]} cut into classes"
@@ -120,7 +120,7 @@ class Leak:
 
     def _then(self) -> str:
         named = levels_in_words(self.levels, "or")
-        rows = f"of {count(self.rows)} rows"
+        rows = f"of {counted(self.rows, 'row')}"
         if self.then == "is":
             return f"{named} in all but {count(self.exceptions)} {rows}" if self.exceptions else f"always {named}"
         return f"{named} in only {count(self.exceptions)} {rows}" if self.exceptions else f"never {named}"

@@ -17,7 +17,7 @@ import pyarrow.dataset
 import pyarrow.ipc
 import pyarrow.parquet
 
-from gamcore.numbers import count
+from gamcore.numbers import count, counted
 from shapewise.errors import FULL_DISK, StoreError
 from shapewise.ingest.arrow_types import Changed, not_text, plain_columns, plain_table
 from shapewise.ingest.common import MAX_FIELD, MAX_UNPACKED, NO_ROWS, ReaderError, in_words, size_of
@@ -278,7 +278,7 @@ def _fixed(column: pa.Field) -> pa.DataType:
 def _check_cells(cells: int) -> None:
     if cells > MAX_CELLS:
         raise ReaderError(
-            f"The file holds {count(cells)} cells, more than {count(MAX_CELLS)}: keep fewer rows or columns."
+            f"The file holds {counted(cells, 'cell')}, more than {count(MAX_CELLS)}: keep fewer rows or columns."
         )
 
 
@@ -296,5 +296,5 @@ def _gather(batches: Iterable[pa.Table], schema: pa.Schema, tell: Tell, total: i
             raise ReaderError(f"The file unpacks to more than {MAX_TABLE >> 30} GiB: keep fewer rows or columns.")
         kept.append(batch)
         rows += batch.num_rows
-        tell(0.8 * rows / total if total else 0.0, f"{count(rows)} rows")
+        tell(0.8 * rows / total if total else 0.0, counted(rows, "row"))
     return pa.concat_tables(kept) if kept else schema.empty_table()

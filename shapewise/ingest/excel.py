@@ -89,7 +89,7 @@ def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pa.Table:
             book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
             tell(0.4, "Reading the cells")
             name, rows = _first_sheet(book, archive, seen)
-            tell(0.8, f"{count(len(rows))} rows")
+            tell(0.8, counted(len(rows), "row"))
     except ReaderError:
         raise
     except Exception as error:  # the parser raises many types on damaged workbooks
@@ -280,7 +280,7 @@ def _look_through(archive: zipfile.ZipFile, tell: Tell) -> dict[str, Seen]:
         seen = _look_at(archive, entry)
         if max(seen.cells, seen.rows * seen.columns) > MAX_SHEET_CELLS or seen.columns > MAX_COLUMNS:
             raise ReaderError(
-                f"A sheet of the workbook spans {count(seen.rows)} rows and {count(seen.columns)} columns "
+                f"A sheet of the workbook spans {counted(seen.rows, 'row')} and {counted(seen.columns, 'column')} "
                 "with too many cells: save the table itself as CSV."
             )
         if SHEET.fullmatch(entry.filename):

@@ -96,7 +96,7 @@ class Ragged:
         total = rows + self.count
         if self.count > max(1, min(3, total // 10), MAX_RAGGED_SHARE * total):
             raise ReaderError(
-                f"{count(self.count)} rows do not have {width} cells, the first being {where}: "
+                f"{counted(self.count, 'row', 'does', 'do')} not have {width} cells, the first being {where}: "
                 "correct them and load the file again."
             )
         notes.append(
@@ -247,7 +247,7 @@ class TextFile(Generic[Result]):
                 check_lengths(batch)
                 _check_swallowed(batch, layout.dialect.separator)
                 kept.add(batch)
-                self._tell(0.4 * place(file) / self._size, f"{count(kept.rows)} rows looked at")
+                self._tell(0.4 * place(file) / self._size, f"{counted(kept.rows, 'row')} looked at")
         if quotes.late is not None and known is None:
             self._ragged = Ragged()
             return self._first_pass(quotes.late)

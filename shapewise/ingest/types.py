@@ -256,7 +256,7 @@ def _plan_dates(name: str, distinct: pa.Array, times: Ints, notes: list[str]) ->
         if 2 * like < total or like < 2:
             return None
         notes.append(
-            f"{name}: {count(like)} of {count(total)} cells are dates, too few for a column of dates, so it stays "
+            f"{name}: {count(like)} of {counted(total, 'cell')} are dates, too few for a column of dates, so it stays "
             f"text; {_shown(distinct, ~parts.like)} is not."
         )
         return TypePlan()
@@ -299,7 +299,7 @@ def _plan_numbers(column: Candidate, by_file: str, semicolons: bool, notes: list
         if 2 * most >= len(cells) and most:
             odd = int(np.argmin(fit.to_numpy(zero_copy_only=False)))
             notes.append(
-                f"{column.name}: {count(most)} of {count(len(cells))} cells are numbers, too few for a column of "
+                f"{column.name}: {count(most)} of {counted(len(cells), 'cell')} are numbers, too few for a column of "
                 f"numbers, so it stays text; {cells[odd].as_py()[:20]!r} in row {count(column.rows[odd].as_py() + 1)} "
                 "is not."
             )

@@ -16,7 +16,7 @@ import pyarrow.compute
 import pyarrow.parquet
 
 from gamcore.mixing import GOLDEN, mixed
-from gamcore.numbers import count
+from gamcore.numbers import count, counted
 
 Tell = Callable[[float, str], None]
 
@@ -163,5 +163,5 @@ def write(typed: Typed, limit: int, into: Path, tell: Tell) -> Written:
                 if len(places):
                     some.add(batch.take(pa.array(places)))
             seen += batch.num_rows
-            tell(typed.share + (1 - typed.share) * seen / max(rows, 1), f"{count(seen)} of {count(rows)} rows")
+            tell(typed.share + (1 - typed.share) * seen / max(rows, 1), f"{count(seen)} of {counted(rows, 'row')}")
     return Written(table.rows, len(typed.schema), table.memory, some.rows if some is not None else 0)

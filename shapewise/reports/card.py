@@ -23,7 +23,7 @@ from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.curves import Curve
-from gamcore.numbers import UNKNOWN, alike, count, fixed, number, percent, read
+from gamcore.numbers import UNKNOWN, alike, count, counted, fixed, number, percent, read
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, skewed_mean, student, wilson
 from gamcore.stats.weights import effective_rows
@@ -141,7 +141,7 @@ def _edits(space: Workspace, model: ModelAbout, names: Names) -> list[tuple[str,
     lines = [f"{line}{f' ({edit.reason})' if edit.reason else ''}" for line, edit in zip(words, edits, strict=True)]
     source = f" of the model {model.edited_from_name}" if model.edited_from_name else ""
     values = f"; unit of the values: {unit}" if unit else ""
-    first = ("Edited by hand", f"{count(len(edits))} edit{'s' * (len(edits) != 1)}{source}{around}{values}")
+    first = ("Edited by hand", f"{counted(len(edits), 'edit')}{source}{around}{values}")
     return [first, *[(f"Edit {k}", words) for k, words in enumerate(lines, 1)]]
 
 

@@ -17,7 +17,7 @@ from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, parity, sensitive
 from gamcore.decide.results import Scale
 from gamcore.decide.strategies import board_table
-from gamcore.numbers import count, fixed, p_value, percent
+from gamcore.numbers import count, counted, fixed, p_value, percent
 from gamcore.viz.files.parts import ReportPart
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import SavedSegment
@@ -66,7 +66,8 @@ def who(review: Review, item: ReportItem) -> Iterator[ReportPart]:
             row += [strategy.lifted.sentence(), strategy.worth_of(n, currency).words() if strategy.value else "-"]
         rows.append(row)
     share = 1 - review.ledger.remainder / eligible
-    title = f"{percent(share, 0)} of {count(review.ledger.eligible)} customers get a strategy: the first one that fits"
+    whom = counted(review.ledger.eligible, "customer", "gets", "get")
+    title = f"{percent(share, 0)} of {whom} a strategy: the first one that fits"
     yield ReportPart(title, table=[head, *rows])
 
 
@@ -128,7 +129,7 @@ def plan(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     if not review.recipe.is_brief:
         table = planned.table()
         cells = [[str(name) for name in table.columns], *(list(row) for row in table.itertuples(index=False))]
-        yield ReportPart(f"The test takes {count(planned.days)} days", table=cells)
+        yield ReportPart(f"The test takes {counted(planned.days, 'day')}", table=cells)
 
 
 def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:

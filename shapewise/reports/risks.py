@@ -10,7 +10,7 @@ from gamcore.decide import verdicts
 from gamcore.decide.arms import ReadOut
 from gamcore.decide.fairness import sensitive
 from gamcore.decide.strategies import Strategy
-from gamcore.numbers import are, count, counted, fixed
+from gamcore.numbers import are, counted, fixed
 from shapewise.reports.choice import best_of, chosen_of
 from shapewise.reports.sources import Review
 from shapewise.store.workspace import StoreError
@@ -109,7 +109,7 @@ def _of_sizes(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
     if not sizes:
         return []
     least = min(sizes, key=sizes.__getitem__)
-    return [f"{least} was tested on {count(sizes[least])} customers only."] if sizes[least] < FEW_TESTED else []
+    return [f"{least} was tested on {counted(sizes[least], 'customer')} only."] if sizes[least] < FEW_TESTED else []
 
 
 def _of_models(review: Review, chosen: Sequence[Strategy]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
-from gamcore.numbers import count, number, percent
+from gamcore.numbers import counted, number, percent
 from shapewise.scoring.score_rows import Scorer
 
 
@@ -18,11 +18,11 @@ def summary(estimator: GAMRegressor | GAMClassifier, frame: pd.DataFrame) -> str
     if not pd.api.types.is_numeric_dtype(predicted):
         shares = predicted.value_counts(normalize=True)
         likeliest = "; ".join(f"{label} in {percent(share)}" for label, share in shares.items())
-        return f"The likeliest class of {count(len(frame))} rows: {likeliest}."
+        return f"The likeliest class of {counted(len(frame), 'row')}: {likeliest}."
     write = percent if isinstance(estimator, GAMClassifier) else number
     low, high = predicted.quantile([0.25, 0.75])
     what = "rate" if "rate" in scored else "prediction"
     return (
-        f"The mean {what} of {count(len(frame))} rows is {write(predicted.mean())}; the middle half of them lies "
+        f"The mean {what} of {counted(len(frame), 'row')} is {write(predicted.mean())}; the middle half of them lies "
         f"between {write(low)} and {write(high)}."
     )

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from gamcore.data.codes import MissingCodes, clear_codes
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
-from gamcore.numbers import count
+from gamcore.numbers import count, counted
 from shapewise.access.permissions import LOCAL
 from shapewise.errors import DeniedError, StoreError, room
 from shapewise.store import records
@@ -92,7 +92,7 @@ class Tables:
         """Store the files of a table under the id that follows from a digest, unless it is stored already."""
         most = self._space.limits.rows
         if most and about["rows"] > most:
-            raise StoreError(f"The table has {count(about['rows'])} rows, more than {count(most)}: load fewer.")
+            raise StoreError(f"The table has {counted(about['rows'], 'row')}, more than {count(most)}: load fewer.")
         identifier = self._id_of(digest)
         if not self._has_table(identifier):
             with self._space.meta.reading() as connection:

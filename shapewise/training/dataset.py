@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gamcore.data.columns import TableError, read_numbers, read_present_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.rules import All
-from gamcore.numbers import count, percent
+from gamcore.numbers import count, counted, percent
 from gamcore.types import Bools, Floats, Ints
 from shapewise.training.goals import GoalKind
 from shapewise.training.spec import Spec, Treatment, labels_as, labels_of
@@ -241,7 +241,8 @@ def read_exposure(table: Table, name: str) -> NDArray[np.float64]:
     bad = int((~(np.isfinite(exposure) & (exposure > 0))).sum())
     if bad:
         raise TableError(
-            f"The exposure {name!r} is missing or not above 0 in {count(bad)} rows: leave them out with Only some rows."
+            f"The exposure {name!r} is missing or not above 0 in {counted(bad, 'row')}: leave them out with "
+            "Only some rows."
         )
     return exposure
 

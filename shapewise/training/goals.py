@@ -11,7 +11,7 @@ import numpy as np
 from gamcore.data.columns import read_numbers
 from gamcore.data.table import Table
 from gamcore.data.targets import MOST_CLASSES
-from gamcore.numbers import count, percent
+from gamcore.numbers import counted, percent
 from gamcore.types import Floats
 
 GoalKind = Literal["binary", "number", "count", "amount", "spend", "quantile", "classes"]
@@ -64,7 +64,7 @@ def suggest(table: Table, target: str) -> tuple[GoalKind, str]:
         n_levels = int(series.nunique())
         if kind == "category" and 2 < n_levels <= MOST_CLASSES:
             return "classes", f"it has {n_levels} levels"
-        return "binary", f"it has {count(n_levels)} levels" if n_levels > 2 else "it has two values"
+        return "binary", f"it has {counted(n_levels, 'level')}" if n_levels > 2 else "it has two values"
     values = read_numbers(series.dropna())
     n_values, least = np.unique(values).size, float(values.min()) if values.size else 0.0
     whole = bool(np.all(values == np.floor(values)))

@@ -13,7 +13,7 @@ from gamcore.data.columns import TableError
 from gamcore.decide.rules import Levels, Range, Rule
 from gamcore.decide.rules_json import from_dict
 from gamcore.estimators.presets import PRESETS, TASK_PRESETS
-from gamcore.numbers import count
+from gamcore.numbers import counted
 from shapewise.columns.targets_found import MOST_LEVELS
 from shapewise.training.goals import GOALS, KINDS, GoalKind
 
@@ -160,7 +160,7 @@ def target_levels(series: pd.Series) -> list[str]:
     levels = labels_of(series.dropna()).unique().tolist()
     if len(levels) > MOST_LEVELS:
         raise TableError(
-            f"{series.name!r} has {count(len(levels))} different values: choose a number, or a column with at most "
+            f"{series.name!r} has {counted(len(levels), 'different value')}: choose a number, or a column with at most "
             f"{MOST_LEVELS} levels."
         )
     try:

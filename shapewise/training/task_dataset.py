@@ -19,7 +19,7 @@ from gamcore.estimators.gam import Estimator, GAMClassifier
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.model.losses import Loss, default_loss
 from gamcore.multitask.tables import join_tables, places
-from gamcore.numbers import count
+from gamcore.numbers import count, counted
 from gamcore.types import Bools, Floats
 from shapewise.training.dataset import Data, read_data
 from shapewise.training.spec import Spec
@@ -54,7 +54,7 @@ def read_tasks(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
     n_tasks = len(set(data.task.tolist()))
     if n_tasks > MOST_TASKS:
         raise TableError(
-            f"There are {count(n_tasks)} tasks, but at most {count(MOST_TASKS)} are allowed: choose another column."
+            f"There are {counted(n_tasks, 'task')}, but at most {count(MOST_TASKS)} are allowed: choose another column."
         )
     if n_tasks < 2:
         raise TableError("There is only one task: choose a column with several values, or train an additive model.")

@@ -15,6 +15,7 @@ from gamcore.numbers import (
     SMALLEST,
     alike,
     count,
+    counted,
     duration,
     exact,
     factor,
@@ -140,3 +141,11 @@ def test_neighbouring_places_are_told_apart(start, span):
 ])  # fmt: skip
 def test_examples(made, text):
     assert made == text
+
+
+@given(st.integers(0, 10**7))
+def test_one_is_one_thing_and_others_are_several(n):
+    assert (counted(n, "held-out row") == f"{count(n)} held-out row") == (n == 1)
+    assert counted(n, "strategy", "gets", "get").split(" ", 1)[1] == ("strategy gets" if n == 1 else "strategies get")
+    assert counted(n, "class").endswith("class" if n == 1 else "classes")
+    assert counted(n, "day").endswith("day" if n == 1 else "days")

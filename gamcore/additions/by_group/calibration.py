@@ -14,7 +14,7 @@ from gamcore.additions.by_group.judged import Group
 from gamcore.data.labels import cut
 from gamcore.explain.row_groups import Groups
 from gamcore.explanation import Explanation
-from gamcore.numbers import count
+from gamcore.numbers import counted
 from gamcore.stats.intervals import ALPHA, Interval, adjusted_by_holm
 from gamcore.types import Floats
 from gamcore.viz.spec import Plot
@@ -165,7 +165,7 @@ class CalibrationByGroup(Explanation):
     def words(self) -> str:
         """Return where the model is clearly wrong, or that it is nowhere."""
         n = sum(len(column.groups) for column in self.columns)
-        looked = f"{count(n)} groups of {count(len(self.columns))} column{'s' * (len(self.columns) != 1)}"
+        looked = f"{counted(n, 'group')} of {counted(len(self.columns), 'column')}"
         whole = GroupClaim("", "", self.whole, self.whole.rows, self.is_share)
         overall = f"Over all rows, {whole.words()}. " if self.holm[0] < ALPHA else ""
         claims = self.claims()
@@ -173,14 +173,14 @@ class CalibrationByGroup(Explanation):
             nowhere = "no group is clearly off beside that" if overall else "the model is clearly wrong in none"
             return f"{overall}Of {looked}, {nowhere}."
         rest = len(self.wrong) - len(claims)
-        more = f"; and in {count(rest)} other group{'s' * (rest != 1)}" if rest else ""
+        more = f"; and in {counted(rest, 'other group')}" if rest else ""
         where = "; ".join(claim.words() for claim in claims)
         return f"{overall}Of {looked}, the model is most clearly wrong where {where}{more}."
 
     @property
     def notes(self) -> str:
         """What the numbers rest on, in words."""
-        return f"{count(self.whole.rows)} rows that the model has not seen · 95% intervals"
+        return f"{counted(self.whole.rows, 'row')} that the model has not seen · 95% intervals"
 
     def describe(self, column: str | None = None, **words: Any) -> Plot:
         """Return observed and predicted means by the groups of a column, by default that with the clearest error.

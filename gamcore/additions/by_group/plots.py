@@ -8,7 +8,7 @@ import numpy as np
 
 from gamcore.additions.by_group.claims import metric_value
 from gamcore.data.labels import cut
-from gamcore.numbers import count, number, p_value, percent
+from gamcore.numbers import count, counted, number, p_value, percent
 from gamcore.stats.intervals import ALPHA
 from gamcore.types import Bools, Floats
 from gamcore.viz.axes import level_axis
@@ -29,7 +29,7 @@ def by_group(groups: CalibrationByGroup, name: str, target: str = "", title: str
     ends, wrong = table[["lower", "upper"]].to_numpy(), table["wrong"].to_numpy()
     hover = [
         f"{cut(row.group, 400)}\nobserved {_mean(groups, row.observed)}\npredicted {_mean(groups, row.predicted)}\n"
-        f"{count(row.rows)} rows\n{p_value(row.p_holm)} after Holm"
+        f"{counted(row.rows, 'row')}\n{p_value(row.p_holm)} after Holm"
         for row in table.itertuples()
     ]
     marks = _dots(observed, ends, wrong, ("observed", "observed, clearly off"), hover)

@@ -17,7 +17,7 @@ from gamcore.additions.editing.operations import changed, edited_curve
 from gamcore.data.binning import Bins
 from gamcore.model.additive import AdditiveModel, Attachment, PairTerm
 from gamcore.model.monotone import keeping
-from gamcore.numbers import count
+from gamcore.numbers import counted
 from gamcore.types import Bools, Floats, Ints
 
 NAME: Final = "editing"
@@ -40,7 +40,7 @@ class Edits(Attachment):
     @property
     def summary(self) -> str:  # type: ignore[override]
         """How many edits there are."""
-        return f"{count(len(self.edits))} edit{'s' * (len(self.edits) != 1)} by hand"
+        return f"{counted(len(self.edits), 'edit')} by hand"
 
     @property
     def refusal(self) -> str:  # type: ignore[override]

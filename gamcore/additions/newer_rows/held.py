@@ -11,7 +11,7 @@ import pandas as pd
 from gamcore.additions.newer_rows.claims import FallClaim, MeanClaim
 from gamcore.additions.newer_rows.fall import Change, Fall
 from gamcore.explanation import Explanation
-from gamcore.numbers import count
+from gamcore.numbers import count, counted
 from gamcore.stats.intervals import ALPHA, Interval, adjusted_by_holm
 from gamcore.types import Bools, Floats
 from gamcore.viz.spec import Plot
@@ -114,7 +114,7 @@ class OnNewerRows(Explanation):
     @property
     def notes(self) -> str:
         """What the numbers rest on, in words."""
-        rows = [f"{count(side.rows)} rows of {name}" for name, side in
+        rows = [f"{counted(side.rows, 'row')} of {name}" for name, side in
                 zip(self.names, (self.whole.own, self.whole.newer), strict=True)]  # fmt: skip
         return f"{' and '.join(rows)} · 95% intervals"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gamcore.data.labels import cut
-from gamcore.numbers import count, number, p_value, percent
+from gamcore.numbers import counted, number, p_value, percent
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Path, Plot, Points, TickFormat, Whiskers, single
@@ -80,7 +80,7 @@ def by_group(on: OnNewerRows, column: str, target: str = "", title: str = "", de
 def _hover(on: OnNewerRows, label: str, side: Side, group: Group | None = None) -> str:
     mean = percent if on.is_share else number
     lines = [cut(label, MOST_LABEL), f"observed {mean(side.observed)}", f"predicted {mean(side.predicted)}",
-             f"{count(side.rows)} rows"]  # fmt: skip
+             counted(side.rows, "row")]  # fmt: skip
     if group is not None:
         lines = [cut(group.name, 400), *lines, f"otherwise than before: {p_value(group.change.p)}"]
     return "\n".join(lines)

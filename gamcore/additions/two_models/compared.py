@@ -14,7 +14,7 @@ from gamcore.data.labels import cut
 from gamcore.explain.gap import Difference
 from gamcore.explain.row_groups import Groups
 from gamcore.explanation import Explanation
-from gamcore.numbers import count
+from gamcore.numbers import counted
 from gamcore.types import Floats
 from gamcore.viz.spec import Plot
 
@@ -177,7 +177,7 @@ class TwoModels(Explanation):
     @property
     def notes(self) -> str:
         """What the numbers rest on, in words."""
-        return f"{count(self.whole.rows)} rows that neither has seen · 95% intervals, paired over rows"
+        return f"{counted(self.whole.rows, 'row')} that neither has seen · 95% intervals, paired over rows"
 
     def describe(self, **words: Any) -> Plot:
         """Return the double lift. words : target, title and detail; column, for the groups of a column instead."""

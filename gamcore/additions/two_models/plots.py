@@ -13,7 +13,7 @@ import numpy as np
 
 from gamcore.additions.two_models.claims import change_in_words, means
 from gamcore.data.labels import cut
-from gamcore.numbers import alike, count, factor, percent
+from gamcore.numbers import alike, count, counted, factor, percent
 from gamcore.types import Floats
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
@@ -132,7 +132,7 @@ def _is_percent(models: TwoModels) -> TickFormat:
 
 def _hover(models: TwoModels, part: Part) -> str:
     names = [cut(name, MOST_LABEL) for name in models.names]
-    lines = [f"{count(part.rows)} rows"]
+    lines = [counted(part.rows, "row")]
     if models.level is None:
         values = means([part.observed, *part.predicted], models.is_share)
         return "\n".join([*lines, *map(" ".join, zip(("observed", *names), values, strict=True))])

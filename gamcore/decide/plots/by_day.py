@@ -11,7 +11,7 @@ from gamcore.data.labels import cut
 from gamcore.decide.by_day import ByDay
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.results import Result, Scale
-from gamcore.numbers import count
+from gamcore.numbers import counted
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Plot, Ribbon, Steps, single
 
@@ -42,7 +42,7 @@ def lift_by_day(lifts: ByDay, detail: str = "", scale: Scale = "difference") -> 
         f"{lifts.metric} by day: {'; '.join(_said(lifts, arm, scale) for arm in lifts.arms) or 'too few rows'}",
         detail=detail
         or f"each arm against {lifts.control}, 95% intervals that hold on all days together, "
-        f"narrowest at {count(lifts.customers)} customers",
+        f"narrowest at {counted(lifts.customers, 'customer')}",
         panels=single(Panel(Axis("after the day", kind="date" if lifts.dated else "number"), y, tuple(marks))),
         words=f"The lift of {lifts.metric} after each day, with its always-valid interval.",
         numbers=lifts.frame(),

@@ -10,7 +10,7 @@ import numpy as np
 from gamcore.data.labels import cut
 from gamcore.decide.arms_plan import ExperimentPlan, PlanRow, percent_of_lift
 from gamcore.decide.arrivals import WEEK
-from gamcore.numbers import count, percent
+from gamcore.numbers import count, counted, percent
 from gamcore.types import Floats
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Path, Plot, Points, single
@@ -90,7 +90,7 @@ def _line(days: Floats, lifts: Floats, name: str, color: ColorRole) -> list[Mark
 def _days(plan: ExperimentPlan, days: int) -> str:
     """Return a number of days, with the last of them where the first is set."""
     last = plan.arrivals.last(days)
-    return ("1 day" if days == 1 else f"{count(days)} days") + ("" if last is None else f" ({last})")
+    return counted(days, "day") + ("" if last is None else f" ({last})")
 
 
 def _headline(plan: ExperimentPlan, metric: str, rows: dict[str, PlanRow], wanted: float) -> str:

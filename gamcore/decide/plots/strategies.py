@@ -14,7 +14,7 @@ from gamcore.decide.results import Scale
 from gamcore.decide.strategies import Ledger
 from gamcore.decide.verdicts import levels
 from gamcore.explain.plots.curves import widened
-from gamcore.numbers import count, percent
+from gamcore.numbers import count, counted, percent
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import (
@@ -53,19 +53,19 @@ def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     taken = [", ".join(cut(names[j], 40) for j in range(k) if ledger.lost_to[i, j]) for i in range(k)]
     marks = (
         Bars(at[:k], exclusive, lying=True, name="exclusive reach",
-             hover=[f"{count(n)} rows reached" for n in exclusive],
+             hover=[f"{counted(n, 'row')} reached" for n in exclusive],
              texts=[f"{count(n)} · {percent(n / whole, 0)}" for n in exclusive]),
         Bars(at[:k], lost, exclusive, roles="density", lying=True, name="taken by a higher strategy",
-             hover=[f"{count(n)} rows go to {who}" for n, who in zip(lost, taken, strict=True)]),
+             hover=[f"{counted(n, 'row', 'goes', 'go')} to {who}" for n, who in zip(lost, taken, strict=True)]),
         Bars(at[k:], np.array([float(ledger.remainder)]), roles="background", lying=True, name="remainder",
-             outlined=True, hover=[f"{count(ledger.remainder)} eligible rows get nothing"],
+             outlined=True, hover=[f"{counted(ledger.remainder, 'eligible row', 'gets', 'get')} nothing"],
              texts=[f"{count(ledger.remainder)} · {percent(ledger.remainder / whole, 0)}"]),
     )  # fmt: skip
     y = level_axis([*cut_apart(names, MOST_LABEL), "not reached"])
     panel = Panel(Axis("eligible rows", format="count", grid=True, from_zero=True), y, marks, stacked=True)
     reached = 1 - ledger.remainder / whole
     who = f"{k} strategies reach" if k != 1 else "1 strategy reaches"
-    title = f"{who} {percent(reached, 0)} of {count(ledger.eligible)} eligible rows"
+    title = f"{who} {percent(reached, 0)} of {counted(ledger.eligible, 'eligible row')}"
     return Plot(
         "reach",
         title if ledger.eligible else "No row is eligible",

@@ -6,7 +6,7 @@ import numpy as np
 
 from gamcore.decide.results import effect_of, table_of
 from gamcore.decide.uplift import TENTHS, Uplift
-from gamcore.numbers import count, percent
+from gamcore.numbers import counted, percent
 from gamcore.stats.plots.quality import HEIGHT, with_grid
 from gamcore.types import Floats
 from gamcore.viz.spec import Axis, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
@@ -23,7 +23,7 @@ def effect_by_tenth(read: Uplift, unit: str = "", detail: str = "") -> Plot:
     predicted = np.array([tenth.predicted for tenth in read.tenths])
     lower, upper = np.array([tenth.interval for tenth in read.tenths]).T
     results = [tenth.results(unit) for tenth in read.tenths]
-    hover = [f"{_ordinal(k, n)}\n{shown['measured'].words()}\n{count(tenth.rows)} rows"
+    hover = [f"{_ordinal(k, n)}\n{shown['measured'].words()}\n{counted(tenth.rows, 'row')}"
              for k, (shown, tenth) in enumerate(zip(results, read.tenths, strict=True), 1)]  # fmt: skip
     marks: list[Mark] = [
         Line(0.0),

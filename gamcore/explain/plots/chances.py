@@ -8,7 +8,7 @@ import numpy as np
 
 from gamcore.explain.classes import ClassCurves
 from gamcore.explain.plots.curves import level_order, rows_strip, value_axis, visible_edges
-from gamcore.numbers import count, percent
+from gamcore.numbers import counted, percent
 from gamcore.viz.palette import shorten
 from gamcore.viz.spec import Axis, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers
 
@@ -44,7 +44,7 @@ def _hover(explanation: ClassCurves, k: int) -> list[str]:
     return [
         f"{explanation.classes[k]}\n{shape.place(v)}\n{percent(chance)}"
         + (f" ({percent(low[v])} to {percent(high[v])})" if explanation.has_band else "")
-        + f"\n{count(shape.counts[v])} rows"
+        + f"\n{counted(shape.counts[v], 'row')}"
         for v, chance in enumerate(explanation.chances[k])
     ]
 

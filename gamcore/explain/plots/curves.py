@@ -17,7 +17,7 @@ from gamcore.explain.readings import reading
 from gamcore.explain.sentences import read_curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
-from gamcore.numbers import count, number
+from gamcore.numbers import counted, number
 from gamcore.types import Bools, Floats
 from gamcore.viz.axes import number_axis
 from gamcore.viz.palette import shorten
@@ -60,7 +60,7 @@ def curve(
         n_levels = sum(map(len, shape.members)) or len(shape.labels)
         grouped = n_levels > len(shape.labels)
         some = f"{MOST_LEVELS} groups with most rows, of" if grouped else f"{MOST_LEVELS} of"
-        detail += f" · the {some} {count(n_levels)} levels{'' if grouped else ' with most rows'}"
+        detail += f" · the {some} {counted(n_levels, 'level')}{'' if grouped else ' with most rows'}"
         shape, observed = shape.of_levels(often), [means.of_levels(often) for means in observed]
     before = before.as_levels() if before is not None else None
     levels = shape.kind in ("category", "boolean")
@@ -111,7 +111,7 @@ def _dots(shape: Curve, means: Observed, role: ColorRole) -> Points:
         place = np.empty(shape.scores.size)
         place[level_order(shape)] = np.arange(shape.scores.size)
         at = place[bins]
-    hover = [f"{means.name}\n{say(score, shape.scale)} (mean {number(mean, 4)})\n{count(n)} rows"
+    hover = [f"{means.name}\n{say(score, shape.scale)} (mean {number(mean, 4)})\n{counted(n, 'row')}"
              for score, mean, n in zip(means.scores, means.means, means.rows, strict=True)]  # fmt: skip
     return Points(at, means.scores, role, 7.0, name=means.name, hover=hover)
 
@@ -198,7 +198,7 @@ def _told(curve: Curve) -> list[str]:
     hover = []
     for k in range(curve.scores.size):
         band = f" ({say(curve.lower[k], curve.scale)} to {say(curve.upper[k], curve.scale)})" if curve.has_band else ""
-        hover.append(f"{curve.place(k)}\n{say(curve.scores[k], curve.scale)}{band}\n{count(curve.counts[k])} rows")
+        hover.append(f"{curve.place(k)}\n{say(curve.scores[k], curve.scale)}{band}\n{counted(curve.counts[k], 'row')}")
     return hover
 
 
@@ -274,7 +274,8 @@ def _special(curve: Curve) -> list[Mark]:
     scores, lower, upper, counts = np.array([curve.missing]).T
     at = np.zeros(1)
     roles: list[ColorRole] = ["few" if curve.missing_is_thin else "primary"]
-    hover = [f"missing\n{say(score, curve.scale)}\n{count(n)} rows" for score, n in zip(scores, counts, strict=True)]
+    rows = [counted(n, "row") for n in counts]
+    hover = [f"missing\n{say(score, curve.scale)}\n{of_n}" for score, of_n in zip(scores, rows, strict=True)]
     marks: list[Mark] = [
         Bars(at, scores - curve.zero, curve.zero, 0.5, roles, hover=hover),
         Points(at, scores, size=22, symbol="dash"),
@@ -286,7 +287,7 @@ def _special(curve: Curve) -> list[Mark]:
 
 def row_bars(at: Floats, counts: Floats, width: Floats | float) -> Bars:
     """Return bars of row counts per bin or level."""
-    return Bars(at, counts, width=width, roles="density", hover=[f"{count(n)} rows" for n in counts])
+    return Bars(at, counts, width=width, roles="density", hover=[counted(n, "row") for n in counts])
 
 
 def rows_strip(curve: Curve) -> Bars:

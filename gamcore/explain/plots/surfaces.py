@@ -15,7 +15,7 @@ from gamcore.explain.surfaces import Rectangle, Surface
 from gamcore.explain.surfaces import SurfaceAxis as Side
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
-from gamcore.numbers import count, factor
+from gamcore.numbers import counted, factor
 from gamcore.types import Floats
 from gamcore.viz.axes import apart, number_axis
 from gamcore.viz.palette import shorten
@@ -152,7 +152,7 @@ def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]
         ends = f" ({say(low, surface.scale)} to {say(high, surface.scale)})"
         hover[j, i] = (
             f"{surface.first.place(i)}\n{surface.second.place(j)}\n{say(score, surface.scale)}"
-            f"{ends if surface.margins[0].has_band else ''}\n{count(float(surface.counts[i, j]))} rows"
+            f"{ends if surface.margins[0].has_band else ''}\n{counted(float(surface.counts[i, j]), 'row')}"
         )
     return hover
 

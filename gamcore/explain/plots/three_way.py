@@ -14,7 +14,7 @@ from gamcore.explain.surfaces import SurfaceAxis
 from gamcore.explain.three_way import ThreeWay
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
-from gamcore.numbers import count
+from gamcore.numbers import counted
 from gamcore.types import Floats
 from gamcore.viz.spec import Axis, Cells, ColorScale, Panel, Plot
 
@@ -100,5 +100,5 @@ def _told(shape: ThreeWay, part: int) -> np.ndarray[tuple[int, ...], np.dtype[np
         score, low, high = (say(float(values[cell]), shape.scale) for values in (shape.cells, shape.low, shape.high))
         band = f" ({low} to {high})" if (shape.low < shape.high).any() else ""
         places = [shape.where(axis, k) for axis, k in enumerate(cell)]
-        hover[j, i] = "\n".join([*places, f"{score}{band}", f"{count(float(shape.rows[cell]))} rows"])
+        hover[j, i] = "\n".join([*places, f"{score}{band}", counted(float(shape.rows[cell]), "row")])
     return hover

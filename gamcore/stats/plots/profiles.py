@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from gamcore.data.labels import cut_apart
-from gamcore.numbers import count, number, percent
+from gamcore.numbers import counted, number, percent
 from gamcore.stats.profiles import Means, Profile
 from gamcore.viz.axes import level_axis, number_axis
 from gamcore.viz.palette import MOST_LABEL
@@ -57,7 +57,7 @@ def _axis(means: Means) -> Axis:
 
 def _hover(shape: Profile) -> list[str]:
     values = shape.frame().to_numpy()[:-1]
-    lines = [f"{row[0]}\n{count(row[1])} rows ({percent(row[2])})" for row in values]
+    lines = [f"{row[0]}\n{counted(row[1], 'row')} ({percent(row[2])})" for row in values]
     if shape.means is None:
         return lines
     write = percent if shape.means.binary else partial(number, digits=4)

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from gamcore.numbers import count, fixed, number, percent
+from gamcore.numbers import count, counted, fixed, number, percent
 from gamcore.stats.metrics import Costs
 from gamcore.stats.metrics import RankingLine as Ranked
 from gamcore.stats.rates import Kind
@@ -50,7 +50,7 @@ def calibration(parts: pd.DataFrame, predicted: Floats, kind: Kind = "share", ta
     counts, edges = np.histogram(predicted, np.linspace(0, min(top, 1.0) if share else top, 41))
     bars = Bars(
         (edges[:-1] + edges[1:]) / 2, 0.12 * top * counts / max(counts.max(), 1), width=np.diff(edges), roles="density",
-        hover=[f"{count(n)} rows" for n in counts],
+        hover=[counted(n, "row") for n in counts],
     )  # fmt: skip
     ends, write = np.array([0.0, top]), percent if share else with_four_digits
     marks = (Path(ends, ends, "zero", 1.0, "dot"), bars, *with_interval(parts, "predicted", "observed", write))
@@ -172,7 +172,7 @@ def with_interval(
     lower, upper = table["lower"].to_numpy(np.float64), table["upper"].to_numpy(np.float64)
     where = labels or [write(place) for place in at]
     hover = [
-        f"{place}\n{write(value)} ({write(low)} to {write(high)})\n{count(rows)} rows"
+        f"{place}\n{write(value)} ({write(low)} to {write(high)})\n{counted(rows, 'row')}"
         for place, value, low, high, rows in zip(where, values, lower, upper, table["rows"], strict=True)
     ]
     return [

@@ -15,7 +15,7 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.training.naming import labels
 from shapewise.ui.session import state
 from shapewise.ui.session.current import InView
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import count, counted, md
 from shapewise.ui.widgets import cards
 
 
@@ -63,7 +63,7 @@ def _which(rows: rivals.SharedRows) -> str:
     table = state.workspace().tables.about(rows.table)
     again = (f" {count(rows.learned)} more are left out, for the other model has learned from rows like them."
              if rows.learned else "")  # fmt: skip
-    return f"{count(len(rows.data.y))} held-out rows of {table.name}, from which neither model has learned.{again}"
+    return f"{counted(len(rows.data.y), 'held-out row')} of {table.name}, from which neither model has learned.{again}"
 
 
 @state.kept(show_spinner="Comparing on rows that neither has seen", max_entries=16)

@@ -14,7 +14,7 @@ from shapewise.additions.why.question import Group, Question
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.current import InView
-from shapewise.ui.session.words import count, date, told_apart
+from shapewise.ui.session.words import counted, date, told_apart
 from shapewise.ui.widgets import rule_builder
 
 GROUPS: Final = {"tables": "Two tables", "parts": "Parts by a column", "rule": "A rule and the rest"}
@@ -39,7 +39,7 @@ def draw(now: InView) -> None:
 def _two_tables(model: ModelAbout, now: InView) -> None:
     """Show the choice of a table beside the model's own."""
     others = {table.id: table for table in tables.others(model)}
-    labels = told_apart({table.id: f"{table.name}, {date(table.created)}, {count(table.rows)} rows"
+    labels = told_apart({table.id: f"{table.name}, {date(table.created)}, {counted(table.rows, 'row')}"
                          for table in others.values()})  # fmt: skip
     chosen = st.selectbox("Beside the table of the model", list(labels), format_func=labels.__getitem__,
                           key=f"why-table-{model.id}")  # fmt: skip

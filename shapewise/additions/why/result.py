@@ -26,7 +26,7 @@ from shapewise.reports.card import line
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.spec import Spec
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import counted, md
 from shapewise.ui.widgets import cards, chart, downloads
 from shapewise.ui.widgets.columns import EXACT
 
@@ -50,7 +50,7 @@ def show(model: ModelAbout, asked: Question, by: str = "") -> None:
     first, second = (state.workspace().tables.about(group.table) for group in asked.groups)
     for table in {first.id: first, second.id: second}.values():
         if table.sampled:
-            st.caption(f"Of {md(table.name)}, a sample of {count(table.sampled)} rows is compared.")
+            st.caption(f"Of {md(table.name)}, a sample of {counted(table.sampled, 'row')} is compared.")
     share = second.sampled / second.rows if second.sampled else 1.0
     moved = replace(moved, worth=worth or None, size=moved.size / share)
     with st.container(border=True):

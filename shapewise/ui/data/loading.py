@@ -24,7 +24,7 @@ from shapewise.training import carry_over as versions
 from shapewise.ui.data import queries
 from shapewise.ui.data.keeping import Around, keep, plainly, turn
 from shapewise.ui.session import current, dialogs, state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import counted, md
 from shapewise.ui.widgets import undo
 
 CARDS = {
@@ -184,7 +184,7 @@ def dialog() -> None:
 def confirm_delete(table: TableAbout) -> None:
     """Ask before deleting a table; models trained on it stay."""
     st.markdown(
-        f"**{md(table.name)}**, {count(table.rows)} rows. Models trained on it stay, but cannot be retrained. "
+        f"**{md(table.name)}**, {counted(table.rows, 'row')}. Models trained on it stay, but cannot be retrained. "
         "It can be brought back for seven days."
     )
     if st.button("Delete table", icon=":material/delete:"):

@@ -23,7 +23,7 @@ from shapewise.store.workspace import TableAbout
 from shapewise.training.goals import suggest
 from shapewise.training.spec import labels_of, target_levels
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md, number
+from shapewise.ui.session.words import count, counted, md, number
 from shapewise.ui.train import target as goals
 from shapewise.ui.widgets import cards, filtered
 from shapewise.ui.widgets import rule_builder as builder
@@ -45,7 +45,7 @@ def show(table: TableAbout) -> None:
     whose = " of the sample" if table.sampled else ""
     if rule != EVERYBODY:
         st.caption(
-            f"**{count(len(rows))}** of {count(len(state.table(table.id)))} rows{whose} where "
+            f"**{count(len(rows))}** of {counted(len(state.table(table.id)), 'row')}{whose} where "
             f"{md(rule.words(state.names(table.id)))}."
         )
     if not len(rows):
@@ -107,7 +107,7 @@ def _column(table: TableAbout, rule: Rule, whose: str) -> None:
     except (TableError, RuleError) as error:
         st.caption(md(error))
         return
-    beyond = f" · {count(stats.outside)} rows beyond the bars" if stats.outside else ""
+    beyond = f" · {counted(stats.outside, 'row')} beyond the bars" if stats.outside else ""
     detail = f"{count(stats.rows)} rows{whose}{' · means with 95% intervals; dotted: all rows' * bool(target)}{beyond}"
     seen = shown(stats, names)
     if target is not None and seen.means is not None:
@@ -165,7 +165,7 @@ def _facts(stats: Profile) -> None:
     missing = (
         f"{count(stats.missing)} missing ({percent(stats.missing / stats.rows)})" if stats.missing else "none missing"
     )
-    parts = [missing, f"{count(stats.distinct)} distinct value{'s' * (stats.distinct != 1)}"]
+    parts = [missing, counted(stats.distinct, "distinct value")]
     if (means := stats.means) is not None and stats.missing and np.isfinite(means.of_missing):
         mean = percent(means.of_missing) if means.binary else number(means.of_missing)
         parts.append(f"{md(means.name)} where it is missing: {mean}")

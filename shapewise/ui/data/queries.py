@@ -20,7 +20,7 @@ from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training.carry_over import newest
 from shapewise.ui.data.keeping import Around, as_newer, keep, plainly, turn
 from shapewise.ui.session import deployment, dialogs, state
-from shapewise.ui.session.words import count, date, md
+from shapewise.ui.session.words import counted, date, md
 
 FIRST_TABLE: Final = re.compile(r"\bfrom\s+([\w.\"]+)", re.IGNORECASE)
 Result = TypeVar("Result")
@@ -82,7 +82,7 @@ def _first_rows(key: str, chosen: str, text: str) -> None:
         return
     _, _, frame, notes = looked
     whole = len(frame) < PREVIEW_ROWS
-    st.caption(f"All {count(len(frame))} rows." if whole else f"The first {count(len(frame))} rows.")
+    st.caption(f"All {counted(len(frame), 'row')}." if whole else f"The first {counted(len(frame), 'row')}.")
     st.dataframe(frame, hide_index=True, height=min(38 + 35 * len(frame), 280), alt="The first rows of the query.")
     if notes:
         st.markdown("\n".join(f"- {md(note)}" for note in notes))

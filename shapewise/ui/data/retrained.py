@@ -18,7 +18,7 @@ from shapewise.training.runs import Run
 from shapewise.training.spec import Spec
 from shapewise.ui.edit import retrain_button
 from shapewise.ui.session import news, sidebar, state
-from shapewise.ui.session.words import count, date, md, metric, told_apart
+from shapewise.ui.session.words import counted, date, md, metric, told_apart
 from shapewise.ui.widgets import run_line
 from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
 
@@ -184,7 +184,7 @@ def _table(moves: CurveMoves, units: str, named: Names) -> None:
         alt="One row per curve, the most moved first.",
     )  # fmt: skip
     bands = "" if missing else " Bands: mean pointwise half-width."
-    st.caption(f"In {md(units)}, for the {count(len(frame))} features that both have.{bands}")
+    st.caption(f"In {md(units)}, for the {counted(len(frame), 'feature')} that both have.{bands}")
 
 
 def retrain(model: ModelAbout) -> None:

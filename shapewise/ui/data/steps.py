@@ -20,7 +20,7 @@ from shapewise.patience import TooLongError
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training import derived
 from shapewise.ui.session import current, news, state
-from shapewise.ui.session.words import count, md, number
+from shapewise.ui.session.words import counted, md, number
 
 MOST_SHOWN = 5
 FASTER = "use fewer steps and fewer comparisons of texts, or compute the column in the source."
@@ -197,10 +197,10 @@ def _preview(step: Step, frame: pd.DataFrame, kind: str, whose: str) -> None:
     """Show the first rows of a new column beside what it is made of, and its range."""
     series = frame[step.column]
     missing = int(series.isna().sum())
-    parts = [f"a {kind}", f"{count(series.nunique())} distinct values"]
+    parts = [f"a {kind}", counted(series.nunique(), "distinct value")]
     if kind == "number" and missing < len(series):
         parts.append(f"{number(series.min())} to {number(series.max())}, mean {number(series.mean())}")
-    parts.append(f"missing in {count(missing)} rows{whose} ({percent(missing / max(len(series), 1))})")
+    parts.append(f"missing in {counted(missing, 'row')}{whose} ({percent(missing / max(len(series), 1))})")
     st.caption(f"**{md(step.column)}**: {', '.join(parts)}")
     names = list(dict.fromkeys([*(step.needs() if isinstance(step, Computed) else []), step.column]))
     st.dataframe(frame[names].head(MOST_SHOWN), hide_index=True, alt="The first rows of the new column.")
@@ -211,8 +211,8 @@ def _unread(tally: Tally, whose: str) -> None:
     if tally.odd:
         examples = md(", ".join(tally.examples["odd"]))
         st.warning(
-            f"{count(tally.odd)} cells{whose} cannot be read and will be missing: {examples}.",
+            f"{counted(tally.odd, 'cell')}{whose} cannot be read and will be missing: {examples}.",
             icon=":material/warning:",
         )
     if tally.missing:
-        st.caption(f"{count(tally.missing)} cells{whose} say themselves that they are missing.")
+        st.caption(f"{counted(tally.missing, 'cell')}{whose} say themselves that they are missing.")

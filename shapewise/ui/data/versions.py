@@ -19,7 +19,7 @@ from shapewise.ui.data import retrained as renewed
 from shapewise.ui.data.keeping import as_newer
 from shapewise.ui.session import current, dialogs, state
 from shapewise.ui.session.current import InView
-from shapewise.ui.session.words import count, date, md
+from shapewise.ui.session.words import count, counted, date, md
 from shapewise.ui.widgets import cards, downloads
 from shapewise.ui.widgets.columns import METRIC, PERCENT, hundredfold
 
@@ -44,7 +44,7 @@ def choose(now: InView) -> None:
     if now.project is None or now.table is None or len(now.project.tables) < 2:
         return
     labels = {
-        table.id: f"Version {now.project.version(table.id)}, {date(table.created)}, {count(table.rows)} rows"
+        table.id: f"Version {now.project.version(table.id)}, {date(table.created)}, {counted(table.rows, 'row')}"
         f"{_made(table)}"
         for table in now.project.tables
     }
@@ -112,7 +112,7 @@ def _columns(then: TableAbout, now: TableAbout) -> None:
     for name, old, new in moves.retyped[:MOST_NAMED]:
         st.markdown(f":material/swap_horiz: *{md(cut(name, 60))}* was a {old} and is now a {new}: it is not compared.")
     if len(moves.retyped) > MOST_NAMED:
-        st.caption(f"{count(len(moves.retyped) - MOST_NAMED)} more columns changed their type.")
+        st.caption(f"{counted(len(moves.retyped) - MOST_NAMED, 'more column')} changed their type.")
     if not moves.columns:
         return
     frame = moves.frame()
@@ -143,7 +143,7 @@ def _columns(then: TableAbout, now: TableAbout) -> None:
 def _sampled(then: TableAbout, now: TableAbout) -> str:
     """Return in words which of the two versions are compared on a sample."""
     parts = [
-        f"of {count(table.sampled)} rows {word}" for table, word in ((then, "then"), (now, "now")) if table.sampled
+        f"of {counted(table.sampled, 'row')} {word}" for table, word in ((then, "then"), (now, "now")) if table.sampled
     ]
     return f" Compared on a sample {' and '.join(parts)}." if parts else ""
 

@@ -15,12 +15,12 @@ from gamcore.decide import verdicts
 from gamcore.decide.arms import ReadOut
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.results import Scale
-from gamcore.numbers import p_value, percent
+from gamcore.numbers import are, p_value, percent
 from gamcore.viz import files as export
 from gamcore.viz.svg import interval_svg
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import count, counted, md
 from shapewise.ui.widgets import downloads
 from shapewise.ui.widgets.chart import Place
 
@@ -76,7 +76,8 @@ def sizes_in_words(readout: ReadOut) -> str:
     sizes = readout.sizes["all"]
     counts = ", ".join(f"{md(arm)} {count(n)}" for arm, n in sizes.counts.items())
     who = f"Assigned by {md(readout.test.cluster)}" if readout.test.cluster else "Customers"
-    left = f" {count(readout.left_out)} rows without an arm are left out." if readout.left_out else ""
+    n = readout.left_out
+    left = f" {counted(n, 'row')} without an arm {are(n)} left out." if n else ""
     each = "; ".join(f"{md(name)} {' / '.join(map(count, own.counts.values()))}, {p_value(own.p)}"
                      for name, own in readout.by_strategy.items())  # fmt: skip
     by_strategy = f" By strategy: {each}." if each else ""
@@ -196,5 +197,5 @@ def looking_words(customers: float) -> str:
     """Say what intervals are that hold at every look. customers : planned."""
     return (
         "Differences have always-valid intervals, narrowest at the planned "
-        f"{count(customers)} customers: you may look and stop whenever you like."
+        f"{counted(customers, 'customer')}: you may look and stop whenever you like."
     )

@@ -21,7 +21,7 @@ from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
 from shapewise.decisions.proof import Proof, ProofError, prove
 from shapewise.ui.session import dialogs, state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import counted, md
 from shapewise.ui.widgets import boards, downloads
 from shapewise.ui.widgets.columns import COUNT, PERCENT, hundredfold
 
@@ -132,7 +132,7 @@ def files(board: Board, strategy_set: StrategySet) -> None:
             st.error(md(error), icon=":material/error:")
             return
         st.dataframe(proof.counts, hide_index=True, alt="Rows of each strategy as board, SQL and Python count them.")
-        rows = f"{count(table.sampled)} rows of the sample" if table.sampled else f"{count(table.rows)} rows"
+        rows = f"{counted(table.sampled, 'row')} of the sample" if table.sampled else counted(table.rows, "row")
         if proof.same:
             st.success(
                 f"Each of the {rows} has the same strategy on the board, by the SQL (run in SQLite) "

@@ -26,7 +26,7 @@ from shapewise.decisions import boards as stored_boards
 from shapewise.decisions.plan_and_outcome import readable
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md, told_apart
+from shapewise.ui.session.words import count, counted, md, told_apart
 from shapewise.ui.widgets import cards
 
 BOARD: Final = "\0board:"
@@ -118,5 +118,5 @@ def _differs(p: float, looks: int) -> str:
     if p * looks < ALPHA:
         return f"the lift differs between segments ({p_value(p)})"
     if p < ALPHA:
-        return f"the lift may differ, but not clearly as one of {count(looks)} looks ({p_value(p)})"
+        return f"the lift may differ, but not clearly as one of {counted(looks, 'look')} ({p_value(p)})"
     return f"no sign that the lift differs ({p_value(p)})"

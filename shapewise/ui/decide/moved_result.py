@@ -16,7 +16,7 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.ui.decide import moved_strategy
 from shapewise.ui.explain import uplift
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, duration, md
+from shapewise.ui.session.words import counted, duration, md
 from shapewise.ui.widgets import bands, cards
 from shapewise.ui.widgets.columns import PERCENT, hundredfold
 
@@ -43,7 +43,7 @@ def _balance(model: ModelAbout) -> None:
     if not model.apart:
         st.caption(
             ":material/balance: Nothing known before the test tells the arms apart, as it should be where they were "
-            f"drawn at random. Trained in {duration(model.seconds)} on {count(model.rows['training'])} rows."
+            f"drawn at random. Trained in {duration(model.seconds)} on {counted(model.rows['training'], 'row')}."
         )
         return
     features = ", ".join(f"**{md(named.term(feature['feature']))}**" for feature in model.apart)
@@ -72,7 +72,7 @@ def _ranking(model: ModelAbout, fitted: GAMRegressor) -> None:
     if entries is None:
         st.caption("Every feature has a curve, also where it is noise: look at the bands.")
         return
-    with st.expander(f"All {count(len(entries))} features, compared with chance"):
+    with st.expander(f"All {counted(len(entries), 'feature')}, compared with chance"):
         table = pd.DataFrame({"Feature": entries["feature"].map(named.term), CHANCE: entries["chance"]})
         st.dataframe(
             hundredfold(table, [CHANCE]), hide_index=True, alt="Features by how well they tell who is moved.",

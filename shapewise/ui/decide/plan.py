@@ -13,7 +13,7 @@ from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.data.labels import listed
 from gamcore.data.table import Table
-from gamcore.decide.arms_plan import ExperimentPlan
+from gamcore.decide.arms_plan import ExperimentPlan, weeks_in_words
 from gamcore.decide.arrivals import WEEK
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.outcomes import Outcome
@@ -27,7 +27,7 @@ from shapewise.decisions.boards import Board
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.decide import made_outcomes, plan_form
 from shapewise.ui.session import seen, state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import count, counted, md
 from shapewise.ui.widgets import cards, chart, downloads, meanwhile
 from shapewise.ui.widgets.tiles import row, tile
 
@@ -189,7 +189,7 @@ def _tiles(plan: ExperimentPlan) -> None:
     at = row()
     if plan.days:
         once = f", {count(plan.once)} if read once" if plan.once else ""
-        tile(at, "Weeks", count(plan.weeks), f"{'at most ' * bool(plan.once)}{count(plan.days)} days{once}")
+        tile(at, "Weeks", count(plan.weeks), f"{'at most ' * bool(plan.once)}{counted(plan.days, 'day')}{once}")
         tile(at, "Customers", count(plan.customers), "in all arms")
         if dates is not None:
             tile(at, "Until", str(dates), f"from {plan.arrivals.first}")
@@ -231,11 +231,12 @@ def page(name: str, plan: ExperimentPlan, who: Sequence[str]) -> str:
     lines = [f"# Test plan: {md(name)}", "", f"Arms: {md(plan.split())}. The first is the control.", "", *who, ""]
     dates = plan.dates(WEEK * plan.weeks)
     when = f", {dates}" if dates else ""
-    lines += [f"Length: {plan.weeks} weeks{when} ({plan.days} days for the slowest primary metric).", ""]
+    length = f"{weeks_in_words(plan.weeks)}{when} ({counted(plan.days, 'day')} for the slowest primary metric)"
+    lines += [f"Length: {length if plan.days else 'never, as nobody is reached'}.", ""]
     lines += _lines(table)
     for metric in plan.metrics:
         lines += ["", f"What could be seen of {md(metric)} by when:", "", *_lines(plan.by_week_table(metric))]
-    over = f"{plan.adjustment} over {plan.tests} comparisons at 5%"
+    over = f"{plan.adjustment} over {counted(plan.tests, 'comparison')} at 5%"
     lines += [
         "", f"Power {percent(plan.power, 0)}; two-sided; {over}. First the sample ratio (no verdict below p = .001); "
         f"expected nulls check the set-up. {plan.looking()}", "",

@@ -16,6 +16,7 @@ from gamcore.decide.arms import ArmsTest
 from gamcore.decide.counted import COUNTS
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.strategies import StrategySet
+from gamcore.numbers import are
 from shapewise.decisions import guided_example as example
 from shapewise.decisions import plans
 from shapewise.decisions.boards import Board
@@ -24,7 +25,7 @@ from shapewise.decisions.plans import shares_of
 from shapewise.store.workspace import TableAbout
 from shapewise.ui.decide import roles, set_up
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, told_apart
+from shapewise.ui.session.words import counted, told_apart
 from shapewise.ui.widgets.columns import COUNT as COLUMN_COUNT
 from shapewise.ui.widgets.columns import WHOLE_PERCENT
 
@@ -72,7 +73,7 @@ def rows(board: Board, was: dict[str, Any], form: str) -> dict[str, Any] | None:
     whose = " of the sample" if table.sampled else ""
     without = int(columns.frame[arm].isna().sum())
     if without:
-        st.caption(f":material/warning: {count(without)} rows{whose} without an arm are left out.")
+        st.caption(f":material/warning: {counted(without, 'row')}{whose} without an arm {are(without)} left out.")
     composed = {name: asdict(outcome) for name, outcome in outcomes.composed.items()}
     return {"table": table.id, "arm": arm, "control": control, "treated": treated, "by": would, "shares": shares,
             "roles": metrics, "before": before, **({"outcomes": composed} if composed else {})}  # fmt: skip
@@ -111,7 +112,7 @@ def _table(was: dict[str, Any], form: str) -> TableAbout | None:
             st.session_state.setdefault(key, was["table"])  # a mere default would not be shown after the first time
         table = st.selectbox(
             "Table of outcomes", list(tables), None, key=key,
-            format_func=told_apart({i: f"{t.name} ({count(t.rows)} rows)" for i, t in tables.items()}).__getitem__,
+            format_func=told_apart({i: f"{t.name} ({counted(t.rows, 'row')})" for i, t in tables.items()}).__getitem__,
             placeholder="One row per customer: arm, metrics, columns of the rules",
         )  # fmt: skip
         if not any(known.name == "renewal_experiment" for known in tables.values()) and st.button(

@@ -12,7 +12,7 @@ from shapewise.decisions import boards as stored
 from shapewise.reports.card import measured_by
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout
 from shapewise.ui.session import state
-from shapewise.ui.session.words import md, told_apart
+from shapewise.ui.session.words import counted, md, told_apart
 from shapewise.ui.widgets import downloads, evidence, meanwhile, reach, undo
 
 MOST = 40
@@ -51,7 +51,7 @@ def show(table: TableAbout) -> None:
     by = measured_by(model) if is_effect else "held-out rows"
     st.caption(
         f"Cuts come from the model; {'rows and effects' if is_effect else 'rows, rates and opportunity'} from {by}. "
-        f"{per}{suggested[0].evidence.tried} ranges were examined. Select a row to save it."
+        f"{per}{counted(suggested[0].evidence.tried, 'range', 'was', 'were')} examined. Select a row to save it."
     )
     name = export.file_name(model.name, "segments", "csv")
     downloads.button("CSV", lambda: export.safe_csv(evidence.numbers(listed, measure)), name, f"segments-csv-{chosen}",

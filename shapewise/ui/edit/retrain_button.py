@@ -7,7 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from shapewise.store.workspace import ModelAbout
-from shapewise.ui.session.words import count
+from shapewise.ui.session.words import counted
 
 Asked = Literal["", "plain", "with edits"]
 
@@ -18,7 +18,7 @@ def button(model: ModelAbout, label: str, key: str, icon: str, tip: str = "", di
         pressed = st.button(label, key=key, icon=icon, help=tip or None, disabled=disabled)
         return "plain" if pressed else ""
     with st.popover(label, icon=icon, help=tip or None, disabled=disabled, key=f"{key}-asked"):
-        edits = "1 edit" if len(model.edits) == 1 else f"{count(len(model.edits))} edits"
+        edits = counted(len(model.edits), "edit")
         st.markdown(f"This model has {edits} by hand. Retrain it:")
         kept = st.button("With its edits", key=f"{key}-edits", type="primary", width="stretch",
                          help="Trains the model, then makes the same edits on a copy of it. Those that no longer fit "

@@ -24,7 +24,7 @@ from gamcore.explain.plots.curves import level_order
 from gamcore.types import Ints
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import counted, md
 from shapewise.ui.widgets import evidence, reach
 from shapewise.ui.widgets.columns import EXACT
 
@@ -274,4 +274,4 @@ def label(model: ModelAbout, rule: Rule) -> str:
         return ""
     effect = "" if evidence_now.effect is None else "effect "
     inside = evidence_now.inside_result(state.measure(model))
-    return f"{count(evidence_now.inside)} held-out rows, {effect}{inside.text}"
+    return f"{counted(evidence_now.inside, 'held-out row')}, {effect}{inside.text}"

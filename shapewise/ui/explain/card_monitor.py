@@ -13,7 +13,7 @@ import streamlit as st
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import All, RuleError
 from gamcore.estimators.scorecard import SCORE, monitor
-from gamcore.numbers import count, fixed, p_value
+from gamcore.numbers import counted, fixed, p_value
 from gamcore.stats.column_drift import VERDICTS
 from gamcore.viz import files as export
 from gamcore.viz.files.spreadsheets import to_xlsx
@@ -32,7 +32,7 @@ def show(model: ModelAbout, scale: Scale) -> None:
     if state.data(model) is None:
         st.caption("A monitor compares with the table that the model was trained on, which has been deleted.")
         return
-    others = {i: f"{table.name} ({count(table.rows)} rows)" for i, table in tables.items() if i != model.table}
+    others = {i: f"{table.name} ({counted(table.rows, 'row')})" for i, table in tables.items() if i != model.table}
     chosen = st.selectbox("A newer table", list(others), None, key=f"card-newer-{model.id}",
                           format_func=told_apart(others).__getitem__, placeholder="With the same columns")  # fmt: skip
     if chosen is None:

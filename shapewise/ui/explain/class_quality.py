@@ -11,7 +11,7 @@ from gamcore.stats.classes import class_confusion, class_losses, class_rankings
 from shapewise.scoring.held_out import HeldOutClasses, of_classes
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, less, md, number
+from shapewise.ui.session.words import counted, less, md, number
 from shapewise.ui.widgets import cards, tabs
 
 
@@ -30,7 +30,7 @@ def show(model: ModelAbout) -> None:
     names = [named.level(model.target, name) for name in state.class_names(model.id)]
     table = class_losses(held.codes, held.chances, held.shares, held.weight)
     st.caption(
-        f"On {count(held.codes.size)} held-out rows, never used for fitting or early stopping: log-loss "
+        f"On {counted(held.codes.size, 'held-out row')}, never used for fitting or early stopping: log-loss "
         f"{number(table.loc['log-loss', 'model'], 4)} per row, {less(table.loc['log-loss', 'explained'])} with the "
         f"classes' shares; the likeliest class is right in {percent(table.loc['accuracy', 'model'])}."
     )

@@ -10,7 +10,7 @@ import streamlit as st
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from shapewise.store.workspace import ModelAbout, clean_name
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count
+from shapewise.ui.session.words import counted
 from shapewise.ui.train import fewer, live
 
 
@@ -38,4 +38,4 @@ def show(model: ModelAbout, estimator: GAMRegressor | GAMClassifier) -> None:
         off = fewer.choose(path_of(model.id), estimator, model.id, state.names_of(model), state.card(model))
         if off:
             smaller = replace(live.without(spec, off), name=clean_name(model.name))
-            live.full_model(f"{model.id}-fewer", smaller, f"Train with {count(len(smaller.features))} features")
+            live.full_model(f"{model.id}-fewer", smaller, f"Train with {counted(len(smaller.features), 'feature')}")

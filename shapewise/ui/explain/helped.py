@@ -18,7 +18,7 @@ from shapewise.scoring.reasons import Telling
 from shapewise.ui.explain import line as lines
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count
+from shapewise.ui.session.words import count, counted
 from shapewise.ui.widgets.columns import PERCENT, hundredfold
 
 FEWEST_ROWS: Final = 100
@@ -60,7 +60,7 @@ def show(model: RowModel, how: Telling) -> None:
         asked = json.dumps(how.to_dict() | {"letter": ""})
         outlook = _recourse(model.about.id, model.about.bands, asked, json.dumps(model.names.to_dict()))
         n = int(outlook.needs.sum())
-        of_all = f"{count(n)} of {count(outlook.needs.size)} held-out rows"
+        of_all = f"{count(n)} of {counted(outlook.needs.size, 'held-out row')}"
         if not n:
             st.caption(f"None of {count(outlook.needs.size)} held-out rows needs help: all have the answer {helps}.")
             return

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from gamcore.data.column_names import Names
 from gamcore.explain.curves import Curve
 from gamcore.types import Ints
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import count, counted, md
 
 PER_PAGE: Final = 20
 """Levels of a page: as many as all have their name on the axis, on a phone, too."""
@@ -71,5 +71,5 @@ def _caption(n_found: int, n_all: int, first: int, n_shown: int, sought: str) ->
     """Return which levels are shown, in words."""
     if not n_found:
         return f"No level has {md(sought)!r} in its name: look for less of it."
-    levels = f"{count(n_found)} levels with {md(sought)!r} of {count(n_all)}" if sought else f"{count(n_all)} levels"
+    levels = f"{counted(n_found, 'level')} with {md(sought)!r} of {count(n_all)}" if sought else counted(n_all, "level")
     return f"{count(first + 1)} to {count(first + n_shown)} of {levels}. The bars are in the order of their effects."

@@ -18,7 +18,7 @@ from shapewise.training.dataset import Data
 from shapewise.training.partitions import periods
 from shapewise.training.task_dataset import predicted
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import count, counted, md
 from shapewise.ui.widgets import cards
 from shapewise.ui.widgets.columns import METRIC, PERCENT, hundredfold
 
@@ -103,7 +103,7 @@ def show(model: ModelAbout) -> None:
     else:
         st.caption("Actual means with 95% intervals, and predictions; the model was trained on earlier periods only.")
     if "sample" in model.rows:
-        st.caption(f"Based on a sample of {count(model.rows['sample'])} rows: small changes may not show.")
+        st.caption(f"Based on a sample of {counted(model.rows['sample'], 'row')}: small changes may not show.")
     part = "the held-out rows" if held_from is not None else "the later half"
     marked = shifts[shifts["stability"] >= np.maximum(LOOK, TWICE * shifts["by chance"])]
     strong = int((marked["stability"] >= STRONG).sum())

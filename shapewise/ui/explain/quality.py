@@ -21,7 +21,7 @@ from shapewise.training.evaluation import shuffled
 from shapewise.training.task_dataset import predicted
 from shapewise.ui.explain import class_quality, rate_quality, uplift
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, less, md, number
+from shapewise.ui.session.words import count, counted, less, md, number
 from shapewise.ui.widgets import cards, tabs
 from shapewise.ui.widgets.columns import EXACT
 
@@ -62,7 +62,7 @@ def show(model: ModelAbout) -> None:
     rated = held.loss.outcome_kind in ("count", "amount")
     if rated or "below" in model.metrics:
         st.caption(
-            f"On {count(held.y.size)} held-out rows, never used for fitting or early stopping: predictions explain "
+            f"On {counted(held.y.size, 'held-out row')}, never used for fitting or early stopping: predictions explain "
             f"{percent(model.metrics['explained'])} of the {held.loss.error}."
         )
         (rate_quality.show if rated else _quantile)(model, held)
@@ -174,7 +174,7 @@ def _quantile(model: ModelAbout, held: HeldOutPredictions) -> None:
     some = _some(held.y.size)
     cards.of_model(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
     st.caption(
-        f"{count(some.size)} held-out rows. {percent(model.metrics['below'])} of all are below their prediction; "
+        f"{counted(some.size, 'held-out row')}. {percent(model.metrics['below'])} of all are below their prediction; "
         f"{percent(model.spec['quantile'], 0)} was asked for."
     )
 
@@ -183,7 +183,7 @@ def _actual(model: ModelAbout, held: HeldOutPredictions) -> None:
     """Show predicted against actual values."""
     some = _some(held.y.size)
     cards.of_model(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
-    st.caption(f"{count(some.size)} held-out rows. On the dotted line, predictions are exact.")
+    st.caption(f"{counted(some.size, 'held-out row')}. On the dotted line, predictions are exact.")
 
 
 def _residuals(model: ModelAbout, held: HeldOutPredictions) -> None:

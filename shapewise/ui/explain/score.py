@@ -18,7 +18,7 @@ from shapewise.store.workspace import ModelAbout, StoreError, TableAbout
 from shapewise.ui.data import loading
 from shapewise.ui.explain import computed
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md, told_apart
+from shapewise.ui.session.words import count, counted, md, told_apart
 from shapewise.ui.widgets import artifacts as packing
 
 EFFECTS: Final = ("The largest effects",)
@@ -35,7 +35,7 @@ def score(model: ModelAbout) -> None:
         st.caption("There is no table here to score yet: drop a file, or load one on the page Data.")
         return
     labels = {
-        i: f"{table.name}{', dropped here' * bool(table.dropped_on)} ({count(table.rows)} rows)"
+        i: f"{table.name}{', dropped here' * bool(table.dropped_on)} ({counted(table.rows, 'row')})"
         for i, table in tables.items()
     }
     wanted = _form(model, labels)
@@ -61,7 +61,7 @@ def score(model: ModelAbout) -> None:
     else:
         st.caption(":material/check: Every column is present, with levels and ranges that the model knows.")
     if table.sampled:
-        st.caption(f"Checked on a sample of {count(table.sampled)} rows. All rows are scored.")
+        st.caption(f"Checked on a sample of {counted(table.sampled, 'row')}. All rows are scored.")
     if any(misfit.stops for misfit in fits):
         st.error("It cannot be scored as it is: convert the columns above on the page Data.", icon=":material/error:")
     else:

@@ -16,7 +16,7 @@ from gamcore.explain.sentences import read_surface
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.three_way import ThreeWay
 from gamcore.model.scales import Scale
-from gamcore.numbers import count, number
+from gamcore.numbers import counted, number
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
@@ -69,7 +69,7 @@ def _notes(effect: ThreeWay) -> str:
     notes = ["What the three do together, beyond all pairs of them and their curves; all maps have one scale."]
     notes += ["Grey: no training row."] if not (effect.counts > 0).all() else []
     notes += (
-        [f"Pale: {count(few)} cells with under {FEW_ROWS} rows, in the colour of those around them."] if few else []
+        [f"Pale: {counted(few, 'cell')} with under {FEW_ROWS} rows, in the colour of those around them."] if few else []
     )
     return " ".join(notes)
 

@@ -15,7 +15,7 @@ from shapewise.ui.find.ranking import Place
 from shapewise.ui.session import state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.errors import REFUSED
-from shapewise.ui.session.words import count, metric
+from shapewise.ui.session.words import counted, metric
 
 
 def places(menu: Mapping[str, Sequence[Any]], now: InView) -> list[Place]:
@@ -58,7 +58,7 @@ def _projects(projects: Sequence[Project]) -> Iterator[Place]:
     for project in projects:
         if project.tables:
             newest = project.tables[0]
-            yield Place("Projects", project.name, "data", {"table": newest.id}, f"{count(newest.rows)} rows")
+            yield Place("Projects", project.name, "data", {"table": newest.id}, counted(newest.rows, "row"))
         else:
             yield Place("Projects", project.name, "models", {"model": project.models[0].id}, "no table")
 

@@ -17,7 +17,7 @@ from shapewise.training.naming import labels
 from shapewise.ui.find import field as find
 from shapewise.ui.session import current, news, redraw, standing, state
 from shapewise.ui.session.current import InView
-from shapewise.ui.session.words import count, md, metric
+from shapewise.ui.session.words import counted, md, metric
 
 MOST_LISTED = 12
 FOLLOWED = "followed_runs"
@@ -45,7 +45,7 @@ def head(now: InView, home: Any) -> None:
             _projects(now, home)
         if now.project is not None and now.table is not None:
             version = f" · version {now.project.version(now.table.id)}" if len(now.project.tables) > 1 else ""
-            st.caption(f"{count(now.table.rows)} rows{version}")
+            st.caption(f"{counted(now.table.rows, 'row')}{version}")
         if now.project is None or not now.project.models:
             return
         name = now.model.name if now.model else "Choose a model"
@@ -67,9 +67,9 @@ def _projects(now: InView, home: Any) -> None:
     chosen = [project for project in now.listed if asked.lower() in project.name.lower()][:MOST_LISTED]
     for project in chosen:
         tables, models = project.tables, project.models
-        rows = f"{count(tables[0].rows)} rows" if tables else "no table"
+        rows = counted(tables[0].rows, "row") if tables else "no table"
         st.button(
-            f"{md(project.name)} :gray[· {rows} · {count(len(models))} model{'s' * (len(models) != 1)}]",
+            f"{md(project.name)} :gray[· {rows} · {counted(len(models), 'model')}]",
             key=f"project-{project.id}", width="stretch", type="tertiary", on_click=_open, args=(project,),
             disabled=now.project is not None and project.id == now.project.id,
         )  # fmt: skip

@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import datetime
 
 from gamcore.numbers import count as count
+from gamcore.numbers import counted as counted
 from gamcore.numbers import duration as duration
 from gamcore.numbers import number as number
 from gamcore.numbers import percent

@@ -18,7 +18,7 @@ from shapewise.training.by_feature import BINS, values_of, with_values
 from shapewise.training.chosen_bins import cuts_in, text_of, words
 from shapewise.training.spec import Spec
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import counted, md
 from shapewise.ui.widgets.columns import COUNT
 
 BEGINS: Final = "Begins at"
@@ -131,7 +131,7 @@ def _table(key: str, feature: Cut, cuts: list[Any]) -> None:
         column_config={BEGINS: column, ROWS: st.column_config.NumberColumn(disabled=True, format=COUNT)},
         key=editor, on_change=take, alt="Where each bin begins, and its rows.",
     )  # fmt: skip
-    st.caption(f"{count(rows[0])} rows lie below the first.")
+    st.caption(f"{counted(rows[0], 'row', 'lies', 'lie')} below the first.")
 
 
 def _groups(key: str, feature: Cut, chosen: list[list[str]], names: Names) -> list[list[str]]:

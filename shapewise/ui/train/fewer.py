@@ -19,7 +19,7 @@ from shapewise.training.dataset import Data
 from shapewise.training.live import Draft
 from shapewise.training.spec import Spec
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import counted, md
 from shapewise.ui.train import features, refits
 from shapewise.ui.train.target import Target
 from shapewise.ui.widgets import cards
@@ -109,6 +109,6 @@ def of_draft(table: TableAbout, target: Target, spec: Spec, draft: Draft) -> Non
         off = choose(path, draft.estimator, table.id, state.names(table.id)) & set(spec.features)
         if off:
             st.button(
-                f"Leave {count(len(off))} features out", key=f"fewer-out-{table.id}", icon=":material/filter_list:",
+                f"Leave {counted(len(off), 'feature')} out", key=f"fewer-out-{table.id}", icon=":material/filter_list:",
                 on_click=features.leave_out, args=(table, target, off),
             )  # fmt: skip

@@ -29,7 +29,7 @@ from shapewise.training.naming import labels
 from shapewise.training.spec import Spec
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
-from shapewise.ui.session.words import count, date, md, number
+from shapewise.ui.session.words import count, counted, date, md, number
 from shapewise.ui.widgets import chart, downloads, drawn, tiles
 from shapewise.ui.widgets.chart import CONFIG, Place
 
@@ -224,7 +224,7 @@ def _of_which_rows(model: ModelAbout) -> str:
     if "sample" in model.rows:
         words = (
             "All rows of the table but those held out; rows per bin and the base rate are of all of them, too. The "
-            f"metrics are of {held} held-out rows in a sample of {count(model.rows['sample'])} rows."
+            f"metrics are of {held} held-out rows in a sample of {counted(model.rows['sample'], 'row')}."
         )
     words += f" The model learned {part}." if part else ""
     return words + " The cluster trained it." * model.on_cluster

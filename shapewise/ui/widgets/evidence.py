@@ -16,7 +16,7 @@ from gamcore.numbers import number, percent
 from shapewise.decisions import boards as board
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import count, counted, md
 from shapewise.ui.widgets import reach
 from shapewise.ui.widgets.tiles import result, row, tile
 
@@ -74,7 +74,7 @@ def metrics(evidence: Evidence, measure: Measure) -> None:
         hint = CONTRAST
     tile(at, "Model says" if is_effect else "Model contrast", evidence.contrast_result(measure).text,
          agreeing(evidence), hint=hint)  # fmt: skip
-    tried = f"{count(evidence.tried)} ranges were" if evidence.tried > 1 else "One range was"
+    tried = counted(evidence.tried, "range", "was", "were")
     few = f" Under {FEW} rows inside: too few to conclude anything." if evidence.inside < FEW else ""
     adjusted = (
         f"the intervals hold at once for all {count(evidence.at_once)} that the curves could have shown"

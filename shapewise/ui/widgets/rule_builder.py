@@ -14,7 +14,7 @@ from gamcore.data.columns import TableError, read_present_texts
 from gamcore.data.dates import as_date, day_number
 from gamcore.data.table import Table
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, both, either
-from gamcore.numbers import count
+from gamcore.numbers import counted
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets.columns import EXACT
@@ -139,7 +139,7 @@ def _values(key: str, table: Table, name: str, was: Condition | None, shown: Nam
         listed = sorted(read_present_texts(series)[1])
         kept = list(was.levels) if isinstance(was, Levels) else []  # also levels that this table lacks
         if len(listed) > MOST_LEVELS:
-            st.caption(f"The {MOST_LEVELS} most frequent of {count(len(listed))} levels.")
+            st.caption(f"The {MOST_LEVELS} most frequent of {counted(len(listed), 'level')}.")
             listed = [str(level) for level in series.astype("string").value_counts().index[:MOST_LEVELS]]
         listed += [level for level in kept if level not in listed]
         chosen = st.multiselect("Levels", listed, kept, key=f"{key}-levels", format_func=partial(shown.level, name))

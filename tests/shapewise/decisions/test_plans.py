@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -24,6 +25,7 @@ from shapewise.decisions import plans
 from shapewise.decisions.boards import strategy_for
 from shapewise.decisions.plan_and_outcome import made_of, read_out
 from shapewise.decisions.plans import form_of, metrics_of, otherwise, planned, proposed
+from shapewise.ui.decide.plan import page
 
 FACTS = {
     "rows": 100, "inside": 40, "mean": 0.3, "interval": (0.2, 0.4), "rest": 0.1, "opportunity": 0.2,
@@ -190,3 +192,13 @@ def test_strategies_are_read_by_ratios_and_capped_means(outcome):
     names = Names({"spend": ColumnNames("Revenue"), "visits": ColumnNames("visit")})
     (shown,) = shown_read_out(made, names).effects
     assert shown.metric == outcome.called(names)
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_a_plan_of_one_week_a_day_and_a_comparison_reads_as_people_write(looks):
+    made = StrategySet("board", (Strategy("A", EVERYBODY, base=0.4),))
+    form = form_of({"a_day": 1e6, "looks": looks}, proposed(made))
+    plan = planned(form, made, made.ledger(pd.DataFrame({"x": [1.0]})))
+    assert plan.days == 1
+    texts = [*plan.sentences(), page("one", plan, []), plan.describe().title]
+    assert not any(re.search(r"(?<![\d.,])1 (weeks|days|comparisons|customers|rows)", text) for text in texts)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
@@ -23,8 +22,8 @@ from gamcore.numbers import exact
 from gamcore.stats.intervals import UNKNOWN, Interval, student, wilson
 from gamcore.types import Bools, Floats
 
-LARGEST_OUTCOME: Final = 1e75
-"""Largest size of a metric: tests take squares of variances."""
+LARGEST_OUTCOME, LEAST_OUTCOME = 1e75, 1e-75
+"""Largest size of a metric, and the least that its largest value may have: tests take squares of variances."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +167,9 @@ def outcome_of(table: Table, name: str) -> Floats:
         values = read_numbers(table.frame[name])
     except TableError as error:
         raise ExperimentError(str(error)) from error
-    if np.nanmax(np.abs(values), initial=0.0) > LARGEST_OUTCOME:
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    if largest > LARGEST_OUTCOME:
         raise ExperimentError(f"Column {name!r} has values beyond 1e75: divide it by a constant first.")
+    if 0 < largest < LEAST_OUTCOME:
+        raise ExperimentError(f"Column {name!r} has no values beyond 1e-75: multiply it by a constant first.")
     return values

@@ -120,5 +120,6 @@ def _mean(values: Floats, alike: Ints | None) -> tuple[float, Interval]:
         apart = apart[np.unique(alike)]
     if apart.size < 2:
         return mean, (math.nan, math.nan)
-    reach = Z * math.sqrt(float(np.square(apart).sum()) * apart.size / (apart.size - 1)) / n
+    largest = float(np.abs(apart).max()) or 1.0  # so that no unit takes the squares out of range
+    reach = Z * largest * math.sqrt(float(np.square(apart / largest).sum()) * apart.size / (apart.size - 1)) / n
     return mean, (mean - reach, mean + reach)

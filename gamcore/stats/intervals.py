@@ -83,9 +83,9 @@ def difference_by_ends(first: tuple[float, Interval], other: tuple[float, Interv
 
 
 def ratio_of_rates(rate: float, n: float, other: float, m: float) -> Interval:
-    """Return the interval of the ratio of two rates, on the log scale; NaN where either is 0."""
-    if not (n > 0 and m > 0 and rate > 0 and other > 0):
-        return UNKNOWN
+    """Return the interval of the ratio of two rates, on the log scale; NaN where either is 0, or both are 1."""
+    if not (n > 0 and m > 0 and rate > 0 and other > 0 and min(rate, other) < 1):
+        return UNKNOWN  # a few rows that all did it do not prove certainty
     with extra("experiments"):
         from statsmodels.stats.proportion import confint_proportions_2indep
     low, high = confint_proportions_2indep(rate * n, n, other * m, m, method="log", compare="ratio", alpha=ALPHA,

@@ -206,10 +206,21 @@ def test_a_read_out_stands_wherever_means_lie_and_in_any_unit(seed, mean, unit, 
     by_segment(frame.assign(profit=values * unit), test, "profit", "half")
 
 
-def test_a_metric_too_large_to_be_squared_is_refused():
-    frame = mailing(300).assign(spend=lambda f: f["spend"] * 1e200)
-    with pytest.raises(ExperimentError, match="'spend' has values beyond 1e75: divide it by a constant"):
+@pytest.mark.parametrize(
+    ("unit", "words"), [(1e200, "has values beyond 1e75: divide"), (1e-200, "has no values beyond 1e-75: multiply")]
+)
+def test_a_metric_too_large_or_small_to_be_squared_is_refused(unit, words):
+    frame = mailing(300).assign(spend=lambda f: f["spend"] * unit)
+    with pytest.raises(ExperimentError, match=f"'spend' {words} it by a constant"):
         read_arms(frame, TEST)
+
+
+def test_a_few_rows_that_all_did_it_do_not_prove_that_arms_are_alike():
+    frame = mailing(300).assign(spend=1)
+    for effect in read_arms(frame, TEST).effects:
+        if effect.metric == "spend":
+            assert effect.difference == 0 < effect.difference_interval[1]
+            assert np.isnan(effect.lift_interval).all()
 
 
 @pytest.mark.parametrize("lists", [["pilot"], [f"arm {k}" for k in range(48)]])

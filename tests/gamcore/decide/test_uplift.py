@@ -124,3 +124,11 @@ def test_rows_of_the_same_prediction_gain_alike():
     for share, gain, _ in read.gain:
         assert gain == pytest.approx(share * signal.mean())
     assert read.qini[0] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e170, 1e300])
+def test_what_is_gained_has_the_unit_of_the_outcome(unit):
+    predicted, signal = np.random.default_rng(0).normal(size=(2, 200))
+    made, scaled = read_uplift(predicted, signal), read_uplift(predicted, unit * signal)
+    for own, other in ((made.average, scaled.average), (made.qini, scaled.qini)):
+        assert np.array(other[1]) / unit == pytest.approx(own[1])

@@ -23,7 +23,7 @@ ADJUSTMENTS: Final = "Holm: over all arms and metrics. Dunnett: over the arms of
 
 
 def keep(key: str, form: dict[str, Any], changed: dict[str, Any], save: Callable[[dict[str, Any]], Any]) -> None:
-    """Store the plan if the user changed it; a mere rerun writes nothing."""
+    """Store what a form of a plan or a read-out says if the user changed it; a mere rerun writes nothing."""
     seen = st.session_state.setdefault(f"plan-seen-{key}", {name: form[name] for name in changed})
     if changed != seen:
         st.session_state[f"plan-seen-{key}"] = changed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -20,7 +19,7 @@ from shapewise.decisions import plans
 from shapewise.decisions.boards import Board
 from shapewise.decisions.plan_and_outcome import read_out
 from shapewise.store.workspace import StoreError
-from shapewise.ui.decide import arms_result
+from shapewise.ui.decide import arms_result, plan_form
 from shapewise.ui.decide import readout_source as source
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
@@ -54,32 +53,17 @@ def show(board: Board, strategy_set: StrategySet) -> None:
         )
     if asked is None:
         return
-    _keep(board, way, asked, form)
+    before = {"way": was.get("way", way), way: was.get(way)}
+    plan_form.keep(f"outcome-{form}-{way}", before, {"way": way, way: asked},
+                   lambda new: stored.change(state.workspace(), board.id, outcome=new))  # fmt: skip
     try:
-        planned = json.dumps(board.plan.get("metrics", []))
-        outcome = _read(
-            json.dumps(strategy_set.to_dict()), json.dumps(asked), planned, way, _customers(board, strategy_set)
-        )
+        texts = map(json.dumps, (strategy_set.to_dict(), asked, board.plan.get("metrics", [])))
+        outcome = _read(*texts, way, _customers(board, strategy_set))
     except (ExperimentError, TableError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    called = source.names_of(board, asked.get("table", ""))
-    _result(
-        board,
-        strategy_set,
-        shown_read_out(outcome, called),
-        place,
-    )
-
-
-def _keep(board: Board, way: str, asked: dict[str, Any], form: str) -> None:
-    """Store the choices if the user changed them; a mere rerun writes nothing."""
-    key = f"outcome-seen-{form}-{way}"
-    stored_now = {"way": way, way: asked}
-    was = {"way": board.outcome.get("way", way), way: board.outcome.get(way)}
-    if st.session_state.setdefault(key, was) != stored_now:
-        st.session_state[key] = stored_now
-        stored.change(state.workspace(), board.id, outcome=stored_now)
+    shown = shown_read_out(outcome, source.names_of(board, asked.get("table", "")))
+    _result(board, strategy_set, shown, place)
 
 
 def _customers(board: Board, strategy_set: StrategySet) -> int:

@@ -75,7 +75,8 @@ def likely(table: Table, reports: Sequence[ColumnReport]) -> list[Guess]:
     others = {r.name: cells for r in reports
               if not words_of(r.name) & OUTCOMES and (cells := _cells(table, r)) is not None}  # fmt: skip
     guesses = [guess for r in possible if (guess := _guess(table, r, others)) is not None]
-    guesses.sort(key=lambda guess: -guess.score)
+    # Who or where a row is comes behind what is not called so, where neither is sure.
+    guesses.sort(key=lambda guess: (not guess.sure and _says_who(guess.column), -guess.score))
     if len(guesses) > 1:
         rivals = [guess.column for guess in guesses[1:] if guess.score > guesses[0].score - AHEAD]
         if not shares_word(guesses[0].column, ARMS):  # a name that says less than another's
@@ -83,6 +84,11 @@ def likely(table: Table, reports: Sequence[ColumnReport]) -> list[Guess]:
             rivals += [guess.column for guess in guesses[1:] if shares_word(guess.column, known)]
         guesses[0] = replace(guesses[0], sure=guesses[0].sure and not rivals)
     return guesses
+
+
+def _says_who(name: str) -> bool:
+    """Return whether a name says who or where a row is, and not that it is of an arm."""
+    return bool(shares_word(name, GIVEN)) and not shares_word(name, ARMS | MAYBE_ARMS)
 
 
 def _is_of_what_happened(name: str) -> bool:
@@ -104,6 +110,9 @@ def _guess(table: Table, report: ColumnReport, others: Mapping[str, Floats | Int
     if report.kind == "category" and (control := control_among(levels)) and _says_control(control, levels):
         score += 1.5
         reasons.append(f"one level is called {control}")
+    elif more := _with_more(levels):
+        score += 1.5
+        reasons.append(f"one level, {more}, is another with more")
     balance = float(sizes.min() / sizes.max())
     if balance >= EQUAL:
         is_exact = balance == 1.0 and sizes.sum() >= EXACTLY
@@ -152,6 +161,12 @@ def control_among(levels: Sequence[str]) -> str | None:
     bare = min(called, key=lambda level: len(words_in(level)), default=None)
     alike = [level for level in called if level != bare and not set(words_in(bare or "")) < set(words_in(level))]
     return None if alike else bare
+
+
+def _with_more(levels: Sequence[str]) -> str:
+    """Return a level that is another with something added, as A+B beside A; empty without."""
+    parts = ((level, level.partition("+")) for level in levels)
+    return next((level for level, (start, _, more) in parts if more.strip() and start.strip() in levels), "")
 
 
 def _says_control(level: str, levels: Sequence[str]) -> bool:

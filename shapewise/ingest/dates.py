@@ -9,6 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shapewise.ingest.amounts import BLANKS
+
 Times = npt.NDArray[np.datetime64]
 
 ORDERS: Final = {"ISO8601": "ymd", "%d-%m-%Y": "dmy", "%m-%d-%Y": "mdy"}
@@ -65,11 +67,12 @@ WEEKDAY: Final = rf"(?:(?:{'|'.join(SHORT_DAYS)})[,.]?\s+)?"
 BETWEEN: Final = r"[-/.]\s?|,?\s+|\s+(?:de|of)\s+|"
 CLOCK: Final = (
     r"(?:(?:t|,?\s+|:)(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
-    r"\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>z|utc|gmt|[+-]\d{2}(?::?\d{2})?)?(?:uhr)?)?"
+    r"\s*(?P<half>[ap]\.?\s?m\.?)?\s*(?:(?P<zone>z|utc|gmt|(?:utc|gmt)?[+-]\d{2}(?::?\d{2})?)"
+    r"(?:\s?\[[\w/+-]+\]|\s?\([\pL\s]+\))?)?(?:uhr)?)?"
 )
 PATTERN: Final = (
     rf"(?i)^{WEEKDAY}(?P<a>\d{{1,4}}|\pL{{3,12}})(?:st|nd|rd|th|er|º)?(?P<s>{BETWEEN})"
-    rf"(?P<b>\d{{1,2}}|\pL{{3,12}})(?:st|nd|rd|th)?(?P<t>{BETWEEN})(?P<c>\d{{2}}|\d{{4}}|\d){CLOCK}$"
+    rf"(?P<b>\d{{1,2}}|\pL{{3,12}})(?:st|nd|rd|th)?\.??(?P<t>{BETWEEN})(?P<c>\d{{2}}|\d{{4}}|\d)\.?{CLOCK}$"
 )
 
 DAY: Final = r"^(\d\d)(?:-(\d\d)-|/(\d\d)/|\.(\d\d)\.)(\d{4})$"
@@ -166,7 +169,7 @@ def _clock(text: dict[str, Any]) -> tuple[npt.NDArray[np.timedelta64], npt.NDArr
     leaps = (minute == 59) & (second == 60)
     valid = ((hour < 24) | ends_day) & (minute < 60) & ((second < 60) | leaps) & (~half | ((hour >= 1) & (hour <= 12)))
     hour = np.where(half, hour % 12 + 12 * evening, hour)
-    shift = pc.replace_substring(text["zone"], ":", "")
+    shift = pc.replace_substring_regex(text["zone"], "(?i)utc|gmt|:", "")
     offset = _digits(pc.utf8_slice_codeunits(pc.if_else(pc.match_substring_regex(shift, r"^[+-]"), shift, ""), 1, 5))
     offset = np.where(offset < 100, 100 * offset, offset)
     minutes = (offset // 100 * 60 + offset % 100) * np.where(_truth(pc.starts_with(shift, "-")), -1, 1)
@@ -178,6 +181,7 @@ def _clock(text: dict[str, Any]) -> tuple[npt.NDArray[np.timedelta64], npt.NDArr
 def _with_marks(cells: pa.Array) -> pa.Array:
     """Return days of eight digits before a time, times without colons, days between the signs of East Asia, and years
     behind the time, with marks and in the usual order: 20260131T120000, Sat Jan 31 12:00:00 2026."""
+    cells = pc.replace_substring_regex(cells, f"[{BLANKS}]", " ")
     cells = pc.replace_substring_regex(cells, YEAR_BEHIND, r"\1 \4 \2 \3")
     cells = pc.replace_substring_regex(cells, r"^(\d{4})[年년]\s?(\d{1,2})[月월]\s?(\d{1,2})[日일]", r"\1-\2-\3")
     days = pc.replace_substring_regex(cells, r"^(\d{4})(\d{2})(\d{2})(T|\s+)(\d)", r"\1-\2-\3\4\5")

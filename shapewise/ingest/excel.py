@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import math
 import re
 import zipfile
 from collections import Counter
@@ -21,7 +22,7 @@ from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, check_c
 from shapewise.ingest.header import header_of, is_typed, is_value, named, names_note, skipped_note
 from shapewise.ingest.number_formats import codes_shown, column_number, formats_of, give_formats, plain_number
 from shapewise.ingest.text import TAIL_ROWS, footer_rows, typed_texts
-from shapewise.ingest.types import EXACT, rounding_note
+from shapewise.ingest.types import EXACT, infinity_note, rounding_note
 from shapewise.ingest.writer import Tell
 
 MAX_SHEET_CELLS: Final = 20_000_000
@@ -233,9 +234,12 @@ def _column(name: str, cells: list[Any], notes: list[str]) -> pa.Array:
         return pa.array([None if cell is None else _plain(cell) for cell in codes], SETTLED)
     kinds = {float if isinstance(cell, float) else type(cell) for cell in cells} - {type(None)}
     if kinds <= {int, float}:
-        if rounded := sum(cell is not None and abs(cell) >= EXACT for cell in cells):
+        numbers = [None if cell is None or math.isinf(cell) else float(cell) for cell in cells]
+        if infinite := numbers.count(None) - cells.count(None):
+            notes.append(infinity_note(name, infinite))
+        if rounded := sum(number is not None and abs(number) >= EXACT for number in numbers):
             notes.append(rounding_note(name, rounded))
-        return pa.array([None if cell is None else float(cell) for cell in cells], pa.float64())
+        return pa.array(numbers, pa.float64())
     if kinds == {bool}:
         return pa.array(cells, pa.bool_())
     if kinds <= {dt.date, dt.datetime}:

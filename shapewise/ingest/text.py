@@ -1,16 +1,18 @@
 """Delimited text files, of any size, in passes over batches of rows: the first finds the layout, the rows and a sample
 from which the types are planned, the second converts. The rows of a small file are kept between the passes.
 
-A later cell may not fit its column's type. A column of numbers or dates keeps it while at most 5% of its cells do not
-fit (they become missing and are counted), one of booleans only while all do; digits that turn out to be identifiers
-make a column text. A column that loses its type is converted again as text: nothing is lost, at the price of a pass."""
+A later cell may not fit its column's type. Cells outside of the sample that do not are first shown to the plan: 1.234
+among whole numbers may be what says how thousands are marked. A column of numbers or dates keeps its type while at most
+5% of its cells do not fit (they become missing and are counted), one of booleans only while all do; digits that turn
+out to be identifiers make a column text. A column that loses its type is converted again as text: nothing is lost, at
+the price of a pass."""
 
 from __future__ import annotations
 
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -68,6 +70,7 @@ SUBTOTAL: Final = re.compile(f"{TOTALS}|ergebnis", re.IGNORECASE)
 FEWEST_SUMMED: Final = 3
 """Rows of which a last one without a name may be the sum."""
 
+NOTHING: Final[Mapping[str, list[str]]] = {}
 Result = TypeVar("Result")
 
 
@@ -117,7 +120,8 @@ class TextColumn:
 
     def cells(self, text: pa.ChunkedArray) -> pa.Array:
         """Return cells in this column's type; those that do not fit are tallied."""
-        values = convert(trimmed(text), self.plan, self.tally)
+        cells = trimmed(text)
+        values = convert(cells, self.plan, self.tally)
         if self.kind != pa.int64():
             return values.cast(self.kind)
         largest = pc.max(pc.abs(values)).as_py() or 0
@@ -125,7 +129,7 @@ class TextColumn:
             if largest < EXACT:
                 return values.cast(pa.int64())
         except pa.ArrowInvalid:
-            pass  # a fraction
+            self.tally.keep(cells.filter(pc.not_equal(values, pc.floor(values))))
         self.broken = True
         return pa.nulls(len(values), pa.int64())
 
@@ -218,7 +222,8 @@ class TextFile(Generic[Result]):
     def read(self, consume: Callable[[Typed], Result]) -> Result:
         """Convert the rows and return what `consume` makes of them, again if a column did not keep its type."""
         sample, rows = self._kept.sample, self._kept.rows
-        columns, own = _planned(sample, pa.array(self._kept.numbers), self._layout.dialect.own == ";")
+        numbers, semicolons = pa.array(self._kept.numbers), self._layout.dialect.own == ";"
+        columns, own = _planned(sample, numbers, semicolons)
         memory = frame_bytes(_converted(sample, columns)) * rows // max(sample.num_rows, 1)
         for turn in range(PASSES):
             columns = [TextColumn(column.name, column.plan, column.kind) for column in columns]
@@ -226,6 +231,12 @@ class TextFile(Generic[Result]):
             schema = pa.schema([(column.name, column.kind) for column in columns])
             result = consume(Typed(typed, schema, rows, memory, share=0.4 + 0.2 * min(turn, 2)))
             after = [column.demoted(own[column.name]) for column in columns]
+            unlike = {column.name: column.tally.unlike for column in columns if column.tally.unlike}
+            if turn == 0 and unlike and sample.num_rows < rows:
+                anew, notes = _planned(sample, numbers, semicolons, unlike)
+                for k, (column, other) in enumerate(zip(columns, anew, strict=True)):
+                    if column.name in unlike and column.plan.kind == other.plan.kind and column.plan != other.plan:
+                        after[k], own[column.name] = other, notes[column.name]
             if after == columns:
                 break
             columns = after
@@ -367,12 +378,17 @@ def typed_texts(table: pa.Table, notes: list[str]) -> pa.Table:
     return pa.table({name: typed.get(name, table.column(name)) for name in table.column_names})
 
 
-def _planned(sample: pa.Table, rows: pa.Array, semicolons: bool) -> tuple[list[TextColumn], dict[str, list[str]]]:
+def _planned(
+    sample: pa.Table, rows: pa.Array, semicolons: bool, unlike: Mapping[str, list[str]] = NOTHING
+) -> tuple[list[TextColumn], dict[str, list[str]]]:
     """Return the columns of a sample of text in their types, and notes of their plans, by column.
 
-    rows : of the sample in the file. semicolons : whether they separate its columns."""
+    rows : of the sample in the file. semicolons : whether they separate its columns. unlike : cells of other rows."""
     own: dict[str, list[str]] = {name: [] for name in sample.column_names}
     cells = {name: (trimmed(sample.column(name)), rows) for name in own}
+    for name, more in unlike.items():
+        known = cells[name][0]
+        cells[name] = pa.concat_arrays([known, pa.array(more, known.type)]), pa.concat_arrays([rows, rows[: len(more)]])
     planned = zip(own, plans(cells, semicolons, own), strict=True)
     return [_column(name, plan, cells[name][0]) for name, plan in planned], own
 

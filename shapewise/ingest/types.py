@@ -31,13 +31,13 @@ MISSING: Final = frozenset({
 MISSING_WORDS: Final = pa.array(sorted(MISSING))
 CODE: Final = r"^[+-]?(?:0\d+(?:[eE].*)?|\d{19,})$"
 LEADING_ZERO: Final = r"^-?0\d+(?:[eE]|$)"
-LONG_INTEGER: Final = r"^-?\d{16,}$"
-EXPONENT_CODE: Final = r"^\d+E\d+$"
+LONG_INTEGER: Final = r"^-?\d{16,}(?:\.0*)?$"
+LIKE_CODE: Final = r"^(?:\d+E\d+|\+\d{8,})$"
 SHORTENED: Final = r"^[1-9][.,]\d{1,5}E\+1\d$"
 
-UNIT: Final = r"(?:\s?(?:\pL{1,5}|[^\pL\d\s.,:/-])\.?)"
+UNIT: Final = r"(?:\s?(?:[°º]?\pL{1,5}|[^\pL\d\s.,:/-])\.?)"
 NUMBER: Final = r"^[^\pL\d]{0,3}(?:\pL{1,3}[.$]?)?[^\pL\d]{0,3}\d[\d.,]*(?:\s\d{3})*[\d.,]*"
-SIGNED: Final = rf"{NUMBER}\s?[%‰°*†‡\p{{Sc}}]$|^[-+\s]{{0,2}}[\p{{Sc}}]"
+SIGNED: Final = rf"{NUMBER}\s?[%‰°*†‡\p{{Sc}}]$|^[-+\s]{{0,2}}[\p{{Sc}}\p{{So}}±≈~]"
 YEAR: Final = r"(?:1[89]|20)\d\d"
 MONTH: Final = rf"(?:{'|'.join(dates.NAMES)})\.?"
 PERIOD: Final = (
@@ -53,16 +53,24 @@ SPAN: Final = (
     rf"^(?i)(?:{ISO_SPAN}|(?:\d+(?:[.,]\d+)?\s?(?:ms|[wdhms]|(?:week|day|hour|hr|min|minute|sec|second)s?"
     r"|std|stunden?|tage?|minuten?|sekunden?)\.?[\s,]*)+)$"
 )
+WITH_UNITS: Final = "numbers with units or signs"
+FRACTION: Final = r"^(?:\d+\s)?\d{1,3}/\d{1,3}$"
+POWER: Final = r"^[-+]?\d+(?:[.,]\d+)?(?:[dD][-+]\d+|\s?[×x*·]\s?10\^?[-+−]?\d+)$"
 RESEMBLING: Final = (
     ("times or spans of time", rf"{CLOCK}|{SPAN}", rf"{CLOCK}|^(?i){ISO_SPAN}$|\d\s?\pL+\.?[\s,]*\d"),
-    ("numbers with units or signs", rf"{NUMBER}{UNIT}?$", rf"{NUMBER}(?:[.,]\d+|\s){UNIT}$|{SIGNED}"),
+    (WITH_UNITS, rf"{NUMBER}{UNIT}?$", rf"{NUMBER}(?:[.,]\d+|\s){UNIT}$|{SIGNED}"),
     ("dates or periods", PERIOD, PERIOD),
+    ("fractions or days without years", FRACTION, FRACTION),
+    ("numbers with powers of ten", POWER, POWER),
     ("numbers in the digits of another script", r"^[-+]?[\p{Nd}.,\x{066b}\x{066c}]+$", r"[^\x00-\x7f]"),
 )
 """What text may be that is not read: in words, what nearly all cells fit, and what one has to fit."""
 
 LOOKED_AT: Final = 100
 """Different cells of a column of which one has to look like a date."""
+
+MOST_UNLIKE: Final = 20
+"""Cells outside the sample that a plan is made anew with."""
 
 MOSTLY: Final = 0.95
 """Share of a column's cells that must be of a type before the others are taken for mistakes."""
@@ -92,11 +100,18 @@ class Tally:
     infinite: int = 0
     code: str = ""  # why the digits are an identifier and not a number
     examples: dict[str, list[str]] = field(default_factory=dict)
+    unlike: list[str] = field(default_factory=list)  # some cells as written that the plan does not explain
+
+    def keep(self, cells: pa.Array) -> None:
+        """Keep a few different cells that the plan does not explain."""
+        if len(self.unlike) < MOST_UNLIKE:
+            self.unlike += pc.unique(cells.drop_null()).slice(0, MOST_UNLIKE).to_pylist()
 
     def count(self, cells: pa.Array, missing: pa.Array, odd: pa.Array) -> None:
         """Add cells that say that they are missing, and those that became missing; remember three different ones."""
         self.missing += _number_of(missing)
         self.odd += _number_of(odd)
+        self.keep(cells.filter(odd))
         for why, mask in (("missing", missing), ("odd", odd)):
             kept = self.examples.setdefault(why, [])
             if len(kept) < 3 and pc.any(mask).as_py():
@@ -221,12 +236,17 @@ def _plan_without_marks(name: str, cells: pa.Array, rows: pa.Array, notes: list[
     distinct, times = counted.field(0), counted.field(1).to_numpy(zero_copy_only=False)
     if not len(distinct):
         return TypePlan("number")
-    if _all(pc.is_in(pc.utf8_lower(distinct), pa.array(["true", "false"]))):
+    truths = pc.is_in(pc.utf8_lower(distinct), pa.array(["true", "false"])).to_numpy(zero_copy_only=False)
+    if truths.all():
         return TypePlan("boolean")
+    if 2 * (true := int(times[truths].sum())) > times.sum():
+        what = f"{count(true)} of {count(int(times.sum()))} cells are true or false"
+        notes.append(f"{name}: {what}, so it stays text; {_shown(distinct, ~truths)} is neither.")
+        return TypePlan()
     if len(distinct) > 1 and _all(pc.match_substring_regex(distinct, SHORTENED)):
         shown = repr(distinct[0].as_py())
         notes.append(f"{name}: {shown} and the like may be identifiers of which a spreadsheet kept the first digits.")
-    if len(distinct) > 1 and _all(pc.match_substring_regex(distinct, EXPONENT_CODE)):
+    if len(distinct) > 1 and _all(pc.match_substring_regex(distinct, LIKE_CODE)):
         notes.append(f"{name}: kept as text, as {distinct[0].as_py()!r} and the like may be identifiers.")
         return TypePlan()
     numbers = plain_numbers(cells)
@@ -327,6 +347,9 @@ def _unread(name: str, cells: pa.Array) -> list[str]:
     """Return the note on cells that look like numbers with units or like dates, and are neither here; or none."""
     for what, most, pattern in RESEMBLING:
         surely = cells.filter(pc.match_substring_regex(cells, pattern))
+        if not len(surely) and what == WITH_UNITS:
+            units = pc.struct_field(pc.extract_regex(cells, rf"\d(?P<unit>{UNIT})$"), "unit")
+            surely = cells if len(pc.unique(units)) == 1 and units.null_count == 0 else surely
         if len(surely) and _number_of(pc.match_substring_regex(cells, most)) >= MOSTLY * len(cells):
             return [f"{name}: {surely[0].as_py()[:25]!r} and the like may be {what}; they stay text."]
     return []
@@ -377,7 +400,8 @@ def code(digits: pa.Array) -> str:
     if pc.any(pc.match_substring_regex(digits, LEADING_ZERO)).as_py():
         return "leading zeros"
     long = digits.filter(pc.fill_null(pc.match_substring_regex(digits, LONG_INTEGER), False))
-    is_long = any(len(text) > 17 or abs(int(text)) >= EXACT for text in pc.unique(long).to_pylist())
+    wholes = ((int(text.partition(".")[0]), "." in text) for text in pc.unique(long).to_pylist())
+    is_long = any(abs(whole) >= EXACT and not (is_float and whole == int(float(whole))) for whole, is_float in wholes)
     return "very long numbers" if is_long else ""
 
 

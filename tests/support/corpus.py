@@ -229,6 +229,31 @@ READ = {
     "signs of East Asia between the parts of dates": (
         rows("d,n", "2024年1月31日,1", "2024年12月1日,2"), {"d": pd.to_datetime(["2024-01-31", "2024-12-01"])}, "dates",
     ),
+    "points behind each part of dates": (rows("a,b", "2024. 12. 31.,x", "2024. 1. 2.,y"), {"a": pd.to_datetime(["2024-12-31", "2024-01-02"])}, "dates"),
+    "half days behind narrow blanks": (
+        rows("a;b", "12/31/2024, 2:30\u202fPM;x", "1/2/2024, 12:05\u202fAM;y"),
+        {"a": pd.to_datetime(["2024-12-31 14:30", "2024-01-02 00:05"])}, "month first",
+    ),
+    "half days in Spanish": (
+        rows("a,b", "31/12/2024 02:30 p. m.,x", "01/02/2024 12:05 a. m.,y"),
+        {"a": pd.to_datetime(["2024-12-31 14:30", "2024-02-01 00:05"])}, "day first",
+    ),
+    "dates of JavaScript": (
+        rows("a,b", "Mon Jan 01 2024 10:00:00 GMT+0100 (Central European Standard Time),x", "Tue Jan 02 2024 10:00:00 GMT+0100,y"),
+        {"a": pd.to_datetime(["2024-01-01 09:00", "2024-01-02 09:00"])}, "in UTC",
+    ),
+    "names of zones behind their offset": (
+        rows("a,b", "2024-01-31T10:00:00+01:00[Europe/Berlin],x", "2024-02-01T10:00:00Z[UTC],y"),
+        {"a": pd.to_datetime(["2024-01-31 09:00", "2024-02-01 10:00"])}, "in UTC",
+    ),
+    "months cut by a point": (rows("a,b", "31-janv.-2024,x", "1-févr.-2024,y"), {"a": pd.to_datetime(["2024-01-31", "2024-02-01"])}, "dates"),
+    "telephones": (rows("a,b", "+491701234567,x", "+491701234568,y"), {"a": ["+491701234567", "+491701234568"]}, "identifiers"),
+    "whole numbers beyond 2^53 with a point": (rows("a,b", "9007199254740993.0,x", "5.0,y"), {"a": ["9007199254740993.0", "5.0"]}, "very long"),
+    "one unit without blanks": (rows("w,k", "12kg,a", "9kg,b"), {"w": ["12kg", "9kg"]}, "may be numbers with units"),
+    "degrees": (rows("w,k", "20°C,a", "25°C,b"), {"w": ["20°C", "25°C"]}, "may be numbers with units"),
+    "triangles for minus": (rows("w,k", "▲300,a", "▲20,b"), {"w": ["▲300", "▲20"]}, "may be numbers with units"),
+    "fractions": (rows("w,k", "1/2,a", "1 3/4,b"), {"w": ["1/2", "1 3/4"]}, "may be fractions"),
+    "powers of ten": (rows("w,k", "1.5×10^3,a", "2.25×10^2,b"), {"w": ["1.5×10^3", "2.25×10^2"]}, "powers of ten"),
     "ages as names": (
         rows("0-14,15-64,65+", "1,2,3", "4,5,6", "7,8,9"), {"0-14": [1, 4, 7], "15-64": [2, 5, 8], "65+": [3, 6, 9]}, None
     ),
@@ -1042,6 +1067,20 @@ in_sheet(
     lambda: sheet(["a", "b"], [1, 1], ["1,234", 2], [3, 3]),
     {"a": [1, 1234, 3], "b": [1, 2, 3]},
     ("thousands", "'1,234' is 1234 here"),
+)
+in_sheet(
+    "a number beyond all that are finite",
+    lambda: with_cells(
+        b'<row r="2"><c r="A2"><v>1E999</v></c><c r="B2"><v>5</v></c></row><row r="3"><c r="A3"><v>7</v></c></row>'
+    ),
+    {"a": [None, 7], "b": [5, None]},
+    "1 infinite value",
+)
+in_sheet(
+    "truths and a word",
+    lambda: sheet(["a", "b"], [True, 1], [False, 2], ["maybe", 3]),
+    {"a": ["True", "False", "maybe"], "b": [1, 2, 3]},
+    "2 of 3 cells are true or false",
 )
 in_sheet(
     "formulas of other files",

@@ -265,3 +265,23 @@ def test_a_sum_comes_before_its_numbered_parts():
     assert {guess.column: guess.score for guess in others}["deaths1517"] > next(
         guess.score for guess in read(frame).targets if guess.column == "deaths1517"
     )
+
+
+def test_a_level_that_is_another_with_more_is_asked_about_as_an_arm():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(900, 4)), columns=list("klmn"))
+    total = frame.sum(axis=1)
+    parts = np.searchsorted(total.quantile([0.31, 0.64]), total)
+    assert read(frame.assign(cltype=np.array(["p", "q", "r"])[parts])).question("arm") is None
+    question = read(frame.assign(cltype=np.array(["p", "q", "p+r"])[parts])).question("arm")
+    assert [guess.column for guess in question.answers] == ["cltype"]
+    assert "p+r" in question.answers[0].why
+
+
+def test_who_a_row_is_of_comes_behind_other_answers_about_the_arm():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(1_000, 4)), columns=list("klmn")).assign(
+        race=rng.permutation(["f", "m"] * 500), repeal=rng.permutation([0] * 900 + [1] * 100)
+    )
+    roles = read(frame.assign(k=frame["k"] + 3 * frame["repeal"], l=frame["l"] - 3 * frame["repeal"]))
+    assert [guess.column for guess in roles.question("arm").answers] == ["repeal", "race"]

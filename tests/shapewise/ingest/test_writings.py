@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shapewise.ingest import text
 from shapewise.ingest.read import read_file
 
 # --- numbers: a function of a value, and the words of a note that may say that it is read otherwise
@@ -384,3 +385,19 @@ def test_random_tables_in_random_writings(seed):
         else:
             assert noted or frame[name].tolist() == values, (name, notes)
         assert pd.api.types.is_numeric_dtype(frame[name]) == isinstance(values[0], float | int)
+
+
+@pytest.mark.parametrize(("usual", "rare", "values"), [
+    (lambda k: str(k % 900), "1.234", (0, 1234)), (lambda k: str(k % 900), "1,5", (0, 1.5)),
+    (lambda k: f"{k % 900}.50", "1,234.50", (0.5, 1234.5)),
+    (lambda k: f"2024-01-{k % 28 + 1:02d}", "31/01/2024", (pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-31"))),
+])  # fmt: skip
+def test_a_rare_writing_is_read_alike_wherever_it_stands(monkeypatch, usual, rare, values):
+    monkeypatch.setattr(text, "TYPE_ROWS", 30)
+    for place in (0, 70, 130, 250, 299):
+        cells = [usual(k) for k in range(300)]
+        cells[place] = rare
+        frame, notes = read([["a", "b"], *([cell, "x"] for cell in cells)], DIALECTS["semicolons"])
+        assert frame["a"][place] == values[1]
+        assert place == 0 or frame["a"][0] == values[0]
+        assert any(note.startswith("a: read as") for note in notes)

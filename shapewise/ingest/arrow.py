@@ -21,6 +21,7 @@ from gamcore.numbers import count, counted
 from shapewise.errors import FULL_DISK, StoreError
 from shapewise.ingest.arrow_types import Changed, not_text, plain_columns, plain_table
 from shapewise.ingest.common import MAX_FIELD, MAX_UNPACKED, NO_ROWS, ReaderError, in_words, size_of
+from shapewise.ingest.types import plans, trimmed
 from shapewise.ingest.writer import Tell, Typed
 
 MAX_TABLE: Final = 4 * 2**30
@@ -95,7 +96,9 @@ def read_arrow(
         if rows == 0:
             raise ReaderError(NO_ROWS)
         if whole:
-            typed = Typed.whole(plain_table(table, columns, changed))
+            plain_rows = plain_table(table, columns, changed)
+            _tell_of_texts(plain_rows, notes)
+            typed = Typed.whole(plain_rows)
         else:
             plain = pa.schema([(column.name, column.kind) for column in columns])
             tables = (plain_table(batch, columns, changed) for batch in batches)
@@ -103,6 +106,19 @@ def read_arrow(
         result = consume(typed)
     changed.tell(notes)
     return result
+
+
+def _tell_of_texts(table: pa.Table, notes: list[str]) -> None:
+    """Note texts that a text file would have as dates, or as numbers that are no codes: the file says that they are
+    text, and so they stay."""
+    rows = pa.array(range(LOOK_ROWS))
+    for name, cells in zip(table.column_names, table.columns, strict=True):
+        if cells.type in (pa.string(), pa.large_string()):
+            some = trimmed(cells.slice(0, 100 * LOOK_ROWS).unique()[:LOOK_ROWS].cast(pa.string()))
+            plan = plans({name: (some, rows[: len(some)])}, semicolons=False, own={name: []})[0]
+            has_point = plan.kind == "number" and pc.any(pc.match_substring_regex(some, r"\d[.,]\d")).as_py()
+            if plan.kind == "date" or has_point:
+                notes.append(f"{name}: text in the file, so it stays text; a step on Data reads its {plan.kind}s.")
 
 
 def parts_of(source: Path | bytes) -> tuple[list[FilePart], pa.Schema]:

@@ -40,12 +40,13 @@ RULE: Final = re.compile(r"\W*(?:[-=_]{3,}|:-+:?|-+:)\W*")
 class Header:
     """Where the names of the columns are. first, end : its first row, and the row after it; equal without names.
 
-    joined : the rows that have names, without lines drawn below them."""
+    joined : the rows that have names, without lines drawn below them. numbered : whether a row numbers the columns."""
 
     first: int
     end: int
     names: list[str]
     joined: int = 1
+    numbered: bool = False
 
 
 def header_of(rows: Sequence[Sequence[str]]) -> Header:
@@ -70,17 +71,27 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
             return Header(0, 0, [""] * width)
         bottom = _after_padding(filled) if not typed else 0
     first, end = _top(filled, bottom), bottom + 1
-    while end < len(filled) - 1 and _is_rule(filled[end]):
-        end += 1
     names = [row for row in filled[first:end] if not _is_rule(row)] or filled[first:end]
+    start = end
+    while end < len(filled) - 1 and (_is_rule(filled[end]) or _counts_columns(filled[end:])):
+        end += 1
+    numbered = any(not _is_rule(row) for row in filled[start:end])
     if len(names) > 1 and (labels := _labels_of_rows(filled[end:])):
         names = [[""] * labels + row[labels:] for row in names] + [filled[end]]  # above them are those of the rows
         end += 1
-    return Header(first, end, _joined(names), len(names))
+    return Header(first, end, _joined(names), len(names), numbered)
 
 
 def _is_rule(row: list[str]) -> bool:
-    return any(row) and all(RULE.fullmatch(cell) for cell in row if cell)
+    """Return whether a row of several columns is a line below the names, or blank."""
+    return len(row) > 1 and all(RULE.fullmatch(cell) for cell in row if cell)
+
+
+def _counts_columns(rows: list[list[str]]) -> bool:
+    """Return whether the first row numbers the columns, 1 2 3 or (1) (2) (3), also one that has words below."""
+    numbers = [cell.strip("()[]") for cell in rows[0]]
+    words = any(any(column[1:]) and not any(map(is_value, column[1:])) for column in zip(*rows, strict=True))
+    return len(numbers) > 2 and numbers == [str(k) for k, _ in enumerate(numbers, 1)] and words
 
 
 def named(head: Header, notes: list[str]) -> list[str]:
@@ -89,6 +100,8 @@ def named(head: Header, notes: list[str]) -> list[str]:
     if height == 0:
         notes.append("The first line looks like a row, not like column names: columns are named by their place.")
         return [f"column {k}" for k in range(1, len(names) + 1)]
+    if head.numbered:
+        notes.append("Left out the row that numbers the columns.")
     if head.joined > 1:
         notes.append(f"The column names are in {head.joined} rows, joined here.")
     if not any(name.strip() for name in names):
@@ -133,12 +146,14 @@ def _are_names(row: list[str], typed: list[int], body: list[list[str]], above: l
     words = sum(not is_value(row[k]) or (k in truths and row[k].lower() not in ("true", "false")) for k in known)
     complete = any(all(cells) for cells in above)
     if known and 2 * words >= len(known):
-        return not complete or (words == len(known) and words > 1 and words == len(typed))
+        alone = words == len(typed) or not any(cell for k, cell in enumerate(row) if k not in typed)
+        return not complete or (words == len(known) and words > 1 and alone)
     if not above and all(row) and 2 * sum(_is_marked(row[k], [cells[k] for cells in body]) for k in known) > len(known):
         return True
     labels = above[-1] if above else []
     groups = any(labels[1:]) and (not all(labels) or len(set(labels)) < len(labels))
-    return groups and all(row) and _years([row[k] for k in typed], typed, body)
+    cells = [row[k] for k in typed]
+    return groups and (_years(cells, typed, body) or _are_dates_above(cells, typed, body))
 
 
 def _is_marked(cell: str, body: Sequence[str]) -> bool:
@@ -158,6 +173,11 @@ def _is_date(cell: str) -> bool:
     return bool(DATE.fullmatch(cell) or MONTHLY.fullmatch(cell))
 
 
+def _are_dates_above(cells: list[str], typed: list[int], body: list[list[str]]) -> bool:
+    """Return whether cells are dates, in columns that hold none."""
+    return all(map(_is_date, cells)) and not any(_is_date(row[k]) for row in body for k in typed)
+
+
 def _years(cells: list[str], typed: list[int], body: list[list[str]]) -> bool:
     """Return whether cells are years, in columns that do not hold years."""
     below = [row[k] for row in body for k in typed]
@@ -173,7 +193,7 @@ def _are_numbered(row: list[str], typed: list[int], body: list[list[str]]) -> bo
     if any([row[k] for k in typed] == cells for row in body):
         return False  # a row like those below it
     if not all(map(WHOLE.fullmatch, cells)) or len(cells) < 2:
-        return all(map(_is_date, cells)) and not any(_is_date(row[k]) for row in body for k in typed)
+        return _are_dates_above(cells, typed, body)
     numbers = [int(float(cell)) for cell in cells]
     steps = {later - earlier for earlier, later in pairwise(numbers)}
     counts = len(steps) == 1 and steps != {0} and (len(cells) > 2 or numbers in ([0, 1], [1, 2]))

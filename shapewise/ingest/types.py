@@ -110,8 +110,9 @@ class Tally:
     def count(self, cells: pa.Array, missing: pa.Array, odd: pa.Array) -> None:
         """Add cells that say that they are missing, and those that became missing; remember three different ones."""
         self.missing += _number_of(missing)
-        self.odd += _number_of(odd)
-        self.keep(cells.filter(odd))
+        if n := _number_of(odd):
+            self.odd += n
+            self.keep(cells.filter(odd))
         for why, mask in (("missing", missing), ("odd", odd)):
             kept = self.examples.setdefault(why, [])
             if len(kept) < 3 and pc.any(mask).as_py():

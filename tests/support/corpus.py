@@ -260,6 +260,21 @@ READ = {
     "days as names, without a mark below": (
         rows("id,30d,60d,90d", "1,2,3,4", "2,5,6,7"), {"id": [1, 2], "30d": [2, 5], "90d": [4, 7]}, None
     ),
+    "years below groups of names, none below the first": (
+        rows("region,sales,,cost,", ",2023,2024,2023,2024", "r,.5,1,2,3", "s,1.5,2,3,4", "t,2.5,3,4,5"),
+        {"region": ["r", "s", "t"], "sales 2024": [1, 2, 3], "cost 2023": [2, 3, 4]}, "in 2 rows",
+    ),
+    "days below groups of names": (
+        rows(",sales,,cost,", ",2023-01-01,2024-01-01,2023-01-01,2024-01-01", "r,.5,1,2,3", "s,1.5,2,3,4", "t,2.5,3,4,5"),
+        {"sales 2024-01-01": [1, 2, 3], "cost 2023-01-01": [2, 3, 4]}, "in 2 rows",
+    ),
+    "units below some names": (
+        rows("name,weight,height,age", ",kg,cm,", "r,.5,1,2", "s,1.5,2,3", "t,2.5,3,4"),
+        {"name": ["r", "s", "t"], "weight kg": [0.5, 1.5, 2.5], "age": [2, 3, 4]}, "in 2 rows",
+    ),
+    "numbers of the columns below their names": (
+        rows("name,p,q", "(1),(2),(3)", "r,5,1", "s,6,2"), {"name": ["r", "s"], "p": [5, 6], "q": [1, 2]}, "numbers the columns",
+    ),
     "percentiles as names": (rows("name,10%,90%", "a,1,2", "b,3,4"), {"10%": [1, 3], "90%": [2, 4]}, None),
     "a currency in the first row alone": (rows("a,b,c", "x,$1.5,$2", "y,3,4.5"), {"b": [1.5, 3], "c": [2, 4.5]}, "dollar"),
     "exponents in the first row alone": (rows("1e-5,2e-5", "1,2", "3,4"), {"column 1": [1e-5, 1, 3]}, "like a row"),

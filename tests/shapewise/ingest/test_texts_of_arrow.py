@@ -104,3 +104,14 @@ def test_whole_decimals_are_whole_numbers_and_a_note_says_which_are_too_long(pre
         assert loaded.frame["id"].dtype == kind
         assert kind == "float64" or loaded.frame["id"].tolist() == cells
         assert [note.startswith(f"id: {long} whole numbers") for note in loaded.notes] == [True] * bool(long)
+
+
+@pytest.mark.parametrize(("cells", "words"), [
+    (["2024-01-31", None, "2024-02-01"], "a step on Data reads its dates"),
+    (["1.5", "2.25", "n/a"], "a step on Data reads its numbers"),
+    (["007", "1.5"], None), (["10115", "80331"], None), (["", "x"], None), ([None, None], None), (["1/2", "x"], None),
+])  # fmt: skip
+def test_dates_and_numbers_that_a_file_has_as_text_stay_text_and_a_note_says_so(cells, words):
+    loaded = read(pa.table({"c": pa.array(cells, pa.string())}))
+    assert [None if cell != cell else cell for cell in loaded.frame["c"].astype(object)] == cells
+    assert ["c: text in the file" in note and words in note for note in loaded.notes] == [True] * (words is not None)

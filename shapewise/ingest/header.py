@@ -17,6 +17,9 @@ LOOKED_AT: Final = 20
 """Rows among which the names are looked for."""
 
 MOST_NAMES: Final = 3
+FEWEST_WORDS: Final = 3
+"""Words of a column above which a number is none of its cells."""
+
 TYPED_SHARE: Final = 0.8
 CURRENCY: Final = "|".join(re.escape(sign) for sign in SIGNS)
 VALUE: Final = re.compile(
@@ -88,9 +91,10 @@ def _is_rule(row: list[str]) -> bool:
 
 
 def _counts_columns(rows: list[list[str]]) -> bool:
-    """Return whether the first row numbers the columns, 1 2 3 or (1) (2) (3), also one that has words below."""
+    """Return whether the first row numbers the columns, 1 2 3 or (1) (2) (3), also one that has words alone below."""
     numbers = [cell.strip("()[]") for cell in rows[0]]
-    words = any(any(column[1:]) and not any(map(is_value, column[1:])) for column in zip(*rows, strict=True))
+    known = [[cell for cell in column[1:] if cell] for column in zip(*rows, strict=True)]
+    words = any(len(cells) >= FEWEST_WORDS and not any(map(is_value, cells)) for cells in known)
     return len(numbers) > 2 and numbers == [str(k) for k, _ in enumerate(numbers, 1)] and words
 
 

@@ -268,12 +268,16 @@ READ = {
         rows(",sales,,cost,", ",2023-01-01,2024-01-01,2023-01-01,2024-01-01", "r,.5,1,2,3", "s,1.5,2,3,4", "t,2.5,3,4,5"),
         {"sales 2024-01-01": [1, 2, 3], "cost 2023-01-01": [2, 3, 4]}, "in 2 rows",
     ),
+    "a first row of 1, 2, 3 above a word": (
+        rows("a,b,c", "1,2,3", "4,5,ʤ"), {"a": [1, 4], "b": [2, 5], "c": ["3", "ʤ"]}, "c: 1 of 2"
+    ),
     "units below some names": (
         rows("name,weight,height,age", ",kg,cm,", "r,.5,1,2", "s,1.5,2,3", "t,2.5,3,4"),
         {"name": ["r", "s", "t"], "weight kg": [0.5, 1.5, 2.5], "age": [2, 3, 4]}, "in 2 rows",
     ),
     "numbers of the columns below their names": (
-        rows("name,p,q", "(1),(2),(3)", "r,5,1", "s,6,2"), {"name": ["r", "s"], "p": [5, 6], "q": [1, 2]}, "numbers the columns",
+        rows("name,p,q", "(1),(2),(3)", "r,5,1", "s,6,2", "t,7,3"),
+        {"name": ["r", "s", "t"], "p": [5, 6, 7], "q": [1, 2, 3]}, "numbers the columns",
     ),
     "percentiles as names": (rows("name,10%,90%", "a,1,2", "b,3,4"), {"10%": [1, 3], "90%": [2, 4]}, None),
     "a currency in the first row alone": (rows("a,b,c", "x,$1.5,$2", "y,3,4.5"), {"b": [1.5, 3], "c": [2, 4.5]}, "dollar"),

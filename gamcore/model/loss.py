@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from gamcore.model.scales import Scale, ratio
 from gamcore.types import Floats
 
 LinkName = Literal["identity", "log", "logit"]
+
+LEAST_TARGET: Final = 1e-140
+"""The largest target has to be above it: squares of smaller ones, and of their differences, are 0."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +186,9 @@ class Loss(Boosted):
 
     def refusal(self, y: Floats) -> str:
         """Return why these targets cannot be modelled, and the way out; empty where they can."""
-        return self.impossible(y)
+        largest = float(np.abs(y).max(initial=0.0))
+        small = "The target has no values beyond 1e-140: multiply it by a constant first."
+        return self.impossible(y) or (small if 0 < largest < LEAST_TARGET else "")
 
     def curvature(self, y: Floats, score: Floats) -> Floats:
         """Return the weight S for which G^2 / S is what a leaf takes off the loss, in units of `newton_drop`."""

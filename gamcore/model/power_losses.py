@@ -28,9 +28,6 @@ LARGEST_STEP: Final = 2.0
 LEAST_MEAN: Final = float(np.finfo(np.float64).tiny)
 """Smallest mean whose logarithm is taken: that of 0 is infinite."""
 
-LEAST_TARGET: Final = 1e-150
-"""The largest target has to be above it: squares of smaller ones are 0."""
-
 
 @dataclass(frozen=True)
 class PowerLoss(Loss):
@@ -74,13 +71,9 @@ class PowerLoss(Loss):
         return ""
 
     def refusal(self, y: Floats) -> str:
-        """Return a sentence if an amount is negative, or all are 0, or so small that their squares are."""
-        if sentence := self.impossible(y):
-            return sentence
-        if not np.any(y > 0):
-            return "The target is 0 in every row, so there is no mean to model: add rows."
-        small = y.max() < LEAST_TARGET
-        return "The target has no value above 1e-150: multiply it by a constant first." if small else ""
+        """Return a sentence if an amount is negative, or all are 0 or too small."""
+        nothing = "The target is 0 in every row, so there is no mean to model: add rows."
+        return super().refusal(y) or ("" if np.any(y > 0) else nothing)
 
     def is_bounded(self, y: Floats) -> bool:
         """Return whether there is an event, so that the mean is above 0."""

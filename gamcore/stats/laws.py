@@ -217,12 +217,13 @@ def likeliest_law(y: Floats, mean: Floats, weight: Floats, power: float) -> Law:
     """
     some = slice(None, None, -(-y.size // MOST_ROWS))
     y, mean, weight = y[some], mean[some], weight[some]
-    mean = np.maximum(mean, LEAST_MEAN * max(float(np.average(y, weights=weight)), LEAST_MEAN))
+    mean = np.maximum(mean, LEAST_MEAN * (float(np.average(y, weights=weight)) or LEAST_MEAN))
     whole = power == 1.0 and bool(np.all(y == np.floor(y)))
     if power == 1.0 and not whole:
         power = likeliest_power(y, mean, weight)
     law = Counts if whole else Amounts
-    beside = mean if whole else 0.0
+    unit = 1.0 if whole else float(np.average(y, weights=weight)) or 1.0  # no floor below knows a currency
+    y, mean, beside = y / unit, mean / unit, mean if whole else 0.0
     moment = float(np.average(((y - mean) ** 2 - beside) / mean ** (2.0 if whole else power), weights=weight))
     first = np.array([0.05, np.log(max(moment, 1e-2 if whole else LEAST_DISPERSION))])
 
@@ -235,4 +236,4 @@ def likeliest_law(y: Floats, mean: Floats, weight: Floats, power: float) -> Law:
     around = first + np.array([[0.0, 0.0], [0.2, 0.0], [0.0, 0.5]])
     options = {"initial_simplex": around, "xatol": 3e-3, "fatol": 1e-6}
     best = minimize(loss, first, method="Nelder-Mead", bounds=bounds, options=options)
-    return law(float(best.x[0]), float(np.exp(best.x[1])), power)
+    return law(float(best.x[0]), float(np.exp(best.x[1])) * unit ** (2.0 - power), power)

@@ -96,6 +96,8 @@ def test_the_width_of_a_quantile_follows_the_residuals():
         ("gamma", [1.0, 0.0, -1.0], "0 or negative in 2 rows (counted from 0: 1, 2)"),
         ("gamma", [0.0], "choose objective='tweedie', which takes zeros"),
         ("poisson", [0.0, 0.0], "0 in every row"),
+        ("squared", [0.0, -1e-150], "no values beyond 1e-140: multiply it by a constant"),
+        ("tweedie", [0.0, 1e-150], "no values beyond 1e-140: multiply it by a constant"),
         ("squared", [-1.0, 0.0], ""),
         ("gamma", [0.1, 3.0], ""),
     ],

@@ -106,3 +106,15 @@ def test_counts_that_are_not_whole_are_amounts():
     found = likeliest_law(rates, mean, np.ones(1500), 1.0)
     assert isinstance(found, Amounts)
     assert found.power == pytest.approx(1.3, abs=0.1)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-30, 1e-9, 1e6])
+@pytest.mark.parametrize("power", [1.0, 1.5])
+def test_amounts_have_the_same_law_in_any_currency(unit, power):
+    rng = np.random.default_rng(0)
+    mean = np.exp(rng.normal(size=1500))
+    y = tweedie(mean, 0.8, 1.4, rng)
+    own = likeliest_law(y, mean, np.ones(y.size), power)
+    other = likeliest_law(unit * y, unit * mean, np.ones(y.size), power)
+    level = np.linspace(0.05, 0.95, y.size)
+    np.testing.assert_allclose(other.quantile(level, unit * mean) / unit, own.quantile(level, mean), 1e-2, 1e-6)

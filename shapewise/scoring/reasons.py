@@ -16,7 +16,7 @@ from gamcore.data.codes import code_of
 from gamcore.data.column_names import Names
 from gamcore.data.labels import cut
 from gamcore.data.past import of_the_past
-from gamcore.data.years import is_year_of
+from gamcore.data.years import are_years, is_year_of
 from gamcore.decide.fairness import sensitive
 from gamcore.estimators.additive import AdditiveEstimator, single_model
 from gamcore.explain.counterfactuals import Possible
@@ -24,7 +24,7 @@ from gamcore.explain.reasons import BASES, MOST, Base
 from gamcore.io.formula import Formula
 from gamcore.io.reasons import with_reasons
 from gamcore.model.output_names import PREDICTION
-from gamcore.numbers import exact
+from gamcore.numbers import LARGE, exact
 from shapewise.store.names import known
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
@@ -148,15 +148,18 @@ def explained(estimator: AdditiveEstimator, data: Data, names: Names, how: Telli
                         texts=texts(names, [column.feature.name for column in bins]), sensitive=hidden)  # fmt: skip
 
 
-def cell_text(names: Names, column: str, cell: object) -> str:
-    """Return a cell as people read it: with the names of levels, the unit and the form of its column."""
+def cell_text(names: Names, column: str, cell: object, maybe_code: bool = False) -> str:
+    """Return a cell as people read it: with the names of levels, the unit and the form of its column. maybe_code :
+    whether whole numbers may be those of customers, say, in which no mark stands between thousands."""
     if pd.isna(cell):
         return "missing"
     short = str(cell).removesuffix(" 00:00:00")
     if isinstance(cell, int | float | np.number) and not isinstance(cell, bool):
         level = names.of(column).levels.get(code_of(str(float(cell)), column, "number"))
-        written = exact(float(cell), 6) if isinstance(cell, float | np.floating) else short
-        measure = names.of(column).measure.of_years(is_year_of(column, float(cell)))
+        is_float, value = isinstance(cell, float | np.floating), float(cell)
+        as_it_is = not is_float and (maybe_code or abs(value) >= LARGE or are_years(np.array([value])))
+        written = short if as_it_is else exact(value, 6)
+        measure = names.of(column).measure.of_years(is_year_of(column, value))
         short = level or measure.say(float(cell), written)
     return names.level(column, short)
 
@@ -166,7 +169,7 @@ def fields_of(names: Names, cells: Mapping[Any, object], facts: Mapping[str, str
     the decision, which comes first. facts : texts of `FACTS`, and the prediction."""
     cells_in_words: dict[str, str] = {}
     for column, cell in cells.items():
-        text = cut(cell_text(names, str(column), cell), MOST_CELL)
+        text = cut(cell_text(names, str(column), cell, maybe_code=True), MOST_CELL)
         cells_in_words |= {str(column): text, names.column(str(column)): text}
     return cells_in_words | dict(facts)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gamcore.additions.newer_rows.fall import Change, Fall
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut_apart
 from gamcore.explain.gap import DECIMALS, POINTS
 from gamcore.numbers import alike, fixed, percent
 from gamcore.stats.intervals import Interval
@@ -27,7 +27,7 @@ class FallClaim:
 
     def words(self) -> str:
         """Return the claim in one or two sentences."""
-        own, newer = (cut(name, LONGEST_NAME) for name in self.names)
+        own, newer = cut_apart(self.names, LONGEST_NAME)
         values = [fixed(value, 3) if self.metric == "AUC" else percent(value) for value in
                   (self.fall.newer, self.fall.own)]  # fmt: skip
         what = "the AUC" if self.metric == "AUC" else "the share explained"
@@ -84,7 +84,7 @@ class MeanClaim:
 
     def words(self) -> str:
         """Return the claim in two sentences without the last full stop."""
-        own, newer = (cut(name, LONGEST_NAME) for name in self.names)
+        own, newer = cut_apart(self.names, LONGEST_NAME)
         values = [*self.observed, *self.predicted, *self.interval]
         was, now, before, says, low, high = map(percent, values) if self.is_share else alike(values)
         between = f" ({low} to {high})" if math.isfinite(self.interval[1] - self.interval[0]) else ""

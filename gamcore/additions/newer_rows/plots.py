@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, cut_apart
 from gamcore.numbers import counted, number, p_value, percent
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
@@ -29,7 +29,7 @@ def calibration(on: OnNewerRows, target: str = "", title: str = "", detail: str 
     groups, table = on.columns[PREDICTION], on.frame()
     marks: list[Mark] = []
     drawn = []
-    for (name, role), label in zip(SIDES, on.names, strict=True):
+    for (name, role), label in zip(SIDES, cut_apart(on.names, MOST_LABEL), strict=True):
         sides: list[Side] = [side for group in groups if (side := getattr(group, name)).rows]
         x, y = (np.array([getattr(side, what) for side in sides]) for what in ("predicted", "observed"))
         ends = np.array([side.interval for side in sides]).reshape(-1, 2)
@@ -37,7 +37,7 @@ def calibration(on: OnNewerRows, target: str = "", title: str = "", detail: str 
         hover = [_hover(on, label, side) for side in sides]
         marks.append(Whiskers(x[known], ends[known, 0], ends[known, 1], role, 1.8))
         marks.append(Path(x, y, role, 1.4, opacity=0.6))
-        marks.append(Points(x, y, role, 8, name=cut(label, MOST_LABEL), hover=hover))
+        marks.append(Points(x, y, role, 8, name=label, hover=hover))
         drawn.append(x)
     both = np.array([min(map(np.min, drawn)), max(map(np.max, drawn))])
     marks.insert(0, Path(both, both, "zero", 1.2, "dot", name="as predicted"))
@@ -55,18 +55,18 @@ def by_group(on: OnNewerRows, column: str, target: str = "", title: str = "", de
     groups, table = on.columns[column], on.frame(column)
     at = np.arange(len(groups), dtype=float)
     marks: list[Mark] = [Line(0.0, upright=True)]
-    for (name, role), label, shift in zip(SIDES, on.names, (-APART, APART), strict=True):
+    for (name, role), label, shift in zip(SIDES, cut_apart(on.names, MOST_LABEL), (-APART, APART), strict=True):
         sides: list[Side] = [getattr(group, name) for group in groups]
         value = np.array([side.off_by.value for side in sides])
         ends = np.array([(side.off_by.lower, side.off_by.upper) for side in sides])
         known, there = np.isfinite(ends).all(axis=1), np.isfinite(value)
         hover = [_hover(on, label, side, group) for side, group in zip(sides, groups, strict=True) if side.rows]
         marks.append(Whiskers((at + shift)[known], ends[known, 0], ends[known, 1], role, lying=True))
-        marks.append(Points(value[there], (at + shift)[there], role, 8, name=cut(label, MOST_LABEL), hover=hover))
+        marks.append(Points(value[there], (at + shift)[there], role, 8, name=label, hover=hover))
     per = " per unit of exposure" if on.per == "exposure" else ""
     x = Axis(f"observed less predicted {target or 'outcome'}{per}", grid=True,
              format="signed percent" if on.is_share else "plain")  # fmt: skip
-    labels = [cut(group.name, MOST_LABEL) for group in groups]
+    labels = cut_apart([group.name for group in groups], MOST_LABEL)
     n = int(on.changed(column).sum())
     headline = f"{column}: " + (f"{n} of {len(groups)} groups clearly off otherwise than before" if n
                             else "no group is clearly off otherwise than before")  # fmt: skip

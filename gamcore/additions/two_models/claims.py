@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gamcore.additions.two_models.parts import Check, Part
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, cut_apart
 from gamcore.explain.gap import DECIMALS, POINTS, Difference
 from gamcore.numbers import alike, factor, fixed, percent
 
@@ -31,7 +31,7 @@ class BetterClaim:
 
     def words(self) -> str:
         """Return the claim as a sentence without its full stop."""
-        first, second = (cut(name, LONGEST_NAME) for name in self.names)
+        first, second = cut_apart(self.names, LONGEST_NAME)
         value, other = self._values()
         what = "AUC" if self.is_ranking else "share explained"
         if not math.isfinite(self.gap.upper):
@@ -108,7 +108,7 @@ class _OfTenth:
 
     def _begin(self, is_share: bool) -> tuple[str, str, str]:
         """Return how the claim begins, and the names of both models in words."""
-        first, second = (cut(name, LONGEST_NAME) for name in self.names)
+        first, second = cut_apart(self.names, LONGEST_NAME)
         apart = factor(self.part.ratio) if self.by_ratio else change_in_words(self.part.change, is_share)
         return f"where {second} is {way(self.part.change, self.is_last)} {first} ({apart})", first, second
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from gamcore.additions.two_models.claims import LONGEST_NAME, BelowClaim, BetterClaim, GroupClaim, TenthClaim, way
 from gamcore.additions.two_models.parts import Part
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut_apart
 from gamcore.explain.gap import Difference
 from gamcore.explain.row_groups import Groups
 from gamcore.explanation import Explanation
@@ -168,7 +168,7 @@ class TwoModels(Explanation):
         return " ".join(map(_sentence, lines))
 
     def _for_whom(self, most: GroupClaim, least: GroupClaim) -> str:
-        first, second = (cut(name, LONGEST_NAME) for name in self.names)
+        first, second = cut_apart(self.names, LONGEST_NAME)
         return (
             f"{second} is {way(most.part.change, True)} {first} {most.words()}, and "
             f"{way(least.part.change, False)} {least.words()}"

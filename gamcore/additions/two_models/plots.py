@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gamcore.additions.two_models.claims import change_in_words, means
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, cut_apart
 from gamcore.numbers import alike, count, counted, factor, percent
 from gamcore.types import Floats
 from gamcore.viz.axes import level_axis
@@ -35,8 +35,8 @@ def double_lift(models: TwoModels, target: str = "", title: str = "", detail: st
     at = np.arange(1.0, len(parts) + 1)
     hover = [_hover(models, part) for part in parts]
     lines: list[Mark] = [
-        Path(place, drawn, role, name=cut(name, MOST_LABEL), hover=hover)
-        for place, drawn, role, name in zip(_places(models, at), _of_each(models, parts), ROLES, models.names,
+        Path(place, drawn, role, name=name, hover=hover)
+        for place, drawn, role, name in zip(_places(models, at), _of_each(models, parts), ROLES, _names(models),
                                             strict=True)
     ]  # fmt: skip
     apart = [factor(part.ratio) if models.by_ratio else change_in_words(part.change, models.is_share) for part in parts]
@@ -44,7 +44,7 @@ def double_lift(models: TwoModels, target: str = "", title: str = "", detail: st
              ticks=tuple(zip(at.tolist(), apart, strict=True)), limits=(0.5, len(parts) + 0.5))  # fmt: skip
     y = Axis(_unit(models, target), grid=True, format=_is_percent(models))
     headline = models.better.words()
-    second, tenths = cut(models.names[1], MOST_LABEL), f"in {models.nearer[1]} of {len(parts)} tenths"
+    second, tenths = _names(models)[1], f"in {models.nearer[1]} of {len(parts)} tenths"
     beside = (f"what is observed is nearer to {second} {tenths}" if models.level is None
               else f"{second} is nearer to {percent(models.level, 0)} {tenths}")  # fmt: skip
     return Plot(
@@ -62,8 +62,8 @@ def groups(models: TwoModels, column: str, target: str = "", title: str = "", de
     marks = _observed(models, parts, at, hover, lying=True)
     if models.level is None:
         marks += [
-            Points(drawn, at, role, 18, "bar", name=cut(name, MOST_LABEL), hover=hover)
-            for drawn, role, name in zip(_of_each(models, parts), ROLES, models.names, strict=True)
+            Points(drawn, at, role, 18, "bar", name=name, hover=hover)
+            for drawn, role, name in zip(_of_each(models, parts), ROLES, _names(models), strict=True)
         ]
     labels = [f"{cut(name, MOST_LABEL - 10)}  {count(part.rows)}" for name, part in
               zip(named.cut.names, parts, strict=True)]  # fmt: skip
@@ -97,7 +97,7 @@ def _observed(models: TwoModels, parts: Sequence[Part], at: Floats, hover: list[
     marks: list[Mark] = []
     if models.level is not None:
         marks.append(Line(models.level, upright=lying))
-        names = [cut(name, MOST_LABEL) if lying else "" for name in models.names]  # lines have their names already
+        names = _names(models) if lying else ["", ""]  # lines have their names already
         dots = list(zip((0, 1), _places(models, at), ROLES, names, strict=True))
     for k, places, role, name in dots:
         values = np.array([part.checks[k].observed for part in parts])
@@ -107,6 +107,10 @@ def _observed(models: TwoModels, parts: Sequence[Part], at: Floats, hover: list[
         x, y = (values, places) if lying else (places, values)
         marks.append(Points(x, y, role, 9, name=name, hover=hover))
     return marks
+
+
+def _names(models: TwoModels) -> list[str]:
+    return cut_apart(models.names, MOST_LABEL)
 
 
 def _limits(models: TwoModels, parts: Sequence[Part]) -> tuple[float, float]:
@@ -131,7 +135,7 @@ def _is_percent(models: TwoModels) -> TickFormat:
 
 
 def _hover(models: TwoModels, part: Part) -> str:
-    names = [cut(name, MOST_LABEL) for name in models.names]
+    names = _names(models)
     lines = [counted(part.rows, "row")]
     if models.level is None:
         values = means([part.observed, *part.predicted], models.is_share)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from gamcore.additions.why.shares import Estimate
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, cut_apart
 from gamcore.numbers import decimals_of, fixed, number, percent, within
 
 Kind = Literal["difference", "composition", "behaviour", "level", "residual"]
@@ -86,8 +86,8 @@ class MoveClaim:
 
     def _difference(self, interval: str) -> str:
         means = " and ".join(
-            f"{self.sizes.mean(mean)} for {cut(name, LONGEST_NAME)}"
-            for name, mean in zip(self.names, self.means, strict=True)
+            f"{self.sizes.mean(mean)} for {name}"
+            for name, mean in zip(cut_apart(self.names, LONGEST_NAME), self.means, strict=True)
         )
         if not self.is_clear:
             between = f" ({interval})" if interval else ""

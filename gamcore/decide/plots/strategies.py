@@ -124,10 +124,7 @@ def lifts(outcome: ReadOut, detail: str, scale: Scale) -> Plot:
         at, lift = (np.array(part, np.float64) for part in zip(*planned, strict=True))
         hover = [f"{percent(value, 0, signed=True)} planned" for value in lift]
         marks.append(Points(lift, at, "accent", 16, "bar", name="planned", hover=hover))
-    names = [
-        cut(f"{e.strategy} · {e.what}" + _aside(e), 60)
-        for e in listed
-    ]  # fmt: skip
+    names = cut_apart([f"{e.strategy} · {e.what}{_aside(e)}" for e in listed], 60)
     ends = [0.0, *(factor * end for effect in listed for end in effect.on(scale).interval)]
     limits = widened(min(ends), max(ends), "link")
     x = Axis("measured lift, relative", limits=limits, format="signed percent", grid=True)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from gamcore.data.labels import cut
+from gamcore.data.labels import cut, cut_apart
 from gamcore.viz.files.letters import lacking, letters_of, span_of, wrap
 from gamcore.viz.files.mpl_picture import LETTER, compose, house, per_line, wrapped
 from gamcore.viz.files.parts import Report, ReportPart, Step, quiet
@@ -152,8 +152,9 @@ def _figures(page: Figure, y: float, part: ReportPart) -> float:
 
 def _lines_below(page: Figure, y: float, part: ReportPart) -> float:
     """Write lines that begin with a word; return where they end."""
-    for word, text in part.lines:
-        _write(page, y, cut(word, 16), TEXT, COLOR.ink, weight=600)
+    words = cut_apart([word for word, _ in part.lines], 16)
+    for word, (_, text) in zip(words, part.lines, strict=True):
+        _write(page, y, word, TEXT, COLOR.ink, weight=600)
         for line in _lines(text, SIZE[0] - 2 * MARGIN - WORD, TEXT):
             _write(page, y, line, TEXT, COLOR.ink, x=MARGIN + WORD)
             y += LINE

@@ -14,7 +14,7 @@ from gamcore.estimators.base import loss_of
 from gamcore.explain.counterfactuals import Change, Possible
 from gamcore.explain.shown import shown
 from gamcore.numbers import percent
-from shapewise.scoring.reasons import Telling, cell_text
+from shapewise.scoring.reasons import Telling
 from shapewise.ui.explain import helped
 from shapewise.ui.explain import line as lines
 from shapewise.ui.explain.row_model import RowModel
@@ -133,7 +133,7 @@ def _may_change(model: RowModel, row: pd.DataFrame, how: Telling) -> Telling:
 def _instead(model: RowModel, row: pd.DataFrame, change: Change) -> str:
     """Return a change in words, beside what the row has today."""
     columns = [step.bins.feature.column for step in change.steps]
-    today = [cell_text(model.names, column, row.iloc[0][column]) for column in columns]
+    today = [model.cell(column, row.iloc[0][column]) for column in columns]
     return " and ".join(
         f"{step.feature} {step.words} instead of {cell}" for step, cell in zip(change.steps, today, strict=True)
     )

@@ -108,9 +108,12 @@ class RowModel:
 
     def cells(self, row: pd.DataFrame) -> dict[str, str]:
         """Return the cells of a row as text, by the shown names of their columns."""
-        return {
-            self.names.column(str(name)): cell_text(self.names, str(name), cell) for name, cell in row.iloc[0].items()
-        }
+        return {self.names.column(str(name)): self.cell(str(name), cell) for name, cell in row.iloc[0].items()}
+
+    def cell(self, column: str, cell: object) -> str:
+        """Return a cell as text: a whole number as an amount only where the model reads it as a number."""
+        own = self.bins().get(column)
+        return cell_text(self.names, column, cell, maybe_code=own is None or own.feature.kind != "number")
 
 
 def row_model(about: ModelAbout) -> RowModel | None:

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamcore.data.binning import bin_table
-from gamcore.data.column_names import ColumnNames, Names
+from gamcore.data.column_names import AS_THEY_ARE, ColumnNames, Names
 from gamcore.data.table import Table, learn_features
 from gamcore.estimators.recourse import recourse
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.counterfactuals import Possible
 from gamcore.io.reasons import tell
+from gamcore.numbers import read
 from shapewise.reports import file_jobs as packs
 from shapewise.scoring.reasons import (
     FIELD,
@@ -25,6 +26,7 @@ from shapewise.scoring.reasons import (
     MOST_LETTER,
     OPENINGS,
     Telling,
+    cell_text,
     explained,
     fields_of,
     is_sensitive,
@@ -274,3 +276,12 @@ def test_a_quota_holds_while_letters_are_written(sure, kind, monkeypatch):
     assert max(np.diff(sizes), default=0) <= 2 * 500 * MOST_LETTER
     file = pd.read_parquet(into) if kind == "parquet" else None
     assert file is None or file["letter"].str.len().max() <= MOST_LETTER
+
+
+@given(st.integers(-(10**14), 10**14))
+def test_a_whole_number_is_written_alike_whatever_the_cells_are_stored_as(n):
+    """Beside a missing cell, whole numbers are floats."""
+    one, other = (cell_text(AS_THEY_ARE, "area", cell) for cell in (n, float(n)))
+    assert one == other or 1700 <= n <= 2100
+    assert read(one) == n
+    assert cell_text(AS_THEY_ARE, "customer", n, maybe_code=True) == str(n)

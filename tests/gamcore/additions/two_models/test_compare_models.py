@@ -12,6 +12,7 @@ from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score, roc_au
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, compare_models
 from gamcore.additions.two_models.claims import BelowClaim, BetterClaim, GroupClaim, TenthClaim
+from gamcore.explain.gap import Difference
 
 SETTINGS = {"outer_bags": 2, "max_rounds": 100, "random_state": 0}
 KINDS = ["squared", "poisson", "exposure", "binary", "first", "classes", "quantile"]
@@ -193,3 +194,13 @@ def test_what_cannot_be_compared_is_refused():
         compare_models(*fitted, X, y, names=("a", "a"))
     with pytest.raises(TableError, match="no column 'lost'"):
         compare_models(*fitted, X, y, columns="lost", **given)
+
+
+@pytest.mark.parametrize(
+    "gap", [Difference(0.05, 0.02, 0.08), Difference(0.0, -0.02, 0.02), Difference(-0.05, -0.08, -0.02)]
+)
+def test_models_whose_names_begin_alike_are_told_apart(gap):
+    names = [f"Renewal of contracts in all regions of the north, year {year}" for year in (2025, 2026)]
+    words = BetterClaim((names[0], names[1]), (0.7, 0.7 + gap.value), gap, rows=100, is_ranking=True).words()
+    assert "…5 " in words.replace(":", " ")
+    assert "…6 " in words.replace(":", " ")

@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, TableError, why_moved
+from gamcore.additions.why.claims import MoveClaim, Sizes
 from gamcore.additions.why.curves import Curves, Link, TermTable
-from gamcore.additions.why.shares import Pair, Rows, shares
+from gamcore.additions.why.shares import Estimate, Pair, Rows, shares
 from gamcore.model.losses import LOSSES
 from gamcore.numbers import number
 from tests.support.pages_of_docs import DOCS, blocks
@@ -312,3 +313,10 @@ def test_the_guide_says_what_the_public_flights_say():
     assert moved.gap.value == pytest.approx(late[names["december"]].mean() - late[names["november"]].mean(), abs=1e-12)
     assert moved.clear("family")["composition", "weather"]
     assert not moved.clear("family")["composition", "timetable"]
+
+
+def test_groups_whose_names_begin_alike_are_told_apart():
+    names = tuple(f"customers of all shops and regions in the month of {month}" for month in ("April", "May"))
+    claim = MoveClaim("difference", Estimate(1.0, 0.5, 1.5, 0.01), Sizes.of([1.0], share=False), names, (2.0, 3.0))
+    assert "April" in claim.words()
+    assert "May" in claim.words()

@@ -105,7 +105,7 @@ Line = tuple[list[float], list[float]]
 
 def _ranking(model: ModelAbout, held: HeldOutPredictions) -> None:
     """Show ROC, precision-recall and gain, each with its summary and a reference line."""
-    goal = md(state.goal(model))
+    goal = state.goal(model)
     rate = float(np.average(held.y, weights=held.weight))
     pr, roc, gain = ranking_lines(model.id)
     diagonal: Line = ([0, 1], [0, 1])
@@ -126,7 +126,7 @@ def _ranking(model: ModelAbout, held: HeldOutPredictions) -> None:
         with place:
             st.markdown(f"**{name}**")
             cards.of_model(plots.ranked(line, name, words, axes, guide), model)
-            st.caption(words)
+            st.caption(md(words))
 
 
 def _calibration(model: ModelAbout, held: HeldOutPredictions) -> None:

@@ -94,7 +94,9 @@ def read_sheet(data: bytes, notes: list[str], tell: Tell) -> pa.Table:
     except ReaderError:
         raise
     except Exception as error:  # the parser raises many types on damaged workbooks
-        raise ReaderError(f"The workbook cannot be read ({in_words(error)}): save it again as .xlsx.") from error
+        raise ReaderError(
+            f"The workbook cannot be read ({in_words(error)}): save it again as .xlsx, or as CSV."
+        ) from error
     if len(book.sheet_names) > 1:
         place = book.sheet_names.index(name)
         which = "the first" if place == 0 else f"sheet {place + 1}"

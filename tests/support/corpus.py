@@ -1096,6 +1096,11 @@ in_sheet(
     "1 infinite value",
 )
 in_sheet(
+    "an error that the parser does not know",
+    lambda: with_cells(b'<row r="2"><c r="A2" t="e"><v>#SPILL!</v></c><c r="B2"><v>5</v></c></row>'),
+    error=("'#SPILL!'", "or as CSV"),
+)
+in_sheet(
     "truths and a word",
     lambda: sheet(["a", "b"], [True, 1], [False, 2], ["maybe", 3]),
     {"a": ["True", "False", "maybe"], "b": [1, 2, 3]},

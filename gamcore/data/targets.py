@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Any, Final
 
@@ -13,9 +14,6 @@ from pandas.api import types
 from gamcore.data.columns import TARGET, Kind, TableError, kind_of, read_numbers, valid_text
 
 LARGEST_TARGET: Final = 1e150
-
-PLAIN: Final = (str, bool, int, float, np.bool_, np.integer, np.floating)
-"""Types of class labels."""
 
 MOST_CLASSES: Final = 20
 """Each class has curves of its own, which somebody has to read."""
@@ -67,6 +65,18 @@ def read_class_target(y: Any, most: int = MOST_CLASSES) -> tuple[NDArray[np.int6
     return codes.astype(np.int64), classes
 
 
+def check_label(label: Any, what: str) -> None:
+    """Raise TableError for the label of a class or a task, which `what` names, that no file can hold."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    kept = isinstance(plain, str | bool) or (isinstance(plain, int) and -(2**63) <= plain < 2**64)
+    if not (kept or (isinstance(plain, float) and math.isfinite(plain))):
+        raise TableError(
+            f"{what} is {type(label).__name__} {str(label)[:40]!r}: label them with strings, or numbers of 64 bits."
+        )
+    with valid_text("A label"):
+        str(label).encode()
+
+
 def _labels(classes: NDArray[Any], kind: Kind) -> NDArray[Any]:
     """Return class labels as texts, numbers or truths, which every format can hold."""
     if kind == "date":
@@ -76,13 +86,8 @@ def _labels(classes: NDArray[Any], kind: Kind) -> NDArray[Any]:
         if np.any(numbers != np.floor(numbers)):
             raise TableError("Unknown label type: the target is continuous; train a regressor, or choose classes.")
         classes = numbers if any(isinstance(label, Decimal) for label in classes) else classes
-    odd = next((label for label in classes if not isinstance(label, PLAIN)), None)
-    if odd is not None:
-        raise TableError(
-            f"The target has labels of type {type(odd).__name__}, such as {str(odd)[:40]!r}: turn them into text."
-        )
-    with valid_text("The target"):
-        "".join(label for label in classes if isinstance(label, str)).encode()
+    for label in classes[: MOST_CLASSES + 1]:
+        check_label(label, "The target has a class that")
     return classes
 
 

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from gamcore.data.binning import Binned, Bins, fit_bins
 from gamcore.data.column_names import free_name
-from gamcore.data.columns import TableError, read_texts
+from gamcore.data.columns import TableError, read_texts, valid_text
 from gamcore.data.table import Feature, Table, as_frame, as_table, read_feature
+from gamcore.data.targets import check_label
 from gamcore.kernels import CODE
 from gamcore.types import Bools, Codes, Ints
 
@@ -100,7 +101,10 @@ def read_labels(task: Any, n_rows: int) -> NDArray[Any]:
     task = ONE_TASK if task is None else task
     if isinstance(task, str) or not np.iterable(task):
         return np.full(n_rows, task, dtype=object)
-    labels = pd.Series(task).reset_index(drop=True)
+    if (dimensions := getattr(task, "ndim", 1)) > 1:
+        raise TableError(f"task has {dimensions} dimensions: give one label per row.")
+    with valid_text("The task"):
+        labels = pd.Series(task).reset_index(drop=True)
     if len(labels) != n_rows:
         raise TableError(f"task has {len(labels)} entries for {n_rows} rows: give one per row.")
     if labels.isna().any():
@@ -115,9 +119,8 @@ def read_labels(task: Any, n_rows: int) -> NDArray[Any]:
 def ordered_names(labels: NDArray[Any]) -> tuple[Any, ...]:
     """Return the distinct labels, sorted; in text order if they cannot be compared."""
     names = pd.unique(labels).tolist()
-    odd = [label for label in names if not isinstance(label, str | int | float | bool)]
-    if odd:
-        raise TableError(f"A task is {type(odd[0]).__name__} {odd[0]!r}: label tasks with strings or numbers.")
+    for label in names:
+        check_label(label, "A task")
     if len({str(label) for label in names}) < len(names):
         raise TableError("Two tasks have the same name as text, such as 1 and '1': give them one type.")
     try:

@@ -308,8 +308,9 @@ def test_odd_classes_are_refused_in_words():
     for y, words in (
         (["\ud800", "a"] * 30, "unpaired surrogate"),
         (np.array(["\ud800", "a"] * 30, object), "unpaired surrogate"),
-        (np.array([b"a", b"b"] * 30), "turn them into text"),
-        (pd.Series(pd.cut(np.arange(60), 2)), "labels of type Interval, such as '\\(.*: turn them into text"),
+        (np.array([b"a", b"b"] * 30), "label them with strings"),
+        ([10**30, 1] * 30, "a class that is int '1000"),
+        (pd.Series(pd.cut(np.arange(60), 2)), "a class that is Interval '\\(.*: label them with strings"),
         (masked(np.arange(60) % 2, 0), "target is missing"),
         (pd.to_timedelta(np.arange(60) % 2, unit="D"), "^The target holds durations"),
         (np.array([1, "a"] * 30, object), "^The target mixes"),

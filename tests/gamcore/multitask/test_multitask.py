@@ -491,6 +491,11 @@ def test_progress_tells_who_quits_and_can_stop():
         ({"task": "a"}, "one label per row"),
         ({"task": ["a"]}, "1 entries for 720 rows"),
         ({"task": np.array([None] + ["a"] * 719, object)}, "missing in 1 rows"),
+        ({"task": np.zeros((720, 1))}, "task has 2 dimensions"),
+        ({"task": np.array([np.inf] + [1.0] * 719)}, "A task is float 'inf': label them with strings, or numbers"),
+        ({"task": [10**30] + [1] * 719}, "A task is int '1000"),
+        ({"task": np.array(["\ud800"] + ["a"] * 719, object)}, "unpaired surrogate"),
+        ({"task": np.array([b"a"] * 720)}, "A task is bytes"),
         ({"y": None}, "requires y"),
     ],
 )
@@ -591,7 +596,7 @@ def test_labels_of_another_type_are_known_by_their_text(fitted):
     np.testing.assert_array_equal(model.predict(X, numbered.astype(str)), model.predict(X, numbered))
     with pytest.raises(TableError, match="same name as text"):
         MultiTaskTreesRegressor().fit(X, y, task=[1, *["1"] * (len(X) - 1)])
-    with pytest.raises(TableError, match="label tasks with strings or numbers"):
+    with pytest.raises(TableError, match=r"A task is tuple .*: label them with strings, or numbers"):
         MultiTaskTreesRegressor().fit({("eu", "a"): (X, y), ("eu", "b"): (X, y)})
 
 

@@ -50,14 +50,17 @@ class Study:
         X, y = some_rows(X, y, self.most_rows, seed)
         return X, X_test, y, y_test
 
+    def fitted_rows(self, table: RealTable, seed: int) -> int:
+        """Return how many rows are fitted: a cell of as many is kept, whatever the limit was when it was measured."""
+        return min(self.most_rows, len(split(table, seed)[2]))
+
     def measure(self, name: str, model: str, seed: int) -> None:
         """Keep a cell, unless it is there with as many rows and, if it is ours, of the same code; one whose search is
         missing asks for it first."""
-        path = self.path(name, model, seed)
-        known: Cell = {"most_rows": self.most_rows} | ({"code": code()} if model in OURS else {})
+        path, table = self.path(name, model, seed), read(self.data, name)
+        known: Cell = {"fitted_rows": self.fitted_rows(table, seed)} | ({"code": code()} if model in OURS else {})
         if known.items() <= load(path).items():
             return
-        table = read(self.data, name)
         about: Cell = {"table": name, "model": model, "seed": seed, "binary": table.binary, "rows": len(table.y)}
         about |= {"columns": table.X.shape[1]} | known
         try:
@@ -74,7 +77,8 @@ class Study:
             return defaults(table.binary)[model]
         library = model.removesuffix(SEARCHED)
         path = self.path(table.name, library, "search")
-        known: Cell = {"table": table.name, "library": library, "most_rows": self.most_rows, "trials": self.trials}
+        known: Cell = {"table": table.name, "library": library, "fitted_rows": self.fitted_rows(table, 0)}
+        known |= {"trials": self.trials}
         if not known.items() <= load(path).items():
             X, _, y, _ = self.rows(table, 0)
             keep(path, known | search(library, X, y, table.binary, 0, self.trials))
@@ -95,7 +99,7 @@ class Study:
         return {
             "seconds": seconds, "metric": table.score(X_given, y_test, predicted),
             "loss": loss_of(y_test, predicted, table.binary), "spread": float(np.std(y_test)),
-            "fitted_rows": len(y), "test_rows": len(y_test), "size": contender.rounds(fitted),
+            "test_rows": len(y_test), "size": contender.rounds(fitted),
             "triples": len(getattr(getattr(fitted, "model_", None), "triples", ())),
         }  # fmt: skip
 

@@ -56,6 +56,11 @@ def test_a_run_keeps_every_cell_and_goes_on_where_it_was(binary, tmp_path, monke
         assert not model.startswith("ours") or (kept["metric"] > 0.8 if binary else kept["metric"] < 1.0)
         study.measure("small", model, 0)
         assert load(study.path("small", model, 0)) == kept
+    all_rows = command.Study(tmp_path, tmp_path, most_rows=160, trials=2)
+    all_rows.measure("small", "ours, curves", 0)
+    kept = load(all_rows.path("small", "ours, curves", 0))
+    command.Study(tmp_path, tmp_path, most_rows=100_000, trials=2).measure("small", "ours, curves", 0)
+    assert load(all_rows.path("small", "ours, curves", 0)) == kept
     fewer = command.Study(tmp_path, tmp_path, most_rows=90, trials=2)
     fewer.measure("small", "ours, curves", 0)
     assert load(fewer.path("small", "ours, curves", 0))["fitted_rows"] == 90

@@ -152,7 +152,8 @@ def _are_names(row: list[str], typed: list[int], body: list[list[str]], above: l
     if known and 2 * words >= len(known):
         alone = words == len(typed) or not any(cell for k, cell in enumerate(row) if k not in typed)
         return not complete or (words == len(known) and words > 1 and alone)
-    if not above and all(row) and 2 * sum(_is_marked(row[k], [cells[k] for cells in body]) for k in known) > len(known):
+    marked = sum(_is_marked(row[k], [cells[k] for cells in body]) for k in known)
+    if not above and all(row[1:]) and 2 * marked > len(known):
         return True
     labels = above[-1] if above else []
     groups = any(labels[1:]) and (not all(labels) or len(set(labels)) < len(labels))

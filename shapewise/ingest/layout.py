@@ -301,7 +301,8 @@ def _escaped(dialect: Dialect, lines: list[str]) -> Dialect:
     escape = escape_of(lines, dialect)
     if not escape and dialect.own and any("\\" + dialect.own in line for line in lines):
         widths, hidden = (_widths(replace(dialect, escape=mark), lines) for mark in ("", "\\"))
-        escape = "\\" * (len(hidden) == 1 < len(widths))
+        if len(hidden) == 1 < len(widths):
+            escape = "\\"
     return replace(dialect, escape=escape)
 
 

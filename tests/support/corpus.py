@@ -257,6 +257,9 @@ READ = {
     "ages as names": (
         rows("0-14,15-64,65+", "1,2,3", "4,5,6", "7,8,9"), {"0-14": [1, 4, 7], "15-64": [2, 5, 8], "65+": [3, 6, 9]}, None
     ),
+    "ages as names, beside rows that have names themselves": (
+        rows(",0-14,15-64", "north,1,2", "south,4,5", "west,7,8"), {"0-14": [1, 4, 7], "15-64": [2, 5, 8]}, "had no name"
+    ),
     "days as names, without a mark below": (
         rows("id,30d,60d,90d", "1,2,3,4", "2,5,6,7"), {"id": [1, 2], "30d": [2, 5], "90d": [4, 7]}, None
     ),

@@ -22,6 +22,7 @@ from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.reading import NOTHING_LEARNED
 from gamcore.estimators.scores import GIVEN, in_unit
 from gamcore.explain.model_page import Fact
+from gamcore.io.manifest import Saved
 from gamcore.numbers import count, percent
 from gamcore.types import Floats
 from gamcore.viz.spec import Plot
@@ -120,6 +121,9 @@ class EffectGAM(GAMRegressor):
         constant = np.sum(weight * drawn * left) / np.sum(weight * drawn * drawn)
         ours, least = (np.sum(weight * np.square(left - drawn * effect)) for effect in (effects, constant))
         return float(1 - ours / least) if least > 0 else float(ours == 0)
+
+    def _to_saved(self, **about: Any) -> Saved:
+        return super()._to_saved(average_effect=self.average_effect_, **about)
 
     def _quality(self, X: Any, y: Any, target: str, rows: dict[str, Any]) -> tuple[list[Fact], list[Plot]]:
         """Return how well effects are told apart: they cannot be drawn beside outcomes."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from gamcore.estimators.additive_parameters import AUTO
 from gamcore.estimators.base import numbers, revive
+from gamcore.estimators.effect import EffectGAM
 from gamcore.estimators.entries import frame_of
 from gamcore.estimators.gam import ESTIMATORS, Estimator, GAMClassifier, GAMRegressor
 from gamcore.estimators.multitask import task_estimator
@@ -27,7 +28,13 @@ def from_saved(saved: Saved) -> Estimator:
     """Return a fitted estimator from a saved model. Parameters that this version does not know are left out."""
     if isinstance(saved.model, TaskModel):
         return task_estimator(saved, saved.model)
-    estimator = revive(ESTIMATORS[saved.model.loss.kind], saved)
+    effect, kind = saved.about.get("average_effect"), saved.model.loss.kind
+    estimator: Estimator
+    if isinstance(effect, float) and kind == "regressor":
+        estimator = revive(EffectGAM, saved)
+        estimator.average_effect_ = effect
+    else:
+        estimator = revive(ESTIMATORS[kind], saved)
     estimator.model_ = saved.model
     if isinstance(estimator, GAMRegressor):  # what a file says of its parameters is not trusted
         given = asdict(saved.model.loss)

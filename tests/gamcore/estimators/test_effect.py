@@ -137,7 +137,12 @@ def test_a_saved_effect_predicts_the_same(tmp_path):
     X, y, treated, _ = experiment(2000)
     model = EffectGAM(**CALM, bands=10).fit(X, y, treated)
     model.save(tmp_path / "effect.gamx")
-    np.testing.assert_array_equal(load_model(tmp_path / "effect.gamx").predict(X), model.predict(X))
+    again = load_model(tmp_path / "effect.gamx")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.average_effect_ == model.average_effect_
+    assert again.score(X, y, treated) == model.score(X, y, treated)
+    with pytest.raises(TableError, match="rated by the arms"):
+        again.score(X, y)
     assert model.explain_shape("a").whole is not None
 
 

@@ -18,7 +18,7 @@ from gamcore.explain.sentences import read_curve
 from gamcore.explain.shown import shown, shown_chances
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
-from gamcore.numbers import alike, number
+from gamcore.numbers import alike, are, number
 from shapewise.training.spec import Spec
 from shapewise.ui.edit import curve as edit_curve
 from shapewise.ui.edit import panel
@@ -52,10 +52,11 @@ def notes(curve: Curve) -> str:
         else f"Training had no missing cells. Missing cells and new {value} are scored {nothing}."
     )
     if curve.rare:
-        missing += f" {count(len(curve.rare))} levels with few rows share one bar and one effect: (rare)."
+        missing += f" (rare) is one bar, with one effect, for {counted(len(curve.rare), 'level')} with few rows."
     cut = " The axis opens on the middle 99% of rows: drag it to see the rest." if explain_plots.is_cut(curve) else ""
     pieces = f"{count(curve.scores.size)} {'levels' if curve.labels else 'bins'}"
-    thin = f" {count(few)} of {pieces} have {curve.few}, neighbours included, and are grey." if few else ""
+    have = "has" if few == 1 else "have"
+    thin = f" {count(few)} of {pieces} {have} {curve.few}, neighbours included, and {are(few)} grey." if few else ""
     return missing + cut + thin
 
 

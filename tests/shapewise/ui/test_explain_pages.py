@@ -40,7 +40,7 @@ def test_a_shape_says_what_its_band_supports_on_every_scale(sure):
 def test_the_rule_at_prediction_is_said_in_words(sure):
     app = open_page("shapes", model=sure[2].id, feature="plan")
     assert "new levels are scored as average" in captions(app)
-    assert "1 levels with few rows share one bar" in captions(app) or "rarely" in str(charts(app)[0])
+    assert "1 of 3 levels has under 30 rows or 5 events, neighbours included, and is grey." in captions(app)
     app = open_page("shapes", model=sure[2].id, feature="balance")
     assert "Missing cells" in captions(app)
 

@@ -72,7 +72,8 @@ def count(value: float, signed: bool = False) -> str:
 
 def counted(n: float, noun: str, single: str = "", more: str = "") -> str:
     """Return a number of things, with their verb: 1 cell is, 1,200 cells are. noun : of one thing."""
-    many = f"{noun[:-1]}ies" if noun.endswith("gy") else f"{noun}{'es' if noun.endswith('s') else 's'}"
+    after_consonant = noun.endswith("y") and noun[-2] not in "aeiou"
+    many = f"{noun[:-1]}ies" if after_consonant else f"{noun}{'es' if noun.endswith('s') else 's'}"
     return f"{count(n)} {noun if n == 1 else many} {single if n == 1 else more}".rstrip()
 
 

@@ -147,5 +147,6 @@ def test_examples(made, text):
 def test_one_is_one_thing_and_others_are_several(n):
     assert (counted(n, "held-out row") == f"{count(n)} held-out row") == (n == 1)
     assert counted(n, "strategy", "gets", "get").split(" ", 1)[1] == ("strategy gets" if n == 1 else "strategies get")
+    assert counted(n, "query").endswith("query" if n == 1 else "queries")
     assert counted(n, "class").endswith("class" if n == 1 else "classes")
     assert counted(n, "day").endswith("day" if n == 1 else "days")

@@ -1,4 +1,4 @@
-"""From a click on "Higher priority" to the redrawn board of a big table: `python -m benchmarks.app.board [--doc FILE]`.
+"""From a click on "Higher priority" to the redrawn board of a big table: `python -m benchmarks.app.board`.
 
 Six strategies on a million rows of the sample funnel, in a fresh workspace, on a real server in a real browser. The
 clock runs in the page, from the click to the frame in which another card is first. Needs the extra `[test]`.
@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import publish
 from gamcore.decide.rules import AnyOf, Levels, Missing, Not, Range
 from gamcore.decide.strategies import Strategy, StrategySet
 from sample_data.generate import renewal
@@ -23,7 +22,6 @@ from shapewise.decisions import boards as board
 from shapewise.store.workspace import Workspace
 from tests.support.serving import browser_path, browsing, serving, settle, window
 
-MARKS = ("<!-- board -->", "<!-- /board -->")
 RULES = {
     "A": AnyOf((Levels("sex", ("female",)), Range("position_clicks", None, 4.0))),
     "B": Range("fund_visits", 4.0),
@@ -67,7 +65,6 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     asked.add_argument("--clicks", type=int, default=20)
     asked.add_argument("--millions", type=int, default=1)
-    asked.add_argument("--doc", type=Path, help="a page whose marks get the figures")
     options = asked.parse_args()
     browser = browser_path()
     if browser is None:
@@ -84,11 +81,10 @@ def main() -> None:
     machine = describe()
     where = ", ".join(f"{name} {machine[name]}" for name in ("processor", "cores", "python"))
     middle, most, worst = np.quantile(times, [0.5, 0.9, 1.0])
-    lines = [
+    print(
         f"{where}: {options.millions:,} million rows, {len(RULES)} strategies, {len(times)} clicks: median "
         f"{middle:.0f} ms, nine in ten under {most:.0f} ms, the slowest {worst:.0f} ms."
-    ]
-    publish(lines, options.doc, MARKS)
+    )
 
 
 if __name__ == "__main__":

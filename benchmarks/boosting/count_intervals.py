@@ -4,20 +4,18 @@ Tables of counts with an exposure, as they come about: the same chance for all r
 between rows, and a share of rows that have 0 whatever their mean, also one that depends on a feature. Each has its own
 model and calibration rows, of Poisson deviance at the row's exposure. Reported by tenth of the expected count, as means
 over tables: the share of *levels* inside, each outcome at random within its mass, which is what was asked for but for
-chance; and the share of *outcomes* inside, which is larger by those equal to an end. The table goes between two marks
-of a page (`--doc`).
+chance; and the share of *outcomes* inside, which is larger by those equal to an end.
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.harness.page import markdown, publish
+from benchmarks.harness.page import markdown
 from gamcore import GAMRegressor, fit_intervals, predict_interval
 from gamcore.data.binning import encode_table
 from gamcore.estimators.additive import single_model
@@ -25,7 +23,6 @@ from gamcore.estimators.base import read_table
 from gamcore.model.outcomes import Rows
 from gamcore.types import Floats
 
-MARKS: Final = ("<!-- counts -->", "<!-- /counts -->")
 COVERAGES: Final = (0.8, 0.9, 0.95)
 TRAIN, CALIBRATE, TEST = 1_500, 3_000, 3_000
 LEVELS: Final = (-0.6, 1.4)
@@ -98,12 +95,11 @@ def lines(cells: pd.DataFrame, tables: int) -> list[str]:
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    asked.add_argument("--doc", type=Path, help="a page whose marks get the table")
     asked.add_argument("--runs", type=int, default=200, help="tables")
     options = asked.parse_args()
     rows = [row for seed in range(options.runs) for row in replicate(seed)]
     written = lines(pd.DataFrame(rows), options.runs)
-    publish(written, options.doc, MARKS)
+    print("\n".join(written))
 
 
 if __name__ == "__main__":

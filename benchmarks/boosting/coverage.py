@@ -33,7 +33,7 @@ from benchmarks.boosting.known_truths import (
 )
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown, publish
 from gamcore import GAMClassifier, GAMRegressor, add_bands
 from gamcore.explain.curves import Curve
 from gamcore.types import Floats
@@ -215,8 +215,8 @@ def _beside_ebm(ours: pd.DataFrame, ebm: pd.DataFrame, every: list[Known]) -> li
     return rows
 
 
-def tables(folder: Path) -> list[str]:
-    """Return the tables of coverage, and of shape errors next to EBM's."""
+def tables(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the table of coverage, and that of shape errors next to EBM's."""
     everything = load_all(folder)
     covered, errors, took = {}, [], {"fit": [], "bands": []}
     for scenario in SCENARIOS:
@@ -243,9 +243,8 @@ def tables(folder: Path) -> list[str]:
         "",
     ]
     lines += markdown(by_kind(frame))
-    if errors:
-        lines += ["", *markdown(pd.DataFrame(errors).groupby("truth", sort=False).mean(), 4)]
-    return lines
+    by_truth = markdown(pd.DataFrame(errors).groupby("truth", sort=False).mean(), 4) if errors else []
+    return lines, by_truth
 
 
 def by_kind(covered: pd.DataFrame) -> pd.DataFrame:
@@ -282,7 +281,7 @@ def curve_tables(folder: Path) -> list[str]:
 def main() -> None:
     asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     asked.add_argument("--json", type=Path, required=True, help="folder of the cells; those of the same code are kept")
-    asked.add_argument("--doc", type=Path, help="a page whose marks get the tables")
+    asked.add_argument("--doc", type=Path, help="a page whose marks get the table of coverage")
     asked.add_argument("--targets", nargs="*", default=list(TARGETS), choices=list(TARGETS), help="kinds to measure")
     asked.add_argument("--rows", type=int, default=50_000, help="most rows of a scenario")
     asked.add_argument("--runs", type=int, default=0, help="replications of each scenario instead of its own number")
@@ -291,10 +290,9 @@ def main() -> None:
     asked.add_argument("--curves", action="store_true", help="print the coverage of each curve as well")
     options = asked.parse_args()
     measure(options)
-    lines = tables(options.json)
-    if options.doc:
-        put_between(options.doc, MARKS, lines)
-    print("\n".join(lines + (curve_tables(options.json) if options.curves else [])))
+    covered, errors = tables(options.json)
+    publish(covered, options.doc, MARKS)
+    print("\n".join(errors + (curve_tables(options.json) if options.curves else [])))
 
 
 if __name__ == "__main__":

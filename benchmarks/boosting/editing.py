@@ -1,4 +1,4 @@
-"""Prices of edits by hand: `python -m benchmarks.boosting.editing --data DIR [--edits N] [--doc FILE]`.
+"""Prices of edits by hand: `python -m benchmarks.boosting.editing --data DIR [--edits N]`.
 
 Random edits of each public table's curves are priced as the app does, all others learnt anew by one refit beside one
 refit without the edit, and compared with the true loss after a full refit around the edit, on test rows. Then curves
@@ -17,7 +17,7 @@ import pandas as pd
 
 from benchmarks.boosting.peers import split
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import markdown, publish
+from benchmarks.harness.page import markdown
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.additions.editing import edit, edit_price, refit_others, with_edits
 from gamcore.additions.editing.edits import IN_ORDER, OPERATIONS, WITH_VALUE, Edit, Where
@@ -25,7 +25,6 @@ from gamcore.data.binning import Bins
 from gamcore.explain.room import room_of
 from tests.support.real_tables import BINARY, REGRESSION, read
 
-MARKS = ("<!-- editing -->", "<!-- /editing -->")
 SHARE, REDRAWN = 0.01, 8
 REGION_WORDS = (
     "Curves redrawn to the edge of the region in which the loss is told to rise by 1%, all others learnt anew:"
@@ -136,11 +135,10 @@ def summary(all_prices: pd.DataFrame) -> pd.DataFrame:
 
 
 def main() -> None:
-    """Measure, print, and put the table into the page."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of the public tables (Parquet)")
     parser.add_argument("--edits", type=int, default=25, help="per table")
-    parser.add_argument("--doc", type=Path, help="page between whose marks the table goes")
     asked = parser.parse_args()
     lines = [line for name in [*REGRESSION, *BINARY] for line in prices(asked.data, name, asked.edits)]
     frame, machine = pd.DataFrame(lines), describe()
@@ -151,7 +149,7 @@ def main() -> None:
     )
     regions = pd.DataFrame([region(asked.data, name) for name in [*REGRESSION, *BINARY]]).set_index("table")
     page = [words, "", *markdown(summary(frame)), "", REGION_WORDS, "", *markdown(regions)]
-    publish(page, asked.doc, MARKS)
+    print("\n".join(page))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Who enters in greedy order: `python -m benchmarks.boosting.entries [--runs N] [--data DIR] [--doc FILE]`.
+"""Who enters in greedy order: `python -m benchmarks.boosting.entries [--runs N] [--data DIR]`.
 
 Ten of a hundred features have an effect, of several shapes. Some runs are fitted to the end, beside the usual order, in
 which every feature has a curve. Errors are those of the mean, against the truth, over fresh rows. With `--data`, the
@@ -19,12 +19,9 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score, root_mean_squared_error
 
 from benchmarks.boosting.peers import split
-from benchmarks.harness.machine import describe
-from benchmarks.harness.page import markdown, put_between
 from gamcore import GAMClassifier, GAMRegressor
 from tests.support.real_tables import BINARY, REGRESSION, read
 
-MARKS = ("<!-- entries -->", "<!-- /entries -->")
 N_FEATURES, N_TRUE, N_TEST = 100, 10, 4_000
 
 
@@ -113,25 +110,17 @@ def summary(case: Case, runs: pd.DataFrame) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, print, and put the table into the page."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--fits", type=int, default=20, help="runs that are fitted to the end")
     parser.add_argument("--data", type=Path, help="folder of the public tables (Parquet)")
-    parser.add_argument("--doc", type=Path, help="page between whose marks the table goes")
     asked = parser.parse_args()
     for name in [*REGRESSION, *BINARY] if asked.data else []:
         print(public(asked.data, name), flush=True)
-    lines = []
     for case in CASES:
-        lines.append(summary(case, pd.DataFrame([one(case, seed, seed < asked.fits) for seed in range(asked.runs)])))
-        print(lines[-1], flush=True)
-    table = pd.DataFrame(lines).set_index("case")
-    if asked.doc:
-        machine = describe()
-        text = f"Measured on {machine['processor']}, {machine['cores']} cores; {asked.runs} runs per line, "
-        text += f"{asked.fits} of them fitted to the end."
-        put_between(asked.doc, MARKS, [text, "", *markdown(table, 3)])
+        runs = pd.DataFrame([one(case, seed, seed < asked.fits) for seed in range(asked.runs)])
+        print(summary(case, runs), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How many curves a model needs: `python -m benchmarks.boosting.fewer [--runs N] [--data DIR] [--doc FILE]`.
+"""How many curves a model needs: `python -m benchmarks.boosting.fewer [--runs N] [--data DIR]`.
 
 Ten of 200 features have an effect, as in `benchmarks.boosting.entries`, and 20,000 rows are fitted with the defaults.
 The public tables follow: the fewest curves within one standard error, and the test metric (RMSE or AUC) of a new model
@@ -19,11 +19,10 @@ from sklearn.metrics import roc_auc_score, root_mean_squared_error
 from benchmarks.boosting.entries import N_TRUE, drawn
 from benchmarks.boosting.peers import split
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import markdown, publish
+from benchmarks.harness.page import markdown
 from gamcore import GAMClassifier, GAMRegressor, fewer_curves
 from tests.support.real_tables import BINARY, REGRESSION, read
 
-MARKS = ("<!-- fewer -->", "<!-- /fewer -->")
 WORDS = (
     "Measured by `python -m benchmarks.boosting.fewer`: *kept* is the smallest model within one standard error, "
     "*all* and *of these*\nthe test metric (RMSE; AUC from *magic* on) with all features and in a new model of "
@@ -86,11 +85,10 @@ def public(data: Path, name: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, print, and put the tables into the page."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--data", type=Path, help="folder of the public tables (Parquet)")
-    parser.add_argument("--doc", type=Path, help="page between whose marks the tables go")
     asked = parser.parse_args()
     machine, lines = describe(), []
     where = f"Measured on {machine['processor']}, {machine['cores']} cores."
@@ -105,7 +103,7 @@ def main() -> None:
     if asked.data:
         table = pd.DataFrame([public(asked.data, name) for name in [*REGRESSION, *BINARY]]).set_index("table")
         lines += ["", *markdown(table, 4), "", WORDS]
-    publish(lines, asked.doc, MARKS)
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ def main() -> None:
     options = parser(__doc__, TABLES, Path("results/pairs"))
     options.add_argument("--seeds", type=int, default=2, help="splits")
     options.add_argument("--without", nargs="*", default=[], help="models that are not fitted")
-    options.add_argument("--doc", type=Path, help="a page that has the tables between two marks")
+    options.add_argument("--doc", type=Path, help="a page that has the table of models between two marks")
     options.add_argument("--cell", nargs=3, help=argparse.SUPPRESS)
     options.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     asked = options.parse_args()
@@ -183,13 +183,11 @@ def main() -> None:
         return
     measure_ranking(asked)
     measure_models(asked)
-    parts = [markdown(rankings(load_all(asked.json / "ranking")))]
+    print("\n".join(markdown(rankings(load_all(asked.json / "ranking")))))
     cells = load_all(asked.json)
     if len(cells) and (cells["model"] == "ebm").any():
         cells = cells[cells["metric"].notna()]
-        parts = [[provenance(cells)], *parts, markdown(standing(cells), 4)]
-    lines = [line for part in parts for line in ["", *part]]
-    publish([*lines, ""], asked.doc, MARKS)
+        publish(["", provenance(cells), "", *markdown(standing(cells), 4), ""], asked.doc, MARKS)
 
 
 if __name__ == "__main__":

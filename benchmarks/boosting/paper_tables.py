@@ -41,9 +41,7 @@ def one_step(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 PRINTED = {"MART": "up to 3.7", "Logit": "up to 7"}
-KINDS = {
-    "the paper's order": "mst", "complements": "complement", "membership": "mask", "grouped bags": "grouped",
-}  # fmt: skip
+KINDS = {"the paper's order": "mst", "grouped bags": "grouped"}
 """Figure 4: the printed factors, and the ways of adding up that are held against MART with bagging."""
 ORDER = "finding the order, in rounds"
 

@@ -137,8 +137,8 @@ def main() -> None:
     options.add_argument("--doc", type=Path, help="a page between whose marks the tables go")
     asked = options.parse_args()
     rows = pd.read_parquet(HERE / "renewal_experiment.parquet")
+    print("\n".join(markdown(flow(asked.rows))))
     tables = {
-        "Figure 6: the flow": flow(asked.rows),
         "Figure 7: four curves": shapes(),
         "Figures 8 and 9: the lifts": lifts(rows),
     }

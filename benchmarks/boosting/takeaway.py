@@ -1,4 +1,4 @@
-"""The slides' take-away on public tables: `python -m benchmarks.boosting.takeaway --data DIR --json DIR [--doc FILE]`.
+"""The slides' take-away on public tables: `python -m benchmarks.boosting.takeaway --data DIR --json DIR`.
 
 EBM (interpret, where it is installed) with its defaults, pairs included; ours in cyclic order, with no pairs
 and with as many as pay (`interactions="auto"`); and ours in greedy order, each time the component that lowers the loss
@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -25,13 +24,12 @@ from benchmarks.boosting.peers import split
 from benchmarks.harness.arguments import parser
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
-from benchmarks.harness.page import markdown, publish
+from benchmarks.harness.page import markdown
 from gamcore import GAMClassifier, GAMRegressor, warmup
 from tests.support.real_tables import RealTable, read
 
 Array = NDArray[np.float64]
 
-MARKS: Final = ("<!-- takeaway -->", "<!-- /takeaway -->")
 TABLES: Final = ("calhousing", "bike", "magic")
 MOST_OF_ALL: Final = 0.95
 FEW: Final = 400
@@ -141,7 +139,6 @@ def main() -> None:
     options.add_argument(
         "--ebm-bags", type=int, default=EBM_BAGS, help="outer bags of an EBM; its seconds go with them"
     )
-    options.add_argument("--doc", type=Path, help="a page between whose marks the table goes")
     asked = options.parse_args()
     warmup()
     for seed in range(asked.splits):
@@ -158,8 +155,7 @@ def main() -> None:
                     machine = describe(*(["interpret-core"] if model == "EBM" else []))
                     keep(path, known | measure(table, kind, seed) | {"machine": machine})
                     print(path.stem, flush=True)
-    written = ["", *markdown(table_of(load_all(asked.json))), ""]
-    publish(written, asked.doc, MARKS)
+    print("\n".join(markdown(table_of(load_all(asked.json)))))
 
 
 if __name__ == "__main__":

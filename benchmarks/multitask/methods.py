@@ -25,7 +25,6 @@ from benchmarks.multitask.speed import measure_speed, speed_table
 from benchmarks.multitask.studies import RARE, SCENES, STUDIES, Trial, measures
 
 MARKS = ("<!-- measured -->", "<!-- /measured -->")
-SPEED_MARKS = ("<!-- speed -->", "<!-- /speed -->")
 RARE_MARKS = ("<!-- rare -->", "<!-- /rare -->")
 SPEED: Final = "speed"
 
@@ -73,7 +72,7 @@ def read_cells(json: Path, study: str) -> pd.DataFrame:
 
 
 def show_speed(asked: argparse.Namespace) -> list[str]:
-    """Measure speed if the code has changed, and return the lines for the page."""
+    """Measure speed if the code has changed, and return its lines."""
     out = asked.json / "speed.json"
     if load(out).get("code") != code():
         keep(out, {"code": code(), "machine": describe("lightgbm"), "cells": measure_speed()})
@@ -103,13 +102,13 @@ def main() -> None:
             measure_study(asked, study)
     cells_by_study = {study: read_cells(asked.json, study) for study in STUDIES}
     there = {study: cells for study, cells in cells_by_study.items() if len(cells)}
+    if SPEED in asked.studies:
+        print("\n".join(show_speed(asked)))
     parts = {}
     if set(there) - set(RARE):
         parts[MARKS] = page({study: cells for study, cells in there.items() if study not in RARE})
     if set(there) & set(RARE):
         parts[RARE_MARKS] = rare_page(there)
-    if SPEED in asked.studies:
-        parts[SPEED_MARKS] = show_speed(asked)
     for marks, lines in parts.items():
         publish(lines, asked.doc, marks)
 

@@ -1,4 +1,4 @@
-"""How often the outlier among tasks is named: `python -m benchmarks.multitask.outliers [--runs N] [--doc FILE]`.
+"""How often the outlier among tasks is named: `python -m benchmarks.multitask.outliers [--runs N]`.
 
 Families of six tasks of known functions (`benchmarks.harness.families`), with several sizes of a task: one whose last
 task has the sign reversed, one whose last task has a function of its own, one without an outlier (all correlate at .9),
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -18,10 +17,9 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness.families import Family, mixed, outlier
-from benchmarks.harness.page import markdown, publish
+from benchmarks.harness.page import markdown
 from gamcore import MultiTaskTreesRegressor
 
-MARKS: Final = ("<!-- outliers -->", "<!-- /outliers -->")
 N_TASKS: Final = 6
 LAST: Final = "abcdef"[N_TASKS - 1]
 SIZES: Final = (100, 500)
@@ -63,11 +61,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--runs", type=int, default=10)
     options.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
-    options.add_argument("--doc", type=Path, help="a page between whose marks the table goes")
     asked = options.parse_args()
     with threadpool_limits(1):
-        written = ["", *markdown(table(asked.sizes, asked.runs)), ""]
-    publish(written, asked.doc, MARKS)
+        print("\n".join(markdown(table(asked.sizes, asked.runs))))
 
 
 if __name__ == "__main__":

@@ -141,8 +141,8 @@ def farthest(cells: Cells, studies: Iterable[str], names: Iterable[str]) -> list
 
 
 def rare_page(cells: Cells) -> list[str]:
-    """Return a table per scene of rare positives, a tenth of it beside the whole: the AUC in each task, and its
-    difference to ours."""
+    """Return a table per scene of rare positives, a tenth of it beside the whole: the AUC in each task, and of the
+    tenth its difference to ours."""
     there = {study: cells[study] for study in RARE if study in cells}
     lines = ["", provenance(pd.concat(there.values(), ignore_index=True))]
     for scene, place in zip(SCENES, (0, 2), strict=True):
@@ -160,6 +160,7 @@ def rare_columns(study: str, cells: pd.DataFrame, place: int) -> pd.DataFrame:
     if study not in SCENES:
         return table.rename(columns=lambda name: name.replace("task 1", "a tenth, 1").replace("task 2", "a tenth, 2"))
     models = [name for name in CONTENDERS if name in set(cells["model"])]
+    table = table[["task 1", "task 2"]].copy()
     for task in (1, 2):
         shown = [f"{PRINTED[name][place + task - 1]:.3f}" if name in PRINTED else "" for name in models]
         table.insert(table.columns.get_loc(f"task {task}"), f"task {task}, printed", shown)

@@ -13,14 +13,17 @@ from gamcore.decide.experiment_effects import Arm, Effect, concluded, effect_of_
 from gamcore.decide.experiment_plan import ExperimentError, MetricRole
 from gamcore.stats.intervals import wilson
 
+MOST: Final = 2**53
+"""From here on, whole numbers run into each other."""
+
 
 def _whole(cell: Any) -> float:
-    """Return a count, NaN of a cell that is no whole number."""
+    """Return a count, NaN of a cell that is no whole number below 2^53."""
     try:
         number = math.nan if isinstance(cell, str) else float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
-    return number if number.is_integer() else math.nan
+    return number if number.is_integer() and number < MOST else math.nan
 
 
 def _counted(n: int, successes: float) -> Arm:
@@ -49,7 +52,8 @@ def read_counts(
         n, x, m, y = (_whole(cell) for cell in (n, x, m, y))
         if not (0 <= x <= n and 0 <= y <= m):
             raise ExperimentError(
-                f"Row {row} of the counts: successes have to be whole numbers from 0 to the customers."
+                f"Row {row} of the counts: customers have to be a whole number below 2^53, and successes one from 0 to "
+                "the customers."
             )
         treated, control = _counted(int(n), x), _counted(int(m), y)
         if (str(strategy), str(metric)) in {(effect.strategy, effect.metric) for effect in effects}:

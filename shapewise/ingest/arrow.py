@@ -32,6 +32,9 @@ MAX_RATIO: Final = 300
 BATCH_BYTES: Final = 2**22
 BATCH_ROWS: Final = 2**16
 LOOK_ROWS: Final = 512
+CONTINUES: Final = b"\xff" * 4
+"""How each part of a stream begins."""
+
 TABLE_TIMES: Final = 6
 """Memory that reading a table whole takes, as a multiple of its size."""
 
@@ -74,12 +77,10 @@ def read_arrow(
     with refusing("parquet" if kind == "folder" else kind[1:]):
         if kind in (".feather", ".arrow"):
             data = source if isinstance(source, bytes) else source.read_bytes()
-            _check_form(data)
-            _check_ratio_of_arrow(data)
-            stream = pa.ipc.open_file(io.BytesIO(data))
-            schema, whole, pictures = stream.schema, True, set[str]()
+            schema, arrow_batches = _batches_of_arrow(data)
+            whole, pictures = True, set[str]()
             rows = bytes_of_all = 0
-            batches = (_valid(stream.get_batch(k)) for k in range(stream.num_record_batches))
+            batches = map(_valid, arrow_batches)
         else:
             parts, keys = parts_of(source)
             schema = _common(parts, keys, notes)
@@ -90,7 +91,7 @@ def read_arrow(
                 _check_cells(rows * max(len(schema), 1))
             batches = (batch for part in parts for batch in _batches(part, schema))
         if whole:
-            table = _gather(batches, schema, tell, rows)
+            table = _gather(batches, schema, tell, rows, size_of(source))
             rows, pictures = table.num_rows, not_text(table)
         columns = plain_columns(schema, notes, pictures, decode=not whole)
         if rows == 0:
@@ -266,11 +267,16 @@ def check_ratio(memory: int, size: int) -> None:
         )
 
 
-def _check_form(data: bytes) -> None:
-    """Refuse two forms of Arrow's data that are no files of it."""
-    form = "of Feather's first version" if data.startswith(b"FEA1") else "a stream" if data[:4] == b"\xff" * 4 else ""
-    if form:
-        raise ReaderError(f"The Arrow data is {form}: write it as an Arrow file, or as Parquet.")
+def _batches_of_arrow(data: bytes) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Return the columns and the batches of Arrow's data: a file, or a stream of it."""
+    if data.startswith(b"FEA1"):
+        raise ReaderError("The file is of Feather's first version: write it as an Arrow file, or as Parquet.")
+    if data.startswith(CONTINUES):
+        stream = pa.ipc.open_stream(data)
+        return stream.schema, stream
+    _check_ratio_of_arrow(data)
+    file = pa.ipc.open_file(data)
+    return file.schema, map(file.get_batch, range(file.num_record_batches))
 
 
 def _check_ratio_of_arrow(data: bytes) -> None:
@@ -298,16 +304,17 @@ def _check_cells(cells: int) -> None:
         )
 
 
-def _gather(batches: Iterable[pa.Table], schema: pa.Schema, tell: Tell, total: int) -> pa.Table:
+def _gather(batches: Iterable[pa.Table], schema: pa.Schema, tell: Tell, total: int, packed: int) -> pa.Table:
     """Join batches into one table; stop as soon as they exceed the limit, as a small file may unpack to a huge one.
 
-    total : rows of all batches, 0 if unknown."""
+    total : rows of all batches, 0 if unknown. packed : bytes of the file."""
     kept, cells, size, rows = [], 0, 0, 0
     tell(0.0, "Reading the rows")
     for batch in batches:
         cells += batch.num_rows * max(batch.num_columns, 1)
         size += batch.nbytes
         _check_cells(cells)
+        check_ratio(size, packed)
         if size > MAX_TABLE:
             raise ReaderError(f"The file unpacks to more than {MAX_TABLE >> 30} GiB: keep fewer rows or columns.")
         kept.append(batch)

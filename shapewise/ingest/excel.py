@@ -37,6 +37,8 @@ PART: Final = 2**20
 SHEET: Final = re.compile(r"/?xl/worksheets/[^/]+\.xml", re.IGNORECASE)
 CELL: Final = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
 TAGS: Final = tuple(begin + end for begin in (b"<c", b":c") for end in (b" ", b">", b"/"))
+ERROR: Final = rb'<(?:\w+:)?c\s[^>]{0,40}\bt="e"'
+VALUE_OF_ERROR: Final = re.compile(rb"(" + ERROR + rb"(?:[^<]|<(?!/?(?:\w+:)?c\b))*?<(?:\w+:)?v>)[^<]*")
 LOST: Final = (
     (
         "place",
@@ -51,7 +53,7 @@ LOST: Final = (
     (
         "cell",
         "{n} of the sheet with errors such as #DIV/0! {are} missing.",
-        re.compile(rb'<(?:\w+:)?c\s[^>]{0,40}\bt="e"'),
+        re.compile(ERROR),
     ),
     (
         "row",
@@ -121,7 +123,7 @@ def _first_sheet(
     formats = formats_of(archive)
     narrow: tuple[str, list[list[Any]]] | None = None
     for name in visible:
-        sheet = book.get_sheet_by_name(name)
+        sheet = _sheet(book, archive, name, seen)
         rows = [[None if cell == "" else cell for cell in row] for row in sheet.to_python(skip_empty_area=True)]
         start = sheet.start or (0, 0)
         if formats and name in seen:
@@ -135,6 +137,25 @@ def _first_sheet(
     if narrow is None:
         raise ReaderError("No visible sheet of the workbook has a line of column names and at least one row.")
     return narrow
+
+
+def _sheet(
+    book: python_calamine.CalamineWorkbook, archive: zipfile.ZipFile, name: str, seen: dict[str, Seen]
+) -> python_calamine.CalamineSheet:
+    """Return a sheet; errors that the parser does not know, such as #SPILL!, are read as those it knows."""
+    try:
+        return book.get_sheet_by_name(name)
+    except python_calamine.CalamineError:
+        if name not in seen:
+            raise
+    with io.BytesIO() as copy:
+        with zipfile.ZipFile(copy, "w") as known:
+            for entry in archive.namelist():
+                content = archive.read(entry)
+                is_sheet = entry == seen[name].part
+                known.writestr(entry, VALUE_OF_ERROR.sub(rb"\1#N/A", content) if is_sheet else content)
+        copy.seek(0)
+        return python_calamine.CalamineWorkbook.from_filelike(copy).get_sheet_by_name(name)
 
 
 def _first_table(rows: list[list[Any]], notes: list[str]) -> list[list[Any]]:

@@ -706,6 +706,13 @@ def feather(table, **options):
     return out.getvalue()
 
 
+def streamed(table):
+    out = io.BytesIO()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
 def in_parquet(name, columns, expected, notes=(), error=(), **options):
     """Add a case of one table as a Parquet file."""
     add(
@@ -769,6 +776,18 @@ add(
     "t.arrow",
     lambda: feather(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])),
     error=("several columns named 'a'", "of its own"),
+)
+add(
+    "Arrow as a stream",
+    "t.arrow",
+    lambda: streamed(pa.table({"a": [1, None], "b": ["x", "y"]})),
+    {"a": [1, None], "b": ["x", "y"]},
+)
+add(
+    "Feather of the first version",
+    "t.feather",
+    lambda: b"FEA1" + bytes(100),
+    error=("first version", "as Parquet"),
 )
 in_parquet(
     "the largest unsigned number",
@@ -1099,9 +1118,14 @@ in_sheet(
     "1 infinite value",
 )
 in_sheet(
-    "an error that the parser does not know",
-    lambda: with_cells(b'<row r="2"><c r="A2" t="e"><v>#SPILL!</v></c><c r="B2"><v>5</v></c></row>'),
-    error=("'#SPILL!'", "or as CSV"),
+    "errors that the parser does not know",
+    lambda: with_cells(
+        b'<row r="2"><c r="A2" t="e"><f>B2:C3</f><v>#SPILL!</v></c><c r="B2"><v>5</v></c></row>'
+        b'<row r="3"><c r="A3" t="e"/><c r="B3"><v>6</v></c></row><row r="4"><c r="A4"><v>7</v></c></row>'
+        b'<row r="5"><c r="A5" t="e"><v>#CALC!</v></c><c r="B5" t="str"><v>8</v></c></row>'
+    ),
+    {"a": [None, None, 7, None], "b": [5, 6, None, 8]},
+    "3 cells of the sheet with errors",
 )
 in_sheet(
     "truths and a word",

@@ -251,7 +251,13 @@ def test_counts_say_what_rows_say(renewal):
 
 @pytest.mark.parametrize(
     ("row", "words"),
-    [(("A", "m", 10, 11, 10, 3), "Row 1"), (("A", "m", 10, 1.5, 10, 3), "whole"), (("A", "m", 10, -1, 10, 3), "Row 1")],
+    [
+        (("A", "m", 10, 11, 10, 3), "Row 1"),
+        (("A", "m", 10, 1.5, 10, 3), "whole"),
+        (("A", "m", 10, -1, 10, 3), "Row 1"),
+        (("A", "m", 10**400, 1, 10, 3), r"Row 1 .* below 2\^53"),
+        (("A", "m", 10, 1, 10**17, 10**16), r"below 2\^53"),
+    ],
 )
 def test_bad_counts_are_refused_by_row(row, words):
     columns = ["strategy", "metric", "treated", "treated successes", "control", "control successes"]

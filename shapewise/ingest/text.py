@@ -10,9 +10,7 @@ the price of a pass."""
 from __future__ import annotations
 
 import io
-import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -25,6 +23,7 @@ import pyarrow.csv
 
 from gamcore.numbers import are, count, counted
 from shapewise.ingest.common import NO_ROWS, ReaderError, in_words, size_of
+from shapewise.ingest.footer import footer_rows
 from shapewise.ingest.header import names_note
 from shapewise.ingest.layout import Dialect, Layout, encoding_of, layout_of
 from shapewise.ingest.streams import HEAD, INNER, Feed, Quotes, Texts, check_closed, place, unpacked
@@ -57,19 +56,6 @@ PASSES: Final = 4
 """The most passes: text, whole numbers to decimals, and one more for a column that changes both ways."""
 
 MAX_RAGGED_SHARE: Final = 0.01
-TOTALS: Final = (
-    r"(?:grand |sub)?totals?|(?:eind|sub)?totaal|sum|(?:gesamt|teil)?summe|gesamt(?:ergebnis|summe)?|insgesamt"
-    r"|total (?:général|general|geral)|totale(?: complessivo)?|suma(?: (?:końcowa|total))?|totalsumma|hovedtotal|totalt"
-    r"|razem|ogółem|celk(?:em|ový součet)|végösszeg|összesen|genel toplam|toplam|kaikkiaan|yhteensä"
-    r"|(?:общий )?итог|итого|всего|合计|总计|合計|総計|小计|小計"
-)
-TOTAL: Final = re.compile(TOTALS, re.IGNORECASE)
-SUBTOTAL: Final = re.compile(f"{TOTALS}|ergebnis", re.IGNORECASE)
-"""The word before or behind a value that begins a row of its sums, as North Total."""
-
-FEWEST_SUMMED: Final = 3
-"""Rows of which a last one without a name may be the sum."""
-
 NOTHING: Final[Mapping[str, list[str]]] = {}
 Result = TypeVar("Result")
 
@@ -454,63 +440,3 @@ def _unreadable(error: Exception, block: int) -> ReaderError:
             f"A row of the file is longer than {block >> 20} MiB: look for a quotation mark that is never closed."
         )
     return ReaderError(f"The file cannot be read as a table ({in_words(error)}): check its quotes.")
-
-
-def footer_rows(rows: Sequence[Sequence[str]], total: int, words: set[str], notes: list[str]) -> int:
-    """Return how many of the last rows are blank or totals that spreadsheets write below a table; never all rows.
-
-    A row is a total if its first cell says so, or if it has none and sums up the rows above. Where a row above has the
-    word, too, it may be an ordinary value, and stays. rows : the last of a `total`, as text. words : first cells of
-    those above them. notes : get what is left out, or may be sums."""
-    below, firsts = 0, words | {row[0] for row in rows}
-    if subtotal := min((first for first in firsts if _is_subtotal(first, firsts)), default=""):
-        notes.append(f"Rows such as {subtotal[:40]!r} are kept: they may be sums of those above them.")
-    while below < min(len(rows), total - 1) and len(rows[0]) > 1:
-        row, above = rows[-below - 1], rows[: -below - 1]
-        first = next((cell for cell in row if cell), "")
-        if TOTAL.fullmatch(first.partition(":")[0].strip()):
-            if first in words or any(first in cells for cells in above):
-                notes.append(f"Rows that begin with {first!r} are kept: they may be sums of those above them.")
-                return 0
-        elif first and not _is_footnote(row, above) and not (len(rows) == total and _is_sum(row, above)):
-            break
-        below += 1
-    if below:
-        shown = " ".join([cell for cell in rows[-below] if cell][:3])[:40]
-        begins = f" with {shown!r}"
-        ways = (f"that begins{begins}", f"that begin{begins}") if shown else ("without any cell",) * 2
-        notes.append(f"Left out {counted(below, 'last row', *ways)}: below the table.")
-    return below
-
-
-def _is_subtotal(first: str, firsts: set[str]) -> bool:
-    """Return whether the first cell of a row is one of the others with the word of a total."""
-    parts = first.rpartition(" "), first.partition(" ")[::-1]
-    return any(value and value in firsts and SUBTOTAL.fullmatch(word) for value, _, word in parts)
-
-
-def _is_sum(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
-    """Return whether a row without its first cell, which all rows above have, holds sums of plain numbers above it."""
-    if row[0] or len(above) < FEWEST_SUMMED or not all(cells[0] for cells in above):
-        return False
-    try:
-        sums = [(float(cell), sum(float(cells[k] or 0) for cells in above)) for k, cell in enumerate(row) if cell]
-    except ValueError:
-        return False
-    return any(value for value, _ in sums) and all(math.isclose(value, total) for value, total in sums)
-
-
-def _is_footnote(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
-    """Return whether a row is prose in its first cell alone, below rows that are filled: a source, or a note."""
-    alone, words = bool(row[0]) and not any(row[1:]), row[0].split()
-    if not alone or len(row) < 3 or not above:
-        return False
-    above = [cells for cells in above if any(cells)]
-    filled = [cells for cells in above if sum(map(bool, cells)) > 1]
-    longest = max((len(cells[0].split()) for cells in filled), default=0)
-    named = re.match(
-        r"(?:notes?|sources?|quellen?|anmerkung|fuente|nota|©|\(c\)|\*+)\b|[©*]|\(c\)", row[0], re.IGNORECASE
-    )
-    return 10 * len(filled) >= 9 * len(above) and (
-        (len(words) >= 8 and len(words) > longest) or (named is not None and len(words) > 1)
-    )

@@ -145,6 +145,28 @@ def test_a_last_row_without_a_name_is_a_total_where_it_sums_up_the_others(last, 
     assert any("Left out 1 last row that begins with" in note for note in table.notes) == (rows == 3)
 
 
+MEANS = {
+    "Average": "city,n,x\nA,10,1.5\nB,20,2\nC,31,3\nAverage,20.3,2.17\n",
+    "Mittelwert": "Stadt;n;x\nA;1.000;1,5\nB;2.000;2,0\nC;3.000;3,0\nMittelwert;2.000;2,17\n",
+    "Moyenne": "ville,n,x\nA,10,1.5\nB,20,2\nC,30,3\n,,\nMoyenne,20,2.1667\n",
+    "Mean": "city,n,x\nA,10,1.5\nB,20,2\nC,30,3\nMean,20,2.17\nSD,10,0.76\nMin,10,1.5\nMax,30,3\n",
+}
+
+
+@pytest.mark.parametrize("word", MEANS)
+def test_last_rows_of_means_and_the_like_are_no_rows_where_the_numbers_agree(word):
+    table = read(MEANS[word])
+    assert table.frame.iloc[:, 0].tolist() == ["A", "B", "C"]
+    assert any(f"with '{word} " in note for note in table.notes)
+
+
+@pytest.mark.parametrize("last", ["average,10,0.2", "average,20,0.4", "Average,10,"])
+def test_a_level_called_average_is_a_row_and_told(last):
+    table = read(f"rating,n,x\npoor,10,0.2\ngood,30,0.6\nbest,30,0.6\n{last}\n")
+    assert len(table.frame) == 4
+    assert any("sums or means" in note for note in table.notes)
+
+
 def test_sums_between_rows_stay_and_are_told():
     table = read("city,n\nA,10\nB,20\nTotal,30\nC,5\nD,6\nTotal,11\n")
     assert len(table.frame) == 6

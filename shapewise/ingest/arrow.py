@@ -80,7 +80,7 @@ def read_arrow(
             schema, arrow_batches = _batches_of_arrow(data)
             whole, pictures = True, set[str]()
             rows = bytes_of_all = 0
-            batches = map(_valid, arrow_batches)
+            batches = (_valid(batch) for batch in arrow_batches)
         else:
             parts, keys = parts_of(source)
             schema = _common(parts, keys, notes)

@@ -118,8 +118,9 @@ def _is_kana(part: bytes, encoding: str) -> bool:
 
 
 def _oddity(text: str) -> float:
-    """Return the share of the characters beyond ASCII that are capitals behind small letters, signs behind letters or
-    right before small ones, or nothing at all; signs in their usual places are none of them."""
+    """Return the share of the characters beyond ASCII that are capitals behind small letters, letters of Greek or
+    Cyrillic beside those of Latin, signs behind letters or right before small ones, or nothing at all; signs in their
+    usual places are none of them."""
     odd = beyond = 0
     text = TYPOGRAPHY.sub("", text)
     for before, sign, after in zip(" " + text, text, text[1:] + " ", strict=False):
@@ -128,10 +129,15 @@ def _oddity(text: str) -> float:
         beyond += 1
         kind = unicodedata.category(sign)
         capital_within = kind == "Lu" and (before.islower() or (before.isupper() and after.islower()))
+        beside_latin = (
+            sign.upper() != sign.lower()
+            and not unicodedata.name(sign).startswith("LATIN")
+            and any(letter.isascii() and letter.isalpha() for letter in (before, after))
+        )
         is_sign = kind[0] in "SNZ" or kind in ("Po", "Pi", "Pf", "Ps", "Pe")
         is_sign &= not (sign == APOSTROPHE and before.isalpha() and after.isalpha())
         sign_behind = is_sign and before.isalpha() and (after.isalpha() or kind not in ("So", "Sc"))  # as in Acme®
-        odd += capital_within or sign_behind or (kind[0] == "S" and after.islower()) or kind[0] == "C"
+        odd += capital_within or beside_latin or sign_behind or (kind[0] == "S" and after.islower()) or kind[0] == "C"
     return odd / max(beyond, 1)
 
 

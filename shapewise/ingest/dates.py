@@ -32,9 +32,13 @@ MONTHS: Final = (
     "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık",
     "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
     "január február március április május június július augusztus szeptember október november december",
+    "ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie",
+    "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня",
+    "ιανουαρίου φεβρουαρίου μαρτίου απριλίου μαΐου ιουνίου ιουλίου αυγούστου σεπτεμβρίου οκτωβρίου νοεμβρίου "
+    "δεκεμβρίου",
 )
 """Names of months in English, German (two ways), French, Spanish, Italian, Portuguese, Dutch (and its short March),
-Swedish, Danish and Norwegian, Polish, Czech, Turkish, Russian, Hungarian."""
+Swedish, Danish and Norwegian, Polish, Czech, Turkish, Russian, Hungarian, Romanian, Ukrainian, Greek."""
 
 LATEST_PLAIN: Final = 68
 """Two digits up to these are years from 2000 on, others from 1900 on, as POSIX has it."""

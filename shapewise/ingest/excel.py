@@ -19,9 +19,10 @@ import python_calamine
 
 from gamcore.numbers import are, count, counted
 from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, check_columns, in_words
+from shapewise.ingest.footer import footer_rows
 from shapewise.ingest.header import header_of, is_typed, is_value, named, names_note, skipped_note
 from shapewise.ingest.number_formats import codes_shown, column_number, formats_of, give_formats, plain_number
-from shapewise.ingest.text import TAIL_ROWS, footer_rows, typed_texts
+from shapewise.ingest.text import TAIL_ROWS, typed_texts
 from shapewise.ingest.types import EXACT, infinity_note, rounding_note
 from shapewise.ingest.writer import Tell
 

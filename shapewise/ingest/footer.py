@@ -24,6 +24,7 @@ SUBTOTAL: Final = re.compile(f"{TOTALS}|ergebnis", re.IGNORECASE)
 """The word before or behind a value that begins a row of its sums, as North Total."""
 
 STATISTICS: Final[tuple[tuple[str, Callable[[Floats], Any]], ...]] = (
+    (TOTALS, np.sum),
     (r"averages?|avg\.?|means?|(?:der )?durchschnitt|mittelwert|mittel|moyennes?|media|promedio|média|gemiddelde"
      r"|snitt|medel(?:värde)?|gjennomsnitt|gennemsnit|średnia|průměr|átlag|ortalama|keskiarvo|среднее|平均(?:值|値)?",
      np.mean),
@@ -32,7 +33,7 @@ STATISTICS: Final[tuple[tuple[str, Callable[[Floats], Any]], ...]] = (
     (r"max\.?|maxim(?:um|o)|massimo|máximo", np.max),
     (r"std\.?|sd|stdev|st(?:andar)?d\.? ?dev(?:iation|\.)?|standardabweichung|écart[- ]type", partial(np.std, ddof=1)),
 )  # fmt: skip
-"""What a last row may be called, where its numbers are those of the rows above it: levels are called so, too."""
+"""What a last row may be called, and what its numbers then are of those above it."""
 
 FEWEST_SUMMED: Final = 3
 """Rows of which a last one may be a sum, a mean or the like."""
@@ -77,7 +78,7 @@ def _first(row: Sequence[str]) -> str:
 def _statistic_of(row: Sequence[str]) -> Callable[[Floats], Any] | None:
     """Return what the first cell of a row says that its numbers are of those above it; None where it says nothing."""
     word = _first(row).partition(":")[0].strip().lower()
-    return next((statistic for names, statistic in ((TOTALS, np.sum), *STATISTICS) if re.fullmatch(names, word)), None)
+    return next((statistic for names, statistic in STATISTICS if re.fullmatch(names, word)), None)
 
 
 def _agrees(row: Sequence[str], above: Sequence[Sequence[str]], statistic: Callable[[Floats], Any]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shapewise.store.database import draft
+from shapewise.store.database import draft, once
 from shapewise.store.items import Things
 
 
@@ -20,10 +20,14 @@ class Drafts:
 
     def read(self, kind: str, identifier: str) -> Any:
         """Return this person's draft of a thing; None where there is none. StoreError if they may not view it."""
-        with self._space.meta.reading() as connection:
-            self._space.allowed(connection, "view", kind, identifier)
-            text = connection.execute(sa.select(draft.c.value).where(self._is_mine(identifier))).scalar()
-        return None if text is None else json.loads(text)
+        self._space.thing(kind, identifier)
+
+        def text() -> str | None:
+            with self._space.meta.reading() as connection:
+                return connection.execute(sa.select(draft.c.value).where(self._is_mine(identifier))).scalar()
+
+        kept = once((self._space.meta.url, self._space.person.id, "draft", identifier), text)
+        return None if kept is None else json.loads(kept)
 
     def keep(self, kind: str, identifier: str, value: Any) -> None:
         """Replace this person's draft of a thing by a plain value, or forget it (None). StoreError if they may not view

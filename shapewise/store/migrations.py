@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -61,7 +63,22 @@ def _draft(connection: sa.Connection, root: Path, objects: Objects) -> None:
     meta.schema.create_all(connection, tables=[meta.draft])
 
 
-STEPS: list[Step] = [_begin, _identify, _draft]
+def _edits(connection: sa.Connection, root: Path, objects: Objects) -> None:
+    """Move the edits that people are making to models from what describes the models to the drafts (version 4)."""
+    models = sa.select(meta.thing.c.id, meta.thing.c.about).where(
+        meta.thing.c.kind == "models", meta.thing.c.about.contains('"drafts":', autoescape=True)
+    )
+    for identifier, text in connection.execute(models).all():
+        with suppress(ValueError, AttributeError):  # what is no description stays as it is
+            about = json.loads(text)
+            for person, edits in about.pop("drafts", {}).items():
+                row = {"thing": identifier, "person": person, "value": json.dumps(edits, ensure_ascii=False)}
+                connection.execute(meta.draft.insert().values(row))
+            left = json.dumps(about, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            connection.execute(meta.thing.update().where(meta.thing.c.id == identifier).values(about=left))
+
+
+STEPS: list[Step] = [_begin, _identify, _draft, _edits]
 """Step k migrates version k to version k + 1. Released steps are never changed."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,6 @@ class ModelAbout:
     unseen: list[str] | None = None  # columns of the curves of models without each part of its rows: `Models.unseen`
     reasons: dict[str, Any] = field(default_factory=dict)  # how they are told: `scoring.reasons`
     card: dict[str, Any] = field(default_factory=dict)  # how it is made a scorecard: `ui.explain.scorecard`
-    drafts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # edits not yet stored, by person
 
     @property
     def of_tasks(self) -> bool:
@@ -75,6 +75,8 @@ class ModelAbout:
 
 class Models:
     """The models that one person can view."""
+
+    _known = partial(known, ModelAbout)
 
     def __init__(self, space: Things) -> None:
         self._space = space
@@ -148,11 +150,6 @@ class Models:
         """Return the description of a model."""
         return self._known(self._space.thing("models", identifier).about)
 
-    def _known(self, kept: dict[str, Any]) -> ModelAbout:
-        """Return a description as this person may read it: the drafts of others are theirs until they are stored."""
-        own = {who: edits for who, edits in kept.get("drafts", {}).items() if who == self._space.person.id}
-        return known(ModelAbout, kept | {"drafts": own})
-
     def listed(self) -> list[ModelAbout]:
         """Return all models, newest first, without those trained on a part of another model's rows."""
         key = "models", self._space.root, self._space.person.id
@@ -184,16 +181,6 @@ class Models:
             return about | {what: texts | ({plot: text} if text else {})}
 
         self._space.edit("models", identifier, say)
-
-    def set_draft(self, identifier: str, edits: list[dict[str, Any]] | None) -> None:
-        """Remember the edits that this person is making to a model; None forgets them."""
-        person = self._space.person.id
-
-        def change(about: dict[str, Any]) -> dict[str, Any]:
-            others = {who: draft for who, draft in about.get("drafts", {}).items() if who != person}
-            return about | {"drafts": others | ({} if edits is None else {person: edits})}
-
-        self._space.edit("models", identifier, change)
 
     def set_card(self, identifier: str, settings: dict[str, Any]) -> None:
         """Remember some of how a model is made a scorecard."""

@@ -95,6 +95,5 @@ def store_edited(
         edited_from_name=parent.name,
         learnt_around=around,
         edits_left=list(left),
-        drafts={},
     )
     return store(workspace, about, model, data.expected)

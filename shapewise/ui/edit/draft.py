@@ -9,20 +9,20 @@ import streamlit as st
 
 from gamcore.additions.editing import edits_of
 from gamcore.additions.editing.edits import Edit, EditError, edit_of
-from shapewise.store.workspace import ModelAbout, StoreError
+from shapewise.store.workspace import ModelAbout
 from shapewise.training.editing import Additive
-from shapewise.ui.session import state
+from shapewise.ui.session import drafts
 
 
 @dataclass(frozen=True)
 class Draft:
     """Edits of a model that are not stored yet. own : those that the model came with. undone : the last one first.
-    is_of_session : whether they could not be kept in the workspace."""
+    is_kept : whether the workspace has them; else they live as long as the session."""
 
     own: tuple[Edit, ...]
     edits: tuple[Edit, ...]
     undone: tuple[Edit, ...] = ()
-    is_of_session: bool = False
+    is_kept: bool = True
 
     @property
     def is_changed(self) -> bool:
@@ -36,11 +36,11 @@ def _key(model: ModelAbout) -> str:
 def left(model: ModelAbout) -> tuple[Edit, ...] | None:
     """Return the edits that this person has made to a model and not stored, its own among them; None if there are
     none."""
-    stored = model.drafts.get(state.workspace().person.id)
-    if stored is not None:
-        return tuple(_read(stored))
-    kept: Draft | None = st.session_state.get(_key(model))
-    return kept.edits if kept is not None and kept.is_changed and kept.is_of_session else None
+    draft: Draft | None = st.session_state.get(_key(model))
+    if draft is not None and not draft.is_kept:
+        return draft.edits if draft.is_changed else None
+    stored = drafts.read("models", model.id)
+    return None if stored is None else tuple(_read(stored))
 
 
 def of(model: ModelAbout, estimator: Additive) -> Draft:
@@ -64,18 +64,12 @@ def _read(stored: list[dict[str, object]]) -> list[Edit]:
 
 def _keep(model: ModelAbout, draft: Draft) -> None:
     plain = [edit.to_dict() for edit in draft.edits] if draft.is_changed else None
-    try:
-        state.workspace().models.set_draft(model.id, plain)
-    except StoreError:  # of a model that this person may only read, it lives as long as the session
-        draft = replace(draft, is_of_session=True)
-    st.session_state[_key(model)] = draft
+    st.session_state[_key(model)] = replace(draft, is_kept=drafts.keep("models", model.id, plain))
 
 
 def _now(model: ModelAbout, draft: Draft) -> Draft:
     """Return a draft as it is at this moment: another tab may have changed it."""
-    if draft.is_of_session:
-        return draft
-    edits = left(state.workspace().models.about(model.id))
+    edits = left(model)
     edits = draft.own if edits is None else edits
     return draft if edits == draft.edits else replace(draft, edits=edits, undone=())
 
@@ -107,6 +101,5 @@ def redo(model: ModelAbout, draft: Draft) -> None:
 
 def forget(model: ModelAbout) -> None:
     """Drop the draft: the model's own edits remain."""
-    with suppress(StoreError):
-        state.workspace().models.set_draft(model.id, None)
+    drafts.keep("models", model.id, None)
     st.session_state.pop(_key(model), None)

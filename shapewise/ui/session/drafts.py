@@ -17,19 +17,28 @@ KEPT: Final = "drafts-kept"
 def read(kind: str, identifier: str) -> Any:
     """Return what this person has set of a thing, in whatever tab last; None where there is nothing, or no such
     thing."""
+    value = None
     with contextlib.suppress(StoreError):
-        return state.workspace().drafts.read(kind, identifier)
-    return None
+        value = state.workspace().drafts.read(kind, identifier)
+    _remember(identifier, json.dumps(value))
+    return value
 
 
-def keep(kind: str, identifier: str, value: Any) -> None:
-    """Keep what this person has set of a thing, a plain value, or forget it (None).
+def keep(kind: str, identifier: str, value: Any) -> bool:
+    """Keep what this person has set of a thing, a plain value, or forget it (None); return whether it is kept: what
+    cannot be, as on a full disk, stops nobody.
 
-    Each run of a page may call this: only what differs from what this session last kept is written. What cannot be
-    kept, as on a full disk, stops nobody."""
-    text, kept = json.dumps(value), st.session_state.get(KEPT, {})
-    if kept.get(identifier) == text:
-        return
-    with contextlib.suppress(StoreError):
+    Each run of a page may call this: only what differs from what this session last read or kept is written."""
+    text = json.dumps(value)
+    if st.session_state.get(KEPT, {}).get(identifier) == text:
+        return True
+    try:
         state.workspace().drafts.keep(kind, identifier, value)
-        st.session_state[KEPT] = {**kept, identifier: text}
+    except StoreError:
+        return False
+    _remember(identifier, text)
+    return True
+
+
+def _remember(identifier: str, text: str) -> None:
+    st.session_state[KEPT] = {**st.session_state.get(KEPT, {}), identifier: text}

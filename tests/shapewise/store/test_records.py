@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -509,6 +510,28 @@ def test_each_migration_has_a_backup_before_it(space, monkeypatch):
     monkeypatch.undo()
     with pytest.raises(StoreError, match="later version"):
         Workspace(space.root)
+
+
+def test_edits_that_models_kept_of_people_become_their_drafts(team):
+    ann, _, _, model = team
+    edits = {"a": [{"on": ["x"], "operation": "remove", "where": [{}], "reason": "zu teuer für 18-Jährige"}], "b": []}
+    before = ann.models.about(model.id)
+    with ann.meta.writing() as connection:  # as version 3 kept them
+        about = json.loads(connection.execute(sa.select(meta.thing.c.about).filter_by(id=model.id)).scalar())
+        text = json.dumps(about | {"drafts": edits})
+        connection.execute(sa.update(meta.thing).filter_by(id=model.id).values(about=text))
+        connection.execute(meta.thing.insert().values(
+            id="z" * 12, kind="models", owner="a", created=model.created, about='["drafts":', parent="",
+        ))  # fmt: skip
+        connection.exec_driver_sql("PRAGMA user_version = 3")
+    again = Workspace(ann.root, A)
+    assert again.drafts.read("models", model.id) == edits["a"]
+    assert again.models.about(model.id) == before
+    again.sharing.share("models", model.id, "Bob", "view")
+    assert again.seen_by(B).drafts.read("models", model.id) == []
+    with again.meta.reading() as connection:
+        texts = connection.execute(sa.select(meta.thing.c.about).filter_by(kind="models")).scalars().all()
+    assert sorted(texts) == sorted([json.dumps(about, ensure_ascii=False, separators=(",", ":")), '["drafts":'])
 
 
 def test_a_migration_that_fails_changes_nothing(space, monkeypatch):

@@ -63,18 +63,6 @@ def test_counts_need_the_right_to_the_table(shared, level, of_table):
     assert reads(bob, model) == []
 
 
-def test_drafts_are_their_authors_until_they_are_stored(shared):
-    ann, bob, _, _, model = shared
-    ann.sharing.share("models", model, "Bob", "edit")
-    edits = [{"on": ["a"], "operation": "remove", "where": [{}], "reason": "a secret"}]
-    ann.models.set_draft(model, edits)
-    bob.models.set_draft(model, [])
-    assert bob.models.about(model).drafts == {"b": []}
-    assert all("a" not in one.drafts for one in bob.models.listed())
-    assert ann.models.about(model).drafts == {"a": edits}
-    ann.sharing.share("models", model, "Bob", None)
-
-
 def test_what_somebody_has_set_is_theirs_and_no_change_of_the_thing(shared):
     ann, bob, _, table, _ = shared
     before = ann.thing("tables", table)

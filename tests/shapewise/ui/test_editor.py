@@ -122,7 +122,7 @@ def test_a_draft_is_there_in_the_next_session(space, claims):
     assert kept(opened(model))["Edit"].tolist() == ["age from 60: made equal"]
     app = opened(model)
     button(app, "Drop the edits").click().run()
-    assert not space.models.about(model.id).drafts
+    assert space.drafts.read("models", model.id) is None
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_the_stored_model_is_that_of_the_library(space, claims):
     child = next(one for one in space.models.listed() if one.name == "by hand")
     assert child.edited_from == model.id
     assert child.metrics["rmse"] > model.metrics["rmse"]
-    assert not space.models.about(model.id).drafts
+    assert space.drafts.read("models", model.id) is None
     library = load_model(space.models.path(model.id))
     library = edit(library, "age", "set", {"at_least": 60}, 0.25, "few rows")
     library = edit(library, "age", "rising", reason="risk rises with age")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import stdtrit
 from scipy.stats import norm
 
 from gamcore.data.column_names import PLAIN, Measure
@@ -269,15 +270,29 @@ def less_expected(arms: tuple[Floats, Floats], before: tuple[Floats, Floats]) ->
 
 
 def _spread(effect: Effect) -> float | None:
-    """Return the standard deviation of a metric's single values after the adjustment; None for a rate."""
+    """Return the standard deviation of a metric's single values; None for a rate."""
     values = effect.control.values
     if values is None:
         return None
-    return float(values.std(ddof=1)) * math.sqrt(1 - effect.reduced) if values.size > 1 else 0.0
+    return float(values.std(ddof=1)) if values.size > 1 else 0.0
+
+
+def _widened(effect: Effect, spread: float | None) -> float:
+    """Return how wide the interval of a difference is, of customers by themselves that spread as the control does as 1:
+    clusters, a treated arm that spreads more, and leave to look at any time widen it; an adjustment narrows it. NaN
+    where there is none. spread : of the control; None for a rate."""
+    (treated, n), (control, m) = ((side.mean, side.n) for side in (effect.treated, effect.control))
+    if spread is None:
+        low, high = newcombe(treated, n, control, m)
+    else:
+        high = float(stdtrit(n + m - 2, 1 - ALPHA / 2)) * spread * math.sqrt(1 / n + 1 / m)
+        low = -high
+    return (effect.difference_interval[1] - effect.difference_interval[0]) / (high - low)
 
 
 def concluded(effects: Sequence[Effect]) -> tuple[Effect, ...]:
-    """Return effects with Holm's adjustment and the smallest lift that each comparison could detect."""
+    """Return effects with Holm's adjustment and the smallest lift that each comparison could detect: that of as many
+    customers by themselves as would have its interval."""
     adjusted: dict[int, float] = {}
     sizes = {}
     for nulls in (False, True):  # one family of tests for the metrics, one for the checks of the set-up
@@ -292,8 +307,9 @@ def concluded(effects: Sequence[Effect]) -> tuple[Effect, ...]:
         alpha = ALPHA / sizes[effect.role == "expected null"]
         spread = _spread(effect)
         smallest = math.nan
-        if effect.control.mean > 0 and (effect.control.mean < 1 if spread is None else spread > 0):
+        varies = effect.control.mean < 1 if spread is None else spread > 0
+        if effect.control.mean > 0 and varies and math.isfinite(effect.p) and (wider := _widened(effect, spread)) > 0:
             metric = Metric(effect.metric, effect.control.mean, 0.1, effect.role, spread)
-            smallest = smallest_lift(metric, effect.treated.n, alpha, 0.8, control)
+            smallest = smallest_lift(metric, effect.treated.n / wider**2, alpha, 0.8, control)
         done.append(replace(effect, p_adjusted=adjusted.get(k, math.nan), smallest=smallest))
     return tuple(done)

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
-from gamcore import numbers
 from gamcore.data.labels import listed
 from gamcore.decide.arms import ReadOut
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import MISMATCH
 from gamcore.decide.results import Result, Scale
-from gamcore.numbers import count, exact, p_value
+from gamcore.numbers import bare, count, decimals_of, exact, p_value, percent
 from gamcore.stats.intervals import UNKNOWN
 
 Tone = Literal["good", "bad", "open", "stop"]
@@ -37,7 +36,7 @@ def moved(effect: Effect, scale: Scale = "relative") -> str:
 def _size(effect: Effect, relative: float, scale: Scale) -> str:
     """Return a relative move of the control's level as it reads on a scale, without a sign."""
     if scale == "relative":
-        return numbers.percent(relative, 0)
+        return f"{bare(percent(relative, decimals_of([100 * relative], 2)).removesuffix('%'))}%"
     return replace(effect.gap, value=relative * effect.control.mean, interval=UNKNOWN).text.removeprefix("+")
 
 
@@ -68,6 +67,8 @@ def verdict(effect: Effect, scale: Scale = "relative") -> tuple[Tone, str]:
     if effect.role == "guardrail":
         if effect.lift_interval[0] >= -effect.planned:  # False where either is NaN
             return "good", f"Holds: {change}; a fall of {_size(effect, effect.planned, scale)} or more is ruled out."
+        if effect.difference_interval[0] >= 0:
+            return "good", f"Holds: {change}; a fall is ruled out."
         return "open", f"Not settled: no fall found, but {change} leaves room for one{_missed(effect, 'fall', scale)}."
     return "open", f"No effect found: {change}, {effect.p_words}{_missed(effect, 'lift', scale)}."
 
@@ -102,31 +103,44 @@ def _against_plan(effect: Effect, scale: Scale) -> str:
 
 
 def of_strategy(outcome: ReadOut, strategy: str, scale: Scale = "relative") -> tuple[Tone, str]:
-    """Return the verdict on a strategy from all its comparisons, with its numbers on a scale."""
+    """Return the verdict on a strategy from all its comparisons, with its numbers on a scale. With several arms it goes
+    with those that pass: what speaks against others is told beside."""
     if outcome.stopped:
         return "stop", "No verdict: the arms have the wrong sizes."
-    tones = [(effect, verdict(effect)[0]) for effect in outcome.effects if effect.strategy == strategy]
-    open_guardrails = unsettled(outcome.effects, strategy)
-    strange = [effect.what for effect, tone in tones if tone == "bad" and effect.role == "expected null"]
-    fell = [effect.what for effect, tone in tones if tone == "bad" and effect.role != "expected null"]
-    primary = [(effect, tone) for effect, tone in tones if effect.role == "primary"]
-    rose = [effect for effect, tone in primary if tone == "good"]
-    if strange:
+    own = [effect for effect in outcome.effects if effect.strategy == strategy]
+    arms = passing(own, strategy)
+    bad = [effect for effect in own if verdict(effect)[0] == "bad"]
+    if strange := [effect.what for effect in bad if effect.role == "expected null"]:
         return (
             "bad",
             f"Check the set-up before anything else: {listed(strange)} moved although nothing there was changed.",
         )
-    if fell:
+    fell = [effect.what for effect in bad if effect.role != "expected null"]
+    if fell and not arms:
         return "bad", f"Do not roll out: {listed(fell)} fell."
+    primary = [effect for effect in own if effect.role == "primary" and (not arms or effect.arm in arms)]
     if not primary:
         return "open", "No primary metric: nothing here decides."
+    rose = [effect for effect in primary if verdict(effect)[0] == "good"]
     if not rose:
         return "open", "No lift was found: leave it, or plan a larger test."
     lifts = listed([f"{effect.what} {clearest(effect, scale).text}" for effect in rose])
-    if open_guardrails:
-        return "open", f"A lift ({lifts}), but {listed(open_guardrails)} could have fallen: settle that first."
+    if not arms:
+        lifting = {effect.arm for effect in rose}
+        doubts = unsettled([effect for effect in own if effect.arm in lifting], strategy)
+        return "open", f"A lift ({lifts}), but {listed(doubts)} could have fallen: settle that first."
     rest = "" if len(rose) == len(primary) else f"; no lift was found on the other {len(primary) - len(rose)}"
-    return "good", f"Roll out: {lifts}{rest}."
+    beside = f"; {listed(fell)} fell" if fell else ""
+    return "good", f"Roll out: {lifts}{rest}{beside}."
+
+
+def passing(effects: Iterable[Effect], strategy: str) -> list[str]:
+    """Return the arms of a strategy that lift a primary metric, and that nothing speaks against; [""] for the one arm
+    of a test of two."""
+    own = [effect for effect in effects if effect.strategy == strategy]
+    by_arm = {arm: [effect for effect in own if effect.arm == arm] for arm in dict.fromkeys(e.arm for e in own)}
+    return [arm for arm, those in by_arm.items() if not against(those, strategy)
+            and any(effect.role == "primary" and verdict(effect)[0] == "good" for effect in those)]  # fmt: skip
 
 
 def unsettled(effects: Iterable[Effect], strategy: str) -> list[str]:
@@ -154,8 +168,8 @@ def overall(read_out: ReadOut, scale: Scale = "relative") -> tuple[Tone, str]:
         sizes = listed([f"{count(n)} {arm}" for arm, n in wrong.counts.items()])
         return "stop", (
             f"Stop: the arms do not have the planned sizes{where} ({sizes}; {p_value(wrong.p)}, alarm below "
-            f"{exact(MISMATCH)}). Something chose who got what, so no difference below can be trusted: find it, fix "
-            "it, run again."
+            f"{exact(MISMATCH).removeprefix('0')}). Something chose who got what, so no difference below can be "
+            "trusted: find it, fix it, run again."
         )
     return _of_strategies(read_out) if read_out.by_strategy else _of_arms(read_out, scale)
 
@@ -165,10 +179,27 @@ def _of_strategies(read_out: ReadOut) -> tuple[Tone, str]:
     good, bad = ([name for name, own in tones.items() if own == tone] for tone in ("good", "bad"))
     if bad:
         return "bad", f"{listed(bad)}: look into this before rolling anything out."
-    if not good:
-        return "open", "No strategy has a significant lift in this experiment."
-    works = "works" if len(good) == 1 else "work"
-    return "good", f"{listed(good)} {works}. No guardrail got worse, and nothing moved that should not."
+    rose = {e.strategy for e in read_out.effects if e.role == "primary" and verdict(e)[0] == "good"}
+    held_up = [name for name in tones if name in rose and name not in good]
+    parts = [f"{listed(good)} {'works' if len(good) == 1 else 'work'}."] if good else []
+    if good and (well := _all_well(read_out.effects)):
+        parts.append(well)
+    if held_up:
+        have = "has" if len(held_up) == 1 else "have"
+        parts.append(f"{listed(held_up)} {have} a lift, but a guardrail could have fallen: settle that first.")
+    words = " ".join(parts) or "No strategy has a significant lift in this experiment."
+    return "good" if good else "open", words
+
+
+def _all_well(effects: Sequence[Effect]) -> str:
+    """Return that guardrails and expected nulls did as they should, as far as there are any; "" where one did not."""
+    roles = {effect.role for effect in effects}
+    if any(verdict(effect)[0] == "bad" for effect in effects):
+        return ""
+    well = ["no guardrail got worse"] * ("guardrail" in roles)
+    well += ["nothing moved that should not"] * ("expected null" in roles)
+    words = ", and ".join(well)
+    return f"{words[:1].upper()}{words[1:]}." if words else ""
 
 
 def _of_arms(read_out: ReadOut, scale: Scale) -> tuple[Tone, str]:

@@ -29,10 +29,13 @@ def deciding(review: Review, outcome: ReadOut) -> str:
     return wanted if wanted in primary else next(iter(primary), "")
 
 
-def effect_on(outcome: ReadOut, strategy: str, metric: str) -> Effect | None:
-    """Return what a strategy did to a metric; of several arms, the significant one that moved it most."""
-    those = [effect for effect in outcome.effects if (effect.strategy, effect.metric) == (strategy, metric)]
-    return max(those, key=lambda effect: (effect.is_significant, effect.difference), default=None)
+def effect_on(outcome: ReadOut, strategy: str, metric: str, arm: str | None = None) -> Effect | None:
+    """Return what a strategy did to a metric. arm : of several, which; None for the one that passed and moved it
+    most."""
+    those = [effect for effect in outcome.effects if (effect.strategy, effect.metric) == (strategy, metric)
+             and arm in (None, effect.arm)]  # fmt: skip
+    arms = verdicts.passing(outcome.effects, strategy)
+    return max(those, key=lambda effect: (effect.arm in arms, effect.is_significant, effect.difference), default=None)
 
 
 def is_lift(effect: Effect) -> bool:

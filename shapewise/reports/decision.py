@@ -118,7 +118,7 @@ def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tupl
         effect = effect_on(outcome, strategy.name, metric)
         if effect is None:
             raise StoreError(f"The test did not measure {metric} of {strategy.name}.")
-        own = effect_on(outcome, strategy.name, called(review, strategy.metric)) or effect
+        own = effect_on(outcome, strategy.name, called(review, strategy.metric), effect.arm) or effect
         parts.append(_parts(effect, own, reach[strategy.name] * review.times, strategy.value, strategy.cost))
     tested = len({(effect.strategy, effect.arm) for effect in outcome.effects})
     gain, worth = _totals(parts, tested, review.money.currency)
@@ -205,7 +205,9 @@ def _in_a_test(review: Review, outcome: ReadOut, table: str) -> str:
     except (StoreError, OSError, KeyError):
         period = None
     when = f", {day(period[0])} to {day(period[1])}" if period else ""
-    return f"In a test of {counted(sum(outcome.sizes['all'].counts.values()), 'customer')}{when}"
+    cluster = outcome.test.cluster
+    size = counted(sum(outcome.sizes["all"].counts.values()), "cluster" if cluster else "customer")
+    return f"In a test of {size}{f' ({cluster})' if cluster else ''}{when}"
 
 
 def _measured(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> str:

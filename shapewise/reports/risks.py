@@ -11,7 +11,7 @@ from gamcore.decide.arms import ReadOut
 from gamcore.decide.fairness import sensitive
 from gamcore.decide.strategies import Strategy
 from gamcore.numbers import are, counted, fixed
-from shapewise.reports.choice import best_of, chosen_of
+from shapewise.reports.choice import best_of, chosen_of, deciding, lifts
 from shapewise.reports.sources import Review
 from shapewise.store.workspace import StoreError
 
@@ -37,8 +37,9 @@ def _of_arms(review: Review) -> list[str]:
     readout, best = review.arms, best_of(review)
     if readout.stopped:
         return [verdicts.overall(readout)[1]]
-    risks = [f"{arm}: {verdicts.of_strategy(readout, arm, 'difference')[1]}" for arm in readout.arms[1:]
-             if verdicts.against(readout.effects, arm)]  # fmt: skip
+    lifted = {effect.strategy for effect in lifts(readout, deciding(review, readout))} if best is None else set()
+    judged = {arm: verdicts.of_strategy(readout, arm, "difference") for arm in readout.arms[1:]}
+    risks = [f"{arm}: {words}" for arm, (tone, words) in judged.items() if tone == "bad" or arm in lifted]
     if len(readout.arms) > 2:
         risks.append("The best of several arms tends to look a little better than it is; the interval allows for it.")
     if best is not None and best.n < FEW_TESTED:

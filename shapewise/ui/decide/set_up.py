@@ -19,6 +19,7 @@ from shapewise.ui.data import questions
 from shapewise.ui.decide import made_outcomes
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
+from shapewise.ui.widgets.columns import EXACT
 
 
 class Arms(NamedTuple):
@@ -101,7 +102,8 @@ def planned_shares(
         with st.container(horizontal=True):
             return {
                 level: st.number_input(
-                    md(named(level)), 0.1, 1000.0, float(was.get(level, 1.0)), key=f"arms-share-{key}-{level}"
+                    md(named(level)), 0.0, value=float(was.get(level, 1.0)), format=EXACT,
+                    key=f"arms-share-{key}-{level}", help="Of any scale: parts of 1, percent or customers.",
                 )
                 for level in levels
-            }
+            }  # fmt: skip

@@ -419,6 +419,26 @@ def test_a_lift_without_an_interval_is_no_lift_without_an_effect():
     assert read_arms(frame, ArmsTest("arm", "a", {"price": "primary"})).describe().title == "No lift has an interval"
 
 
+@pytest.mark.parametrize("changes", [{}, {"customers": 6_000}])
+def test_rows_that_are_alike_find_no_smaller_lift(changes):
+    """Each customer five times over: what the test could have seen is what it could with each once."""
+    frame = mailing(1_500)
+    again = frame.loc[np.repeat(frame.index, 5)].assign(who=np.repeat(frame.index, 5))
+    test = replace(TEST, **changes)
+    once = read_arms(frame.assign(who=frame.index), replace(test, cluster="who"))
+    more = read_arms(again, replace(test, cluster="who", customers=5 * test.customers))
+    for effect, other, row in zip(once.effects, more.effects, read_arms(frame, test).effects, strict=True):
+        assert other.smallest == pytest.approx(effect.smallest, rel=0.1)
+        assert effect.smallest == pytest.approx(row.smallest, rel=0.1)
+
+
+def test_what_may_be_looked_at_whenever_finds_larger_lifts():
+    frame = mailing(3_000)
+    once, looks = (read_arms(frame, replace(TEST, customers=customers)).effects for customers in (0, 3_000))
+    for effect, other in zip(once, looks, strict=True):
+        assert other.smallest > 1.05 * effect.smallest
+
+
 def test_what_was_accepted_of_an_outcome_that_is_read_no_more_is_no_fault():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"arm": rng.choice(["a", "b"], 200), "y": rng.integers(0, 2, 200)})

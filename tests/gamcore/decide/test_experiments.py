@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -354,6 +355,63 @@ def test_a_guardrail_that_is_not_settled_holds_a_roll_out_up():
         assert verdicts.overall(found)[0] == tone
     nobody = effect_of_rates("A", "guardrail", "guardrail", Arm(0, math.nan), Arm(10, 0.5))
     assert verdicts.of_strategy(read_out(lift, nobody), "A")[0] == "open"
+
+
+def test_a_guardrail_whose_interval_has_no_fall_in_it_holds():
+    """Also where nobody has said which fall is accepted, and where no ratio is known; significant it need not be."""
+    values = np.random.default_rng(3).normal(0, 1, 2_000)
+    for arms, binary in (((0.505, 0.49), True), ((values + 0.066 - values.mean(), values - values.mean()), False)):
+        found = read_out(one("primary", 0.12, 0.10), one("primary", 0.1, 0.1),
+                         one("guardrail", *arms, binary=binary))  # fmt: skip
+        effect = found.effects[-1]
+        assert effect.difference_interval[0] > 0
+        assert not effect.is_significant
+        tone, words = verdicts.verdict(effect)
+        assert tone == "good"
+        assert words.startswith("Holds: ")
+        assert words.endswith("; a fall is ruled out.")
+        assert verdicts.of_strategy(found, "A")[0] == "good"
+
+
+def of_arms(**effects):
+    """Make the read-out of a strategy with several treated arms: by arm, the rates of a primary metric and of a
+    guardrail, those of the control being 10% and 48.9%."""
+    made = [replace(one(role, rate, base), arm=arm) for arm, rates in effects.items()
+            for role, rate, base in zip(("primary", "guardrail"), rates, (0.10, 0.489), strict=True)]  # fmt: skip
+    arms = ("control", *effects)
+    sizes = sizes_of(dict.fromkeys(arms, 10_000), None)
+    test = ArmsTest("", "control", {"primary": "primary", "guardrail": "guardrail"})
+    return ReadOut(test, arms, {"all": sizes}, concluded(made), by_strategy={"A": sizes})
+
+
+def test_an_arm_is_held_up_by_its_own_guardrails():
+    """A strategy with several arms goes with one of them: what the others leave open or lower does not speak against
+    it, and is not passed over."""
+    found = of_arms(small=(0.12, 0.51), aide=(0.10, 0.489))
+    assert verdicts.of_strategy(found, "A")[0] == "good"
+    assert verdicts.of_strategy(found, "A")[1].startswith("Roll out: small · primary +20.0%")
+    assert verdicts.passing(found.effects, "A") == ["small"]
+    fell = of_arms(small=(0.12, 0.51), aide=(0.14, 0.40))
+    tone, words = verdicts.of_strategy(fell, "A")
+    assert tone == "good"
+    assert words.endswith("; aide · guardrail fell.")
+    assert verdicts.overall(fell) == ("good", "A works.")
+    assert verdicts.of_strategy(of_arms(small=(0.10, 0.489), aide=(0.14, 0.40)), "A")[0] == "bad"
+
+
+def test_a_lift_that_is_held_up_is_not_denied():
+    found = read_out(one("primary", 0.12, 0.10), one("guardrail", 0.489, 0.489))
+    assert verdicts.overall(found) == ("open", "A has a lift, but a guardrail could have fallen: settle that first.")
+    flat = read_out(one("primary", 0.10, 0.10), one("guardrail", 0.489, 0.489))
+    assert verdicts.overall(flat) == ("open", "No strategy has a significant lift in this experiment.")
+
+
+def test_only_what_was_looked_at_is_said_to_be_well():
+    assert verdicts.overall(read_out(one("primary", 0.12, 0.10))) == ("good", "A works.")
+    lift, null = one("primary", 0.12, 0.10), one("expected null", 0.2, 0.2)
+    assert verdicts.overall(read_out(lift, null))[1] == "A works. Nothing moved that should not."
+    held = one("guardrail", 0.489, 0.489, 0.05)
+    assert verdicts.overall(read_out(lift, held))[1] == "A works. No guardrail got worse."
 
 
 def test_means_below_zero_are_told_as_differences():

@@ -465,13 +465,13 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     page.get_by_text("Guided example:").first.click()
     settle(page)
     press(page, "Read the experiment")
-    page.get_by_text("No guardrail got worse").wait_for()
+    page.get_by_text("Nothing moved that should not").wait_for()
     settle(page)
     assert page.get_by_text(re.compile("Flat as expected|No change detected")).count() == 3
     page.reload()
     settle(page)
     segment(page, "Read-out")
-    page.get_by_text("No guardrail got worse").wait_for()
+    page.get_by_text("Nothing moved that should not").wait_for()
 
 
 def test_a_report_is_put_together_and_its_page_runs_without_a_network(page, space, chromium, tmp_path):

@@ -256,6 +256,27 @@ def test_what_moved_beside_a_lift_is_a_risk_and_few_customers_are_one(space, rol
     assert dict(first.lines)["Risk"] == "a was tested on 600 customers only."
 
 
+def test_an_arm_that_did_nothing_is_no_risk_of_the_one_that_is_chosen(space):
+    """And clusters are no customers: the slide says which of both it counts."""
+    rng = np.random.default_rng(0)
+    arm = np.repeat(["none", "a", "b"], 900)
+    frame = pd.DataFrame({"arm": arm, "hit": np.tile(np.arange(900) % 10 < 1, 3), "home": np.arange(2700) // 3})
+    frame["spend"] = rng.gamma(2, 20, 2700)
+    frame["hit"] |= (arm == "a") & (np.arange(2700) % 10 < 3)
+    table = space.tables.add(frame.assign(hit=frame["hit"].astype(int)), "homes", [])
+    roles = {"hit": "primary", "spend": "guardrail"}
+    asked = ArmsTest("arm", "none", roles, cluster="home", accepted={"spend": 0.4})
+    test = arm_tests.keep(space, table.id, "Homes", replace(asked, accepted={}))
+    first = review_of(space, recipes.usual(None, [], None, test, "director")).parts[0]
+    assert first.title.startswith("Choose no arm yet")
+    assert "b: " not in dict(first.lines)["Risk"]
+    test = arm_tests.keep(space, table.id, "Homes", asked, test.id)
+    first = review_of(space, recipes.usual(None, [], None, test, "director")).parts[0]
+    assert first.title.startswith("Choose a")
+    assert "b: " not in dict(first.lines)["Risk"]
+    assert dict(first.lines)["Measured"] == "In a test of 900 clusters (home), 3 arms against each other."
+
+
 def test_gains_of_different_metrics_are_not_added_up(space):
     frame = pd.DataFrame({"age": np.arange(100) % 10})
     table = space.tables.add(frame, "hundred", [])

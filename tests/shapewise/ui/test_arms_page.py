@@ -142,6 +142,19 @@ def test_a_guardrail_holds_once_a_fall_that_somebody_minds_is_ruled_out(mailed):
     assert arm_tests.test(space, kept.id).accepted == {"newbie": 0.2}
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0])
+def test_planned_shares_are_on_any_scale(mailed, unit):
+    """A plan may give them as parts of 1, or as customers."""
+    space, table, frame = mailed
+    shares = {arm: unit * int(n) for arm, n in frame["segment"].value_counts().items()}
+    setup = arm_tests.ArmsTest("segment", ARMS[0], {"visit": "primary"}, shares=shares)
+    kept = arm_tests.keep(space, table.id, "Mailed", setup)
+    app = open_page("experiment", table=table.id)
+    assert not app.exception
+    assert "Mens E-Mail works" in app.success[0].value.replace("\\", "")
+    assert arm_tests.test(space, kept.id).shares == pytest.approx(shares)
+
+
 def test_arms_are_read_together_and_stay_so(mailed):
     """One alone is none; the control is no choice; a control that changes leaves no arm behind."""
     space, table, frame = mailed

@@ -593,7 +593,7 @@ def test_counts_can_be_read_instead(acted):
     board.change(space, made.id, outcome={"way": "counts", "counts": counts})
     app = on_experiment(acted, "read")
     assert not app.exception
-    assert "No guardrail got worse" in app.success[0].value
+    assert app.success[0].value.replace("\\", "").endswith("A works.")
     assert board.board(space, made.id).outcome["counts"]["share"] == 0.5
     counts = counts | {"counts": [row | {"treated successes": 6000}]}
     board.change(space, made.id, outcome={"counts": counts})

@@ -39,9 +39,9 @@ The tables are [these eight](presets.md#accuracy). All models get the same rows:
 testing, {splits}. Seconds are medians over splits, and metrics are means.
 
 Each fit runs in a process of its own, which first fits {warm} rows, so that compiled code, thread pools and worker
-processes are there. Then the clock runs for the whole fit, binning included. The models of one table and split run one
-after the other. If other processes took more than {noise} cores, and {least} seconds of them, during a fit, it was
-measured again, at most {again} times, and the quietest attempt counts.
+processes are there. Then the clock runs for the whole fit, binning included. If other processes took more than {noise}
+cores, and {least} seconds of them, during a fit, it was measured again, at most {again} times, and the quietest attempt
+counts. Ours, balanced, is a mean of eight refits; LightGBM and XGBoost are one fit each, so without bands.
 
 - **Ours**: [the presets](presets.md), trained on all rows for fitting. They set their own validation share aside.
 - **EBM** (interpret): without pairs (`interactions=0`), since ours has none, and with {jobs} processes; otherwise its
@@ -49,16 +49,13 @@ measured again, at most {again} times, and the quietest attempt counts.
 - **LightGBM and XGBoost, defaults**: 100 trees with all interactions. They are another kind of model, for orientation.
 - **One cut per tree**: the same two as additive models, with learning rate .1, and as many trees as {patience} rounds
   of patience on {held:.0%} of the rows for fitting allow. LightGBM also runs with the learning rate and patience of our
-  default. Each is one fit: no refits, so no bands.
-- **pyGAM**, where it is installed (it needs an older SciPy): splines for numbers, factors for categories, the default
-  penalty.
+  default.
 - **GPGam** (imodels): a Gaussian process per curve, regression only. Its defaults, pairs included, get
   {patient:.0f} seconds per fit; *64 bins, no pairs* is what you would turn to if they do not finish.
 - **Text columns** go to ours and to EBM as they are. Before the clock starts, LightGBM and XGBoost get categories, and
-  pyGAM and GPGam get codes, with medians for missing cells.
-- **Memory** is the peak of the process and its children during the fit, less the level just before. Pages that several
-  processes share count once per process.
-- **Predictions** are for the rows for testing, the median of {predictions}, warm.
+  GPGam gets codes, with medians for missing cells.
+- **Memory** is the peak of the process and its children during the fit, less the level just before. **Predictions** are
+  for the rows for testing, the median of {predictions}, warm.
 """
 
 RATIOS: Final = """
@@ -66,13 +63,6 @@ RATIOS: Final = """
 
 A ratio of 10 means that the other model took ten times as long. Ratios are taken within a split, whose fits were at
 most {minutes:.0f} minutes apart; that of a table is the median over splits.
-"""
-
-PARITY: Final = """
-### {base}, against other additive models
-
-Differences of the test metric are paired by split, and the standard error is that of their mean. Splits share rows, so
-it is only a guide. *Same*: within {auc} AUC or {rmse:.1%} RMSE. Ours is a mean of eight refits, LightGBM's is one fit.
 """
 
 STEPS: Final = """
@@ -89,8 +79,7 @@ GROWTH: Final = """
 
 Medians of a step on one feature, {loss} loss, on codes made directly: {base}, but for what is varied. *MiB*: the peak
 above that of the codes, which take one byte per row and feature. *Slope*: of log seconds on log rows, from
-{slope_from:,} rows. Refits run side by side first; threads share a step only if the table is large and the refits leave
-some threads free.
+{slope_from:,} rows.
 """
 
 LARGE: Final = """
@@ -103,13 +92,6 @@ LIVE: Final = """
 
 Seconds from a key on a setting's slider to the first frame with the curve of the new refit: a default model of
 *{table}*, {rows:,} training rows, on the Shapes page in Chromium, with the server on the same machine.
-"""
-
-PAPER: Final = """
-## Lou et al. 2020, reproduced
-
-The paper's strategies in our own code, on one thread, in float32 unless stated. Its other tables, and its strategies on
-public tables, are with [the sources](sources.md).
 """
 
 NOISE: Final = """

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.boosting import paper_tables, plots, prose, scale, standing
+from benchmarks.boosting import plots, prose, scale, standing
 from benchmarks.boosting.peers import PREDICTIONS, TEST_SHARE, WARM_ROWS
 from benchmarks.boosting.steps import COPY_BYTES, FEATURES, N_BAGS, PARTS, WHOLE
 from benchmarks.harness.cells import LEAST_NOISE, NOISE, TRIES, load, load_all
@@ -34,8 +34,6 @@ TELLING_MODELS = [standing.BASE, standing.EBM, "gpgam-64", "lightgbm", standing.
 """A model of each kind, whose memory and predictions are told."""
 
 LOSS_SHOWN = "logistic"
-TELLING = ["peer", "ours - peer's", "standard error", "ours is"]
-"""What is told of a pair of models beyond the table of metrics."""
 
 
 def say(text: str, **numbers: Any) -> Lines:
@@ -99,7 +97,6 @@ def peers(folder: Path, doc: Path) -> Lines:
     yield from ratios(cells, doc)
     metrics = named(standing.wide(cells, "metric").drop(index=ALONE, errors="ignore"))
     yield from titled("Test metric: RMSE (less is better) or AUC (more is better)", metrics, 4)
-    yield from quality(cells)
     for title, value in (("Peak memory of a fit, MiB", "memory_mib"), ("Milliseconds to predict", "predict_ms")):
         wide = standing.wide(cells, value)
         yield from titled(title, named(wide.loc[[name for name in TELLING_MODELS if name in wide.index]]))
@@ -122,15 +119,6 @@ def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
     yield from markdown(named(table))
     if standing.EBM in table.index:
         yield from picture(doc, "ratios", "Seconds of EBM over ours by table", plots.ratios(cells))
-
-
-def quality(cells: pd.DataFrame) -> Lines:
-    """Return our metrics next to those of EBM and of additive trees."""
-    parity = standing.parity(cells)
-    if len(parity):
-        same = {"auc": standing.SAME_AUC, "rmse": standing.SAME_RMSE}
-        yield from say(prose.PARITY, base=prose.LABELS[standing.BASE], **same)
-        yield from markdown(parity[TELLING].replace({"peer": prose.LABELS}))
 
 
 def steps(path: Path) -> Lines:
@@ -204,15 +192,6 @@ def noise(records: list[dict[str, Any]]) -> Lines:
         yield from say(prose.NOISE, worst=worst)
 
 
-def paper(folder: Path) -> Lines:
-    """Return the paper's tables, reproduced."""
-    lines = paper_tables.lines(folder)
-    if lines:
-        yield from say(prose.PAPER)
-        yield from lines
-        yield from noise(load_all(folder).to_dict("records"))
-
-
 def live(path: Path) -> Lines:
     """Return the figures of live training in a browser."""
     results = load(path)
@@ -226,14 +205,13 @@ def live(path: Path) -> Lines:
 
 def page(asked: argparse.Namespace) -> Lines:
     """Return the whole page."""
-    sources = [*asked.peers.glob("*.json"), *asked.paper.glob("*.json"), asked.steps, asked.scale, asked.live]
+    sources = [*asked.peers.glob("*.json"), asked.steps, asked.scale, asked.live]
     yield from say(prose.TITLE.lstrip())
     yield from measured_on([load(path) for path in sources])
     yield from peers(asked.peers, asked.doc)
     yield from steps(asked.steps)
     yield from growth(asked.scale, asked.doc)
     yield from live(asked.live)
-    yield from paper(asked.paper)
 
 
 def squeezed(lines: Lines) -> Lines:
@@ -249,7 +227,6 @@ def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peers", type=Path, required=True, help="folder of the cells of benchmarks.boosting.peers")
-    parser.add_argument("--paper", type=Path, required=True, help="folder of the cells of benchmarks.boosting.paper")
     parser.add_argument("--steps", type=Path, required=True, help="file of benchmarks.boosting.steps")
     parser.add_argument("--scale", type=Path, required=True, help="file of benchmarks.boosting.scale")
     parser.add_argument("--live", type=Path, required=True, help="file of benchmarks.app.live")

@@ -24,22 +24,20 @@ SMALL: dict[str, Arguments] = {
     "steps": ["--rows", 10_000, "--repeats", 2, "--seconds", 0.005],
     "scale": ["--rows", 10_000, 100_000, 200_000, "--features", 5, 50, "--seconds", 0.1, "--train-rows", 100_000],
     "live": ["--table", "pole", "--changes", 2],
-    "paper": ["--tables", "calhousing", "--alphas", 0.65, "--rounds", 3, "--rows", 10_000, "--seconds", 0.1],
 }
 
 
 def commands(data: Path, folder: Path, doc: Path) -> dict[str, Arguments]:
     """Return the arguments of every command, in order."""
-    peers, paper = folder / "peers", folder / "paper"
+    peers = folder / "peers"
     steps, scale, live = (folder / f"{name}.json" for name in ("steps", "scale", "live"))
     return {
         "peers": ["--data", data, "--json", peers],
         "steps": ["--json", steps],
         "scale": ["--train", "--json", scale],
-        "paper": ["--data", data, "--json", paper],
         "live": ["--data", data, "--json", live],
         "report": [
-            "--peers", peers, "--paper", paper, "--steps", steps, "--scale", scale, "--live", live, "--doc", doc,
+            "--peers", peers, "--steps", steps, "--scale", scale, "--live", live, "--doc", doc,
         ],
     }  # fmt: skip
 

@@ -158,7 +158,6 @@ def test_the_page_says_only_what_was_measured(invented, tmp_path):
         known = {name: value for name, value in record.items() if value is not None}
         cells.keep(folder / f"{record['table']}-{record['model']}-{record['seed']}.json", known)
     nothing = {
-        "paper": tmp_path / "paper",
         "steps": tmp_path / "steps.json",
         "scale": tmp_path / "scale.json",
         "live": tmp_path / "live.json",
@@ -233,7 +232,7 @@ def test_every_study_of_tasks_is_measured_and_told(tmp_path, monkeypatch):
     assert len(measured) == 10
     assert measured["first"].between(0.5, 3.0).all()
     page = "\n".join(tasks_report.page({"unrelated": measured}))
-    assert "DIRTY" in page
+    assert "ridge, a column per task" in page
 
 
 def test_all_runs_modules_that_exist(tmp_path):

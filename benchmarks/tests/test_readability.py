@@ -98,13 +98,13 @@ def test_a_page_tells_where_ours_is_behind_and_what_was_not_measured():
     rows = [cell("a", page.READABLE, 0, 2.0), cell("a", "LightGBM", 0, 1.0), cell("a", "XGBoost", 0, 1.5)]
     rows += [cell("b", page.READABLE, 0, 0.8, binary=True), cell("b", "CatBoost", 0, None, binary=True, error="Alas.")]
     text = "\n".join(page.lines(pd.DataFrame(rows)))
-    assert "| a | 2 | LightGBM | 1 | 50.0 |" in text
+    assert "| a | **2** | -50.0% | -25.0% |" in text
     assert "ahead by more than 0.5% RMSE on 1 of 1 tables" in text
     assert "- b, CatBoost, split 1: `Alas.`" in text
     assert "P, one of 2 cores: numba 1." in text
-    assert "- ours, triples: 1 of all tables." in text
-    assert "- LightGBM: 1 of a." in text
-    assert "- EBM: not measured." in text
+    assert "- 1 of all tables: ours, triples" in text
+    assert "- 1 of a: LightGBM; XGBoost" in text
+    assert "- not measured: ours, curves; ours, pairs; ours, smooth; EBM; CatBoost;" in text
     assert page.lines(pd.DataFrame()) == ["", "Nothing is measured yet.", ""]
 
 

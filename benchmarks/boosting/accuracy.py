@@ -43,10 +43,14 @@ PAPER = {
 }
 
 
+PRESET = "preset "
+"""How variants that are presets begin; the others are told of in sentences."""
+
+
 def variants(table: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the name and parameters of each variant fitted to one table."""
     for preset in ("balanced", "fast", "accurate", "paper"):
-        yield f"preset {preset}", dict(PRESETS[preset])
+        yield f"{PRESET}{preset}", dict(PRESETS[preset])
     boostings = ("logit", "mart") if table in BINARY else ("",)
     for boosting in boostings:
         for ensemble in ("grouped", "subagging", "bagging"):
@@ -84,8 +88,10 @@ def summary(folder: Path) -> pd.DataFrame:
 
 
 def document(folder: Path, path: Path) -> None:
-    """Write the tables as Markdown between the two marks of a page, so that no number is typed by hand."""
+    """Write the tables of presets as Markdown between the two marks of a page, so that no number is typed by hand."""
     table = summary(folder)
+    table = table[table["variant"].str.startswith(PRESET)]
+    table = table.assign(preset=table["variant"].str.removeprefix(PRESET))
     table["shown"] = [f"{m:.4f} ± {s:.4f}" if k == "AUC" else f"{m:.3f} ± {s:.3f}" for m, s, k in
                       zip(table["mean"], table["sd"], table["metric"], strict=True)]  # fmt: skip
     known = json.loads(next(iter(sorted(folder.glob("*.json")))).read_text())["machine"]
@@ -93,7 +99,7 @@ def document(folder: Path, path: Path) -> None:
     lines = [f"{versions}. Mean ± standard deviation over {table['seeds'].max()} seeds."]
     for title, tables in (("Test RMSE", REGRESSION), ("Test AUC", BINARY)):
         part = table[table["table"].isin(tables)]
-        wide = part.pivot_table(index="variant", columns="table", values="shown", aggfunc="first", sort=False)
+        wide = part.pivot_table(index="preset", columns="table", values="shown", aggfunc="first", sort=False)
         wide = wide.reindex(columns=[t for t in tables if t in wide]).fillna("")
         lines += ["", f"### {title}: {', '.join(wide.columns)}", "", *markdown(wide)]
     put_between(path, MARKS, lines)

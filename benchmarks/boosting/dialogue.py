@@ -67,8 +67,8 @@ def table_of(cells: pd.DataFrame) -> pd.DataFrame:
         right = [name for name in true if name in cell.entered]
         chosen = cell.order == "greedy"
         rows.append(
-            {"scenario": scenario, "order": cell.order, "rows": f"{cell.rows:,}", "positives": f"{cell.positives:,}",
-             "AUC": f"{cell.auc:.4f}", "of the true chances": f"{cell.true_auc:.4f}",
+            {"scenario": scenario, "order": cell.order, "AUC": f"{cell.auc:.4f}",
+             "of the true chances": f"{cell.true_auc:.4f}",
              "true features entered": f"{len(right)} of {len(true)}" if chosen else "",
              "others": f"{len(cell.entered) - len(right)} of {cell.features - len(true)}" if chosen else "",
              "true ones among as many first": sum(cell.ranks[name] <= len(true) for name in true),

@@ -69,9 +69,7 @@ STEPS: Final = """
 ## One step, part by part
 
 Nanoseconds per row, and share of the whole step: {loss} loss, one thread, float32, {bags} bags, {features} features,
-each part timed alone, best of several repeats. *Skewed*: {heavy:.0%} of the rows in one bin. *ns at copy speed* is what
-the bytes of a row that a part touches would cost in a numpy copy of {mib:.0f} MiB, which reads and writes {copied:.1f}
-GB/s here.
+each part timed alone, best of several repeats.
 """
 
 GROWTH: Final = """

@@ -15,12 +15,10 @@ import pandas as pd
 
 from benchmarks.boosting import plots, prose, scale, standing
 from benchmarks.boosting.peers import PREDICTIONS, TEST_SHARE, WARM_ROWS
-from benchmarks.boosting.steps import COPY_BYTES, FEATURES, N_BAGS, PARTS, WHOLE
+from benchmarks.boosting.steps import FEATURES, N_BAGS, PARTS, WHOLE
 from benchmarks.harness.cells import LEAST_NOISE, NOISE, TRIES, load, load_all
 from benchmarks.harness.contenders import HELD_OUT, MOST_JOBS, PATIENCE, PATIENT
 from benchmarks.harness.page import markdown, show
-from benchmarks.harness.synthetic import HEAVY
-from benchmarks.harness.watch import MIB
 
 Lines = Iterator[str]
 VARIED = ["rows", "features", "bags", "groups", "threads"]
@@ -28,7 +26,7 @@ FEW_ROWS = {"features": scale.FEW_ROWS}
 """Rows of what is varied on fewer of them."""
 
 ALONE = [name for name in standing.MODELS if name.startswith("ours-") and name.endswith("-1")]
-"""Ours with one thread: metrics do not depend on threads."""
+"""Ours with one thread, which the picture has."""
 
 TELLING_MODELS = [standing.BASE, standing.EBM, "gpgam-64", "lightgbm", standing.ADDITIVE, "xgboost", "xgboost-additive"]
 """A model of each kind, whose memory and predictions are told."""
@@ -92,14 +90,12 @@ def peers(folder: Path, doc: Path) -> Lines:
     quiet = {"noise": NOISE, "least": LEAST_NOISE, "again": TRIES - 1}
     splits = f"{seeds} random splits" if seeds > 1 else "one random split"
     yield from say(prose.PEERS, splits=splits, **shares, **counts, **quiet)
-    yield from titled("Seconds of a fit", named(standing.wide(cells, "seconds")))
+    yield from titled("Seconds of a fit", named(standing.wide(cells, "seconds").drop(index=ALONE, errors="ignore")))
     yield from picture(doc, "seconds", "Seconds of a fit by table and model", plots.seconds(cells))
     yield from ratios(cells, doc)
     metrics = named(standing.wide(cells, "metric").drop(index=ALONE, errors="ignore"))
     yield from titled("Test metric: RMSE (less is better) or AUC (more is better)", metrics, 4)
-    for title, value in (("Peak memory of a fit, MiB", "memory_mib"), ("Milliseconds to predict", "predict_ms")):
-        wide = standing.wide(cells, value)
-        yield from titled(title, named(wide.loc[[name for name in TELLING_MODELS if name in wide.index]]))
+    yield from titled("Memory and predictions, least and most over tables", named(other_ends(cells)))
     short = standing.short_of_seeds(cells)
     for title, frame in (
         ("Fewer splits", short),
@@ -108,6 +104,15 @@ def peers(folder: Path, doc: Path) -> Lines:
     ):
         if len(frame):
             yield from titled(title, frame.replace({"model": prose.LABELS}))
+
+
+def other_ends(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per model of a kind: the least and the most memory and time to predict over tables."""
+    columns = {"peak memory of a fit, MiB": "memory_mib", "milliseconds to predict": "predict_ms"}
+    told = {title: standing.wide(cells, value).agg(["min", "max"], axis=1) for title, value in columns.items()}
+    models = [name for name in TELLING_MODELS if name in told["milliseconds to predict"].index]
+    return pd.DataFrame({title: [span(of_model.loc[name]) for name in models] for title, of_model in told.items()},
+                        index=pd.Index(models, name="model"))  # fmt: skip
 
 
 def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
@@ -128,15 +133,12 @@ def steps(path: Path) -> Lines:
         return
     points = pd.DataFrame(results["points"])
     ends = (points["rows"].min(), points["rows"].max())
-    points = points[points["rows"].isin(ends) & ((points["codes"] == "uniform") | (points["rows"] == ends[1]))].copy()
-    copied = {"mib": COPY_BYTES / MIB, "copied": results["copy_bytes_a_second"] / 1e9}
-    yield from say(prose.STEPS, loss=LOSS_SHOWN, bags=N_BAGS, features=FEATURES, heavy=HEAVY, **copied)
+    points = points[points["rows"].isin(ends) & (points["codes"] == "uniform")].copy()
+    yield from say(prose.STEPS, loss=LOSS_SHOWN, bags=N_BAGS, features=FEATURES)
     points["shown"] = [f"{ns:.2f} ({share:.0%})" for ns, share in zip(points["ns a row"], points["share"], strict=True)]
-    points["column"] = [f"{n:,} rows, {codes}" for n, codes in zip(points["rows"], points["codes"], strict=True)]
+    points["column"] = [f"{n:,} rows" for n in points["rows"]]
     part = points[points["loss"] == LOSS_SHOWN]
     frame = part.pivot_table(index="part", columns="column", values="shown", aggfunc="first", sort=False)
-    once = part.drop_duplicates("part").set_index("part")
-    frame[["bytes per row", "ns at copy speed"]] = once[["bytes per row", "ns at copy speed"]]
     yield from markdown(frame.reindex([*PARTS, WHOLE]))
     yield ""
     yield from noise([results])

@@ -1,4 +1,4 @@
-"""Honest selection: `python -m benchmarks.boosting.selection [--tables N] [--doc FILE]`.
+"""Honest selection: `python -m benchmarks.boosting.selection [--tables N]`.
 
 The targets are unrelated to the features, so every suggested segment is due to chance. Cuts come from the model alone,
 so 95% intervals from held-out rows should exclude 0 one time in twenty, however many ranges were tried; intervals from
@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import publish
 from tests.support.chance_segments import THRESHOLDS, shown
-
-MARKS = ("<!-- selection -->", "<!-- /selection -->")
 
 
 def measure(tables: int) -> pd.DataFrame:
@@ -39,7 +35,6 @@ def measure(tables: int) -> pd.DataFrame:
 def main() -> None:
     asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     asked.add_argument("--tables", type=int, default=300)
-    asked.add_argument("--doc", type=Path, help="a page whose marks get the table")
     options = asked.parse_args()
     began = time.perf_counter()
     table = measure(options.tables)
@@ -53,7 +48,7 @@ def main() -> None:
     machine = describe()
     where = ", ".join(f"{name} {machine[name]}" for name in ("processor", "cores", "python", "numpy"))
     lines = [f"{where}; {time.perf_counter() - began:.0f} s.", "", *lines]
-    publish(lines, options.doc, MARKS)
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

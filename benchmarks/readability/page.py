@@ -173,8 +173,8 @@ def lines(cells: pd.DataFrame) -> list[str]:
     tables = tables_of(gaps_of(models))
     page = ["", provenance(models), "", "## Where ours is behind", ""]
     page += [
-        "Tables are listed by how far the best black box is ahead of ours with pairs and triples, as many as pay. It is "
-        "chosen in hindsight, which is in its favour.", "",
+        "Tables are listed by how far the best black box is ahead of ours with pairs and triples, as many as pay. It "
+        "is chosen in hindsight, which is in its favour.", "",
     ]  # fmt: skip
     for binary, title in KINDS.items():
         leads, even = lead(tables, binary), EVEN_AUC if binary else EVEN_RMSE

@@ -109,11 +109,10 @@ def plan(tables: list[str], splits: int) -> Iterator[tuple[str, str, int]]:
     next."""
     quick = [name for name in defaults(True) if name not in ("CatBoost", EBM)]
     lightgbm, xgboost, catboost = (library + SEARCHED for library in LIBRARIES)
-    stages = [(quick, 0), ([lightgbm], 0), (["CatBoost"], 0), ([*quick, lightgbm], 1), ([EBM], 0), ([xgboost], 0)]
-    stages += [(["CatBoost", xgboost], 1)]
+    stages = [(quick, 0), ([lightgbm], 0), (["CatBoost"], 0), ([*quick, lightgbm], 1)]
+    stages += [([xgboost], 0), (["CatBoost", xgboost], 1)]
     stages += [([*quick, "CatBoost", lightgbm, xgboost], seed) for seed in range(2, splits)]
-    stages += [([EBM], seed) for seed in range(1, splits)]
-    stages += [([catboost], seed) for seed in range(splits)]
+    stages += [([model], seed) for model in (EBM, catboost) for seed in range(splits)]
     for models, seed in stages:
         for table in tables if seed < splits else ():
             for model in models:

@@ -183,7 +183,7 @@ def metrics_of(shown: dict[str, ModelAbout]) -> pd.DataFrame:
     return table.assign(**{"Training rows": [count(about.rows.get("training", np.nan)) for about in shown.values()]})
 
 
-def said(minus: Curve, first: str, second: str) -> str:
+def _difference_words(minus: Curve, first: str, second: str) -> str:
     """Return the difference in a sentence, with the names of the models set apart."""
     first, second = f"“{first}”", f"“{second}”"
     if not minus.has_whole:
@@ -226,7 +226,7 @@ def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
     named = state.names_of(model)
     minus = state.seen(model, minus) if minus else None
     title = (
-        f"{named.term(feature)}: {said(minus, minuend, other)}"
+        f"{named.term(feature)}: {_difference_words(minus, minuend, other)}"
         if minus
         else f"{named.term(feature)} in {len(shown_curves)} models"
     )

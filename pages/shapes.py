@@ -184,7 +184,7 @@ if edited and not np.array_equal(learnt.scores, own.scores):
     before = own
 markable = tried is None and bins.feature.part == "value" and data is not None
 rule = brush.marked(model, own.on(scale), as_typed=act == "edit") if markable else None
-title = headlines.of(model, feature) if tried is None else f"{named.term(feature)}, one refit with these settings"
+title = headlines.headline(model, feature) if tried is None else f"{named.term(feature)}, one refit with these settings"
 title = f"{named.term(feature)}, edited by hand" if before is not None and edited else title
 read = read_curve(shown(own.on(scale), named))
 title = title or read

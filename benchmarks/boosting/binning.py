@@ -42,7 +42,7 @@ def make(kind: str, n: int) -> tuple[pd.DataFrame, Floats | None]:
     return pd.DataFrame(columns), rng.uniform(0.5, 2.0, n) if kind == "weighted" else None
 
 
-def one(kind: str, n: int) -> float:
+def measured(kind: str, n: int) -> float:
     """Return the CPU nanoseconds per cell, compiled code warm."""
     frame, weights = make(kind, n)
     seconds, cells = [], 0
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--one", choices=TABLES, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
-        print(one(asked.one, asked.rows[0]))
+        print(measured(asked.one, asked.rows[0]))
         return
     rows = [
         {"rows": n, "table": kind, "ns per cell": min(measure(kind, n) for _ in range(asked.repeats))}

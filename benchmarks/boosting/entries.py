@@ -59,7 +59,7 @@ def drawn(
     return pd.DataFrame(u, columns=[f"x{j}" for j in range(n_features)]), effect
 
 
-def one(case: Case, seed: int, whole: bool) -> dict[str, float]:
+def measured(case: Case, seed: int, whole: bool) -> dict[str, float]:
     """Return who enters in one run; if `whole`, also what both orders give."""
     rng = np.random.default_rng(seed)
     X, effect = drawn(case.rows, case.together, rng)
@@ -119,7 +119,7 @@ def main() -> None:
     for name in [*REGRESSION, *BINARY] if asked.data else []:
         print(public(asked.data, name), flush=True)
     for case in CASES:
-        runs = pd.DataFrame([one(case, seed, seed < asked.fits) for seed in range(asked.runs)])
+        runs = pd.DataFrame([measured(case, seed, seed < asked.fits) for seed in range(asked.runs)])
         print(summary(case, runs), flush=True)
 
 

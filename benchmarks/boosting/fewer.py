@@ -38,7 +38,7 @@ def kept(path: pd.DataFrame) -> list[str]:
     return [name for name in path.columns[4:] if step[name] > 0]
 
 
-def one(seed: int) -> dict[str, float]:
+def measured(seed: int) -> dict[str, float]:
     """Return how many true and other curves one run keeps, and its seconds."""
     rng = np.random.default_rng(seed)
     X, effect = drawn(N_ROWS, 0.0, rng, N_FEATURES)
@@ -93,7 +93,7 @@ def main() -> None:
     machine, lines = describe(), []
     where = f"Measured on {machine['processor']}, {machine['cores']} cores."
     if asked.runs:
-        runs = pd.DataFrame([one(seed) for seed in range(asked.runs)])
+        runs = pd.DataFrame([measured(seed) for seed in range(asked.runs)])
         good = ((runs["true"] == N_TRUE) & (runs["false"] <= 1)).sum()
         lines.append(
             f"Ten true curves of {N_FEATURES} and {N_ROWS:,} rows: all ten and at most one other in {good} of "

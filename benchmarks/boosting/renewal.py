@@ -125,7 +125,7 @@ def lifts(rows: pd.DataFrame) -> pd.DataFrame:
             {"figure": figure, "outcome": words, "lift, printed": printed, "lift": percent(effect.lift),
              "95%": " to ".join(percent(end) for end in effect.lift_interval), "true": percent(float(true)),
              "p, adjusted": f"{effect.p_adjusted:.2g}", "first day that is clear": "none" if np.isnan(clear) else
-             days.said(clear)}
+             days.day_words(clear)}
         )  # fmt: skip
     return pd.DataFrame(table).set_index("figure")
 

@@ -49,7 +49,7 @@ def choose(engine: str) -> None:
     bin_pairs.ROWS_PER_PAIR = 1  # type: ignore[misc]
 
 
-def one(engine: str, n: int, p: int) -> dict[str, float]:
+def measured(engine: str, n: int, p: int) -> dict[str, float]:
     """Fit one table in this process."""
     choose(engine)
     make = {"n_groups": ENGINES[engine], "random_state": 0, "n_jobs": 1}
@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("--one", choices=list(ENGINES), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
-        print(json.dumps(one(asked.one, asked.rows[0], asked.features[0])))
+        print(json.dumps(measured(asked.one, asked.rows[0], asked.features[0])))
         return
     frames = {"sizes": sizes(asked.rows, asked.features, asked.repeats)}
     if asked.data:

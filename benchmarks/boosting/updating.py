@@ -37,7 +37,7 @@ def timed(act: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - began[0], time.process_time() - began[1]
 
 
-def one(n: int, p: int, n_jobs: int) -> dict[str, Any]:
+def measured(n: int, p: int, n_jobs: int) -> dict[str, Any]:
     """Fit, update and check one model in this process."""
     X, y, _ = draw(max(n, WARM_ROWS) + round(SHARE * n), p, 0)
     small = GAMRegressor(keep_tables=True, random_state=0, n_jobs=n_jobs).fit(X.head(WARM_ROWS), y[:WARM_ROWS])
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
-        print(json.dumps(one(asked.rows[0], asked.features[0], asked.jobs)))
+        print(json.dumps(measured(asked.rows[0], asked.features[0], asked.jobs)))
         return
     cells = []
     for n in asked.rows:

@@ -39,7 +39,7 @@ class ByDay(Explanation):
     customers: int
     dated: bool = True
 
-    def said(self, day: float) -> str:
+    def day_words(self, day: float) -> str:
         """Return a day in words."""
         return f"{as_date(day):%Y-%m-%d}" if self.dated else f"day {exact(day)}"
 

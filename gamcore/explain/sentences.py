@@ -74,12 +74,12 @@ class Leg:
 def read_curve(curve: Curve) -> str:
     """Return where most of the movement of a curve is, in a sentence. Where it has no simultaneous band yet, that says
     what is drawn, and claims nothing; of one that was set by hand, no band says what is clear."""
-    return _told(curve)[0]
+    return _headline(curve)[0]
 
 
 def claims_of(curve: Curve) -> tuple[Claim, ...]:
     """Return what `read_curve` says, as claims; empty where it claims nothing."""
-    return _told(curve)[1]
+    return _headline(curve)[1]
 
 
 def is_unclear(curve: Curve) -> bool:
@@ -88,7 +88,7 @@ def is_unclear(curve: Curve) -> bool:
     return any(claim.kind == "no clear effect" for claim in claims)
 
 
-def _told(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
+def _headline(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
     """Return the fullest sentence that fits its place, and its claims."""
     name = cut(curve.feature, LONGEST_NAME)
     if curve.by_hand.any():

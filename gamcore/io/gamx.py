@@ -244,14 +244,14 @@ def from_bytes(data: bytes) -> Saved:
     except ModelFileError:
         raise
     except zipfile.BadZipFile as error:
-        raise ModelFileError(f"This is not a complete .gamx model file: {_said(error)}.") from error
+        raise ModelFileError(f"This is not a complete .gamx model file: {_as_clause(error)}.") from error
     except KeyError as error:
-        raise ModelFileError(f"The model file is damaged: it lacks {_said(error)}.") from error
+        raise ModelFileError(f"The model file is damaged: it lacks {_as_clause(error)}.") from error
     except Exception as error:  # a malicious file can raise almost any error in zipfile, json and numpy
-        raise ModelFileError(f"The model file is damaged: {type(error).__name__}: {_said(error)}.") from error
+        raise ModelFileError(f"The model file is damaged: {type(error).__name__}: {_as_clause(error)}.") from error
 
 
-def _said(error: Exception) -> str:
+def _as_clause(error: Exception) -> str:
     """Return an error's message as part of a sentence, cut: some messages quote the whole file."""
     return " ".join(str(error)[:200].split()).rstrip(".")
 

@@ -65,7 +65,7 @@ class Means:
         """What the means are of."""
         return f"share of {self.name}" if self.binary else f"mean of {self.name}"
 
-    def said(self, k: int) -> str:
+    def mean_words(self, k: int) -> str:
         """Return the mean of a bar, with the digits that its interval leaves."""
         value, ends = float(self.values[k]), (float(self.lower[k]), float(self.upper[k]))
         return percent(value) if self.binary else within(value, ends, decimals_of([value]))
@@ -113,7 +113,7 @@ class Profile(Explanation):
             low, high = (int(enough[pick(means.values[enough])]) for pick in (np.nanargmin, np.nanargmax))
             if not means.upper[low] < means.lower[high]:
                 return f"{means.name} does not clearly differ along {self.name}: the intervals overlap"
-            ends, parts = [means.said(k) for k in (low, high)], self.parts
+            ends, parts = [means.mean_words(k) for k in (low, high)], self.parts
             least = f"{means.name}{':' if means.binary else ' is'} {ends[0]} where {self.name} is {parts[low]}"
             return f"{least}, {ends[1]} where it is {parts[high]}"
         if self.middle is None:

@@ -71,7 +71,7 @@ class Limits:
     table_memory: int = MOST_TABLE
 
     @classmethod
-    def told(cls) -> Limits:
+    def configured(cls) -> Limits:
         """Return the defaults for this machine, overridden by the environment; StoreError if a value is not a whole
         number."""
         chosen: dict[str, int] = {}

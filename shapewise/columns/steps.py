@@ -180,7 +180,7 @@ class Replayed:
     kinds: dict[str, Kind | None]
     left_out: list[tuple[Step, str]] = field(default_factory=list)
 
-    def said(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Return a sentence per step that is left out."""
         return [f"{step.words()} is left out: {reason.rstrip('.')}." for step, reason in self.left_out]
 

@@ -45,7 +45,7 @@ class SavedSegment:
         """Return the rule."""
         return from_dict(self.rule)
 
-    def told(self) -> Evidence | None:
+    def known_evidence(self) -> Evidence | None:
         """Return the evidence, if there was any."""
         if not self.evidence:
             return None

@@ -152,9 +152,9 @@ def leaks(data: pd.DataFrame | Table, target: str, positive: list[str] | None, f
     outcome, whole = (_outcome(frame.frame[target], positive) for frame in (part, table))
     reasons: dict[str, Leak] = {}
     for name, kind in kinds.items():
-        leak = _of(part, name, kind, outcome)
+        leak = _leak(part, name, kind, outcome)
         if leak is not None and len(part) < len(table):
-            leak = _of(table, name, kind, whole)  # what is said holds for all rows
+            leak = _leak(table, name, kind, whole)  # what is said holds for all rows
         if leak is not None:
             reasons[name] = leak
     if positive is None:
@@ -182,7 +182,7 @@ def _numbers_of(series: pd.Series, kind: Kind) -> Floats | Ints:
     return read_dates(series) if kind == "date" else read_texts(series)[0]
 
 
-def _of(table: Table, name: str, kind: Kind, outcome: Outcome) -> Leak | None:
+def _leak(table: Table, name: str, kind: Kind, outcome: Outcome) -> Leak | None:
     """Return why a column may be known only later, the surest reason first."""
     series = table.frame[name]
     strength = _strength(series, kind, outcome)

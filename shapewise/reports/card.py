@@ -33,7 +33,7 @@ from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training import by_feature, chosen_bins
 from shapewise.training.dataset import band_rows, learnt_from
 from shapewise.training.editing import in_words
-from shapewise.training.main_metric import said
+from shapewise.training.main_metric import main_metric_words
 from shapewise.training.spec import Spec
 
 LIBRARIES: Final = ("numpy", "numba", "pandas", "scikit-learn")
@@ -77,7 +77,7 @@ def line(model: ModelAbout) -> str:
 
 
 def _metric(model: ModelAbout) -> str:
-    return f"held-out {said(model.metrics)}" if said(model.metrics) else ""
+    return f"held-out {main_metric_words(model.metrics)}" if main_metric_words(model.metrics) else ""
 
 
 def card(space: Workspace, identifier: str) -> Card:

@@ -12,7 +12,7 @@ from shapewise.store.workspace import StoreError
 
 def chosen_of(review: Review, outcome: ReadOut | None) -> list[Strategy]:
     """Return the strategies to roll out; before a test, those to test. StoreError if the board has none."""
-    strategies = list(review.made.strategies)
+    strategies = list(review.strategy_set.strategies)
     if not strategies:
         raise StoreError("The board has no strategy yet: add one on the page Strategies.")
     if outcome is None:
@@ -24,7 +24,7 @@ def deciding(review: Review, outcome: ReadOut) -> str:
     """Return the metric that decides: what the first strategy is to move if it was measured as primary, else the first
     primary one; empty if there is none, or no board."""
     primary = [effect.metric for effect in outcome.effects if effect.role == "primary"]
-    strategies = review.made.strategies if review.recipe.board else ()
+    strategies = review.strategy_set.strategies if review.recipe.board else ()
     wanted = called(review, strategies[0].metric) if strategies else ""
     return wanted if wanted in primary else next(iter(primary), "")
 

@@ -71,7 +71,7 @@ def named(effect: Effect) -> str:
 
 def reach_of(review: Review) -> dict[str, int]:
     """Return the customers of the table that each strategy gets."""
-    names = [strategy.name for strategy in review.made.strategies]
+    names = [strategy.name for strategy in review.strategy_set.strategies]
     return dict(zip(names, map(int, review.ledger.exclusive), strict=True))
 
 
@@ -105,7 +105,7 @@ def _left_out(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> list[
     """Return what speaks against the strategies that are not rolled out."""
     if outcome.stopped:
         return []
-    left = [strategy for strategy in review.made.strategies if strategy not in chosen]
+    left = [strategy for strategy in review.strategy_set.strategies if strategy not in chosen]
     return [(f"Not {strategy.name}", verdicts.of_strategy(outcome, strategy.name)[1]) for strategy in left[:MOST_NAMED]]
 
 
@@ -279,7 +279,8 @@ def _days_with_control(review: Review, chosen: list[Strategy]) -> int:
         return 0
     form, arms = form_of(review.board.plan, []) | {"looks": False}, {"control": CONTROL, "treated": 1 - CONTROL}
     try:
-        days = planned(form, review.made, review.ledger, only={strategy.name for strategy in chosen}, arms=arms).days
+        only = {strategy.name for strategy in chosen}
+        days = planned(form, review.strategy_set, review.ledger, only=only, arms=arms).days
     except ExperimentError:
         return 0
     return days if days <= YEAR else 0

@@ -51,7 +51,7 @@ def who(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     head = ["", "Strategy", "Who", "What is done"]
     head += measured if outcome else ["Customers", "Lift", "Worth"]
     rows = []
-    for k, strategy in enumerate(review.made.strategies):
+    for k, strategy in enumerate(review.strategy_set.strategies):
         n = reach[strategy.name]
         row = [
             str(k + 1),
@@ -80,14 +80,14 @@ def _measured(effect: Effect | None) -> list[str]:
 
 def reach(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield how many customers each strategy gets."""
-    plot = review.ledger.describe([strategy.name for strategy in review.made.strategies])
-    numbers = board_table(review.made.strategies, review.ledger, review.money.currency)
+    plot = review.ledger.describe([strategy.name for strategy in review.strategy_set.strategies])
+    numbers = board_table(review.strategy_set.strategies, review.ledger, review.money.currency)
     yield ReportPart(plot=replace(plot, numbers=numbers))
 
 
 def overlap(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield how the rules overlap."""
-    yield ReportPart(plot=plots.overlap(review.ledger, [strategy.name for strategy in review.made.strategies]))
+    yield ReportPart(plot=plots.overlap(review.ledger, [strategy.name for strategy in review.strategy_set.strategies]))
 
 
 def segments(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -98,7 +98,7 @@ def segments(review: Review, item: ReportItem) -> Iterator[ReportPart]:
             "Difference to the rest (95% interval)"]  # fmt: skip
     rows = []
     for segment in kept:
-        facts = segment.told()
+        facts = segment.known_evidence()
         measure = _measure_of(review, segment)
         cells = ["-", "-", "-"]
         if facts is not None:
@@ -205,9 +205,9 @@ def fairness(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     columns = sensitive(review.columns(review.table))
     if not columns:
         raise StoreError("No column's name of the table points to a protected characteristic.")
-    used = sensitive(list(review.made.cascade().columns))
+    used = sensitive(list(review.strategy_set.cascade().columns))
     kept = list(columns)[:MOST_GROUPED]
-    frame = wholes.read(review.space, review.table, [*kept, *review.made.cascade().columns])
+    frame = wholes.read(review.space, review.table, [*kept, *review.strategy_set.cascade().columns])
     rows = [_parity(review, frame, name, columns[name], name in used) for name in kept]
     head = [
         "Column",
@@ -225,8 +225,8 @@ def fairness(review: Review, item: ReportItem) -> Iterator[ReportPart]:
 
 
 def _parity(review: Review, frame: pd.DataFrame, column: str, reason: str, used: bool) -> list[str]:
-    names = [strategy.name for strategy in review.made.strategies]
-    shares = parity(as_table(frame), column, review.made.assign(frame), names)
+    names = [strategy.name for strategy in review.strategy_set.strategies]
+    shares = parity(as_table(frame), column, review.strategy_set.assign(frame), names)
     ratio = shares.attrs["ratio"][ANY]
     order = shares.sort_values(ANY)
     ends: list[Any] = [order.iloc[0], order.iloc[-1]] if len(order) else []
@@ -247,7 +247,7 @@ def proof(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the counts of board, SQL and Python on the same rows."""
     review.ledger  # noqa: B018 (settles the table)
     try:
-        proven = prove(review.made, review.space.tables.read(review.table))
+        proven = prove(review.strategy_set, review.space.tables.read(review.table))
     except ProofError as error:
         raise StoreError(str(error)) from error
     rows = [[str(cells[0]), *(count(n) for n in cells[1:])] for cells in proven.counts.itertuples(index=False)]

@@ -72,7 +72,7 @@ def why(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the curve that a strategy was read off, of its own model, with the strategy's customers marked.
 
     Without a column, that of the rule which moves the model's predictions most."""
-    strategy = next((strategy for strategy in review.made.strategies if strategy.name == item.of[0]), None)
+    strategy = next((strategy for strategy in review.strategy_set.strategies if strategy.name == item.of[0]), None)
     if strategy is None:
         raise StoreError(f"There is no strategy {item.of[0]} on the board.")
     source = review.behind(strategy)

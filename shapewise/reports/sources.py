@@ -163,7 +163,7 @@ class Review:
         """Return the models that strategies were read off; the model in view where there are none, or where one of its
         plots was asked for."""
         behind: dict[str, ModelSource] = {}
-        for strategy in self.made.strategies if self.recipe.board else ():
+        for strategy in self.strategy_set.strategies if self.recipe.board else ():
             if strategy.model and strategy.model in self.space.ids("models"):
                 behind[strategy.model] = self._source(strategy.model)
         shown = any(item.kind in EFFECTS for item in self.recipe.items)
@@ -185,7 +185,7 @@ class Review:
         return StrategySet.from_dict(tested) if tested and self.is_measured else self.board.read()
 
     @cached_property
-    def made(self) -> StrategySet:
+    def strategy_set(self) -> StrategySet:
         """The same with what one more outcome of each is worth."""
         return priced(self.board, self.tested, self.money)
 
@@ -203,11 +203,12 @@ class Review:
     @cached_property
     def ledger(self) -> Ledger:
         """Whom the strategies reach: in the model's table if it has the columns, else in the board's own."""
-        needed = set(self.made.cascade().columns)
+        needed = set(self.strategy_set.cascade().columns)
         for table in (self.main.about.table if self.main else "", self.board.table):
             if table in self.space.ids("tables") and needed <= set(self.columns(table)):
                 self.table = table
-                return wholes.matches(self.space, table, self.made).ledger(range(len(self.made.strategies)))
+                places = range(len(self.strategy_set.strategies))
+                return wholes.matches(self.space, table, self.strategy_set).ledger(places)
         raise StoreError("No table has the columns that the board's rules use.")
 
     table: str = ""
@@ -225,7 +226,8 @@ class Review:
             raise StoreError("The test has not been read yet: do so on the page Experiment.")
         metrics, form = self.board.plan.get("metrics", []), self.board.outcome[way]
         customers = self.plan.customers if self.board.plan.get("looks") else 0
-        measured = read_out(self.made, way, form, metrics, partial(wholes.read, self.space), customers=customers)
+        read_columns = partial(wholes.read, self.space)
+        measured = read_out(self.strategy_set, way, form, metrics, read_columns, customers=customers)
         return shown_read_out(measured, self.names_of_outcomes)
 
     @property
@@ -250,7 +252,7 @@ class Review:
         """The plan of the board's test."""
         if not self.board.plan:
             raise StoreError("The board has no plan yet: make one on the page Experiment.")
-        return planned(form_of(self.board.plan, []), self.made, self.ledger, self.names_of_outcomes)
+        return planned(form_of(self.board.plan, []), self.strategy_set, self.ledger, self.names_of_outcomes)
 
     @property
     def times(self) -> float:

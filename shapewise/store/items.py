@@ -67,7 +67,7 @@ class Things:
 
     def __init__(self, root: Path, person: Person = LOCAL, limits: Limits | None = None) -> None:
         self.root, self.person = root, person
-        self.limits = limits or Limits.told()
+        self.limits = limits or Limits.configured()
         self.stored: Stored = _nobody_asks
         _make(root)
         if is_shared() and os.name != "nt" and root.stat().st_mode & 0o077:
@@ -101,7 +101,7 @@ class Things:
 
     def allowed(self, connection: Connection, action: Action, kind: str, identifier: str) -> Thing:
         """Return a thing on which this person may perform an action; StoreError otherwise."""
-        thing = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
+        thing = records.known_thing(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
         return self._check(action, kind, thing)
 
     def may(self, action: Action, kind: str = "", identifier: str = "") -> bool:
@@ -116,7 +116,7 @@ class Things:
 
     def thing(self, kind: str, identifier: str, action: Action = "view") -> Thing:
         """Return a thing; StoreError if it does not exist for this person or the action is not allowed."""
-        row = Rows(self.meta, self.person.id).one(kind, identifier) if ID.fullmatch(identifier) else None
+        row = Rows(self.meta, self.person.id).row(kind, identifier) if ID.fullmatch(identifier) else None
         return self._check(action, kind, None if row is None else records.read(row))
 
     def listed(self, kind: str, read: Callable[[dict[str, Any]], About], parent: str | None = "") -> list[About]:

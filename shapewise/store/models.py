@@ -138,7 +138,7 @@ class Models:
         if self._space.may("view", "tables", table) or not table:
             return
         with self._space.meta.reading() as connection:
-            deleted = records.one(connection, "tables", table, self._space.person.id) is None
+            deleted = records.known_thing(connection, "tables", table, self._space.person.id) is None
         theirs = model.owner == self._space.person.id or self._space.may("administer")
         if not (deleted and theirs):
             raise DeniedError(

@@ -64,7 +64,7 @@ class _Files(Folder):
 
 class _ReadOnly(Workspace):
     def __init__(self, root: Path, copies: Path) -> None:
-        self.root, self.person, self.limits = root, LOCAL, Limits.told()
+        self.root, self.person, self.limits = root, LOCAL, Limits.configured()
         self.objects = _Files(root / "objects")
         for path in root.glob(f"{meta.FILE}*"):
             if path.name in (meta.FILE, f"{meta.FILE}-wal"):

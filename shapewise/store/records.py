@@ -102,7 +102,7 @@ def row_of(connection: sa.Connection, kind: str, identifier: str, who: str) -> s
     return connection.execute(_select(who, thing.c.kind == kind, thing.c.id == identifier)).first()
 
 
-def one(connection: sa.Connection, kind: str, identifier: str, who: str) -> Thing | None:
+def known_thing(connection: sa.Connection, kind: str, identifier: str, who: str) -> Thing | None:
     """Return a thing with the level at which it is shared with a person; None if it does not exist."""
     row = row_of(connection, kind, identifier, who)
     return read(row) if row is not None else None

@@ -28,7 +28,7 @@ class Rows:
 
         return once(self._key("all", kind, str(parent)), read)
 
-    def one(self, kind: str, identifier: str) -> Row[Any] | None:
+    def row(self, kind: str, identifier: str) -> Row[Any] | None:
         """Return the row of a thing; None if it does not exist."""
 
         def read() -> Row[Any] | None:

@@ -44,10 +44,10 @@ def text_of(cuts: Sequence[Any]) -> str:
 def words(changes: dict[str, Any], names: Names = AS_THEY_ARE) -> str:
     """Return the chosen bins in words; empty if there are none."""
     bins = values_of(changes, BINS).items()
-    return "; ".join(f"{names.term(feature)} {_said(feature, chosen, names)}" for feature, chosen in bins)
+    return "; ".join(f"{names.term(feature)} {_choice_words(feature, chosen, names)}" for feature, chosen in bins)
 
 
-def _said(feature: str, chosen: Sequence[Any], names: Names) -> str:
+def _choice_words(feature: str, chosen: Sequence[Any], names: Names) -> str:
     if is_merging(chosen):
         groups = [" with ".join(set_apart(names.level(feature, level)) for level in group) for group in chosen]
         return f"takes {', and '.join(groups)}"

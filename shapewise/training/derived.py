@@ -94,11 +94,11 @@ def add_newer(space: Workspace, old: TableAbout, store: Callable[[], TableAbout]
     source = as_loaded(space, with_steps)
     table, messages = add_version(space, source or with_steps, store)
     replayed = replay(steps_of(with_steps.steps), kinds_of_stored(space, table.id))
-    messages += replayed.said()
+    messages += replayed.sentences()
     if not replayed.steps:
         space.edit("tables", table.id, lambda about: about | {"replaces": with_steps.id})
         return space.tables.about(table.id), messages
-    making = _Making(table, replayed.steps, replayed.steps, table.id, replayed.said())
+    making = _Making(table, replayed.steps, replayed.steps, table.id, replayed.sentences())
     version, more = making.store(space, with_steps if source else table)
     return version, [*messages, *more]
 
@@ -110,6 +110,6 @@ def fit_to_model(space: Workspace, table: TableAbout, steps: Sequence[Step]) -> 
     """
     replayed = replay(steps, kinds_of_stored(space, table.id))
     if not replayed.steps:
-        raise StoreError(" ".join(replayed.said()))
+        raise StoreError(" ".join(replayed.sentences()))
     version, messages = keep(space, table, [*steps_of(table.steps), *replayed.steps])
-    return version, [*replayed.said(), *messages]
+    return version, [*replayed.sentences(), *messages]

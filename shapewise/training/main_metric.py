@@ -41,7 +41,7 @@ def main_metric(metrics: Mapping[str, float]) -> MainMetric | None:
     return next((metric for metric in MAIN if metric.key in metrics), None)
 
 
-def said(metrics: Mapping[str, float]) -> str:
+def main_metric_words(metrics: Mapping[str, float]) -> str:
     """Return the main one of some metrics with its name; empty where there is none."""
     metric = main_metric(metrics)
     if metric is None:

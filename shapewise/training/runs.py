@@ -54,7 +54,7 @@ class Run:
     """The present state of a run.
 
     model : the trained model, whose bands may still be in progress. column : by which the table is split into parts.
-    budget : of a search for settings. tuned : its results, as `tuning.Trial.told` returns them, best first. place :
+    budget : of a search for settings. tuned : its results, as `tuning.Trial.to_dict` returns them, best first. place :
     position in the queue; 0 if it is not waiting. threads : that train, here or on
     the cluster.
     """

@@ -73,7 +73,7 @@ class Trial:
         n = sums.size
         self.error = float(np.sqrt(np.square(sums).sum() * n / max(n - 1, 1)) / gaps.size)
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the trial as plain JSON."""
         plain = {name: value for name, value in asdict(self).items() if name != "losses"}
         return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}

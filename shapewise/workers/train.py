@@ -142,6 +142,6 @@ def _search(data: Data, spec: Spec, budget: Budget, n_jobs: int, folder: Path, r
         return bool(stopped)
 
     trials = tune(data, spec, budget, n_jobs, tell)
-    write_json(folder / TUNED, [trial.told() for trial in trials])
+    write_json(folder / TUNED, [trial.to_dict() for trial in trials])
     if stopped:
         raise stopped[0]

@@ -27,7 +27,7 @@ def lift_by_day(lifts: ByDay, detail: str = "", scale: Scale = "difference") -> 
     for k, (arm, looks) in enumerate(lifts.arms.items()):
         named = cut(arm, MOST_LABEL)
         known = [(day, effect.on(scale)) for day, effect in looks if effect.on(scale).has_interval]
-        hover = [f"{named}\n{lifts.said(day)}: {result.words()}" for day, result in known]
+        hover = [f"{named}\n{lifts.day_words(day)}: {result.words()}" for day, result in known]
         marks += _line(known, named, COLORS[k % len(COLORS)], factor=factor, hover=hover)
     settled = [factor * end for _, effect in lifts.looks for end in effect.on(scale).interval
                if effect.n >= SETTLED * _last(lifts, effect) and math.isfinite(end)]  # fmt: skip
@@ -39,7 +39,7 @@ def lift_by_day(lifts: ByDay, detail: str = "", scale: Scale = "difference") -> 
              format="signed percent" if scale == "relative" else "plain")  # fmt: skip
     return Plot(
         "lift-by-day",
-        f"{lifts.metric} by day: {'; '.join(_said(lifts, arm, scale) for arm in lifts.arms) or 'too few rows'}",
+        f"{lifts.metric} by day: {'; '.join(_clear_since(lifts, arm, scale) for arm in lifts.arms) or 'too few rows'}",
         detail=detail
         or f"each arm against {lifts.control}, 95% intervals that hold on all days together, "
         f"narrowest at {counted(lifts.customers, 'customer')}",
@@ -70,7 +70,7 @@ def _line(
     return [Ribbon(edges, low, high, color), Steps(edges, value, color, name=name, hover=hover)]
 
 
-def _said(lifts: ByDay, arm: str, scale: Scale) -> str:
+def _clear_since(lifts: ByDay, arm: str, scale: Scale) -> str:
     """Return since when the lift of an arm is clear, in words."""
     day = lifts.cleared(arm, scale)
-    return f"{arm} clear since {lifts.said(day)}" if math.isfinite(day) else f"{arm} not clear yet"
+    return f"{arm} clear since {lifts.day_words(day)}" if math.isfinite(day) else f"{arm} not clear yet"

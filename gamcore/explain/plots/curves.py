@@ -193,7 +193,7 @@ def value_axis(curve: Curve) -> Axis:
     return replace(axis, ticks=ticks, limits=(float(ends[0]), float(ends[1])), scaled=True)
 
 
-def _told(curve: Curve) -> list[str]:
+def _hover(curve: Curve) -> list[str]:
     """Return the hover text of each bin."""
     hover = []
     for k in range(curve.scores.size):
@@ -203,7 +203,7 @@ def _told(curve: Curve) -> list[str]:
 
 
 def _line(curve: Curve) -> list[Mark]:
-    drawn, edges, hover = as_line(curve, visible_edges(curve), _told(curve))
+    drawn, edges, hover = as_line(curve, visible_edges(curve), _hover(curve))
     line = Steps(edges, drawn.scores, name="effect", hover=hover)
     return [*ribbons(curve), line, *_pale(drawn, curve.thin, edges, 2.4, "few rows"), *_by_hand(drawn, edges, 2.6)]
 
@@ -241,7 +241,7 @@ def level_marks(curve: Curve) -> list[Mark]:
     roles: list[ColorRole] = ["few" if thin else "primary" for thin in curve.thin[order]]
     if curve.by_hand.size:
         roles = ["accent" if by_hand else role for by_hand, role in zip(curve.by_hand[order], roles, strict=True)]
-    hover = _told(curve)
+    hover = _hover(curve)
     marks: list[Mark] = [
         Bars(at, scores - curve.zero, curve.zero, roles=roles, name="effect", hover=[hover[k] for k in order])
     ]

@@ -43,7 +43,7 @@ def surface(
     seen = shape.counts > 0
     few = seen & (shape.counts < FEW_ROWS)
     x, y = borders(shape.first), borders(shape.second)
-    marks: list[Mark] = [Cells(x, y, values=shape.shades.T, scale=colors, pale=few.T, hover=_told(shape))]
+    marks: list[Mark] = [Cells(x, y, values=shape.shades.T, scale=colors, pale=few.T, hover=_hover(shape))]
     if chosen is not None:
         marks.append(
             Frame((x[chosen.rows[0]], x[chosen.rows[1]]), (y[chosen.columns[0]], y[chosen.columns[1]]))
@@ -144,7 +144,7 @@ def _axis(side: Side, curve: Curve) -> Axis:
     return axis_along(side, view(curve) if side.edges.size and not side.labels else None)
 
 
-def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
+def _hover(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
     """Return the hover text of each cell, (K_2, K_1)."""
     hover = np.empty(surface.scores.T.shape, object)
     for i, j in np.ndindex(*surface.scores.shape):

@@ -68,7 +68,7 @@ def _panel(shape: ThreeWay, part: int, shades: Floats, colors: ColorScale, axes:
     rows = shape.rows[1:, 1:, part]
     few = (rows > 0) & (rows < FEW_ROWS)
     x, y = borders(shape.axes[0]), borders(shape.axes[1])
-    cells = Cells(x, y, values=shades.T, scale=colors, pale=few.T, hover=_told(shape, part))
+    cells = Cells(x, y, values=shades.T, scale=colors, pale=few.T, hover=_hover(shape, part))
     return Panel(*axes, (cells,), blank=True, note=shape.where(2, part))
 
 
@@ -92,7 +92,7 @@ def _with_strip(side: SurfaceAxis, share: float) -> Axis:
     return replace(axis, limits=(low, high + share * (high - low)))
 
 
-def _told(shape: ThreeWay, part: int) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
+def _hover(shape: ThreeWay, part: int) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
     """Return the hover text of each cell, (K_2, K_1)."""
     hover = np.empty(shape.scores.shape[1::-1], object)
     for i, j in np.ndindex(*shape.scores.shape[:2]):

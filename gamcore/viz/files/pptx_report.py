@@ -60,7 +60,7 @@ def to_deck(report: Report, step: Step = quiet) -> bytes:
         if part.plot is not None:
             _plotted(deck, part, report.brief)
         else:
-            _told(deck, part, report.brief)
+            _add_part(deck, part, report.brief)
     return deck.saved()
 
 
@@ -90,10 +90,10 @@ def _plotted(deck: Deck, part: ReportPart, brief: bool) -> None:
         add_plot(deck, part.plot, beside, words)
     except Exception:  # one failed chart must not lose the others
         log.exception("%s cannot be drawn", part.heading)
-        _told(deck, ReportPart(part.heading, [f"{UNDRAWN}\n{words}"]), brief)
+        _add_part(deck, ReportPart(part.heading, [f"{UNDRAWN}\n{words}"]), brief)
         return
     if words != beside and not brief:
-        _told(deck, ReportPart(f"{part.heading} (continued)", [words]), brief)
+        _add_part(deck, ReportPart(f"{part.heading} (continued)", [words]), brief)
 
 
 def _whole_lines(text: str, most: int) -> str:
@@ -105,7 +105,7 @@ def _whole_lines(text: str, most: int) -> str:
     return "\n".join([*lines[:n], "…"]) if n else textwrap.shorten(lines[0], most, placeholder=" …")
 
 
-def _told(deck: Deck, part: ReportPart, brief: bool) -> None:
+def _add_part(deck: Deck, part: ReportPart, brief: bool) -> None:
     """Add slides for figures, lines, text and a table, as many as they need; a brief part has one."""
     text = "\n".join([*part.text, *([part.comment] if part.comment else [])])
     pages = textwrap.wrap(text, MOST_TEXT, replace_whitespace=False) if len(text) > MOST_TEXT else [text]

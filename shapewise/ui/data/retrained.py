@@ -77,7 +77,7 @@ def _line(model: ModelAbout, carried: Carried, twin: ModelAbout | None, run: Run
             run_line.show(run.id, "Retraining", f"again-failed-{model.id}")
         elif not twin and carried.spec:
             _begin(model, carried, carried.spec)
-    for sentence in _told(carried):
+    for sentence in _changes(carried):
         st.caption(md(sentence))
     if failed:
         st.error(md(failed), icon=":material/error:")
@@ -104,7 +104,7 @@ def _metrics(model: ModelAbout, twin: ModelAbout | None) -> str:
     return f"{metric(model)} then, {metric(twin)} now" if twin else f"{metric(model)} on the older version"
 
 
-def _told(carried: Carried) -> list[str]:
+def _changes(carried: Carried) -> list[str]:
     """Return in sentences how a specification changes on the newer version."""
     lines = [carried.why] if carried.why else []
     if carried.left_out:
@@ -203,7 +203,7 @@ def retrain(model: ModelAbout) -> None:
     adds = _adds(model, carried_over, "Add the newest rows")
     if not (again or adds):
         return
-    for sentence in _told(carried_over):
+    for sentence in _changes(carried_over):
         news.tell(md(sentence))
     if carried_over.spec:
         edited = model.id if again == "with edits" else ""

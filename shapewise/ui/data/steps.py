@@ -51,7 +51,7 @@ def show(table: TableAbout) -> None:
                           args=(table.id, k), help="Remove this step")  # fmt: skip
     replayed = replay(draft, kinds_of_table(state.table((source or table).id)) if source else {})
     if source is not None and replayed.left_out:
-        for sentence in replayed.said():
+        for sentence in replayed.sentences():
             st.warning(md(sentence), icon=":material/warning:")
         st.caption("These steps cannot be repeated on this version: remove them.")
     else:

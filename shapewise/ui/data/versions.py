@@ -45,7 +45,7 @@ def choose(now: InView) -> None:
         return
     labels = {
         table.id: f"Version {now.project.version(table.id)}, {date(table.created)}, {counted(table.rows, 'row')}"
-        f"{_made(table)}"
+        f"{_computed_columns(table)}"
         for table in now.project.tables
     }
     newest = now.project.tables[0].id
@@ -56,7 +56,7 @@ def choose(now: InView) -> None:
         st.rerun()
 
 
-def _made(table: TableAbout) -> str:
+def _computed_columns(table: TableAbout) -> str:
     """Return in words which columns a version has beside those that were loaded."""
     names = [step["column"] for step in table.steps]
     if not names:

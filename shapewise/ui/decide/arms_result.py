@@ -51,7 +51,7 @@ def show(table: TableAbout, readout: ReadOut, compared: Sequence[tuple[str, Effe
         _table(_of_control(readout, scale), "Each outcome by arm, with its lift over the control.")
         if compared:
             _table(_between(compared, scale), "How the treated arms differ from each other.")
-        _said(readout, scale, bool(compared))
+        _remarks(readout, scale, bool(compared))
     return scale
 
 
@@ -109,7 +109,7 @@ def say(effect: Effect, scale: Scale, measured: str) -> None:
     st.caption(f"{ICONS[tone]} {measured} {md(words)}{cut}")
 
 
-def _said(readout: ReadOut, scale: Scale, compared: bool) -> None:
+def _remarks(readout: ReadOut, scale: Scale, compared: bool) -> None:
     """Say what the table does not: verdicts that add to it, and how the numbers are meant."""
     for effect in readout.effects:
         if _adds(effect):

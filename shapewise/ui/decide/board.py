@@ -436,7 +436,11 @@ def _beginnings(board: Board, strategy_set: StrategySet) -> dict[str, Strategy]:
     for kept in reversed(stored.segments(state.workspace(), board.table)):
         metric = kept.metric or (models[kept.model].target if kept.model in models else "")
         about = stored.strategy_for(
-            next_name(strategy_set), kept.read(), metric, scenario=(kept.model, kept.scenario), evidence=kept.told()
+            next_name(strategy_set),
+            kept.read(),
+            metric,
+            scenario=(kept.model, kept.scenario),
+            evidence=kept.known_evidence(),
         )
         known.setdefault(f"{kept.name} (saved from {kept.scenario})", about)
     for model in models.values():

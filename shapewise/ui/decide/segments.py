@@ -66,8 +66,8 @@ def show(table: TableAbout) -> None:
 
 def _line(segment: stored.SavedSegment, model: ModelAbout | None) -> None:
     """Show one saved segment. model : that it was read off; None where it is gone."""
-    facts = segment.told()
-    words = "" if facts is None else f": {evidence.said(facts, state.measure(model) if model else PLAIN)}"
+    facts = segment.known_evidence()
+    words = "" if facts is None else f": {evidence.in_words(facts, state.measure(model) if model else PLAIN)}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/bookmark: **{md(segment.name)}** · *{md(segment.scenario)}*{md(words)}")
         st.button(

@@ -43,7 +43,7 @@ def left(model: ModelAbout) -> tuple[Edit, ...] | None:
     return None if stored is None else tuple(_read(stored))
 
 
-def of(model: ModelAbout, estimator: Additive) -> Draft:
+def current(model: ModelAbout, estimator: Additive) -> Draft:
     """Return the draft of a model: what this person left, in whatever tab, else its own edits."""
     own, edits = edits_of(estimator), left(model)
     edits = own if edits is None else edits

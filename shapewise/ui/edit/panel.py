@@ -29,7 +29,7 @@ from shapewise.ui.session.words import count, md
 
 def edited_so_far(model: ModelAbout, estimator: Additive) -> tuple[Draft, Additive]:
     """Return the draft of a model, and the model after its edits; those that do not fit any more are dropped."""
-    draft = drafts.of(model, estimator)
+    draft = drafts.current(model, estimator)
     try:
         return draft, with_edits(estimator, draft.edits)
     except EditError:  # of a model that was replaced meanwhile

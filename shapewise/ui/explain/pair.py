@@ -83,7 +83,7 @@ def show(
         drawn = editing.model.explain_pair(*known[picked]).on(scale)
     named = state.names_of(about).term(picked)
     read = read_surface(state.seen(about, surface), gains.get(known[picked], False))
-    title = headlines.of(about, picked) or read if is_model else f"{named}, one refit with these pairs"
+    title = headlines.headline(about, picked) or read if is_model else f"{named}, one refit with these pairs"
     title = title if drawn is surface else f"{named}, edited by hand"
     _heat_map(about, drawn, key, (goal, detail, title), chosen, place=above)
     with above.drawing:

@@ -58,7 +58,7 @@ def show(table: TableAbout, strategy_set: StrategySet) -> None:
     shown = [m for m in models if m.id in curves]
     for k, model in enumerate(shown):
         with columns[k % 3].container(border=True):
-            _one(
+            _show_curve(
                 model,
                 curves[model.id],
                 limits=limits,
@@ -83,7 +83,7 @@ def _curve(model: ModelAbout, feature: str) -> Curve | None:
     return curve.on(state.scale(curve.loss)) if curve.scores.size else None
 
 
-def _one(
+def _show_curve(
     model: ModelAbout,
     curve: Curve,
     limits: tuple[float, float] | None,

@@ -54,7 +54,7 @@ def show(about: ModelAbout, estimator: GAMRegressor | GAMClassifier, is_model: b
     effect = state.seen(about, effect.split_by(last))
     read = read_surface(effect, is_model and _helps(about, triple))
     drafted = f"{state.names_of(about).term(picked)}, one refit"
-    title = (headlines.of(about, picked) or read) if is_model else drafted
+    title = (headlines.headline(about, picked) or read) if is_model else drafted
     plot = effect.describe(state.goal(about), state.detail(about, curve, draft=not is_model), title=title)
     cards.figure(plot, f"three-{about.id}-{picked}", about.name, state.card(about), at=place)
     with place.drawing:

@@ -24,7 +24,7 @@ def places(menu: Mapping[str, Sequence[Any]], now: InView) -> list[Place]:
     pages = [Place("Pages", page.title, page.url_path, now.carried) for section in menu.values() for page in section]
     here = [] if now.project is None else [now.project]
     projects = [*here, *(project for project in now.listed if project is not now.project)]
-    return [*pages, *_features(now.model), *_models(projects), *_projects(projects), *_made(projects)]
+    return [*pages, *_features(now.model), *_models(projects), *_projects(projects), *_segments_and_boards(projects)]
 
 
 def _features(model: ModelAbout | None) -> list[Place]:
@@ -63,7 +63,7 @@ def _projects(projects: Sequence[Project]) -> Iterator[Place]:
             yield Place("Projects", project.name, "models", {"model": project.models[0].id}, "no table")
 
 
-def _made(projects: Sequence[Project]) -> Iterator[Place]:
+def _segments_and_boards(projects: Sequence[Project]) -> Iterator[Place]:
     """Yield the segments and boards of tables that are there, the newest first."""
     space = state.workspace()
     project_of = {table.id: project for project in projects for table in project.tables}

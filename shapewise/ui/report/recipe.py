@@ -84,7 +84,7 @@ def edit(recipe: Recipe, model: ModelAbout | None, key: str) -> list[ReportItem]
     if full:
         st.caption(f"A director's report has at most {MOST_SLIDES} slides: remove one to add another.")
     for k, item in enumerate(items):
-        _one(k, item, len(items), place, names)
+        _show_item(k, item, len(items), place, names)
     if not items:
         st.caption("Nothing yet: add a plot or a table above.")
     return _items(place)
@@ -116,7 +116,7 @@ def _move(place: str, name: tuple[str, tuple[str, ...]], by: int | None) -> None
     _put(place, items)
 
 
-def _one(k: int, item: ReportItem, n: int, place: str, names: Names) -> None:
+def _show_item(k: int, item: ReportItem, n: int, place: str, names: Names) -> None:
     """Show one item: its label, its comment, and buttons to move or remove it."""
     name, key = (item.kind, item.of), f"{place}-{item.kind}-{'×'.join(item.of)}"
     with st.container(horizontal=True, vertical_alignment="center"):

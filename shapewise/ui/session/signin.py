@@ -24,7 +24,7 @@ def person(space: Workspace) -> Person:
     alone = people.alone()
     if alone is not None:
         return alone
-    known = _told()
+    known = _id_and_name()
     if known is None:
         _ask()
     identifier, name = known
@@ -39,7 +39,7 @@ def person(space: Workspace) -> Person:
     return member
 
 
-def _told() -> tuple[str, str] | None:
+def _id_and_name() -> tuple[str, str] | None:
     """Return id and name from the sign-in or the proxy; None without either, or without the proxy's secret."""
     if not is_from_proxy(st.context.headers.get("X-Proxy-Secret", "")):
         return None

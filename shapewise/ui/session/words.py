@@ -13,7 +13,7 @@ from gamcore.numbers import number as number
 from gamcore.numbers import percent
 from gamcore.numbers import size as size
 from shapewise.store.workspace import ModelAbout
-from shapewise.training.main_metric import said
+from shapewise.training.main_metric import main_metric_words
 
 WORD_JOINER = "\u2060"
 _LINKED = re.compile(r"https?|ftp|www|mailto|xmpp|@", re.IGNORECASE)  # what Markdown turns into links
@@ -33,7 +33,7 @@ def date(iso: str) -> str:
 
 def metric(model: ModelAbout) -> str:
     """Return the main metric of a model, with its name."""
-    return said(model.metrics) or "not measured"
+    return main_metric_words(model.metrics) or "not measured"
 
 
 def told_apart(labels: dict[str, str]) -> dict[str, str]:

@@ -364,7 +364,7 @@ def figure(
         st.dataframe(plot.numbers, hide_index=True, height=180, alt="Numbers of the chart.")
         with st.container(horizontal=True):
             for form, label in FORMATS.items():
-                downloads.button(label, partial(_made, plot, form, about),
+                downloads.button(label, partial(_file_bytes, plot, form, about),
                                  export.file_name(source, plot.name, form), f"{key}-{form}")  # fmt: skip
     height = min(plot.height, at.most or plot.height)
     shown = drawn.figure(replace(plot, height=height), titled=False, on=over).dragged(drag)
@@ -384,7 +384,7 @@ def of_model(plot: Plot, model: ModelAbout, titled: bool = False) -> None:
     figure(plot, f"{plot.name}-{model.id}", model.name, state.card(model), titled=titled)
 
 
-def _made(plot: Plot, form: export.PlotFormat, about: Callable[[], str]) -> bytes:
+def _file_bytes(plot: Plot, form: export.PlotFormat, about: Callable[[], str]) -> bytes:
     return export.to_bytes(plot, form, "" if form == "csv" else about())
 
 

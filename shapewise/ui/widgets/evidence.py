@@ -83,7 +83,7 @@ def metrics(evidence: Evidence, measure: Measure) -> None:
     st.caption(f"{tried} examined to find it; {adjusted}.{few}")
 
 
-def said(evidence: Evidence, measure: Measure) -> str:
+def in_words(evidence: Evidence, measure: Measure) -> str:
     """Return the evidence of a segment in a few words: the effect inside, or its level and opportunity.
 
     measure : of the target."""

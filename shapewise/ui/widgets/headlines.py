@@ -11,7 +11,7 @@ from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 
 
-def of(model: ModelAbout, plot: str) -> str | None:
+def headline(model: ModelAbout, plot: str) -> str | None:
     """Return the user's title of a plot; None if it has the automatic one."""
     return model.headlines.get(plot)
 
@@ -29,7 +29,7 @@ def edit(model: ModelAbout, plot: str, read: str, options: DeltaGenerator) -> No
     note = model.notes.get(plot, "")
     with options.expander("Headline and note", icon=":material/sticky_note_2:" if note else ":material/title:"):
         st.text_input(
-            "Say it in your own words", of(model, plot) or "", key=key, on_change=keep, max_chars=MAX_NAME,
+            "Say it in your own words", headline(model, plot) or "", key=key, on_change=keep, max_chars=MAX_NAME,
             placeholder=read[:MAX_NAME], help="The title of this plot, here and in files. Empty: the automatic title.",
         )  # fmt: skip
         st.text_area(

@@ -77,7 +77,7 @@ def test_by_day_is_a_look_after_each_day(scale):
         until = read_arms(frame[frame["day"] <= day - made.looks[0][0]], arms_test(6000)).effects[0]
         assert effect.on(scale).interval == pytest.approx(until.on(scale).interval)
     since = made.cleared("new", scale)
-    assert made.said(since) in made.describe(scale=scale).title
+    assert made.day_words(since) in made.describe(scale=scale).title
     assert all(e.on(scale).interval[0] <= 0 for day, e in made.looks if day < since)
     numbered = by_day(frame, arms_test(6000), "bought", "day")
     assert [e.gap for _, e in numbered.looks] == [e.gap for _, e in made.looks]

@@ -83,7 +83,7 @@ def test_what_a_table_does_not_allow_is_left_out_with_what_builds_on_it():
     kinds = kinds_of_table(a_table().drop(columns="a").assign(where=1))
     replayed = replay(STEPS, kinds)
     assert [step.column for step in replayed.steps] == ["zip"]
-    said = replayed.said()
+    said = replayed.sentences()
     assert "no column a" in said[0]
     assert "no column sum" in said[1]
     assert "has a column where already" in said[2]

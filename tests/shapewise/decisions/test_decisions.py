@@ -54,7 +54,7 @@ def test_the_guided_example_finds_the_strategies_of_the_case(acted):
     kept = board.segments(space, table.id)
     assert len(kept) == 3
     for one in kept:
-        told = one.told()
+        told = one.known_evidence()
         assert told.opportunity_interval[0] > 0.1
         assert told.contrast > 0
         assert told.agree == 1.0
@@ -132,12 +132,12 @@ def test_evidence_that_is_not_known_is_kept(acted):
     held = data.held_out
     told = HeldOutRows(fitted, data.X[held], data.y[held].to_numpy(float)).evidence(Range("age", 500.0))
     kept = board.add_segment(space, EVIL, Range("age", 500.0), table.id, (about.id, about.name), told)
-    again = board.segment(space, kept.id).told()
+    again = board.segment(space, kept.id).known_evidence()
     assert np.isnan([again.mean, again.contrast, *again.interval]).all()
     assert again.inside == 0
     assert again.effect is None  # it is a rate that was observed, not a measured effect
-    assert "nan" not in evidence.said(again, PLAIN)
-    assert "measured" not in evidence.said(again, PLAIN)
+    assert "nan" not in evidence.in_words(again, PLAIN)
+    assert "measured" not in evidence.in_words(again, PLAIN)
     assert board.segment(space, kept.id).read() == Range("age", 500.0)
 
 

@@ -427,18 +427,18 @@ def test_a_quota_is_kept_before_anything_is_written(tmp_path):
 
 def test_limits_are_read_from_the_environment(monkeypatch):
     monkeypatch.setenv("GAMCORE_SLOTS", "3")
-    assert Limits.told().slots == 3
+    assert Limits.configured().slots == 3
     monkeypatch.setenv("GAMCORE_SLOTS", "many")
     with pytest.raises(StoreError, match="GAMCORE_SLOTS"):
-        Limits.told()
+        Limits.configured()
     monkeypatch.setenv("GAMCORE_SLOTS", "")
     monkeypatch.setenv("GAMCORE_MEMORY", str(2 * 2**30))
-    assert Limits.told().table_memory == 2**29
+    assert Limits.configured().table_memory == 2**29
     monkeypatch.setenv("GAMCORE_MEMORY", "0")
-    assert Limits.told().table_memory == 2**31
+    assert Limits.configured().table_memory == 2**31
     monkeypatch.setenv("GAMCORE_MODE", "shared")
-    assert Limits.told().slots_each == 1
-    assert Limits.told().bytes > 0
+    assert Limits.configured().slots_each == 1
+    assert Limits.configured().bytes > 0
 
 
 # Changes at the same time

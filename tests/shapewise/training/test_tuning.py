@@ -37,7 +37,7 @@ def test_the_best_come_first_and_are_compared_with_the_settings_at_hand(binary):
     for trial in last:
         assert trial.gap == pytest.approx(trial.loss - own.loss)
     assert {trial.rows for trial in found} == {trial.rows for trial in found if trial.rows <= 800}
-    assert all(trial.told()["loss"] == trial.loss for trial in found)
+    assert all(trial.to_dict()["loss"] == trial.loss for trial in found)
 
 
 def test_held_out_rows_are_never_seen():

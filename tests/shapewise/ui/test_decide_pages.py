@@ -329,7 +329,7 @@ def test_a_marked_range_is_told_in_words_and_kept(acted):
     button(app, "Save as segment").click().run()
     kept = board.segments(space, table.id)[-1]
     assert kept.read() == Range("fund_visits", 6.0)
-    assert kept.told().tried == 2
+    assert kept.known_evidence().tried == 2
     button(app, "Clear").click().run()
     assert "Drag over the plot" in captions(app)
 

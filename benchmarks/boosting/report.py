@@ -109,9 +109,9 @@ def peers(folder: Path, doc: Path) -> Lines:
 def other_ends(cells: pd.DataFrame) -> pd.DataFrame:
     """Return a row per model of a kind: the least and the most memory and time to predict over tables."""
     columns = {"peak memory of a fit, MiB": "memory_mib", "milliseconds to predict": "predict_ms"}
-    told = {title: standing.wide(cells, value).agg(["min", "max"], axis=1) for title, value in columns.items()}
-    models = [name for name in TELLING_MODELS if name in told["milliseconds to predict"].index]
-    return pd.DataFrame({title: [span(of_model.loc[name]) for name in models] for title, of_model in told.items()},
+    ends = {title: standing.wide(cells, value).agg(["min", "max"], axis=1) for title, value in columns.items()}
+    models = [name for name in TELLING_MODELS if name in ends["milliseconds to predict"].index]
+    return pd.DataFrame({title: [span(of_model.loc[name]) for name in models] for title, of_model in ends.items()},
                         index=pd.Index(models, name="model"))  # fmt: skip
 
 

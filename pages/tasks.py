@@ -20,7 +20,6 @@ from gamcore.numbers import fixed, percent
 from gamcore.numbers import number as measured
 from gamcore.types import Ints
 from gamcore.viz import files as export
-from shapewise.training.spec import Spec
 from shapewise.ui.explain import task_curves
 from shapewise.ui.session import engine, state
 from shapewise.ui.session.words import count, md
@@ -190,9 +189,7 @@ def _pair_words(cosines: pd.DataFrame, n_features: int) -> str:
 def one_row() -> None:
     """Show the parts of one held-out row's score."""
     st.subheader("One row", anchor=False)
-    there = {table.id for table in state.workspace().tables.listed()}
-    spec = Spec.from_dict(model.spec) if model.spec else None
-    if spec is None or not set(spec.tables.values() or [spec.table]) <= there:
+    if not task_curves.has_rows(model):
         st.caption("The table of this model is no longer here, so rows cannot be shown.")
         return
     data = task_curves.rows(model.id)

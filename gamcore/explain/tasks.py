@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from gamcore.data.labels import labels_of
 from gamcore.explain.curves import Breakdown, Curve, make_curve, quick_spread
 from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, Term
@@ -87,6 +89,14 @@ def levels_there(curve: Curve) -> Ints:
     """Return the places of the levels of a task's curve that the task has training rows of; all bins of a number."""
     every = np.arange(curve.scores.size)
     return every[curve.counts > 0] if curve.labels else every
+
+
+def named_by(curve: Curve, levels: Collection[str]) -> Curve:
+    """Return a task's curve whose bins of several levels name those alone that its rows have: a model does not keep
+    which. levels : of the task's rows. A bin with none of them is as it is."""
+    members = tuple(tuple(name for name in names if name in levels) or names for names in curve.members)
+    rare = members[-1] if curve.rare else ()
+    return replace(curve, members=members, rare=rare, labels=labels_of(members, rare))
 
 
 def additive_model(model: TaskModel, t: int) -> AdditiveModel:

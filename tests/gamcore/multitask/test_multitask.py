@@ -15,7 +15,7 @@ from gamcore.data.binning import encode_table
 from gamcore.data.sampling import Split
 from gamcore.estimators.multitask_parameters import CRITERIA
 from gamcore.explain.task_outliers import TaskOutliers
-from gamcore.explain.tasks import levels_there
+from gamcore.explain.tasks import levels_there, named_by
 from gamcore.kernels.tree_growth import Growth
 from gamcore.kernels.tree_splits import Splitting
 from gamcore.model.losses import LOSSES
@@ -403,6 +403,19 @@ def test_a_curve_of_the_common_shape_says_how_much_higher_it_lies():
     assert told.shift[1] < -20
     assert not any(model.agreement("size").apart(t) for t in range(2))
     assert levels_there(model.explain_shape("size", "dear")).size == model.explain_shape("size").scores.size
+
+
+def test_a_bin_of_several_levels_names_those_of_the_task():
+    place = ["p0", "p1"] * 100 + ["r0", "r1", "r2", "r3"]
+    X, task = pd.DataFrame({"place": place * 2}), np.repeat(["a", "b"], len(place))
+    y = (X["place"] == "p1") + 0.1 * np.arange(len(X)) % 1
+    two_places = MultiTaskTreesRegressor(outer_bags=1, max_rounds=5, random_state=0).fit(X, y, task=task)
+    own = two_places.explain_shape("place", "a")
+    assert own.labels[-1] == "(rare: r0, r1, r2, ...)"
+    named = named_by(own, {"p0", "p1", "r0", "r2"})
+    assert named.labels == ("p0", "p1", "(rare: r0, r2)")
+    assert named.members[-1] == named.rare == ("r0", "r2")
+    assert named_by(own, {"p0"}).labels == own.labels  # nothing is known of it
 
 
 def test_a_feature_that_a_task_lacks_is_absent_there(fitted):

@@ -19,6 +19,7 @@ from shapewise.training.dataset import read_data
 from shapewise.training.spec import Outcome, Spec
 from shapewise.training.task_dataset import read_rows
 from shapewise.training.train import train
+from shapewise.ui.explain import task_curves
 from tests.support.hostile import EVIL
 from tests.support.pages import button, open_page
 
@@ -47,6 +48,24 @@ def test_the_page_reads_a_model_of_tasks(tasked):
     assert not app.exception
     assert ["boat" in str(picture.proto) for picture in app.get("image")] == [True]
     assert any("1 lacks the column" in found.value for found in app.caption)
+
+
+def test_a_curve_names_the_rare_levels_of_its_task_alone(space):
+    place = ["p0", "p1"] * 200 + ["r0", "r1", "r2", "r3"]
+    frame = pd.DataFrame({"place": place * 2, "kind": np.repeat(["a", "b"], len(place))})
+    frame = frame[(frame["kind"] == "a") | ~frame["place"].isin(["r0", "r3"])].reset_index(drop=True)
+    frame["y"] = (frame["place"] == "p1") + 0.01 * (np.arange(len(frame)) % 7)
+    table = space.tables.add(frame, "places", [])
+    spec = Spec(table.id, "y", "places", ["place"], kind="tasks", task="kind", preset="fast", compare=False,
+                changes={"max_rounds": 5, "outer_bags": 1})  # fmt: skip
+    model = train(space, spec)
+    learnt = frame[~rows(space, spec).held_out]
+    for t, kind in enumerate(("a", "b")):
+        own = sorted(set(learnt.loc[learnt["kind"] == kind, "place"]) - {"p0", "p1"})
+        curve = task_curves.task_curve(model.id, "place", t, "whole")
+        assert curve.counts[-1] == len(own) > 0
+        assert list(curve.rare) == own
+    assert set(task_curves.task_curve(model.id, "place", None, "common").rare) == set(learnt["place"]) - {"p0", "p1"}
 
 
 @pytest.mark.slow

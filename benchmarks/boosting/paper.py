@@ -1,10 +1,9 @@
-"""Lou et al. 2020 (CIKM) reproduced: `python -m benchmarks.boosting.paper --data DIR --json DIR [--speedups
-FILE]`.
+"""Lou et al. 2020 (CIKM) reproduced: `python -m benchmarks.boosting.paper --data DIR --json DIR`.
 
 Figure 3: rows read for the histograms of a step. Figure 4: CPU time of 50 rounds relative to MART with bagging, on the
-public tables; `--speedups` puts it beside the printed factors, a row per table, with the rounds that take as long as
-finding the order of the bags. One step on synthetic rows, by strategy. Tables 2 and 3 are those of
-`benchmarks.boosting.alphas`. The runs of a comparison alternate in one thread and are kept as one cell."""
+public tables, beside the printed factors, with the rounds that take as long as finding the order of the bags. One step
+on synthetic rows, by strategy. Tables 2 and 3 are those of `benchmarks.boosting.alphas`. The runs of a comparison
+alternate in one thread and are kept as one cell."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from benchmarks.boosting import paper_tables
 from benchmarks.harness.arguments import parser
 from benchmarks.harness.cells import keep
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.page import markdown
 from benchmarks.harness.synthetic import grouped, make_settings, make_table, make_workload, row_level, step_seconds
 from benchmarks.harness.watch import Watch
 from gamcore import GAMClassifier, GAMRegressor
@@ -37,7 +36,6 @@ ALPHA = 0.65
 STRATEGIES = ("rescan", "mst", "complement", "mask")
 TRAIN_SHARE = 0.64
 TURNS = 3
-SPEEDUPS = ("<!-- speedups -->", "<!-- /speedups -->")
 FIGURES = ("3", "step", "4", "order")
 
 PAPER: dict[str, Any] = {
@@ -178,7 +176,6 @@ def measure_all(asked: argparse.Namespace) -> None:
 def main() -> None:
     """Measure the missing cells, then print the tables."""
     options = parser(__doc__, TABLES)
-    options.add_argument("--speedups", type=Path, help="a page for Figure 4 as a row per table")
     options.add_argument("--figures", nargs="*", default=list(FIGURES), choices=FIGURES, help="what to measure")
     options.add_argument("--alphas", type=float, nargs="*", default=list(ALPHAS))
     options.add_argument("--bags", type=int, default=100)
@@ -189,9 +186,7 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=1.0, help="of measuring, a variant of the one step and turn")
     asked = options.parse_args()
     measure_all(asked)
-    if asked.speedups:
-        put_between(asked.speedups, SPEEDUPS, ["", *markdown(paper_tables.speedups(asked.json)), ""])
-    print("\n".join(paper_tables.lines(asked.json)))
+    print("\n".join([*paper_tables.lines(asked.json), *markdown(paper_tables.speedups(asked.json))]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Figures 6 to 9 of Lou et al. 2020 on simulated customers: `python -m benchmarks.boosting.renewal [--doc FILE]`.
+"""Figures 6 to 9 of Lou et al. 2020 on simulated customers: `python -m benchmarks.boosting.renewal`.
 
 Figure 6 is the flow of `sample_data.dialogue`, read from its events: the share of those at each step who go on to each
 other one, beside the probability that the truth gives them. An edge is a scenario; where it is one of Table 5, its
@@ -12,14 +12,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.harness.page import markdown, publish
+from benchmarks.harness.page import markdown
 from gamcore import GAMClassifier, edge_outcomes, read_flow
 from gamcore.decide.arms import ArmsTest, read_arms
 from gamcore.decide.by_day import by_day
@@ -27,7 +26,6 @@ from gamcore.numbers import percent
 from sample_data.dialogue import N_ROWS, SCENARIOS, dialogue, flow_chances, scores
 from sample_data.generate import HERE, LIFTS, renewal, would_be
 
-MARKS: Final = ("<!-- renewal -->", "<!-- /renewal -->")
 EDGES: Final = {("overview", "renew"): SCENARIOS[0]}
 """Edges that are a scenario of Table 5; the others there leave some customers out."""
 
@@ -134,16 +132,10 @@ def main() -> None:
     """Measure, and print the tables."""
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--rows", type=int, default=N_ROWS, help="customers of the dialogue")
-    options.add_argument("--doc", type=Path, help="a page between whose marks the tables go")
     asked = options.parse_args()
     rows = pd.read_parquet(HERE / "renewal_experiment.parquet")
-    print("\n".join(markdown(flow(asked.rows))))
-    tables = {
-        "Figure 7: four curves": shapes(),
-        "Figures 8 and 9: the lifts": lifts(rows),
-    }
-    written = [line for title, table in tables.items() for line in ("", f"#### {title}", "", *markdown(table))]
-    publish([*written, ""], asked.doc, MARKS)
+    for table in (flow(asked.rows), shapes(), lifts(rows)):
+        print("\n".join(markdown(table)), end="\n\n")
 
 
 if __name__ == "__main__":

@@ -20,12 +20,11 @@ from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, publish
 from benchmarks.multitask.contenders import CONTENDERS, contenders
-from benchmarks.multitask.report import page, rare_page
+from benchmarks.multitask.report import other_families, page, rare_page
 from benchmarks.multitask.speed import measure_speed, speed_table
 from benchmarks.multitask.studies import RARE, SCENES, STUDIES, Trial, measures
 
 MARKS = ("<!-- measured -->", "<!-- /measured -->")
-RARE_MARKS = ("<!-- rare -->", "<!-- /rare -->")
 SPEED: Final = "speed"
 
 
@@ -104,13 +103,12 @@ def main() -> None:
     there = {study: cells for study, cells in cells_by_study.items() if len(cells)}
     if SPEED in asked.studies:
         print("\n".join(show_speed(asked)))
-    parts = {}
-    if set(there) - set(RARE):
-        parts[MARKS] = page({study: cells for study, cells in there.items() if study not in RARE})
-    if set(there) & set(RARE):
-        parts[RARE_MARKS] = rare_page(there)
-    for marks, lines in parts.items():
-        publish(lines, asked.doc, marks)
+    usual_cells = {study: cells for study, cells in there.items() if study not in RARE}
+    if len(usual_cells) < len(there):
+        print("\n".join(rare_page(there)))
+    if usual_cells:
+        print("\n".join(other_families(usual_cells)))
+        publish(page(usual_cells), asked.doc, MARKS)
 
 
 if __name__ == "__main__":

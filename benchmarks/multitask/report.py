@@ -15,10 +15,8 @@ Cells = Mapping[str, pd.DataFrame]
 """Cells by study, for those that were measured."""
 
 IMBALANCED = tuple(f"imbalanced {similarity:g}" for similarity in SIMILARITIES)
-OTHER_FAMILIES = (("outlier", "outlier"), ("unrelated", "mean of tasks"), ("heterogeneous", "small"))
 IN_FAMILIES = ("default", *CRITERIA, *PARTS, *OF_COLUMNS, *OTHERS, *REFERENCE, "ridge", "lasso")
 """Models that are told of there; rMTFL and DIRTY are level with the LASSO, or behind it."""
-Columns = tuple[tuple[str, str], ...]
 
 REAL: Final = {
     "school": ("School, RMSE", "pooled", "ridge"),
@@ -35,11 +33,7 @@ PRINTED: Final = {
 }  # fmt: skip
 """Table 1 of Zhang and Li 2019: the AUC in both tasks of scene 1, then of scene 2."""
 
-FAMILIES: Final[dict[str, tuple[Columns, tuple[str, ...]]]] = {
-    "The small task, 10,000 rows beside 100": (tuple((study, "small") for study in IMBALANCED), IN_FAMILIES),
-    "Other families": (OTHER_FAMILIES, IN_FAMILIES),
-}
-"""Columns and rows of the tables of families."""
+OTHER_FAMILIES = (("outlier", "outlier"), ("unrelated", "mean of tasks"), ("heterogeneous", "small"))
 
 
 def against(cells: pd.DataFrame, measure: str, base: str) -> pd.DataFrame:
@@ -104,15 +98,19 @@ def page(cells: Cells) -> list[str]:
     if real:
         runs = ", ".join(f"{study.capitalize()} {cells[study]['seed'].nunique()}" for study in real)
         lines += ["", "### Real tables", "", f"Splits: {runs}.", "", *markdown(pd.concat(of_real(cells, real), axis=1))]
-    for title, (columns, names) in FAMILIES.items():
-        there = [(study, measure) for study, measure in columns if study in cells]
-        if there:
-            runs = ", ".join(f"{study}: {cells[study]['seed'].nunique()}" for study in dict(there))
-            table = parts_table(cells, there, names)
-            if columns[0][1] == "small":
-                table["big, farthest of these"] = farthest(cells, [study for study, _ in there], names)
-            lines += ["", f"### {title}", "", f"Replications: {runs}.", "", *markdown(table)]
+    there = [(study, "small") for study in IMBALANCED if study in cells]
+    if there:
+        runs = ", ".join(f"{study}: {cells[study]['seed'].nunique()}" for study, _ in there)
+        table = parts_table(cells, there, IN_FAMILIES)
+        table["big, farthest of these"] = farthest(cells, [study for study, _ in there], IN_FAMILIES)
+        lines += ["", "### The small task, 10,000 rows beside 100", "", f"Replications: {runs}.", "", *markdown(table)]
     return [*lines, ""]
+
+
+def other_families(cells: Cells) -> list[str]:
+    """Return the table of the families that the page tells of in sentences."""
+    there = [(study, measure) for study, measure in OTHER_FAMILIES if study in cells]
+    return markdown(parts_table(cells, there, IN_FAMILIES)) if there else []
 
 
 def of_real(cells: Cells, studies: Iterable[str]) -> Iterable[pd.DataFrame]:

@@ -231,7 +231,8 @@ def test_every_study_of_tasks_is_measured_and_told(tmp_path, monkeypatch):
     measured = multitask.read_cells(tmp_path, "unrelated")
     assert len(measured) == 10
     assert measured["first"].between(0.5, 3.0).all()
-    page = "\n".join(tasks_report.page({"unrelated": measured}))
+    of_one = {"unrelated": measured}
+    page = "\n".join([*tasks_report.page(of_one), *tasks_report.other_families(of_one)])
     assert "ridge, a column per task" in page
 
 

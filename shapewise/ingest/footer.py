@@ -96,12 +96,10 @@ def _agrees(row: Sequence[str], above: Sequence[Sequence[str]], statistic: Calla
             return False
         *others, last = convert(column, plan, Tally()).to_pylist()
         values = np.array([value for value in others if value is not None])
-        step = (
-            0.5 * 10.0 ** -len(np.format_float_positional(last, trim="-").partition(".")[2])
-            if last is not None
-            else 0.0
-        )
-        if last is None or not values.size or abs(last - statistic(values)) > step + 1e-9 * abs(last):
+        if last is None or not values.size:
+            return False
+        digits = np.format_float_positional(last, trim="-").partition(".")[2]
+        if abs(last - statistic(values)) > 0.5 * 10.0 ** -len(digits) + 1e-9 * abs(last):
             return False
         known.append(last)
     return any(known)

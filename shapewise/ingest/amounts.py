@@ -58,6 +58,8 @@ SIGNS: Final = {
 }  # fmt: skip
 """Percent and currencies, which may stand before or after a number, with the words of the note."""
 
+CURRENCIES: Final = "|".join(re.escape(sign) for sign in sorted(SIGNS, key=len, reverse=True))
+
 LIKE: Final = (
     r"^[^\pL\d]*(?:\pL{1,3}[.$]?)?[^\pL\d]*\d[^\pL]*(?:[eE][-+]?\d+|\pL{1,3}\.?)?[^\pL\d]*$|^(?i)[-+]?inf(?:inity)?$"
 )
@@ -156,9 +158,10 @@ def sign_of(cells: pa.Array) -> str | None:
     """Return the one currency or percent sign of cells that hold digits, empty if none has one; None if they differ.
 
     Percentages among plain numbers may be off by a factor of 100, and two currencies are not one unit."""
-    some = "|".join(re.escape(sign) for sign in sorted(SIGNS, key=len, reverse=True))
-    before = rf"^\(?{SPACE}{MINUS}?{SPACE}(?P<sign>{some}){SPACE}\(?{MINUS}?{SPACE}[\d.,]"
-    behind = rf"\d[.,]?\)?{SPACE}(?P<sign>{some}){SPACE}{MINUS}?\)?$|\d{SPACE}{MINUS}{SPACE}(?P<late>{some})$"
+    before = rf"^\(?{SPACE}{MINUS}?{SPACE}(?P<sign>{CURRENCIES}){SPACE}\(?{MINUS}?{SPACE}[\d.,]"
+    behind = (
+        rf"\d[.,]?\)?{SPACE}(?P<sign>{CURRENCIES}){SPACE}{MINUS}?\)?$|\d{SPACE}{MINUS}{SPACE}(?P<late>{CURRENCIES})$"
+    )
     amounts = _without_dashes(cells)
     first, last = pc.extract_regex(amounts, before), pc.extract_regex(amounts, behind)
     late = pc.struct_field(last, "late")

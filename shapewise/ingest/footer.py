@@ -35,6 +35,9 @@ STATISTICS: Final[tuple[tuple[str, Callable[[Floats], Any]], ...]] = (
 )  # fmt: skip
 """What a last row may be called, and what its numbers then are of those above it."""
 
+NOTE: Final = re.compile(r"[^\W\d_][\w ]{1,20}:\s|(?:notes?|sources?|nota|fuente)\b|[©*]|\(c\)", re.IGNORECASE)
+"""How a note or a source begins: Stand: 2024-01-31."""
+
 FEWEST_SUMMED: Final = 3
 """Rows of which a last one may be a sum, a mean or the like."""
 
@@ -60,8 +63,12 @@ def footer_rows(rows: Sequence[Sequence[str]], total: int, words: set[str], note
                 if repeated:
                     return 0
                 break
-        elif first and not _is_footnote(row, above) and not (whole and not row[0] and _agrees(row, above, np.sum)):
-            break
+        elif first and not _is_footnote(row, above):
+            is_sum = whole and _agrees(row, above, np.sum)
+            if row[0] and is_sum:
+                notes.append(f"The last row, {first[:40]!r}, is kept: it may be the sum of those above it.")
+            if row[0] or not is_sum:
+                break
         below += 1
     if below:
         shown = " ".join(next(([cell for cell in row if cell] for row in rows[-below:] if any(row)), [])[:3])[:40]
@@ -119,9 +126,7 @@ def _is_footnote(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
     above = [cells for cells in above if any(cells)]
     filled = [cells for cells in above if sum(map(bool, cells)) > 1]
     longest = max((len(cells[0].split()) for cells in filled), default=0)
-    named = re.match(
-        r"(?:notes?|sources?|quellen?|anmerkung|fuente|nota|©|\(c\)|\*+)\b|[©*]|\(c\)", row[0], re.IGNORECASE
-    )
+    named = NOTE.match(row[0]) and not any(NOTE.match(cells[0]) for cells in filled)
     return 10 * len(filled) >= 9 * len(above) and (
-        (len(row) > 2 and len(words) >= 8 and len(words) > longest) or (named is not None and len(words) > 1)
+        (len(row) > 2 and len(words) >= 8 and len(words) > longest) or (named and len(words) > 1)
     )

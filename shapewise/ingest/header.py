@@ -9,7 +9,7 @@ from itertools import pairwise, takewhile
 from typing import Final
 
 from gamcore.numbers import count, counted
-from shapewise.ingest.amounts import SIGNS
+from shapewise.ingest.amounts import CURRENCIES
 from shapewise.ingest.common import ReaderError, clean_names
 from shapewise.ingest.types import MISSING
 
@@ -21,9 +21,8 @@ FEWEST_WORDS: Final = 3
 """Words of a column above which a number is none of its cells."""
 
 TYPED_SHARE: Final = 0.8
-CURRENCY: Final = "|".join(re.escape(sign) for sign in SIGNS)
 VALUE: Final = re.compile(
-    rf"(?=.*\d)(?:[-+(]*(?:{CURRENCY}))?[-\d\s.,:/'’()%+−–_°*]+(?:[eE][-+]?\d+|\s*[^\W\d_]{{1,3}}\.?\W*)?|true|false",
+    rf"(?=.*\d)(?:[-+(]*(?:{CURRENCIES}))?[-\d\s.,:/'’()%+−–_°*]+(?:[eE][-+]?\d+|\s*[^\W\d_]{{1,3}}\.?\W*)?|true|false",
     re.IGNORECASE,
 )
 """A number with its currency or unit, a date in digits, a truth."""

@@ -37,7 +37,7 @@ SHORTENED: Final = r"^[1-9][.,]\d{1,5}E\+1\d$"
 
 UNIT: Final = r"(?:\s?(?:[°º]?\pL{1,5}|[^\pL\d\s.,:/-])\.?)"
 NUMBER: Final = r"^[^\pL\d]{0,3}(?:\pL{1,3}[.$]?)?[^\pL\d]{0,3}\d[\d.,]*(?:\s\d{3})*[\d.,]*"
-SIGNED: Final = rf"{NUMBER}\s?[%‰°*†‡\p{{Sc}}]$|^[-+\s]{{0,2}}[\p{{Sc}}\p{{So}}±≈~]"
+SIGNED: Final = rf"{NUMBER}\s?[%‰°*†‡\p{{Sc}}]$|^[-+\s]{{0,2}}(?:[\p{{Sc}}\p{{So}}±≈~]|(?:{amounts.CURRENCIES})\s?\d)"
 YEAR: Final = r"(?:1[89]|20)\d\d"
 MONTH: Final = rf"(?:{'|'.join(dates.NAMES)})\.?"
 PERIOD: Final = (

@@ -121,6 +121,7 @@ def test_codes_that_look_like_powers_of_ten_stay_text():
         "Source: the office",
         "Note: it may change",
         "(c) an office",
+        "Stand: 2024-01-31",
         "These figures may count persons in more states than one",
     ],
 )
@@ -143,6 +144,7 @@ def test_a_last_row_without_a_name_is_a_total_where_it_sums_up_the_others(last, 
     table = read(f"city,n,x\nA,10,1.5\nB,20,2\nC,30,3\n{last}\n")
     assert len(table.frame) == rows
     assert any("Left out 1 last row that begins with" in note for note in table.notes) == (rows == 3)
+    assert any("'D', is kept: it may be the sum" in note for note in table.notes) == last.startswith("D")
 
 
 MEANS = {

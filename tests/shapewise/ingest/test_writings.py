@@ -270,6 +270,7 @@ def test_what_only_resembles_a_number_or_a_date_stays_text(cells):
     (["12:30", "13:45"], "times"), (["25:20:00", "1:05:00"], "times"), (["1h 20m", "45m"], "times"),
     (["PT1H20M", "PT5M"], "times"), (["2024-W03-1", "2024-W04-7"], "dates"), (["24-Jan", "25-Feb"], "dates"),
     (["12%", "13.5"], "units or signs"), (["$5", "€6"], "units or signs"), (["13‰", "2‰"], "units or signs"),
+    (["USD 5", "EUR 6"], "units or signs"),
     (["١٢٣", "٤٥"], "another script"), (["１２", "４５"], "another script"),
     (["1.23457E+15", "1.2E+15"], "a spreadsheet kept the first digits"),
 ], ids=str)  # fmt: skip

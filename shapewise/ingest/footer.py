@@ -126,7 +126,7 @@ def _is_footnote(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
     above = [cells for cells in above if any(cells)]
     filled = [cells for cells in above if sum(map(bool, cells)) > 1]
     longest = max((len(cells[0].split()) for cells in filled), default=0)
-    named = NOTE.match(row[0]) and not any(NOTE.match(cells[0]) for cells in filled)
+    named = NOTE.match(row[0]) is not None and not any(NOTE.match(cells[0]) for cells in filled)
     return 10 * len(filled) >= 9 * len(above) and (
         (len(row) > 2 and len(words) >= 8 and len(words) > longest) or (named and len(words) > 1)
     )

@@ -90,12 +90,14 @@ def _subtitle(review: Review) -> str:
 
 
 def _foot(review: Review) -> str:
-    """Return the line at the foot of each page: the model if there is one, else the models' names."""
+    """Return the line at the foot of each page: the model if there is one, else the models' names, or the test's."""
     sources = review.models()
     if len(sources) == 1:
         return line(sources[0].about)
     if not sources:
-        return f"Test {review.test.name}" if review.recipe.test else ""
+        if not review.recipe.test:
+            return ""
+        return f"{review.test.name} · table {review.space.tables.about(review.test.table).name}"
     tables = dict.fromkeys(source.about.table_name for source in sources)
     return f"Models {', '.join(source.about.name for source in sources)} · table {', '.join(tables)}"
 

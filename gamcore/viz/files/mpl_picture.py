@@ -28,10 +28,14 @@ from gamcore.numbers import exact, tick
 from gamcore.viz.files.letters import FILES, HOUSE, faces, families, font_faces, lacking, letters_of, span_of, wrap
 from gamcore.viz.files.mpl_marks import draw_mark, legend_handle
 from gamcore.viz.palette import PALETTES, Mode, Palette
-from gamcore.viz.ranges import ratio_ticks
+from gamcore.viz.ranges import FEWEST_RATIOS, ratio_ticks
 from gamcore.viz.spec import AMOUNTS, Axis, Cells, ColorScale, Panel, Plot, Ribbon, Steps
 
 MOST_RATIOS: Final = 12
+INCH_POINTS: Final = 72
+RATIO_LETTERS: Final = {"x": 3.0, "y": 1.6}
+"""Room of a number on a logarithmic axis, in sizes of its letters."""
+
 """Most ticks of a logarithmic axis."""
 PictureKind = Literal["png", "svg", "pdf"]
 LAST: Final = ("DejaVu Sans", "Last Resort High-Efficiency", "sans-serif")
@@ -205,9 +209,12 @@ class _RatioLocator(LogLocator):
     axis: Any
 
     def __call__(self) -> list[float]:
-        """Return the round numbers within the axis's range."""
+        """Return the round numbers within the axis's range that there is room for."""
         low, high = sorted(map(float, self.axis.get_view_interval()))
-        return ratio_ticks((low, high), MOST_RATIOS)
+        box = self.axis.axes.bbox.transformed(self.axis.figure.dpi_scale_trans.inverted())
+        points = INCH_POINTS * (box.height if self.axis.axis_name == "y" else box.width)
+        room = int(points / (TEXT * RATIO_LETTERS[self.axis.axis_name]))
+        return ratio_ticks((low, high), min(max(room, FEWEST_RATIOS), MOST_RATIOS))
 
 
 def _side(axes: Any, axis: Axis, side: str, color: Palette, small: bool, wide: float) -> None:

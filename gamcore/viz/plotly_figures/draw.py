@@ -89,7 +89,8 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
             layout[f"xaxis{number}"]["tickangle"] = 0
         layout[f"yaxis{number}"] |= _axis(panel.y, color, SMALL_Y if plot.small and panel.y.kind != "log" else None)
         layout[f"yaxis{number}"]["title"] = {"text": _upright(panel.y.title, plot, row)}
-        layout[f"xaxis{number}"] |= _round_ratios(panel.x, panel.marks, MOST_RATIOS, along=True)
+        room = FEWEST_RATIOS if narrow else MOST_RATIOS
+        layout[f"xaxis{number}"] |= _round_ratios(panel.x, panel.marks, room, along=True)
         room = min(int(_pixels(plot, row) / TICK), MOST_RATIOS)
         layout[f"yaxis{number}"] |= _round_ratios(panel.y, panel.marks, max(room, FEWEST_RATIOS), along=False)
     if not titled and {mark.name for mark in plot.named() if isinstance(mark, Steps)} <= SAID:
@@ -241,7 +242,7 @@ def _round_ratios(axis: Axis, marks: Iterable[Mark], most: int, along: bool) -> 
         return {}
     ends = limits(axis, marks, along)
     n_round = len(round_ratios(ends))
-    if n_round <= most and (n_round >= FEWEST_RATIOS or most == MOST_RATIOS):
+    if n_round <= most and (n_round >= FEWEST_RATIOS or along or most == MOST_RATIOS):
         return {"dtick": "D2"} if n_round >= FEWEST_RATIOS else {}
     at = ratio_ticks(ends, most)
     return {"tickmode": "array", "tickvals": at, "ticktext": [exact(value) for value in at]}

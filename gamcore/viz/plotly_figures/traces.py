@@ -156,8 +156,11 @@ def _points(mark: Points, panel: Panel, color: Palette, flat: bool) -> Options:
     marker = {"color": paint, "size": mark.size, "opacity": mark.opacity, "symbol": SYMBOLS[mark.symbol]}
     if not dot:
         marker["line"] = {"width": 2, "color": paint}
-    drawn = {"type": "scattergl" if mark.x.size > MANY and not flat else "scatter", "mode": "markers", "marker": marker,
-             "x": places(mark.x, panel.x.kind), "y": places(mark.y, panel.y.kind)}  # fmt: skip
+    kind: Options = {"type": "scatter", "cliponaxis": False}  # a dot at the end of an axis is seen whole
+    if mark.x.size > MANY and not flat:
+        kind = {"type": "scattergl"}
+    drawn = kind | {"mode": "markers", "marker": marker,
+                    "x": places(mark.x, panel.x.kind), "y": places(mark.y, panel.y.kind)}  # fmt: skip
     return drawn | _named(mark.name) | _hover(mark.hover)
 
 

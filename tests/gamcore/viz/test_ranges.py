@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore.viz.files.mpl_picture import picture
+from gamcore.viz.files.letters import letters_of
+from gamcore.viz.files.mpl_picture import compose, house, picture
 from gamcore.viz.plotly_figures.draw import draw
 from gamcore.viz.ranges import limits, ratio_ticks
-from gamcore.viz.spec import Axis, Panel, Plot, Points
+from gamcore.viz.spec import Axis, Panel, Plot, Points, Steps
 from gamcore.viz.svg.picture import picture as still
 
 
@@ -64,3 +67,33 @@ def test_a_narrow_axis_of_a_figure_leaves_its_steps_to_plotly(highest, fixed):
     plot = Plot("ratios", "Ratios", "", ((Panel(Axis(), Axis(kind="log"), (ratios,)),),), "Two ratios.", pd.DataFrame())
     assert ("dtick" in draw(plot).layout.yaxis.to_plotly_json()) == fixed
     assert picture(plot, "png")
+
+
+def beside_a_map(lowest, highest):
+    """A plot as that of a pair, whose narrow side and low top are on logarithmic axes."""
+    steps = np.geomspace(lowest, highest, 8)
+    flat, tall = Axis(limits=(0.0, 8.0)), Axis(kind="log")
+    along = Panel(flat, tall, (Steps(np.arange(9.0), steps),))
+    side = Panel(tall, flat, (Steps(np.arange(9.0), steps, upright=True),))
+    middle = Panel(flat, flat, (Steps(np.arange(9.0), np.arange(8.0)),))
+    return Plot("pair", "Pair", "", ((along, None), (middle, side)), "Two curves.", pd.DataFrame(),
+                widths=(0.84, 0.16), heights=(0.2, 0.8), height=532)  # fmt: skip
+
+
+@pytest.mark.parametrize("ends", [(0.06, 35.0), (0.5, 2.1), (0.002, 900.0)])
+def test_ratios_beside_a_map_have_room(ends):
+    """On the page as many as a phone has room for; in files none touch."""
+    figure = draw(beside_a_map(*ends))
+    side = figure.layout.xaxis4
+    assert len(side.tickvals or ()) <= 4
+    assert side.tickvals or ends[1] < 10 * ends[0]
+    with house(letters_of("pair")):
+        made = compose(beside_a_map(*ends))
+        made.draw_without_rendering()
+        for axes in made.axes:
+            for axis in (axes.xaxis, axes.yaxis):
+                boxes = [tick.get_window_extent() for tick in axis.get_ticklabels() if tick.get_text()]
+                inside = [box for box in boxes if box.width]
+                if axis.get_scale() == "log":
+                    assert len(inside) > 1
+                    assert not any(a.overlaps(b) for a, b in pairwise(inside))

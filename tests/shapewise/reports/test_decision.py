@@ -271,7 +271,9 @@ def test_an_arm_that_did_nothing_is_no_risk_of_the_one_that_is_chosen(space):
     assert first.title.startswith("Choose no arm yet")
     assert "b: " not in dict(first.lines)["Risk"]
     test = arm_tests.keep(space, table.id, "Homes", asked, test.id)
-    first = review_of(space, recipes.usual(None, [], None, test, "director")).parts[0]
+    report = review_of(space, recipes.usual(None, [], None, test, "director"))
+    first = report.parts[0]
+    assert report.about.startswith("Homes · table homes")  # by default a test is called one: "Test Test on homes"
     assert first.title.startswith("Choose a")
     assert "b: " not in dict(first.lines)["Risk"]
     assert dict(first.lines)["Measured"] == "In a test of 900 clusters (home), 3 arms against each other."

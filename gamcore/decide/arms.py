@@ -429,20 +429,21 @@ def by_segment(frame: pd.DataFrame | Table, test: ArmsTest, metric: str, column:
     table = as_table(frame)
     if column in (test.arm, *test.measured):
         raise ExperimentError(f"{column!r} is the arm or an outcome: choose a column known before the test.")
-    labels = groups_of(table, column).to_numpy(object)
-    return by_group(table, test, metric, labels=labels, named=column)
+    labels = groups_of(table, column)
+    order = list(labels.cat.categories)
+    return by_group(table, test, metric, labels=labels.to_numpy(object), named=column, order=order)
 
 
 def by_group(
-    table: Table, test: ArmsTest, metric: str, *, labels: NDArray[np.object_], named: str, order: Sequence[str] = ()
+    table: Table, test: ArmsTest, metric: str, *, labels: NDArray[np.object_], named: str, order: Sequence[str]
 ) -> Segments:
     """Return each arm's difference to the control in each group. labels : (n,) of the rows; named : what groups them;
-    order : of the groups, by default their names'."""
+    order : of the groups."""
     arm, arms = _arms(table, test)
     clusters = None if test.cluster is None else read_assigned(table, test.cluster, arm, arms)
     units = read_outcome(table, test.outcome(metric), arm >= 0)
     effects = []
-    for label in order or sorted(set(labels), key=str):
+    for label in order:
         inside = (labels == label) & units.known
         for name, places in compared(arms, test).items():
             sides = inside & np.isin(arm, places), inside & (arm == 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -50,24 +51,33 @@ def sensitive(columns: list[str]) -> dict[str, str]:
 
 
 def groups_of(table: Table, column: str) -> pd.Series:
-    """Return the group of each row by a column: a level or a quartile; missing cells are a group of their own."""
+    """Return the group of each row by a column, as categories in their order: a level, that of a number by its value,
+    or a quartile; then "others", and missing cells."""
     series, kind = table.frame[column], table.kind(column)
     if kind in ("number", "date") and series.nunique() > MOST_GROUPS:
         values = pd.Series(read_dates(series) if kind == "date" else read_numbers(series), series.index)
         parts = pd.qcut(values, 4, duplicates="drop").cat.remove_unused_categories()
         if parts.cat.categories.size < 2:  # most rows have one value
             often = values.mode()[0]
-            named = values.eq(often).map({True: _say(often, kind), False: "other values"})
+            names = [_say(often, kind), "other values"]
+            named = values.eq(often).map({True: names[0], False: names[1]})
         else:
             cells, places = values.to_numpy(float), parts.cat.codes.to_numpy(np.int64)
             names = ranges_in_words(cells[places >= 0], places[places >= 0], kind)
             named = parts.cat.rename_categories(names).astype(object)
-        return named.where(values.notna(), "missing").astype(object)
+        return _in_order(named.where(values.notna(), "missing"), names)
     codes, names = read_texts(series)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     kept = set(np.argsort(-counts, kind="stable")[:MOST_GROUPS].tolist())
     labels = [name if k in kept else "others" for k, name in enumerate(names)]
-    return pd.Series(np.array([*labels, "missing"], object)[codes], series.index)
+    order = sorted((names[k] for k in kept), key=float if kind == "number" else str)
+    return _in_order(pd.Series(np.array([*labels, "missing"], object)[codes], series.index), [*order, "others"])
+
+
+def _in_order(labels: pd.Series, order: Sequence[str]) -> pd.Series:
+    """Return labels as those categories that are there, missing cells last."""
+    there = set(labels)
+    return labels.astype(pd.CategoricalDtype([name for name in dict.fromkeys([*order, "missing"]) if name in there]))
 
 
 def _say(value: float, kind: Kind) -> str:
@@ -85,7 +95,7 @@ def parity(table: Table, column: str, assigned: NDArray[np.int64], names: list[s
     labels = groups_of(table, column)[eligible]
     reached = pd.DataFrame({name: assigned[eligible] == k for k, name in enumerate(names)}, index=labels.index)
     reached[ANY] = assigned[eligible] >= 0
-    rates = reached.groupby(labels.to_numpy()).mean()
+    rates = reached.groupby(labels, observed=True).mean()
     rates.insert(0, ROWS, labels.value_counts().reindex(rates.index).to_numpy())
     large = rates[rates[ROWS] >= FEWEST_ROWS]
     ratios = {}

@@ -17,11 +17,14 @@ from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from gamcore.data.column_names import AS_THEY_ARE
+from gamcore.data.table import Table
 from gamcore.decide.arms import ArmsTest, between_arms, by_segment, read_arms
 from gamcore.decide.by_day import by_day
 from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.decide.fairness import GROUP, parity
 from gamcore.decide.outcomes import Outcome
 from gamcore.decide.shown import shown_read_out
+from gamcore.numbers import read
 from gamcore.viz.spec import Points
 
 ARMS = ["Mens E-Mail", "No E-Mail", "Womens E-Mail"]
@@ -134,6 +137,21 @@ def test_for_whom_it_works():
     assert found.p["Mens E-Mail"] > 0.01
     quarters = by_segment(frame, TEST, "spend", "history").frame()
     assert quarters["segment"].nunique() == 4
+
+
+@pytest.mark.parametrize("n_values", [6, 200])
+def test_segments_of_a_number_are_in_its_order(n_values):
+    """Not in that of their names: 112 to 145 is after 15 to 57, and what is missing is last."""
+    frame = mailing(2_000).assign(place=np.arange(2_000) % n_values * 7.0 + 1)
+    frame.loc[::9, "place"] = np.nan
+    found = by_segment(frame, TEST, "visit", "place")
+    *values, last = dict.fromkeys(effect.strategy for effect in found.effects)
+    lows = [read(value.partition(" to ")[0]) for value in values]
+    assert lows == sorted(lows)
+    assert len(lows) >= 4
+    assert last == "missing"
+    assigned = np.zeros(len(frame), int)
+    assert parity(Table.of(frame), "place", assigned, ["A"])[GROUP].tolist() == [*values, last]
 
 
 @pytest.mark.slow

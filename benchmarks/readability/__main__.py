@@ -24,7 +24,7 @@ from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import publish
 from benchmarks.readability.models import EBM, LIBRARIES, OURS, SEARCHED, TRIALS, defaults, loss_of, search, searched
 from benchmarks.readability.page import MARKS, lines
-from benchmarks.readability.tables import names, read, some_rows
+from benchmarks.readability.tables import by_size, names, read, some_rows
 from gamcore import warmup
 from tests.support.real_tables import RealTable
 
@@ -117,11 +117,6 @@ def plan(tables: list[str], splits: int) -> Iterator[tuple[str, str, int]]:
         for table in tables if seed < splits else ():
             for model in models:
                 yield table, model, seed
-
-
-def by_size(data: Path, names: list[str]) -> list[str]:
-    """Return tables from few cells to many."""
-    return sorted(names, key=lambda name: read(data, name).X.size)
 
 
 def main() -> None:

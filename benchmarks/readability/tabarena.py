@@ -3,8 +3,9 @@
 
 The protocol is that of TabArena 0.1 for the first repetition: three outer folds, of which *Lite* takes the first; on
 the other two thirds a bag of eight models, each fitted without one of eight inner folds, whose mean predicts. Features
-go through AutoGluon's own generator, as all models of the arena get them. What `autogluon` and `tabarena` bring is
-imported where it is run; without them the wrapper can still be imported.
+go through AutoGluon's own generator, as all models of the arena get them. Beside ours, `--models` names models of
+AutoGluon, each as it is there, on the same folds in one thread. What `autogluon` and `tabarena` bring is imported where
+it is run; without them the wrapper can still be imported.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +27,7 @@ from benchmarks.harness.cells import Cell, keep, load_all
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown
 from benchmarks.readability.models import loss_of
-from benchmarks.readability.tables import names, read
+from benchmarks.readability.tables import by_size, names, read
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.estimators.parameters import searched
 from tests.support.real_tables import RealTable
@@ -38,6 +40,14 @@ except ImportError:  # the arena is not installed: the wrapper below can be read
 OUTER_FOLDS: Final = 3
 INNER_FOLDS: Final = 8
 SEED: Final = 0
+OURS: Final = "ours"
+OTHERS: Final = {
+    "LightGBM": "LGBModel", "XGBoost": "XGBoostModel", "CatBoost": "CatBoostModel", "EBM": "EBMModel",
+}  # fmt: skip
+"""Classes of AutoGluon by the name of their library."""
+
+EVEN: Final = 0.005
+"""Errors whose ratio is nearer to 1 are even."""
 
 
 class ShapewiseModel(AbstractModel):  # type: ignore[misc]
@@ -85,17 +95,19 @@ def outer_folds(table: RealTable) -> list[tuple[NDArray[np.intp], NDArray[np.int
     return list(kind(OUTER_FOLDS, shuffle=True, random_state=SEED).split(table.X, table.y))
 
 
-def bagged(table: RealTable, rows: tuple[NDArray[np.intp], NDArray[np.intp]]) -> Cell:
-    """Fit the bag of one outer fold and score it."""
+def bagged(table: RealTable, rows: tuple[NDArray[np.intp], NDArray[np.intp]], model: str = OURS) -> Cell:
+    """Fit the bag of one outer fold and score it. model : ours, or one of OTHERS."""
     core, generators = (importlib.import_module(f"autogluon.{name}") for name in ("core.models", "features.generators"))
+    kind = ShapewiseModel
+    if model != OURS:
+        kind = getattr(importlib.import_module("autogluon.tabular.models"), OTHERS[model])
     fit, test = rows
     generator = generators.AutoMLPipelineFeatureGenerator(verbosity=0)
     X, X_test = generator.fit_transform(table.X.iloc[fit]), generator.transform(table.X.iloc[test])
     started = time.process_time()
-    kind = "binary" if table.binary else "regression"
-    bag = core.BaggedEnsembleModel(ShapewiseModel(problem_type=kind))
+    bag = core.BaggedEnsembleModel(kind(problem_type="binary" if table.binary else "regression"))
     bag.params["fold_fitting_strategy"] = "sequential_local"
-    bag.fit(X=X, y=table.y.iloc[fit], k_fold=INNER_FOLDS)
+    bag.fit(X=X, y=table.y.iloc[fit], k_fold=INNER_FOLDS, num_cpus=1)
     seconds = time.process_time() - started
     predicted = np.asarray(bag.predict_proba(X_test) if table.binary else bag.predict(X_test), float)
     y = table.y.to_numpy()[test]
@@ -106,27 +118,54 @@ def bagged(table: RealTable, rows: tuple[NDArray[np.intp], NDArray[np.intp]]) ->
 
 
 def measure(asked: argparse.Namespace) -> None:
-    """Measure the missing folds."""
-    for name in asked.tables or names():
+    """Measure the missing folds, the quick tables first."""
+    for name in by_size(asked.data, asked.tables or names()):
         table = read(asked.data, name)
         for fold, rows in enumerate(outer_folds(table)[: 1 if asked.lite else OUTER_FOLDS]):
-            path = asked.json / f"{name}-{fold}.json"
-            if not path.exists():
-                about = {"table": name, "fold": fold, "code": code(), "machine": describe("autogluon.core")}
-                keep(path, about | bagged(table, rows))
+            for model in asked.models:
+                path = asked.json / f"{name}-{model}-{fold}.json"
+                if not path.exists():
+                    about = {"table": name, "model": model, "fold": fold, "binary": table.binary, "code": code()}
+                    about |= {"machine": describe("autogluon.core")}
+                    keep(path, about | bagged(table, rows, model))
+                    print(path.stem, flush=True)
+
+
+def report(cells: pd.DataFrame) -> Iterator[str]:
+    """Yield our error in percent of that of each other model, on the folds on which both were measured, by kind of
+    target, then the metric of each table. The error is the root mean squared one, or 1 - AUC, as in the arena."""
+    error = cells["metric"].where(~cells["binary"].astype(bool), 1 - cells["metric"])
+    by_fold = cells.assign(error=error).pivot_table(index=["binary", "table", "fold"], columns="model", values="error")
+    seconds = cells.pivot_table(index=["table", "fold"], columns="model", values="seconds")
+    rows = {}
+    for model in [name for name in OTHERS if name in by_fold]:
+        ratios = (by_fold[OURS] / by_fold[model]).dropna().groupby(["binary", "table"]).mean()
+        times = np.exp(np.log(seconds[model] / seconds[OURS]).mean())
+        for binary, of_kind in ratios.groupby("binary"):
+            ahead, behind = int((of_kind < 1 - EVEN).sum()), int((of_kind > 1 + EVEN).sum())
+            rows[model, "1 - AUC" if binary else "RMSE"] = {
+                "tables": len(of_kind), "median, % of its error": 100 * of_kind.median(),
+                "ours ahead": ahead, "even": len(of_kind) - ahead - behind, "behind": behind,
+                "seconds / ours": times,
+            }  # fmt: skip
+    frame = pd.DataFrame.from_dict(rows, orient="index")
+    yield from markdown(frame.rename_axis(["model", "error"]), 3)
+    yield ""
+    metrics = cells.pivot_table(index="table", columns="model", values="metric")
+    yield from markdown(metrics[[name for name in (OURS, *OTHERS) if name in metrics]], 4)
 
 
 def main() -> None:
-    """Measure the missing folds, then print a row per table."""
+    """Measure the missing folds, then print what they show."""
     options = parser(__doc__, [])
+    options.add_argument("--models", nargs="+", default=[OURS], choices=[OURS, *OTHERS], metavar="MODEL")
     options.add_argument("--lite", action="store_true", help="only the first fold of each table")
     asked = options.parse_args()
     Path(asked.json).mkdir(parents=True, exist_ok=True)
     if AbstractModel is object:
         options.error("TabArena's protocol needs AutoGluon: pip install --pre tabarena.")
     measure(asked)
-    by = load_all(asked.json).groupby("table")[["metric", "loss", "seconds"]].mean()
-    print("\n".join(markdown(by, 4)))
+    print("\n".join(report(load_all(asked.json))))
 
 
 if __name__ == "__main__":

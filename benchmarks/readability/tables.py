@@ -105,6 +105,11 @@ def read(data: Path, name: str) -> RealTable:
     return read_public(data, name) if name in PUBLIC else drawn()[name]
 
 
+def by_size(data: Path, tables: list[str]) -> list[str]:
+    """Return tables from few cells to many."""
+    return sorted(tables, key=lambda name: read(data, name).X.size)
+
+
 def some_rows(X: pd.DataFrame, y: np.ndarray[Any, Any], most: int, seed: int) -> tuple[pd.DataFrame, Any]:
     """Return at most so many of the rows, drawn at random."""
     if len(y) <= most:

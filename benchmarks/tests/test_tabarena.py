@@ -59,7 +59,7 @@ class BaggedEnsembleModel:
     def __init__(self, base):
         self.base, self.params = base, {}
 
-    def fit(self, X, y, k_fold):
+    def fit(self, X, y, k_fold, num_cpus):
         folds = KFold(k_fold).split(X)
         self.models = [copy.deepcopy(self.base).fit(X.iloc[fit], y.iloc[fit]) for fit, _ in folds]
         return self
@@ -131,6 +131,22 @@ def test_the_protocol_scores_a_bag_of_eight_on_rows_that_no_model_has_seen(arena
     cell = arena.bagged(table, folds[0])
     assert cell["fitted_rows"] == 160
     assert cell["metric"] > 0.9 if binary else cell["metric"] < 0.5
+
+
+def test_errors_are_compared_on_folds_that_both_were_measured_on(arena):
+    rows = [("t", "ours", 0, False, 2.0), ("t", "LightGBM", 0, False, 4.0), ("t", "ours", 1, False, 9.0),
+            ("u", "ours", 0, True, 0.9), ("u", "LightGBM", 0, True, 0.95), ("u", "EBM", 0, True, 0.9)]  # fmt: skip
+    cells = pd.DataFrame(rows, columns=["table", "model", "fold", "binary", "metric"])
+    cells["seconds"] = [1, 3, 1, 1, 3, 2]
+    lines = [[part.strip() for part in line.strip("|").split("|")] for line in arena.report(cells) if line]
+    head = lines[0]
+    body = {tuple(line[:2]): dict(zip(head, line, strict=True)) for line in lines[2:5]}
+    assert [float(body["LightGBM", error]["median, % of its error"]) for error in ("RMSE", "1 - AUC")] == [50, 200]
+    assert [body[key]["ours ahead"] for key in body] == ["1", "0", "0"]
+    assert [body[key]["behind"] for key in body] == ["0", "1", "0"]
+    assert float(body["LightGBM", "RMSE"]["seconds / ours"]) == 3
+    assert float(body["EBM", "1 - AUC"]["seconds / ours"]) == 2
+    assert lines[5] == ["table", "ours", "LightGBM", "EBM"]
 
 
 def test_without_autogluon_the_command_says_what_it_needs(tmp_path):

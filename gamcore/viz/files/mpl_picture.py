@@ -32,11 +32,10 @@ from gamcore.viz.ranges import FEWEST_RATIOS, ratio_ticks
 from gamcore.viz.spec import AMOUNTS, Axis, Cells, ColorScale, Panel, Plot, Ribbon, Steps
 
 MOST_RATIOS: Final = 12
-INCH_POINTS: Final = 72
+"""Most ticks of a logarithmic axis."""
 RATIO_LETTERS: Final = {"x": 3.0, "y": 1.6}
 """Room of a number on a logarithmic axis, in sizes of its letters."""
-
-"""Most ticks of a logarithmic axis."""
+INCH_POINTS: Final = 72
 PictureKind = Literal["png", "svg", "pdf"]
 LAST: Final = ("DejaVu Sans", "Last Resort High-Efficiency", "sans-serif")
 """matplotlib's own fonts: the second draws the sign of a script in place of a letter that no font has."""

@@ -43,14 +43,12 @@ def measure(table: pd.DataFrame, scenario: str, order: str) -> Cell:
     started = time.process_time()
     model = GAMClassifier(order=order, random_state=0, n_jobs=1).fit(X_train, y_train)
     seconds = time.process_time() - started
-    ranked = model.importance().frame()["feature"].tolist()
     entries = model.entries_ if order == "greedy" else None
     return {
         "rows": len(X), "positives": int(y.sum()), "features": X.shape[1], "CPU seconds": seconds,
         "rounds": model.best_rounds_.tolist(), "auc": float(roc_auc_score(y_test, model.decision_function(X_test))),
         "true_auc": float(roc_auc_score(y_test, chance_test)),
         "entered": [] if entries is None else entries.loc[entries["entered"] > 0, "feature"].tolist(),
-        "ranks": {name: ranked.index(name) + 1 for name in true_features(scenario)},
     }  # fmt: skip
 
 
@@ -71,7 +69,6 @@ def table_of(cells: pd.DataFrame) -> pd.DataFrame:
              "of the true chances": f"{cell.true_auc:.4f}",
              "true features entered": f"{len(right)} of {len(true)}" if chosen else "",
              "others": f"{len(cell.entered) - len(right)} of {cell.features - len(true)}" if chosen else "",
-             "true ones among as many first": sum(cell.ranks[name] <= len(true) for name in true),
              "CPU seconds": f"{cell.cpu_seconds:.0f}"}
         )  # fmt: skip
     place = {scenario: k for k, scenario in enumerate(SCENARIOS)}

@@ -58,11 +58,12 @@ counts. Ours, balanced, is a mean of eight refits; LightGBM and XGBoost are one 
   for the rows for testing, the median of {predictions}, warm.
 """
 
-RATIOS: Final = """
-### Seconds over those of {base}
+SECONDS: Final = """
+### Seconds of a fit
 
-A ratio of 10 means that the other model took ten times as long. Ratios are taken within a split, whose fits were at
-most {minutes:.0f} minutes apart; that of a table is the median over splits.
+*Over ours*: how many times as long as {base}; the geometric mean over tables, and the least
+and the most. Ratios are taken within a split, whose fits were at most {minutes:.0f} minutes apart; that of a table is
+the median over splits.
 """
 
 STEPS: Final = """

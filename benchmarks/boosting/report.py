@@ -90,9 +90,7 @@ def peers(folder: Path, doc: Path) -> Lines:
     quiet = {"noise": NOISE, "least": LEAST_NOISE, "again": TRIES - 1}
     splits = f"{seeds} random splits" if seeds > 1 else "one random split"
     yield from say(prose.PEERS, splits=splits, **shares, **counts, **quiet)
-    yield from titled("Seconds of a fit", named(standing.wide(cells, "seconds").drop(index=ALONE, errors="ignore")))
-    yield from picture(doc, "seconds", "Seconds of a fit by table and model", plots.seconds(cells))
-    yield from ratios(cells, doc)
+    yield from seconds(cells, doc)
     metrics = named(standing.wide(cells, "metric").drop(index=ALONE, errors="ignore"))
     yield from titled("Test metric: RMSE (less is better) or AUC (more is better)", metrics, 4)
     yield from titled("Memory and predictions, least and most over tables", named(other_ends(cells)))
@@ -115,15 +113,22 @@ def other_ends(cells: pd.DataFrame) -> pd.DataFrame:
                         index=pd.Index(models, name="model"))  # fmt: skip
 
 
-def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
-    """Return the ratios of seconds."""
-    table = standing.spans(cells)
-    if not len(table):
-        return
-    yield from say(prose.RATIOS, base=prose.LABELS[standing.BASE], minutes=standing.minutes_apart(cells))
+def seconds(cells: pd.DataFrame, doc: Path) -> Lines:
+    """Return the seconds of fits, and their ratios to ours."""
+    spans = standing.spans(cells)
+    yield from say(prose.SECONDS, base=prose.LABELS[standing.BASE], minutes=standing.minutes_apart(cells))
+    table = standing.wide(cells, "seconds").drop(index=ALONE, errors="ignore")
+    table["over ours"] = [over_ours(spans.loc[name]) if name in spans.index else "" for name in table.index]
     yield from markdown(named(table))
-    if standing.EBM in table.index:
+    yield from picture(doc, "seconds", "Seconds of a fit by table and model", plots.seconds(cells))
+    if standing.EBM in spans.index:
         yield from picture(doc, "ratios", "Seconds of EBM over ours by table", plots.ratios(cells))
+
+
+def over_ours(ratio: pd.Series) -> str:
+    """Return the mean of the ratios of a model, where all tables have one, and in brackets their ends."""
+    ends = " to ".join(dict.fromkeys(show(ratio[end]) for end in ("least", "most")))
+    return f"{show(ratio[standing.MEAN_ROW])} ({ends})".lstrip()
 
 
 def steps(path: Path) -> Lines:

@@ -17,6 +17,8 @@ Cells = Mapping[str, pd.DataFrame]
 IMBALANCED = tuple(f"imbalanced {similarity:g}" for similarity in SIMILARITIES)
 IN_FAMILIES = ("default", *CRITERIA, *PARTS, *OF_COLUMNS, *OTHERS, *REFERENCE, "ridge", "lasso")
 """Models that are told of there; rMTFL and DIRTY are level with the LASSO, or behind it."""
+APART = "neither"
+"""A model that only sentences tell of."""
 
 REAL: Final = {
     "school": ("School, RMSE", "pooled", "ridge"),
@@ -101,8 +103,9 @@ def page(cells: Cells) -> list[str]:
     there = [(study, "small") for study in IMBALANCED if study in cells]
     if there:
         runs = ", ".join(f"{study}: {cells[study]['seed'].nunique()}" for study, _ in there)
-        table = parts_table(cells, there, IN_FAMILIES)
-        table["big, farthest of these"] = farthest(cells, [study for study, _ in there], IN_FAMILIES)
+        names = [name for name in IN_FAMILIES if name != APART]
+        table = parts_table(cells, there, names)
+        table["big, farthest of these"] = farthest(cells, [study for study, _ in there], names)
         lines += ["", "### The small task, 10,000 rows beside 100", "", f"Replications: {runs}.", "", *markdown(table)]
     return [*lines, ""]
 
@@ -117,7 +120,7 @@ def of_real(cells: Cells, studies: Iterable[str]) -> Iterable[pd.DataFrame]:
     """Yield two columns per real table: a measure of each model, and its difference."""
     for study in studies:
         title, measure, base = REAL[study]
-        frame = standing(cells[study], [measure], base)
+        frame = standing(cells[study], [measure], base).drop(index=CONTENDERS[APART].label, errors="ignore")
         yield frame.set_axis([title, f"to {CONTENDERS[base].label}"], axis=1)
 
 

@@ -2,8 +2,7 @@
 benchmarks.boosting.conformance`.
 
 Every check of `sklearn.utils.estimator_checks.check_estimator` is run on every estimator in several settings. Other
-libraries are checked with their defaults only, and left out where not installed. The table goes between two marks of a
-page (`--doc`).
+libraries are checked with their defaults only, and left out where not installed.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import argparse
 import importlib
 import warnings
 from collections import Counter
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -20,10 +18,8 @@ import sklearn
 from sklearn.utils.estimator_checks import check_estimator
 
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import markdown, publish
+from benchmarks.harness.page import markdown
 from tests.support.conformance import expected_failures, ours
-
-MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
 
 PEERS: Final = (
     ("interpret.glassbox", "ExplainableBoostingClassifier"),
@@ -76,7 +72,6 @@ def by_result(table: pd.DataFrame) -> pd.DataFrame:
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    asked.add_argument("--doc", type=Path, help="a page whose marks get the table")
     asked.add_argument("--defaults", action="store_true", help="only the defaults of our own")
     asked.add_argument("--no-peers", action="store_true")
     options = asked.parse_args()
@@ -88,7 +83,7 @@ def main() -> None:
         "",
         *markdown(by_result(table)),
     ]
-    publish(lines, options.doc, MARKS)
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

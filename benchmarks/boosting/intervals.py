@@ -3,8 +3,8 @@
 A replication draws a table from a known model, fits it, calibrates intervals on fresh rows, and asks for them on many
 more. Reported are the shares of these inside, below and above, as means over replications with their Monte Carlo
 errors; the mean width beside that of the narrowest two-sided interval of the known noise with equal tails; and how the
-logarithms of both widths go together over rows. One cell per replication is kept; the table goes between two marks of a
-page (`--doc`). Counts have a benchmark of their own (`count_intervals`).
+logarithms of both widths go together over rows. One cell per replication is kept. Counts have a benchmark of their own
+(`count_intervals`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from scipy import stats
 
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
-from benchmarks.harness.page import markdown, publish
+from benchmarks.harness.page import markdown
 from gamcore import GAMRegressor, fit_intervals, predict_interval
 from gamcore.types import Floats
 
-MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
 COVERAGES: Final = (0.8, 0.9, 0.95)
 SHOWN: Final = "90%"
 """The coverage whose ends and widths are told."""
@@ -152,12 +151,11 @@ def lines(folder: Path) -> list[str]:
 def main() -> None:
     asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     asked.add_argument("--json", type=Path, required=True, help="folder of the cells; those of the same code are kept")
-    asked.add_argument("--doc", type=Path, help="a page whose marks get the table")
     asked.add_argument("--runs", type=int, default=200, help="tables of each kind")
     options = asked.parse_args()
     measure(options.json, options.runs)
     written = lines(options.json)
-    publish(written, options.doc, MARKS)
+    print("\n".join(written))
 
 
 if __name__ == "__main__":

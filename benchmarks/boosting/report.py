@@ -15,7 +15,7 @@ import pandas as pd
 
 from benchmarks.boosting import plots, prose, scale, standing
 from benchmarks.boosting.peers import PREDICTIONS, TEST_SHARE, WARM_ROWS
-from benchmarks.boosting.steps import FEATURES, N_BAGS, PARTS, WHOLE
+from benchmarks.boosting.steps import FEATURES, N_BAGS, WHOLE
 from benchmarks.harness.cells import LEAST_NOISE, NOISE, TRIES, load, load_all
 from benchmarks.harness.contenders import HELD_OUT, MOST_JOBS, PATIENCE, PATIENT
 from benchmarks.harness.page import markdown, show
@@ -132,20 +132,21 @@ def over_ours(ratio: pd.Series) -> str:
 
 
 def steps(path: Path) -> Lines:
-    """Return the parts of a step."""
+    """Return how long a step of few and of many rows takes, and what for."""
     results = load(path)
     if not results:
         return
     points = pd.DataFrame(results["points"])
-    ends = (points["rows"].min(), points["rows"].max())
-    points = points[points["rows"].isin(ends) & (points["codes"] == "uniform")].copy()
-    yield from say(prose.STEPS, loss=LOSS_SHOWN, bags=N_BAGS, features=FEATURES)
-    points["shown"] = [f"{ns:.2f} ({share:.0%})" for ns, share in zip(points["ns a row"], points["share"], strict=True)]
-    points["column"] = [f"{n:,} rows" for n in points["rows"]]
-    part = points[points["loss"] == LOSS_SHOWN]
-    frame = part.pivot_table(index="part", columns="column", values="shown", aggfunc="first", sort=False)
-    yield from markdown(frame.reindex([*PARTS, WHOLE]))
-    yield ""
+    points = points[(points["codes"] == "uniform") & (points["loss"] == LOSS_SHOWN)]
+    parts = []
+    for n_rows in (points["rows"].min(), points["rows"].max()):
+        of_step = points[points["rows"] == n_rows].set_index("part")
+        shares = " and ".join(
+            f"{of_step.loc[part, 'share']:.0%}{' of it' if part == 'update' else ''} for {words}"
+            for part, words in (("update", "the update"), ("histograms", "histograms"))
+        )
+        parts.append(f"{of_step.loc[WHOLE, 'ns a row']:.2f} ns a row at {n_rows:,} rows, {shares}")
+    yield from say(prose.STEPS, bags=N_BAGS, features=FEATURES, parts="; ".join(parts))
     yield from noise([results])
 
 
@@ -203,11 +204,10 @@ def live(path: Path) -> Lines:
     """Return the figures of live training in a browser."""
     results = load(path)
     if results:
-        times = {theme: pd.Series(seconds).agg(["median", "max"]) for theme, seconds in results["seconds"].items()}
-        yield from say(prose.LIVE, table=results["table"], rows=results["rows"]["training"])
-        frame = pd.DataFrame(times).T.rename_axis("theme").rename(columns={"median": "median s", "max": "longest s"})
-        yield from markdown(frame.assign(changes=[len(seconds) for seconds in results["seconds"].values()]))
-        yield ""
+        light, dark = (pd.Series(results["seconds"][theme]) for theme in ("light", "dark"))
+        times = {"light": light.median(), "dark": dark.median(), "longest": max(light.max(), dark.max())}
+        training = results["rows"]["training"]
+        yield from say(prose.LIVE, table=results["table"], rows=training, changes=len(light), **times)
 
 
 def page(asked: argparse.Namespace) -> Lines:
@@ -216,8 +216,8 @@ def page(asked: argparse.Namespace) -> Lines:
     yield from say(prose.TITLE.lstrip())
     yield from measured_on([load(path) for path in sources])
     yield from peers(asked.peers, asked.doc)
-    yield from steps(asked.steps)
     yield from growth(asked.scale, asked.doc)
+    yield from steps(asked.steps)
     yield from live(asked.live)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -20,13 +19,12 @@ from benchmarks.boosting.takeaway import some_of
 from benchmarks.harness.arguments import parser
 from benchmarks.harness.cells import keep, load_all
 from benchmarks.harness.machine import describe
-from benchmarks.harness.page import markdown, publish
+from benchmarks.harness.page import markdown
 from gamcore import PRESETS, GAMClassifier, GAMRegressor, warmup
 from gamcore.model.additive import Term
 from tests.support.real_tables import RealTable, read
 
 TIMES: Final = range(5)
-MARKS: Final = ("<!-- stability -->", "<!-- /stability -->")
 FASTER: Final = {"early_stopping_rounds": 20}
 """In the paper's setting at a rate of .1: twice as far as its 100 rounds of .01 go."""
 
@@ -85,7 +83,6 @@ def main() -> None:
     options = parser(__doc__, ["compact", "bike", "calhousing", "magic", "bank"])
     options.add_argument("--settings", nargs="*", default=list(SETTINGS), choices=SETTINGS)
     options.add_argument("--rows", type=int, help="of each table, drawn at random; all where not given")
-    options.add_argument("--doc", type=Path, help="a page between whose marks the table goes")
     asked = options.parse_args()
     warmup()
     for name in asked.tables:
@@ -102,7 +99,7 @@ def main() -> None:
             print(f"{name:12} {setting:20} {value:.4f}  {seconds:.1f} CPU seconds a fit", flush=True)
     cells = load_all(asked.json)[lambda all_: all_["setting"].isin(asked.settings) & all_["table"].isin(asked.tables)]
     shares = cells.pivot_table(index="setting", columns="table", values="unsteadiness").map("{:.2%}".format)
-    publish(["", *markdown(shares.loc[asked.settings, asked.tables]), ""], asked.doc, MARKS)
+    print("\n".join(["", *markdown(shares.loc[asked.settings, asked.tables]), ""]))
 
 
 if __name__ == "__main__":

@@ -300,16 +300,23 @@ class Curve(Explanation):
         shown = f"effect on {target} · {LOSSES[self.loss].unit(self.scale, target)}" if detail is None else detail
         return curve(self, target, shown, **words)
 
+    def ends(self) -> tuple[tuple[Ints, float], tuple[Ints, float]]:
+        """Return the bins where the curve is lowest, with its mean there, and those where it is highest; the mean of
+        ratios is geometric, so that the curve has the same ends on each scale that is a logarithm of another."""
+        alone = np.flatnonzero(self.counts > 0) if self.counts.any() else np.arange(self.scores.size)
+        runs = self.runs if len(self.runs) > 1 else tuple(alone[:, None])
+        heights = np.log(self.scores) if self.scale == "ratio" else self.scores
+        means = np.array([np.average(heights[run], weights=self.counts[run] + 1e-9) for run in runs])
+        low, high = int(means.argmin()), int(means.argmax())
+        least, most = (np.exp(means) if self.scale == "ratio" else means)[[low, high]].tolist()
+        return (runs[low], least), (runs[high], most)
+
     def words(self) -> str:
         """Return the curve in a sentence, for those who cannot see it."""
         if not self.scores.size:
             return f"{self.feature} has no values in training, so no effect."
-        runs = self.runs if len(self.runs) > 1 else tuple(np.array([k]) for k in range(self.scores.size))
-        heights = np.log(self.scores) if self.scale == "ratio" else self.scores  # means of ratios are geometric
-        means = [float(np.average(heights[run], weights=self.counts[run] + 1e-9)) for run in runs]
-        means = np.exp(means).tolist() if self.scale == "ratio" else means
-        low, high = (runs[int(find(means))] for find in (np.argmin, np.argmax))
-        lowest, highest, missing = (say_in_a_sentence(v, self.scale) for v in (min(means), max(means), self.missing[0]))
+        (low, least), (high, most) = self.ends()
+        lowest, highest, missing = (say_in_a_sentence(v, self.scale) for v in (least, most, self.missing[0]))
         return (
             f"Effect of {self.feature}: lowest {lowest} at {typical_of(self, low).spoken}, highest {highest} at "
             f"{typical_of(self, high).spoken}; missing {missing}."

@@ -112,17 +112,15 @@ def _headline(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
 
 def _drawn(curve: Curve) -> str:
     """Return where a curve is lowest and highest, of a curve that no band says anything of."""
-    runs = curve.runs or tuple(np.array([k]) for k in range(curve.scores.size))
-    means = [float(np.average(curve.scores[run], weights=curve.counts[run] + 1e-9)) for run in runs]
-    places = [int(np.argmin(means)), int(np.argmax(means))]
-    if means[places[0]] == means[places[1]]:
+    (low, least), (high, most) = curve.ends()
+    if least == most:
         return "the curve is flat"
-    decimals = _decimals(curve, [means[k] for k in places])
-    kinds: tuple[Kind, Kind] = ("lowest", "highest")
-    ends = [
-        Claim(kind, typical_of(curve, runs[k]), means[k], UNKNOWN, curve.scale, decimals=decimals).words()
-        for kind, k in zip(kinds, places, strict=True)
-    ]
+    decimals = _decimals(curve, [least, most])
+    places: list[tuple[Kind, Ints, float]] = [("lowest", low, least), ("highest", high, most)]
+    ends = []
+    for kind, bins, mean in places:
+        own = max(decimals, decimals_of([mean], 2)) if curve.scale == "ratio" else decimals  # 0.12 is not 0.1 of odds
+        ends.append(Claim(kind, typical_of(curve, bins), mean, UNKNOWN, curve.scale, decimals=own).words())
     return f"the curve is {' and '.join(ends)}"
 
 

@@ -239,6 +239,22 @@ def test_missing_is_told_where_it_is_clear():
     assert read_curve(replace(curve, missing_whole=(-3.0, 1.0))) == f"age: {NO_CLEAR_EFFECT}"
 
 
+def test_the_ends_of_a_curve_are_those_of_its_ratios():
+    """A mean of ratios would make a few rows with a large one the highest: 0 to 3, of 63, 20 and 0.36."""
+    none, scores, rows = np.empty((2, 0)), [4.15, 3.0, -1.03, -2.1, 3.05], np.array([25.0, 5.0, 11.0, 200.0, 84.0])
+    curve = replace(line(scores, loss="logistic"), whole=none, counts=rows)
+    assert [run.size for run in curve.runs] == [3, 1, 1]
+    assert read_curve(curve) == "age: the curve is lowest at 3.3 (-2.10) and highest at 4.3 (+3.05)"
+    ratios = replace(curve.on("ratio"), whole=none)
+    assert read_curve(ratios) == "age: the curve is lowest at 3.3 (×0.12) and highest at 4.3 (×21.1)"
+    assert "highest ×21.1 at 4.3" in ratios.words().replace("lowest", "", 1)
+
+
+def test_few_rows_that_are_read_together_have_ends_all_the_same():
+    few = replace(line([0.0, 2.0], counts=np.array([9.0, 9.0])), whole=np.empty((2, 0)))
+    assert read_curve(few) == "age: the curve is lowest at 0.3 (0) and highest at 1.3 (+2.00)"
+
+
 def test_without_a_band_of_the_whole_curve_it_says_what_is_drawn_and_claims_nothing():
     none = np.empty((2, 0))
     curve = replace(line([0, 9.0, 3.0]), whole=none)

@@ -300,22 +300,11 @@ class Curve(Explanation):
         shown = f"effect on {target} · {LOSSES[self.loss].unit(self.scale, target)}" if detail is None else detail
         return curve(self, target, shown, **words)
 
-    def ends(self) -> tuple[tuple[Ints, float], tuple[Ints, float]]:
-        """Return the bins where the curve is lowest, with its mean there, and those where it is highest; the mean of
-        ratios is geometric, so that the curve has the same ends on each scale that is a logarithm of another."""
-        alone = np.flatnonzero(self.counts > 0) if self.counts.any() else np.arange(self.scores.size)
-        runs = self.runs if len(self.runs) > 1 else tuple(alone[:, None])
-        heights = np.log(self.scores) if self.scale == "ratio" else self.scores
-        means = np.array([np.average(heights[run], weights=self.counts[run] + 1e-9) for run in runs])
-        low, high = int(means.argmin()), int(means.argmax())
-        least, most = (np.exp(means) if self.scale == "ratio" else means)[[low, high]].tolist()
-        return (runs[low], least), (runs[high], most)
-
     def words(self) -> str:
         """Return the curve in a sentence, for those who cannot see it."""
         if not self.scores.size:
             return f"{self.feature} has no values in training, so no effect."
-        (low, least), (high, most) = self.ends()
+        (low, least), (high, most) = ends_of(self)
         lowest, highest, missing = (say_in_a_sentence(v, self.scale) for v in (least, most, self.missing[0]))
         return (
             f"Effect of {self.feature}: lowest {lowest} at {typical_of(self, low).spoken}, highest {highest} at "
@@ -427,6 +416,18 @@ def quick_spread(refits: Floats, train_share: float) -> Spread | None:
         return None
     words = f"quick 95% band of {len(refits)} refits, point by point"
     return Spread(scale * deviation(refits), pointwise(len(refits)), float("nan"), words, refits)
+
+
+def ends_of(curve: Curve) -> tuple[tuple[Ints, float], tuple[Ints, float]]:
+    """Return the bins where a curve is lowest, with its mean there, and those where it is highest; the mean of ratios
+    is geometric, so that a curve has the same ends as ratios and as their logarithms."""
+    alone = np.flatnonzero(curve.counts > 0) if curve.counts.any() else np.arange(curve.scores.size)
+    runs = curve.runs if len(curve.runs) > 1 else tuple(alone[:, None])
+    heights = np.log(curve.scores) if curve.scale == "ratio" else curve.scores
+    means = np.array([np.average(heights[run], weights=curve.counts[run] + 1e-9) for run in runs])
+    low, high = int(means.argmin()), int(means.argmax())
+    least, most = (np.exp(means) if curve.scale == "ratio" else means)[[low, high]].tolist()
+    return (runs[low], least), (runs[high], most)
 
 
 def make_curve(

@@ -18,7 +18,7 @@ import numpy as np
 
 from gamcore.data.labels import cut, listed
 from gamcore.explain.claims import PARTS, Claim, Kind
-from gamcore.explain.curves import Curve
+from gamcore.explain.curves import Curve, ends_of
 from gamcore.explain.places import MISSING, Place, border_of, cell_of, place_of, typical_of
 from gamcore.explain.readings import Reading, direction, reading
 from gamcore.explain.support import FEW_ROWS
@@ -112,7 +112,7 @@ def _headline(curve: Curve) -> tuple[str, tuple[Claim, ...]]:
 
 def _drawn(curve: Curve) -> str:
     """Return where a curve is lowest and highest, of a curve that no band says anything of."""
-    (low, least), (high, most) = curve.ends()
+    (low, least), (high, most) = ends_of(curve)
     if least == most:
         return "the curve is flat"
     decimals = _decimals(curve, [least, most])

@@ -242,7 +242,7 @@ def tables(folder: Path) -> tuple[list[str], list[str]]:
         f"most {points} point by point, and {whole} of whole curves.",
         "",
     ]
-    lines += markdown(by_kind(frame.drop(columns="mean fit")))
+    lines += markdown(by_kind(frame.drop(columns=["mean fit", "quick band"])))
     by_truth = markdown(pd.DataFrame(errors).groupby("truth", sort=False).mean(), 4) if errors else []
     return lines, by_truth
 

@@ -103,9 +103,7 @@ def page(cells: Cells) -> list[str]:
     there = [(study, "small") for study in IMBALANCED if study in cells]
     if there:
         runs = ", ".join(f"{study}: {cells[study]['seed'].nunique()}" for study, _ in there)
-        names = [name for name in IN_FAMILIES if name != APART]
-        table = parts_table(cells, there, names)
-        table["big, farthest of these"] = farthest(cells, [study for study, _ in there], names)
+        table = parts_table(cells, there, [name for name in IN_FAMILIES if name != APART])
         lines += ["", "### The small task, 10,000 rows beside 100", "", f"Replications: {runs}.", "", *markdown(table)]
     return [*lines, ""]
 
@@ -122,21 +120,6 @@ def of_real(cells: Cells, studies: Iterable[str]) -> Iterable[pd.DataFrame]:
         title, measure, base = REAL[study]
         frame = standing(cells[study], [measure], base).drop(index=CONTENDERS[APART].label, errors="ignore")
         yield frame.set_axis([title, f"to {CONTENDERS[base].label}"], axis=1)
-
-
-def farthest(cells: Cells, studies: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return, per model, the difference of the big task that is farthest from 0, of some studies; of our default, its
-    RMSE, the least and the most."""
-    each = [against(cells[study], "big", "default") for study in studies]
-    base = [table.loc["default", "mean"] for table in each]
-    shown = []
-    for name in names:
-        there = [table.loc[name] for table in each if name in table.index]
-        if there:
-            gap = max(there, key=lambda row: abs(row["gap"]))
-            ends = f"{min(base):.3f} to {max(base):.3f}"
-            shown.append(ends if name == "default" else signed(gap["gap"], gap["se"]))
-    return shown
 
 
 def rare_page(cells: Cells) -> list[str]:

@@ -13,10 +13,14 @@ from gamcore.data.columns import TableError, read_dates, read_numbers, read_text
 from gamcore.data.dates import as_date
 from gamcore.data.table import Table, as_table
 from gamcore.decide.rules import Levels, Range, Rule
-from gamcore.numbers import in_full, roundest
+from gamcore.numbers import in_full, read, roundest
+from gamcore.types import Floats
 
 MOST_PARTS: Final = 6
 MOST_RANGES: Final = 4
+NEARBY: Final = 0.0025
+"""Share of the rows by which the border of equal parts may be moved to be round."""
+
 CALENDAR: Final = ("D", "W", "M", "Q", "Y")
 """Periods from short to long; the shortest that gives few enough parts is used."""
 
@@ -82,10 +86,16 @@ def _ranges(series: pd.Series, most: int) -> list[TablePart]:
     distinct = np.unique(values)
     if distinct.size <= most:
         return [(_plain(value), Range(name, float(value), float(value), high_in=True)) for value in distinct]
-    cuts = np.unique(np.quantile(values, np.linspace(0, 1, MOST_RANGES + 1)[1:-1]))
+    cuts = np.unique([_cut(values, share) for share in np.linspace(0, 1, MOST_RANGES + 1)[1:-1]])
     cuts = np.unique(np.where(cuts > distinct[0], cuts, distinct[1]))  # a frequent lowest value is a part of its own
     ends = [None, *[float(cut) for cut in cuts], None]
     return [_range(name, low, below) for low, below in pairwise(ends)]
+
+
+def _cut(values: Floats, share: float) -> float:
+    """Return the roundest cut with about a share of the values (n,) below it; see `NEARBY`."""
+    low, near, high = np.quantile(values, [share - NEARBY, share, share + NEARBY]).tolist()
+    return read(roundest(low, high, near))
 
 
 def _plain(value: float) -> str:

@@ -55,6 +55,14 @@ def test_ranges_have_equal_rows_and_periods_their_names():
     assert split(long, "day")[0][0] == "from 1950-01-01"
 
 
+def test_borders_of_ranges_are_as_round_as_many_rows_allow():
+    frame = pd.DataFrame({"km": np.random.default_rng(0).gamma(2.0, 1.3, 20_000)})
+    found = split(frame, "km")
+    sizes = [rule.holds(frame).sum() for _, rule in found]
+    assert np.ptp(sizes) <= 0.01 * len(frame)
+    assert max(len(label) for label, _ in found) <= len("at least 1.25 and below 2.19")
+
+
 def test_a_heavy_value_and_long_numbers_are_parts_of_their_own():
     heavy = pd.DataFrame({"a": [0.0] * 80 + [float(k) for k in range(1, 21)]})
     found = split(heavy, "a")

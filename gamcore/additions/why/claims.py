@@ -90,7 +90,7 @@ class MoveClaim:
             for name, mean in zip(cut_apart(self.names, LONGEST_NAME), self.means, strict=True)
         )
         if not self.is_clear:
-            between = f" ({interval})" if interval else ""
+            between = f" ({interval}{' points' * self.sizes.share})" if interval else ""
             return f"{means}: {'no clear difference' if interval else 'a difference without an interval'}{between}"
         low, high = sorted(map(abs, self.estimate.interval))
         size = Estimate(abs(self.estimate.value), low, high, self.estimate.p)

@@ -186,6 +186,12 @@ def test_how_many_rows_a_group_has_moves_nothing():
     assert parts[0]["level", ""] == pytest.approx(0, abs=0.1)
 
 
+def test_no_clear_difference_of_shares_is_in_points():
+    estimate = Estimate(-0.03, -0.077, 0.019, 0.2)
+    words = MoveClaim("difference", estimate, Sizes.of([0.03], True), ("A", "B"), (0.686, 0.658)).words()
+    assert words == "68.6% for A and 65.8% for B: no clear difference (-7.7 to 1.9 points)"
+
+
 def test_identical_groups_do_not_differ():
     model, X, y = fitted(300, 1)
     moved = why_moved(model, X, y, X_b=X, y_b=y)

@@ -158,15 +158,11 @@ def sign_of(cells: pa.Array) -> str | None:
     """Return the one currency or percent sign of cells that hold digits, empty if none has one; None if they differ.
 
     Percentages among plain numbers may be off by a factor of 100, and two currencies are not one unit."""
-    before = rf"^\(?{SPACE}{MINUS}?{SPACE}(?P<sign>{CURRENCIES}){SPACE}\(?{MINUS}?{SPACE}[\d.,]"
-    behind = (
-        rf"\d[.,]?\)?{SPACE}(?P<sign>{CURRENCIES}){SPACE}{MINUS}?\)?$|\d{SPACE}{MINUS}{SPACE}(?P<late>{CURRENCIES})$"
-    )
-    amounts = _without_dashes(cells)
-    first, last = pc.extract_regex(amounts, before), pc.extract_regex(amounts, behind)
-    late = pc.struct_field(last, "late")
-    last = pc.if_else(pc.not_equal(late, ""), late, pc.struct_field(last, "sign"))
-    signs = pc.coalesce(pc.struct_field(first, "sign"), last)
+    around = rf"[\s{BLANKS}()\-\x{{2010}}-\x{{2015}}\x{{2212}}]*"
+    pattern = rf"^{around}(?P<first>{CURRENCIES}){around}[\d.,]|\d[.,]?{around}(?P<last>{CURRENCIES}){around}$"
+    parts = pc.extract_regex(_without_dashes(cells), pattern)
+    first, last = pc.struct_field(parts, "first"), pc.struct_field(parts, "last")
+    signs = pc.if_else(pc.equal(first, ""), last, first)
     kinds = pc.unique(signs.drop_null()).to_pylist()
     if len(kinds) > 1:
         return None

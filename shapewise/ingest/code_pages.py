@@ -6,6 +6,7 @@ within words."""
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -106,10 +107,9 @@ def _readings(part: bytes) -> list[Reading]:
 
 def _decoded(part: bytes, encoding: str) -> str | None:
     try:
-        return part.decode(encoding)
-    except UnicodeDecodeError as error:
-        # A long text may be cut within its last letter.
-        return part[: error.start].decode(encoding) if len(part) - error.start < 4 <= error.start else None
+        return codecs.getincrementaldecoder(encoding)().decode(part)  # a long text may be cut within its last letter
+    except UnicodeDecodeError:
+        return None
 
 
 def _is_kana(part: bytes, encoding: str) -> bool:

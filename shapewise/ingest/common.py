@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -65,10 +66,8 @@ def clean_names(names: list[str], notes: list[str]) -> list[str]:
         if len(name) > 80:
             name = name[:79] + "…"
         if name in taken:
-            number = 2
-            while f"{name} ({number})" in taken or f"{name} ({number})" in seen:
-                number += 1
-            name = f"{name} ({number})"
+            others = (f"{name} ({number})" for number in itertools.count(2))
+            name = next(other for other in others if other not in taken and other not in seen)
         if name != raw:
             notes.append(f"Column {place} is named {name!r} here." if raw.strip() else f"Column {place} had no name.")
         taken.add(name)

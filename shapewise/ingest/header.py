@@ -241,7 +241,7 @@ def _top(rows: list[list[str]], bottom: int) -> int:
 def _labels_of_rows(rows: list[list[str]]) -> int:
     """Return how many columns the first row names, if it has cells in these first ones alone, as no row below has:
     pandas writes the names of an index so, below names in several rows."""
-    alone = [len(list(takewhile(bool, row))) if any(row) else 0 for row in rows]
+    alone = [len(list(takewhile(bool, row))) for row in rows]
     alone = [n if not any(row[n:]) else 0 for n, row in zip(alone, rows, strict=True)]
     return alone[0] if len(rows) > 1 and 0 < alone[0] < len(rows[0]) and alone[0] not in alone[1:] else 0
 

@@ -94,22 +94,21 @@ class Dialect:
 
     def plain(self, text: str) -> str:
         """Return whole lines with one separator of one character between columns, outside of quotes."""
+        between = re.escape(self.own or UNIT)
         if self.wrapped:
             text = WRAPPED.sub(lambda match: match[1].replace('""', '"'), text)
         if NULL in text:  # as databases write it; no other text stands for a cell so
-            text = re.sub(rf"(?m)(^|{re.escape(self.own or UNIT)}){re.escape(NULL)}(?={re.escape(self.own or UNIT)}|$)",
-                          r"\1", text)  # fmt: skip
+            text = re.sub(rf"(?m)(^|{between}){re.escape(NULL)}(?={between}|$)", r"\1", text)
         if self.own == "|" and "---" in text:
             text = DRAWN.sub("", text)
         if '="' in text:
-            text = re.sub(FORMULA.format(re.escape(self.own or UNIT)), r'\1"\2\3"', text)
+            text = re.sub(FORMULA.format(between), r'\1"\2\3"', text)
         if self.spaced:
-            text = re.sub(rf"(?m)(^|{re.escape(self.own)})[ \t]+(?={self.quote})", r"\1", text)
+            text = re.sub(rf"(?m)(^|{between})[ \t]+(?={self.quote})", r"\1", text)
         if self.inner:
             text = self._with_doubled_quotes(text)
         if self.separator == self.own or not self.own:
             return text
-        between = re.escape(self.own)
         if self.own == " ":
             text, between = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text), "[ \t]+"
         quoted = rf"{self.quote}(?:[^{self.quote}\n]|{self.quote * 2})*{self.quote}"

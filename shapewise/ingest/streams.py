@@ -70,12 +70,10 @@ class Texts:
     stands as INNER until the cells are apart."""
 
     def __init__(self, file: IO[bytes], encoding: str) -> None:
-        whole = encoding != UTF8_IN_PART
-        codec, errors = (encoding, "strict") if whole else ("utf-8", "replace")
+        codec, errors = ("utf-8", "replace") if encoding == UTF8_IN_PART else (encoding, "strict")
         self._text = io.TextIOWrapper(file, encoding=codec, errors=errors, newline="")
         self._encoding, self._rest = encoding, ""
         self.nuls = self.inner = self.odd = self.invisible = 0
-        self._is_whole = whole
         self.lines = 0
         self._ends_lines: bool | None = None
 
@@ -87,7 +85,7 @@ class Texts:
             if not part.isascii() and (invisible := sum(map(part.count, INVISIBLE))):
                 self.invisible += invisible
                 part = part.translate(WITHOUT_INVISIBLE)
-            if not self._is_whole:
+            if self._encoding == UTF8_IN_PART:
                 self.odd += part.count("\ufffd")
             yield from self._whole_lines(part)
         yield from self._whole_lines("\n", last=True)

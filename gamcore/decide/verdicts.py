@@ -167,7 +167,7 @@ def overall(read_out: ReadOut, scale: Scale = "relative") -> tuple[Tone, str]:
         where, wrong = next(iter(read_out.wrong_sizes.items()))
         sizes = listed([f"{count(n)} {arm}" for arm, n in wrong.counts.items()])
         return "stop", (
-            f"Stop: the arms do not have the planned sizes{where} ({sizes}; {p_value(wrong.p)}, alarm below "
+            f"The arms do not have the planned sizes{where} ({sizes}; {p_value(wrong.p)}, alarm below "
             f"{exact(MISMATCH).removeprefix('0')}). Something chose who got what, so no difference below can be "
             "trusted: find it, fix it, run again."
         )

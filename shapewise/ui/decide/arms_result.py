@@ -162,10 +162,10 @@ def _between(compared: Sequence[tuple[str, Effect]], scale: Scale) -> list[dict[
     ]  # fmt: skip
 
 
-def _change(effect: Effect | None, scale: Scale, limits: tuple[float, float], named: str) -> dict[str, str | None]:
+def _change(effect: Effect | None, scale: Scale, limits: tuple[float, float], named: str) -> dict[str, str]:
     """Return an effect drawn, in words, and its adjusted p. limits : of the drawing. named : the column of words."""
     if effect is None or not effect.on(scale).has_interval:
-        return {named: NOTHING, "Interval": None, "p, adjusted": NOTHING if effect is None else _adjusted(effect)}
+        return {named: NOTHING, "Interval": "", "p, adjusted": NOTHING if effect is None else _adjusted(effect)}
     lift = effect.on(scale)
     drawn = interval_svg(
         lift.value, lift.interval, limits, "primary" if effect.is_significant else "zero", state.mode()

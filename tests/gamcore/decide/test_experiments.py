@@ -196,7 +196,7 @@ def test_a_broken_split_stops_the_verdict(renewal):
     assert found.stopped
     assert found.sizes["all"].p < 0.001
     tone, words = verdicts.overall(found)
-    assert (tone, words[:5]) == ("stop", "Stop:")
+    assert (tone, words[:8]) == ("stop", "The arms")
     assert all(verdicts.of_strategy(found, name)[0] == "stop" for name in names)
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 from gamcore.data.columns import read_present_texts
 from gamcore.decide.arms import ArmsTest, ByStrategy, ReadOut, read_arms
-from gamcore.decide.counted import COUNTS, read_counts
 from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.decide.experiment_readout import COUNTS, read_counts
 from gamcore.decide.outcomes import Outcome
 from gamcore.decide.strategies import StrategySet
 from shapewise.store.names import known

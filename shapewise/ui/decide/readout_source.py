@@ -13,8 +13,8 @@ from gamcore.data.column_names import Names
 from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table
 from gamcore.decide.arms import ArmsTest
-from gamcore.decide.counted import COUNTS
 from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.decide.experiment_readout import COUNTS
 from gamcore.decide.strategies import StrategySet
 from gamcore.numbers import are
 from shapewise.decisions import guided_example as example

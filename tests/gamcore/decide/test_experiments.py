@@ -18,9 +18,9 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsTest, ReadOut, sizes_of
-from gamcore.decide.counted import read_counts
 from gamcore.decide.experiment_effects import Arm, concluded, effect_of_means, effect_of_rates
 from gamcore.decide.experiment_plan import ExperimentError, Metric, power_of, sample_size, smallest_lift
+from gamcore.decide.experiment_readout import read_counts
 from gamcore.numbers import percent
 from gamcore.stats.intervals import (
     difference_of_means,

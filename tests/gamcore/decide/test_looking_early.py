@@ -9,8 +9,8 @@ import pytest
 from gamcore.decide.arms import ArmsTest, by_segment, read_arms
 from gamcore.decide.arms_plan import plan
 from gamcore.decide.by_day import by_day
-from gamcore.decide.counted import read_counts
 from gamcore.decide.experiment_plan import ExperimentError, Metric
+from gamcore.decide.experiment_readout import read_counts
 from tests.support.by_strategy import read_strategies
 
 CUSTOMERS = 20_000

@@ -15,6 +15,7 @@ from gamcore import WhyMoved
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import Range
+from gamcore.decide.rules_json import from_dict
 from gamcore.numbers import alike, count, fixed, percent
 from gamcore.viz.files.parts import ReportPart
 from shapewise.additions.why import slide
@@ -52,15 +53,17 @@ def groups(space: Workspace, sources: Sources, model: ModelAbout, column: str, n
     TableError where there is one part at most."""
     fitted = {}
     if column == fitted_by(space, model):
-        fitted = {json.dumps(part.spec["conditions"][-1]): part.id for part in space.models.parts(model.id)}
+        fitted = {json.dumps(part.spec["conditions"][-1]): part for part in space.models.parts(model.id)}
     table, data = sources.rows(model, model.table)
-    each = []
-    for label, rule in split(
-        table.take(data.X.index[~data.held_out]), column, MOST_PARTS if fitted else MOST_PERIODS
-    ):  # fmt: skip
-        text = json.dumps(rule.to_dict())
-        each.append(Group(_name((label, rule), column, names), model.table, text, model=fitted.get(text, "")))
-    return each
+    now = split(table.take(data.X.index[~data.held_out]), column, MOST_PARTS if fitted else MOST_PERIODS)
+    by_rule = {json.dumps(rule.to_dict()): (label, rule) for label, rule in now}
+    if fitted and not by_rule.keys() & fitted:  # refitted when parts had other borders
+        by_rule = {text: (part.part, from_dict(json.loads(text))) for text, part in fitted.items()}
+    models = {text: part.id for text, part in fitted.items()}
+    return [
+        Group(_name(part, column, names), model.table, text, model=models.get(text, ""))
+        for text, part in by_rule.items()
+    ]
 
 
 def _name(part: TablePart, column: str, names: Names) -> str:

@@ -6,6 +6,7 @@ import importlib.util
 import io
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,8 @@ from gamcore.decide.arms import ArmsTest
 from gamcore.decide.rules import Levels, Range
 from gamcore.estimators.saved import from_saved
 from gamcore.numbers import fixed, number, percent
-from shapewise.additions.why import by_part, learned, result
+from shapewise.additions.why import by_part, learned, result, slide
+from shapewise.additions.why.question import Sources
 from shapewise.decisions import arm_tests, money
 from shapewise.reports.recipes import ReportItem, usual
 from shapewise.reports.review import review_of
@@ -221,6 +223,17 @@ def test_parts_that_were_refitted_tell_what_changed(months, space):
     one = asked(choose(app, "Seen with", "one"))
     assert one["behaviour"].abs().sum() == 0
     np.testing.assert_allclose(each["total"].sum(), one["total"].sum(), **SUMS)
+
+
+@pytest.mark.slow
+def test_parts_that_were_refitted_keep_their_models_when_borders_are_drawn_otherwise(months, space, monkeypatch):
+    _, _, model, _ = months
+    refitted = train_parts(space, model.id, "age", 2)
+    sources = Sources(space.models.about, None, partial(slide.rows, space))
+    before = by_part.groups(space, sources, model, "age", AS_THEY_ARE)
+    monkeypatch.setattr(by_part, "split", lambda *_: [("young", Range("age", None, 20.5)), ("old", Range("age", 20.5))])
+    assert by_part.groups(space, sources, model, "age", AS_THEY_ARE) == before
+    assert [group.model for group in before] == [part.id for part in refitted]
 
 
 @pytest.mark.slow

@@ -32,6 +32,13 @@ def lake(folder):
         frame.iloc[part].to_parquet(folder / f"part-{number}.parquet", index=False)
 
 
+def learning(space):
+    """Tell whether the run has learned a round. One that ended before says why."""
+    (run,) = runs.listing(space)
+    assert run.goes_on, run.message
+    return len(run.standing.points)
+
+
 def test_from_the_address_to_the_curve(chromium, tmp_path):
     lake(tmp_path / "lake" / "renewals")
     space = Workspace(tmp_path / "space")
@@ -64,7 +71,8 @@ def test_from_the_address_to_the_curve(chromium, tmp_path):
             page.get_by_text("Accurate", exact=True).click()  # long enough to lose a worker
             settle(page)
             page.get_by_role("button", name="Train", exact=True).click()
-            until(lambda: [run for run in runs.active(space) if len(run.standing.points)], 120)
+            until(lambda: runs.listing(space))
+            until(lambda: learning(space), 120)
             cluster.workers[0].kill()
             press(page, "Read the curves")
             page.wait_for_url("**/shapes?*")

@@ -40,7 +40,7 @@ RANKED_ROWS = 20_000
 RANK_VALUES = 31
 REPEATS = 5
 MARKS = ("<!-- measured -->", "<!-- /measured -->")
-APART = ("ours-joint", "ours-refined")
+APART = ("ours-joint", "ours-refined", "ours-none")
 """Models that the page tells of in a sentence."""
 
 

@@ -35,25 +35,23 @@ Seconds, accuracy and memory beside other libraries, and what a boosting step co
 PEERS: Final = """
 ## Against other libraries
 
-The tables are [these eight](presets.md#accuracy). All models get the same rows: {train:.0%} for fitting, {test:.0%} for
-testing, {splits}. Seconds are medians over splits, and metrics are means.
+The tables are [these eight](presets.md#accuracy). All models get the same rows, {train:.0%} for fitting, {splits}.
+Seconds are medians over splits, and metrics are means. Variants, such as EBM with 8 outer bags, are in the JSON files.
 
-Each fit runs in a process of its own, which first fits {warm} rows, so that compiled code, thread pools and worker
-processes are there. Then the clock runs for the whole fit, binning included. If other processes took more than {noise}
-cores, and {least} seconds of them, during a fit, it was measured again, at most {again} times, and the quietest attempt
-counts. Ours, balanced, is a mean of eight refits; LightGBM and XGBoost are one fit each, so without bands.
+Each fit runs in a process of its own, warmed up on {warm} rows; the clock runs for the whole fit, binning included. If
+other processes took more than {noise} cores, and {least} seconds of them, during a fit, it was measured again, at most
+{again} times. Ours, balanced, is a mean of eight refits; LightGBM and XGBoost are one fit each, so without bands.
 
-- **Ours**: [the presets](presets.md), trained on all rows for fitting. They set their own validation share aside.
 - **EBM** (interpret): without pairs (`interactions=0`), since ours has none, and with {jobs} processes; otherwise its
   defaults. *Our bins and leaves*: with the `max_bins` and `max_leaves` of our default.
-- **LightGBM and XGBoost, defaults**: 100 trees with all interactions. They are another kind of model, for orientation.
-- **One cut per tree**: the same two as additive models, with learning rate .1, and as many trees as {patience} rounds
-  of patience on {held:.0%} of the rows for fitting allow. LightGBM also runs with the learning rate and patience of our
-  default.
+- **LightGBM and XGBoost, defaults**: 100 trees with all interactions, for orientation.
+- **One cut per tree**: the same as additive models, with learning rate .1, and as many trees as {patience} rounds
+  of patience on {held:.0%} of the rows for fitting allow; LightGBM also with
+  the rate and patience of our default.
 - **GPGam** (imodels): a Gaussian process per curve, regression only. Its defaults, pairs included, get
   {patient:.0f} seconds per fit; *64 bins, no pairs* is what you would turn to if they do not finish.
-- **Text columns** go to ours and to EBM as they are. Before the clock starts, LightGBM and XGBoost get categories, and
-  GPGam gets codes, with medians for missing cells.
+- **Text columns** go to ours and to EBM as they are, to LightGBM and XGBoost as categories, to GPGam as codes, with
+  medians for missing cells.
 - **Memory** is the peak of the process and its children during the fit, less the level just before. **Predictions** are
   for the rows for testing, the median of {predictions}, warm.
 """

@@ -25,10 +25,18 @@ VARIED = ["rows", "features", "bags", "groups", "threads"]
 FEW_ROWS = {"features": scale.FEW_ROWS}
 """Rows of what is varied on fewer of them."""
 
-ALONE = [name for name in standing.MODELS if name.startswith("ours-") and name.endswith("-1")]
-"""Ours with one thread, which the picture has."""
+UNTOLD = [
+    *(name for name in standing.MODELS if name.startswith("ours-") and name.endswith("-1")),
+    standing.EBM_EIGHT,
+    standing.EBM_FEW_BINS,
+    "xgboost-additive",
+]
+"""Variants that the tables leave out."""
 
-TELLING_MODELS = [standing.BASE, standing.EBM, "gpgam-64", "lightgbm", standing.ADDITIVE, "xgboost", "xgboost-additive"]
+OTHER_PRESETS = [f"ours-{preset}-2" for preset in ("fast", "accurate")]
+"""Ours, whose metrics are told beside the presets."""
+
+TELLING_MODELS = [standing.BASE, standing.EBM, "gpgam-64", "lightgbm", standing.ADDITIVE, "xgboost"]
 """A model of each kind, whose memory and predictions are told."""
 
 LOSS_SHOWN = "logistic"
@@ -79,7 +87,7 @@ def peers(folder: Path, doc: Path) -> Lines:
     if not len(standing.measured(cells)):
         return
     seeds = cells["seed"].nunique()
-    shares = {"train": 1 - TEST_SHARE, "test": TEST_SHARE, "held": HELD_OUT}
+    shares = {"train": 1 - TEST_SHARE, "held": HELD_OUT}
     counts = {
         "warm": WARM_ROWS,
         "jobs": MOST_JOBS,
@@ -91,7 +99,7 @@ def peers(folder: Path, doc: Path) -> Lines:
     splits = f"{seeds} random splits" if seeds > 1 else "one random split"
     yield from say(prose.PEERS, splits=splits, **shares, **counts, **quiet)
     yield from seconds(cells, doc)
-    metrics = named(standing.wide(cells, "metric").drop(index=ALONE, errors="ignore"))
+    metrics = named(standing.wide(cells, "metric").drop(index=[*UNTOLD, *OTHER_PRESETS], errors="ignore"))
     yield from titled("Test metric: RMSE (less is better) or AUC (more is better)", metrics, 4)
     yield from titled("Memory and predictions, least and most over tables", named(other_ends(cells)))
     short = standing.short_of_seeds(cells)
@@ -117,7 +125,7 @@ def seconds(cells: pd.DataFrame, doc: Path) -> Lines:
     """Return the seconds of fits, and their ratios to ours."""
     spans = standing.spans(cells)
     yield from say(prose.SECONDS, base=prose.LABELS[standing.BASE], minutes=standing.minutes_apart(cells))
-    table = standing.wide(cells, "seconds").drop(index=ALONE, errors="ignore")
+    table = standing.wide(cells, "seconds").drop(index=UNTOLD, errors="ignore")
     table["over ours"] = [over_ours(spans.loc[name]) if name in spans.index else "" for name in table.index]
     yield from markdown(named(table))
     yield from picture(doc, "seconds", "Seconds of a fit by table and model", plots.seconds(cells))

@@ -131,7 +131,7 @@ def searches(cells: pd.DataFrame) -> list[str]:
         median, most, trials = (
             show(value) for value in (*part["seconds"].agg(["median", "max"]), part["trials"].max())
         )
-        lines += [f"Once per table, {trials} trials of {name} took {median} seconds (median), {most} at most.", ""]
+        lines += [f"Once per table, {trials} trials of {name} took {median} seconds, at most {most}.", ""]
     return lines
 
 
@@ -173,8 +173,8 @@ def lines(cells: pd.DataFrame) -> list[str]:
     tables = tables_of(gaps_of(models))
     page = ["", provenance(models), "", "## Where ours is behind", ""]
     page += [
-        "Tables are listed by how far the best black box is ahead of ours with pairs and triples, as many as pay. It "
-        "is chosen in hindsight, which is in its favour.", "",
+        "Tables are listed by how far the best black box, chosen in hindsight, is ahead of ours with pairs and "
+        "triples, as many as pay.", "",
     ]  # fmt: skip
     for binary, title in KINDS.items():
         leads, even = lead(tables, binary), EVEN_AUC if binary else EVEN_RMSE
@@ -186,10 +186,10 @@ def lines(cells: pd.DataFrame) -> list[str]:
         ]  # fmt: skip
     page += [
         "## Over all tables", "",
-        f"Each model beside `{READABLE}`: medians over tables, and in brackets the half of the tables in the middle; "
-        "the number of tables is that of numbers and of two classes. RMSE and log loss above ours (+) are "
-        f"in our favour, and AUC below it (-). Even: within {EVEN_RMSE:.1%} of RMSE, or {EVEN_AUC} of AUC. What was "
-        "measured on fewer tables or splits is compared on those alone. Seconds: geometric means of ratios.", "",
+        f"Each model beside `{READABLE}`: medians over tables (of numbers + of two classes), and in brackets the half "
+        "of the tables in the middle. RMSE and log loss above ours (+) are in our favour, and AUC below it (-). Even: "
+        f"within {EVEN_RMSE:.1%} of RMSE, or {EVEN_AUC} of AUC. What was measured on fewer tables or splits is "
+        "compared on those alone. Seconds: geometric means of ratios.", "",
         *markdown(summary(tables)), "",
     ]  # fmt: skip
     page += ["## Seconds", "", seconds_words(tables), "", *searches(cells)]

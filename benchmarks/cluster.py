@@ -28,9 +28,9 @@ from distributed import Client, LocalCluster
 from benchmarks.harness.machine import describe
 from benchmarks.harness.watch import Watch
 from gamcore import GAMClassifier, GAMRegressor, Progress, warmup
+from gamcore.common.numbers import count, fixed, size
+from gamcore.common.types import Floats
 from gamcore.distributed import OnCluster, OneMachine
-from gamcore.numbers import count, fixed, size
-from gamcore.types import Floats
 from tests.support.pieces import same_bits
 
 PIECE_ROWS, FRESH_ROWS, THREADS = 500_000, 100_000, 2

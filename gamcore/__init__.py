@@ -11,6 +11,8 @@ that are there come with them, such as `from gamcore import edit`; `dir(gamcore)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gamcore.common.version import __version__
+
 if TYPE_CHECKING:
     from gamcore.boosting.running.progress import Progress
     from gamcore.data.columns import TableError
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from gamcore.io.checks import ModelFileError
     from gamcore.io.tables_file import load_tables, save_tables
     from gamcore.kernels.warmup import warmup
-
-__version__ = "0.2.0"
 
 __all__ = [
     "PRESETS",
@@ -126,4 +126,4 @@ def __dir__() -> list[str]:
 
 def _additions() -> Any:
     """Return what stands beside the core."""
-    return import_module(f"{__name__}.seam").ADDITIONS
+    return import_module(f"{__name__}.common.seam").ADDITIONS

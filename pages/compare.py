@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from gamcore import ModelFileError
+from gamcore.common.numbers import alike, fixed, percent
 from gamcore.data.columns import TableError
 from gamcore.explain import plots
 from gamcore.explain.claims import NO_CLEAR_EFFECT
@@ -16,7 +17,6 @@ from gamcore.explain.curve_difference import CompareError, difference
 from gamcore.explain.curves import Curve
 from gamcore.explain.sentences import read_curve
 from gamcore.model.scales import Scale, say
-from gamcore.numbers import alike, fixed, percent
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import runs
 from shapewise.training.naming import labels

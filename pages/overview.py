@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import fixed
 from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.reading import NOTHING_LEARNED, learned_nothing
 from gamcore.explain.importance import Importance
-from gamcore.numbers import fixed
 from shapewise.ui.explain import curves, fewer, outside, over_time, quality
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import streamlit as st
 
+from gamcore.common.numbers import number
 from gamcore.estimators.base import loss_of
 from gamcore.model.output_names import EXPECTED
-from gamcore.numbers import number
 from shapewise.ui.explain import expected_range, flip, reasons, row_choice, what_if
 from shapewise.ui.explain.row_model import row_model
 from shapewise.ui.session import state

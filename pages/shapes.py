@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from gamcore.common.numbers import alike, are, number
 from gamcore.decide import plots as decide_plots
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain import plots as explain_plots
@@ -18,7 +19,6 @@ from gamcore.explain.sentences import read_curve
 from gamcore.explain.shown import shown, shown_chances
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
-from gamcore.numbers import alike, are, number
 from shapewise.training.spec import Spec
 from shapewise.ui.edit import curve as edit_curve
 from shapewise.ui.edit import panel

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import fixed, percent
+from gamcore.common.numbers import number as measured
+from gamcore.common.types import Ints
 from gamcore.data.column_names import PLAIN
 from gamcore.explain import plots
 from gamcore.explain.curves import Curve
 from gamcore.explain.tasks import TASK, Agreement, levels_there
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
-from gamcore.numbers import fixed, percent
-from gamcore.numbers import number as measured
-from gamcore.types import Ints
 from gamcore.viz import files as export
 from shapewise.ui.explain import task_curves
 from shapewise.ui.session import engine, state

@@ -10,9 +10,9 @@ import streamlit as st
 from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore import PRESETS
+from gamcore.common.numbers import percent
 from gamcore.data.columns import TableError
 from gamcore.estimators.additive_parameters import AUTO
-from gamcore.numbers import percent
 from shapewise.store.workspace import clean_name
 from shapewise.training import runs
 from shapewise.training.by_feature import BINS, MONOTONE, SHAPES, with_values

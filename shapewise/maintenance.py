@@ -8,7 +8,7 @@ from argparse import Namespace
 from datetime import timedelta
 from pathlib import Path
 
-from gamcore.numbers import count
+from gamcore.common.numbers import count
 from shapewise.errors import READ_ONLY_DISK, StoreError
 from shapewise.store import backup
 from shapewise.store import database as meta

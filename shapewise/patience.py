@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
-from gamcore import pauses
-from gamcore.numbers import count
+from gamcore.common import pauses
+from gamcore.common.numbers import count
 from shapewise.errors import StoreError
 
 SECONDS: Final = 10.0

@@ -82,15 +82,17 @@ def test_imports_go_down():
 
 @each(LIBRARY)
 def test_nothing_is_imported_by_a_string(path):
-    """No contract sees such an import. But by a package that loads its names on first use; a worker's version; and the
-    seam, as the core finds additions by looking at their folder and knows none of their names."""
-    if path.name != "__init__.py" and place(path) not in ("gamcore/distributed/client.py", "gamcore/seam.py"):
+    """No contract sees such an import. But by a package that loads its names on first use, and by the seam, as the core
+    finds additions by looking at their folder and knows none of their names."""
+    if path.name != "__init__.py" and place(path) != "gamcore/common/seam.py":
         assert "importlib" not in libraries(path)
 
 
 def test_the_house_has_few_rooms():
-    for floor, most in (("gamcore", 15), ("shapewise", 15)):
-        rooms = {path.name for path in (ROOT / floor).iterdir() if path.is_dir() and not path.name.startswith("_")}
+    """What stands in no folder is a room, too."""
+    for floor, most in (("gamcore", 14), ("gamcore/boosting", 12), ("shapewise", 22)):
+        rooms = [path for path in (ROOT / floor).iterdir() if path.is_dir() or path.suffix == ".py"]
+        rooms = [path for path in rooms if not path.name.startswith("_")]
         assert len(rooms) <= most
 
 
@@ -316,7 +318,7 @@ def test_kinds_are_inferred_at_the_gate(path):
 
 
 WRITES_NUMBERS = {
-    "gamcore/numbers.py",
+    "gamcore/common/numbers.py",
     "gamcore/decide/rules.py",  # rounds a number by writing it
     "gamcore/decide/rules_code.py",  # source code
     "gamcore/viz/files/pptx_xml.py",  # XML
@@ -327,7 +329,7 @@ WRITES_NUMBERS = {
     "shapewise/jobs/scheduler.py",  # the name of a process
     "shapewise/training/partitions.py",  # names of levels, which have to come back as the same number
 }
-"""Everything else leaves numbers to `gamcore.numbers`, or to the formats of tables below."""
+"""Everything else leaves numbers to `gamcore.common.numbers`, or to the formats of tables below."""
 
 NUMBER_FORMATS = {"gamcore/estimators/additive_parameters.py", "gamcore/estimators/multitask_parameters.py",
                   "shapewise/ui/widgets/columns.py"}  # fmt: skip

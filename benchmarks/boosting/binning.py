@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats
 from gamcore.data.binning import bin_table
 from gamcore.data.table import Table, learn_features
-from gamcore.types import Floats
 
 TABLES: Final = ("numbers", "weighted", "texts")
 FEATURES: Final = 12

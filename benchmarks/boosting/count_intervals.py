@@ -17,11 +17,11 @@ import pandas as pd
 
 from benchmarks.harness.page import markdown
 from gamcore import GAMRegressor, fit_intervals, predict_interval
+from gamcore.common.types import Floats
 from gamcore.data.binning import encode_table
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import read_table
 from gamcore.model.outcomes import Rows
-from gamcore.types import Floats
 
 COVERAGES: Final = (0.8, 0.9, 0.95)
 TRAIN, CALIBRATE, TEST = 1_500, 3_000, 3_000

@@ -35,8 +35,8 @@ from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, publish
 from gamcore import GAMClassifier, GAMRegressor, add_bands
+from gamcore.common.types import Floats
 from gamcore.explain.curves import Curve
-from gamcore.types import Floats
 
 MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
 FEWEST_ROWS: Final = 12

@@ -21,8 +21,8 @@ from benchmarks.boosting.effects import SCENARIOS, Scenario, two_models
 from benchmarks.harness.machine import describe
 from benchmarks.harness.page import markdown
 from gamcore import EffectGAM, warmup
+from gamcore.common.types import Floats
 from gamcore.decide.uplift import read_uplift
-from gamcore.types import Floats
 
 Learner = Callable[[pd.DataFrame, Floats, Floats, Floats, pd.DataFrame, int], Floats]
 """From features, outcomes, arms, shares, fresh features and a seed to the effects of the fresh rows."""

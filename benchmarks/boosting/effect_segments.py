@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore import GAMRegressor
+from gamcore.common.types import Bools, Floats
 from gamcore.data.table import as_table
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import Evidence, HeldOutRows, suggest_by
@@ -26,7 +27,6 @@ from gamcore.decide.unseen import Unseen, UnseenRows, curves_of
 from gamcore.decide.uplift import signals
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import train_share
-from gamcore.types import Bools, Floats
 
 EFFECTS: Final[dict[str, Callable[[pd.DataFrame], Floats]]] = {
     "line": lambda X: 0.2 + 0.8 * (X["wave"].to_numpy() > 0.3),

@@ -22,11 +22,11 @@ from benchmarks.boosting.coverage import codes_at
 from benchmarks.harness.machine import describe
 from benchmarks.harness.page import markdown
 from gamcore import EffectGAM, GAMClassifier, GAMRegressor, warmup
+from gamcore.common.types import Floats
 from gamcore.decide.segments import HeldOutRows, suggest_by
 from gamcore.decide.uplift import read_uplift, signals
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import train_share
-from gamcore.types import Floats
 
 PLANS: Final = {"p": 0.0, "q": 0.5, "r": -0.5, "s": 0.3, "t": -0.3}
 PLACES: Final = 200

@@ -24,7 +24,7 @@ from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown
 from gamcore import GAMRegressor, fit_intervals, predict_interval
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 
 COVERAGES: Final = (0.8, 0.9, 0.95)
 SHOWN: Final = "90%"

@@ -19,7 +19,7 @@ from scipy.special import expit, softmax
 from scipy.stats import gamma, norm, poisson
 
 from benchmarks.harness.outcomes import POWER, QUANTILE, tweedie, tweedie_rate
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 
 QUANTILES: Final = np.linspace(0.02, 0.98, 49)
 LEVELS: Final = ("a", "b", "c", "d", "e", "f")

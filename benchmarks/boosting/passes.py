@@ -20,7 +20,7 @@ import pandas as pd
 from sklearn.metrics import log_loss
 
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.types import Floats, Ints
+from gamcore.common.types import Floats, Ints
 from tests.support.real_tables import read
 
 START_ROWS: Final = 100_000

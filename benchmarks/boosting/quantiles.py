@@ -25,9 +25,9 @@ from sklearn.metrics import mean_pinball_loss
 from benchmarks.harness.cells import keep
 from benchmarks.harness.machine import describe
 from gamcore import GAMRegressor
+from gamcore.common.types import Floats
 from gamcore.model import quantile_loss
 from gamcore.model.quantile_loss import QuantileLoss
-from gamcore.types import Floats
 
 FEATURES: Final = 5
 HELD: Final = 20_000

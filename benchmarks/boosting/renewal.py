@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from benchmarks.harness.page import markdown
 from gamcore import GAMClassifier, edge_outcomes, read_flow
+from gamcore.common.numbers import percent
 from gamcore.decide.arms import ArmsTest, read_arms
 from gamcore.decide.by_day import by_day
-from gamcore.numbers import percent
 from sample_data.dialogue import N_ROWS, SCENARIOS, dialogue, flow_chances, scores
 from sample_data.generate import HERE, LIFTS, renewal, would_be
 

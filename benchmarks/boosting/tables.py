@@ -27,7 +27,7 @@ from benchmarks.harness.cells import keep
 from benchmarks.harness.machine import describe
 from gamcore import GAMRegressor
 from gamcore.boosting.counts import bin_pairs
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 from tests.support.real_tables import REGRESSION, read
 
 ENGINES: Final = {"rows": bin_pairs.ROW_GROUPS, "tables": bin_pairs.TABLE_GROUPS}

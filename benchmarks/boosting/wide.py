@@ -25,7 +25,7 @@ from benchmarks.boosting.peers import split
 from benchmarks.harness.cells import keep
 from benchmarks.harness.contenders import Contender, make_ebm, make_lightgbm, make_ours
 from benchmarks.harness.machine import describe
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 from tests.support.real_tables import BINARY, REGRESSION, read
 
 CASES: Final = [  # rows, levels, spread of effects, how unequally frequent levels are

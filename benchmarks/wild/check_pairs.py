@@ -12,6 +12,7 @@ import pandas as pd
 from benchmarks.wild.faults import Fault
 from benchmarks.wild.read_back import EFFECT, EXPONENT, RANGE, half_digit, places, value
 from benchmarks.wild.rows import cells_of, views
+from gamcore.common.types import Bools
 from gamcore.data.binning import encode_table
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
@@ -19,7 +20,6 @@ from gamcore.explain.sentences import read_surface
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import Surface, SurfaceAxis
 from gamcore.model.losses import LOSSES
-from gamcore.types import Bools
 
 TELLS: Final = re.compile(rf" together: ({EFFECT})(?: points)? where (.+)$")
 

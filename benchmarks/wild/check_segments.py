@@ -14,13 +14,13 @@ import pandas as pd
 from benchmarks.wild.faults import Fault
 from benchmarks.wild.read_back import EXPONENT, is_share
 from benchmarks.wild.rows import views
+from gamcore.common.numbers import percent
+from gamcore.common.types import Bools
 from gamcore.decide.rules import Rule, rounded
 from gamcore.decide.segments import HeldOutRows, Segment, suggest_by
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import train_share
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
-from gamcore.numbers import percent
-from gamcore.types import Bools
 from shapewise.training.dataset import Data
 from tests.support.read_rules import rows_as_printed
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from gamcore.common.types import Bools
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.estimators.presets import PRESETS
-from gamcore.types import Bools
 from shapewise.columns.roles import Roles, roles_of
 from shapewise.doctor.examine import ColumnReport
 from shapewise.doctor.leaks import leaks

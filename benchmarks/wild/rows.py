@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.common.types import Bools, Floats
 from gamcore.data.binning import Bins, encode_table
 from gamcore.data.table import Table, read_feature
 from gamcore.estimators.additive import single_model
@@ -18,7 +19,6 @@ from gamcore.estimators.base import n_scores
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Curve
 from gamcore.model.losses import LOSSES
-from gamcore.types import Bools, Floats
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.data.columns import MISSING, UNSEEN
 from gamcore.data.numbers_in_order import code_type, codes_of, distinct_values
 from gamcore.data.own_bins import LEARNT, OwnBins
 from gamcore.data.sentinels import sentinels
 from gamcore.data.table import Feature, Table, Values, as_table, read_feature
 from gamcore.kernels import CODE, MOST_CODES, N_CODES
-from gamcore.types import Codes, Floats, Ints
 
 MAX_VALUES = MOST_CODES - 2
 """Most bins of values, or levels, of a feature."""

@@ -9,8 +9,8 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
+from gamcore.common.numbers import bare, count, fixed, in_full, number, read
 from gamcore.data.columns import TableError
-from gamcore.numbers import bare, count, fixed, in_full, number, read
 
 NumberForm = Literal["automatic", "whole number", "two decimals", "percent", "money", "year"]
 FORMS: Final[tuple[NumberForm, ...]] = get_args(NumberForm)

@@ -15,9 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
+from gamcore.common.pauses import pause
+from gamcore.common.types import Ints
 from gamcore.data.dates import DAY, DAYS_AFTER, FIRST_DAY
-from gamcore.pauses import pause
-from gamcore.types import Ints
 
 Kind = Literal["number", "boolean", "date", "category"]
 DatePart = Literal["value", "month", "weekday"]

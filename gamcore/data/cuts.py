@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from gamcore.common.numbers import exact, read, roundest
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import Kind
 from gamcore.data.dates import as_date, stamp
 from gamcore.data.years import are_years, is_axis_of_years, is_year_of
-from gamcore.numbers import exact, read, roundest
-from gamcore.types import Bools, Floats, Ints
 
 FEW_DIGITS: Final = 5
 """Digits of a value that people say in full."""

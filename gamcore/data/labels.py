@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from gamcore.numbers import count
+from gamcore.common.numbers import count
 
 FEWEST: Final = 3
 """Characters below which a text is cut no further."""

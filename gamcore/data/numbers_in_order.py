@@ -10,9 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.common.types import Codes, Floats
 from gamcore.kernels import CODE, N_CODES, WIDE_CODE
 from gamcore.kernels import bin_numbers as kernels
-from gamcore.types import Codes, Floats
 
 MANY: Final = 20_000
 """Rows from which kernels are worth being compiled."""

@@ -9,10 +9,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats
 from gamcore.data.columns import TableError, level_name, read_dates
 from gamcore.data.table import Feature, place_among
 from gamcore.kernels import MOST_CODES
-from gamcore.types import Floats
 
 PARAMETER: Final = "bins"
 MOST_CUTS: Final = MOST_CODES - 3

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
+from gamcore.common.types import Floats, Ints
 from gamcore.data.columns import TableError
-from gamcore.types import Floats, Ints
 
 NAMED_ROWS: Final = 3
 

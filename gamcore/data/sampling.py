@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from gamcore.mixing import mixed
-from gamcore.types import Ints
+from gamcore.common.mixing import mixed
+from gamcore.common.types import Ints
 
 RowList = NDArray[np.int32]
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from gamcore.types import Bools, Floats
+from gamcore.common.types import Bools, Floats
 
 MOST: Final = 4
 """Sentinels at one end of a column, as of "not asked", "not known", "refused" and "does not apply"."""

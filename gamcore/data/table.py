@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from gamcore.common.types import Ints
 from gamcore.data.column_names import parts_of_date
 from gamcore.data.columns import (
     BOOLEANS,
@@ -31,7 +32,6 @@ from gamcore.data.columns import (
     valid_text,
     without_codes,
 )
-from gamcore.types import Ints
 
 Values = NDArray[np.float64] | NDArray[np.int32]
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 
 YEARS: Final = (1700, 2100)
 """Whole numbers between these, all of a column's, are read as years."""

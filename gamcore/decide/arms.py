@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, chisquare, norm
 
+from gamcore.common.types import Floats, Ints
 from gamcore.data.columns import read_present_texts
 from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Table, as_table
@@ -34,10 +35,9 @@ from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
 from gamcore.decide.fairness import groups_of
 from gamcore.decide.outcomes import Outcome, Units, outcome_of, read_outcome, read_outcomes
 from gamcore.decide.results import Result, Scale, table_of
-from gamcore.explanation import Explanation
 from gamcore.stats.intervals import UNKNOWN, Interval
 from gamcore.stats.many_to_one import ManyToOne
-from gamcore.types import Floats, Ints
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 MOST_ARMS: Final = 12

@@ -17,16 +17,16 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from gamcore.common.numbers import count, counted, exact, number, percent
 from gamcore.data.labels import set_apart
 from gamcore.decide.arms import MOST_ARMS
 from gamcore.decide.arrivals import ALIKE, WEEK, Arrivals
 from gamcore.decide.experiment_effects import Adjustment
 from gamcore.decide.experiment_plan import ExperimentError, Metric, sample_size, smallest_lift
 from gamcore.decide.results import Result, table_of
-from gamcore.explanation import Explanation
-from gamcore.numbers import count, counted, exact, number, percent
 from gamcore.stats.intervals import ALPHA
 from gamcore.stats.sequences import anytime_alpha
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 EVEN: Final[Mapping[str, float]] = {"control": 0.5, "treated": 0.5}

@@ -9,6 +9,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.numbers import exact
+from gamcore.common.types import Floats
 from gamcore.data.columns import read_dates, read_numbers
 from gamcore.data.dates import as_date
 from gamcore.data.table import Table, as_table
@@ -18,9 +20,7 @@ from gamcore.decide.experiment_effects import Effect, whenever
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.outcomes import outcome_of, read_outcome
 from gamcore.decide.results import Scale, table_of
-from gamcore.explanation import Explanation
-from gamcore.numbers import exact
-from gamcore.types import Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 MOST_LOOKS: Final = 60

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from gamcore.common.types import Floats, Ints
 from gamcore.data.columns import read_texts
 from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Table
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.stats.intervals import ALPHA, UNKNOWN, Interval, Z, freedom_of_both, ratio_around, wilson
-from gamcore.types import Floats, Ints
 
 FEWEST_CLUSTERS: Final = 2
 """Clusters of an arm from which its mean has an error."""

@@ -14,10 +14,11 @@ import numpy as np
 from scipy.special import stdtrit
 from scipy.stats import norm
 
+from gamcore.common.numbers import p_value
+from gamcore.common.types import Floats
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide.experiment_plan import FEWEST, Metric, MetricRole, smallest_lift
 from gamcore.decide.results import Result, Scale
-from gamcore.numbers import p_value
 from gamcore.stats.intervals import (
     ALPHA,
     UNKNOWN,
@@ -32,7 +33,6 @@ from gamcore.stats.intervals import (
     ratio_within,
 )
 from gamcore.stats.sequences import anytime_interval, anytime_p
-from gamcore.types import Floats
 
 Adjustment = Literal["Holm", "Dunnett"]
 

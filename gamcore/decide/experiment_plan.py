@@ -14,9 +14,9 @@ from scipy.optimize import brentq
 from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 from scipy.stats import norm
 
+from gamcore.common.extras import extra
+from gamcore.common.numbers import exact, number, percent
 from gamcore.decide.results import Result
-from gamcore.extras import extra
-from gamcore.numbers import exact, number, percent
 from gamcore.stats.intervals import ALPHA
 
 MetricRole = Literal["primary", "guardrail", "expected null"]

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.common.numbers import in_full
 from gamcore.data.columns import Kind, read_dates, read_numbers, read_texts
 from gamcore.data.cuts import ranges_in_words
 from gamcore.data.table import Table
-from gamcore.numbers import in_full
 
 PLACE: Final = "place, which may stand for origin"
 SENSITIVE: Final = {

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gamcore.common.numbers import exact
+from gamcore.common.types import Bools, Floats
 from gamcore.data.column_names import AS_THEY_ARE, Measure, Names
 from gamcore.data.columns import TableError, read_numbers
 from gamcore.data.table import Table
 from gamcore.decide.experiment_effects import Arm, Effect, effect_of_means, effect_of_rates
 from gamcore.decide.experiment_plan import ExperimentError, MetricRole
-from gamcore.numbers import exact
 from gamcore.stats.intervals import UNKNOWN, Interval, student, wilson
-from gamcore.types import Bools, Floats
 
 LARGEST_OUTCOME, LEAST_OUTCOME = 1e75, 1e-75
 """Largest size of a metric, and the least that its largest value may have: tests take squares of variances."""

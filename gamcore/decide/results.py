@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 
 import pandas as pd
 
+from gamcore.common.numbers import count, decimals_of, estimate, fixed, percent
 from gamcore.data.column_names import PLAIN, SYMBOLS, Measure
-from gamcore.numbers import count, decimals_of, estimate, fixed, percent
 from gamcore.stats.intervals import UNKNOWN, Interval
 
 Source = Literal["measured", "observed", "model", "assumed"]

@@ -14,6 +14,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.numbers import in_full
+from gamcore.common.types import Bools
 from gamcore.data.codes import MissingCodes, code_of
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.columns import BOOLEANS, TableError, read_numbers
@@ -21,8 +23,6 @@ from gamcore.data.cuts import cut_in_words
 from gamcore.data.dates import DAY, stamp
 from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Feature, Table, as_table, read_feature
-from gamcore.numbers import in_full
-from gamcore.types import Bools
 
 MOST_NAMED: Final = 6
 

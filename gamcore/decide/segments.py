@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.common.types import Bools, Codes, Floats
 from gamcore.data.binning import Bins, encode_table
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.cuts import cut_of, is_two_valued
@@ -38,7 +39,6 @@ from gamcore.stats.intervals import (
     wilson,
 )
 from gamcore.stats.rates import rate
-from gamcore.types import Bools, Codes, Floats
 
 SAME: Final = 0.9
 """Overlap (rows in both over rows in either) above which two segments count as one."""

@@ -10,14 +10,14 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Bools, Ints
 from gamcore.data.table import as_table
 from gamcore.decide.results import Result, Source, money, table_of
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.rules_code import Cascade
 from gamcore.decide.rules_json import from_dict, plain_text
 from gamcore.decide.worth import Contribution, total
-from gamcore.explanation import Explanation
-from gamcore.types import Bools, Ints
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 SCHEMA: Final = "shapewise-strategies/1"

@@ -19,12 +19,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.binning import encode_table
 from gamcore.data.table import Table
 from gamcore.decide.rules import AnyOf, Rule
 from gamcore.decide.segments import HeldOutRows
 from gamcore.model.additive import AdditiveModel
-from gamcore.types import Bools, Floats, Ints
 
 ALIKE: Final = 0.5
 """Overlap (rows in both over rows in either) below which a part's model means other rows than the rule."""

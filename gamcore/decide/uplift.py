@@ -15,10 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from gamcore.common.types import Floats, Ints
 from gamcore.decide.results import Result, effect_of, table_of
-from gamcore.explanation import Explanation
 from gamcore.stats.intervals import ALPHA, UNKNOWN, Interval
-from gamcore.types import Floats, Ints
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 TENTHS: Final = 10

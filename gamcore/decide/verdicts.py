@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
+from gamcore.common.numbers import bare, count, decimals_of, exact, p_value, percent
 from gamcore.data.labels import listed
 from gamcore.decide.arms import ReadOut
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import MISMATCH
 from gamcore.decide.results import Result, Scale
-from gamcore.numbers import bare, count, decimals_of, exact, p_value, percent
 from gamcore.stats.intervals import UNKNOWN
 
 Tone = Literal["good", "bad", "open", "stop"]

@@ -9,11 +9,11 @@ import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from contextlib import suppress
-from importlib import import_module
 from typing import Any, Final
 
+from gamcore.common.extras import extra
+from gamcore.common.version import __version__
 from gamcore.distributed.crew import StoppedError, Tell
-from gamcore.extras import extra
 
 POLL_SECONDS: Final = 0.5
 """Seconds between two looks at whether there still are workers."""
@@ -249,4 +249,4 @@ def _same(value: Any) -> Any:
 
 
 def _version() -> str:
-    return str(import_module(__name__.partition(".")[0]).__version__)
+    return __version__

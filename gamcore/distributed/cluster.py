@@ -24,13 +24,13 @@ from gamcore.boosting.rows.counted import count_part
 from gamcore.boosting.rows.sums import Part, PartInMemory
 from gamcore.boosting.running.executor import Task
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.types import Floats
 from gamcore.distributed.client import Connection
 from gamcore.distributed.cluster_refits import RemotePart, is_of_parts, refit_all
 from gamcore.distributed.coding import Coding, code_piece
 from gamcore.distributed.crew import COUNT_SHARE, Tell, rows_within
 from gamcore.distributed.pieces import FramePiece, Piece, pieces_of
 from gamcore.kernels.tables import Tables
-from gamcore.types import Floats
 
 Made = TypeVar("Made")
 Note = TypeVar("Note")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.rows.source import relative_weight
 from gamcore.boosting.rows.sums import Part, PartInMemory
+from gamcore.common.types import Codes, Floats
 from gamcore.data.binning import Bins, encode_table, type_of_all
 from gamcore.data.columns import hash_labels
 from gamcore.data.rows import read_log_exposure
@@ -20,7 +21,6 @@ from gamcore.data.targets import codes_of, read_numeric_target
 from gamcore.distributed.pieces import Piece, naming, read
 from gamcore.distributed.sketch import Roles, kept_rows
 from gamcore.model.losses import Loss
-from gamcore.types import Codes, Floats
 
 
 @dataclass(frozen=True)

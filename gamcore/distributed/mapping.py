@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow import fs
 
+from gamcore.common.types import Bools
 from gamcore.data.column_names import free_name
 from gamcore.data.columns import TableError
 from gamcore.distributed.crew import Crew
@@ -21,7 +22,6 @@ from gamcore.distributed.machine import OneMachine
 from gamcore.distributed.pieces import Piece, naming, read
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.output_names import EXPECTED, PREDICTION, chance_of, predicted
-from gamcore.types import Bools
 
 Result = TypeVar("Result")
 

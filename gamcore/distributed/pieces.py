@@ -15,9 +15,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as pads
 
+from gamcore.common.types import Ints
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
-from gamcore.types import Ints
 
 PIECE_ROWS: Final = 2**19
 """Rows of neighbouring row groups of a Parquet file that are one piece: a row group has at most so many, mostly."""

@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 
 from gamcore.boosting.rows.source import relative_weight
+from gamcore.common.numbers import count, counted
+from gamcore.common.types import Bools, Floats
 from gamcore.data.binning import Bins, fit_bins, fit_levels
 from gamcore.data.columns import Kind, TableError, has_zone, level_name, read_numbers
 from gamcore.data.own_bins import OwnBins
@@ -24,9 +26,7 @@ from gamcore.data.table import Feature, Table, features_of_kinds, in_order, read
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.distributed.pieces import Piece, naming, read
 from gamcore.model.losses import Loss
-from gamcore.numbers import count, counted
 from gamcore.stats.exact import Moments
-from gamcore.types import Bools, Floats
 
 SAMPLE_CELLS: Final = 2**24
 """Cells of the sample that bins of numbers are learned from."""

@@ -14,11 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-import gamcore
 from gamcore.boosting.bands.group_halves import fit_group_halves
 from gamcore.boosting.bands.halves import HalfRecipe, check_halves
-from gamcore.boosting.choice.bins import finer_bins
 from gamcore.boosting.counts.bin_pairs import HALF_GROUPS
+from gamcore.boosting.fit.chosen_bins import finer_bins
 from gamcore.boosting.fit.model import FitPlan, Fitted, Seeds, fit, with_halves
 from gamcore.boosting.pairs.ranking import Ranking
 from gamcore.boosting.pairs.selection import Options
@@ -28,6 +27,7 @@ from gamcore.boosting.rows.source import Encoded, Source, with_features
 from gamcore.boosting.rows.sums import added
 from gamcore.boosting.running.progress import Watcher
 from gamcore.boosting.triples.ranking import Ranked
+from gamcore.common.types import Floats, Ints
 from gamcore.data.binning import Binned, bin_table, encode_table, most_levels
 from gamcore.data.columns import TableError
 from gamcore.data.own_bins import own_bins
@@ -57,15 +57,6 @@ from gamcore.model.additive import AdditiveModel, carried, check_relearnt
 from gamcore.model.classes import ClassesModel
 from gamcore.model.monotone import check_monotone, signs_of
 from gamcore.model.scales import Scale
-from gamcore.types import Floats, Ints
-
-WERE_METHODS: Final = {
-    "add_bands": "add_bands", "fit_intervals": "fit_intervals", "predict_interval": "predict_interval",
-    "update": "update", "count": "count_rows", "merge": "merge_counts", "price_by_counts": "price_by_counts",
-    "refit_by_counts": "refit_by_counts", "rank_pairs": "pair_ranking", "pair_worth": "pair_worth",
-    "rows_inside": "rows_inside", "smallest_changes": "smallest_changes", "report": "report",
-}  # fmt: skip
-"""Methods of 0.1, and the functions of the library that they are now: they take the model first."""
 
 OF_A_FIT: Final = (
     "entries_", "pair_ranking_", "pair_worth_", "pair_path_", "pair_joint_", "triple_ranking_", "triple_worth_",
@@ -282,12 +273,15 @@ class AdditiveEstimator(AdditiveParameters):
 
         def __getattr__(self, name: str) -> Any:
             """What was a method in 0.1 and is a function now, for scripts of that time."""
-            if name in WERE_METHODS:
-                return partial(getattr(gamcore, WERE_METHODS[name]), self)
             if name == "single":
                 return single_model(self)
             if name == "read_target":
                 return partial(read_target, self)
+            if not name.startswith("_"):
+                from gamcore.estimators.former import METHODS  # the functions need the estimators
+
+                if name in METHODS:
+                    return partial(METHODS[name], self)
             return super().__getattr__(name)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from gamcore.boosting.fit.model import Seeds
 from gamcore.boosting.running.progress import Watcher
+from gamcore.common.numbers import count
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import FEWEST_BANDS, MOST_BANDS
 from gamcore.estimators.progress_bar import Listener, listening
-from gamcore.numbers import count
 
 Model = TypeVar("Model", bound=AdditiveEstimator)
 

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from gamcore.boosting.rows.source import relative_weight
 from gamcore.boosting.running.progress import Progress
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.data.binning import columns_of, encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_clusters, read_init_score, read_log_exposure, read_weight
@@ -40,7 +41,6 @@ from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES, Loss
 from gamcore.multitask.model import TaskModel
 from gamcore.stats.bands import USUAL_SHARE
-from gamcore.types import Codes, Floats, Ints
 from gamcore.viz.spec import Plot
 
 FEW_THREADS: Final = 16

@@ -11,6 +11,8 @@ from scipy.special import logit
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 
+from gamcore.common.numbers import count, percent
+from gamcore.common.types import Floats
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_clusters, read_weight, row_numbers
 from gamcore.data.table import Table
@@ -23,8 +25,6 @@ from gamcore.estimators.reading import NOTHING_LEARNED
 from gamcore.estimators.scores import GIVEN, in_unit
 from gamcore.explain.model_page import Fact
 from gamcore.io.manifest import Saved
-from gamcore.numbers import count, percent
-from gamcore.types import Floats
 from gamcore.viz.spec import Plot
 
 FOLDS: Final = 5

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.boosting.features.entry import Entries
-from gamcore.types import Ints
+from gamcore.common.types import Ints
 
 
 def entries_frame(entries: Entries, names: Sequence[str]) -> pd.DataFrame:

@@ -13,12 +13,12 @@ from gamcore.boosting.features.garrote import FOLDS, NO_VALIDATION, Part, Path, 
 from gamcore.boosting.fit.model import Seeds
 from gamcore.boosting.refit.problem import Share
 from gamcore.boosting.rows.source import Dealing, Encoded
+from gamcore.common.types import Floats
 from gamcore.data.columns import TableError
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.updating import path_of_kept
 from gamcore.model.additive import AdditiveModel
-from gamcore.types import Floats
 
 MOST_ROWS = 20_000
 """Rows that choose: a random part of the validation rows."""

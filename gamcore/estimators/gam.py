@@ -12,11 +12,12 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.boosting.choice.power import choose_power
 from gamcore.boosting.fit import model as boost
+from gamcore.boosting.fit.chosen_power import choose_power
 from gamcore.boosting.rows.source import Source
 from gamcore.boosting.running.progress import Watcher
 from gamcore.boosting.updating.tables import KeptTables
+from gamcore.common.types import Floats, Ints
 from gamcore.data.columns import TableError
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
@@ -31,7 +32,6 @@ from gamcore.estimators.scores import GIVEN, share_explained, share_right, warn_
 from gamcore.explain.classes import ClassCurves, explain_classes
 from gamcore.model.classes import ClassesModel, against_rest
 from gamcore.model.losses import LOSSES, Loss
-from gamcore.types import Floats, Ints
 
 OFFSET: Final = {"init_score": True}
 """What a classifier's methods take of `GIVEN`."""

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gamcore.boosting.fit.model import Seeds
 from gamcore.boosting.rows.source import Encoded
 from gamcore.boosting.running.progress import Watcher
+from gamcore.common.types import Floats, Ints
 from gamcore.data.binning import Binned, encode_table
 from gamcore.data.columns import TableError
 from gamcore.estimators.additive import read_target, single_model
@@ -30,7 +31,6 @@ from gamcore.model.intervals import (
 )
 from gamcore.model.outcomes import Drawn, Outcomes, Rows, Spread, Support
 from gamcore.stats.laws import likeliest_law
-from gamcore.types import Floats, Ints
 
 FEWEST: Final = 10
 """Fewest rows (or groups) that intervals can be calibrated on: half of them allow a coverage of two thirds."""

@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gamcore.common.types import Floats, Ints
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, as_table
 from gamcore.data.targets import read_class_target, read_numeric_target
@@ -55,7 +56,6 @@ from gamcore.multitask.tables import (
     places,
     read_labels,
 )
-from gamcore.types import Floats, Ints
 
 TASK: Final = {"task": True}
 """Metadata routing passes tasks on without being asked: they can mean one thing only."""

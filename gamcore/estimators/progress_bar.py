@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any, Final, Literal
 
 from gamcore.boosting.running.progress import Callback, Progress, Watcher
-from gamcore.extras import extra
-from gamcore.numbers import number
+from gamcore.common.extras import extra
+from gamcore.common.numbers import number
 
 PROGRESS: Final = "progress"
 Listener = Callable[[Progress], bool | None] | Literal["progress"] | None

@@ -12,7 +12,9 @@ import sklearn
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-import gamcore
+from gamcore.common.numbers import count, counted, fixed, number, percent
+from gamcore.common.types import Floats
+from gamcore.common.version import __version__
 from gamcore.data.columns import TableError
 from gamcore.data.labels import cut, listed
 from gamcore.data.targets import read_class_target, read_numeric_target
@@ -22,10 +24,8 @@ from gamcore.explain.tasks import TASK
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import Loss
 from gamcore.multitask.model import TaskModel
-from gamcore.numbers import count, counted, fixed, number, percent
 from gamcore.stats import metrics
 from gamcore.stats.plots.quality import actual, calibration
-from gamcore.types import Floats
 from gamcore.viz.spec import Plot
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def report(
     if (X is None) != (y is None):
         raise TableError("A report measures predictions with both X and y: pass both, or none.")
     measured = ([], []) if X is None else model._quality(X, y, target, rows)
-    about = f"Made by gamcore {gamcore.__version__} with scikit-learn {sklearn.__version__}"
+    about = f"Made by gamcore {__version__} with scikit-learn {sklearn.__version__}"
     heading = title or f"{type(model).__name__} of {target}"
     text = page(heading, reading(model), measured, target, about)
     place = Path(path)

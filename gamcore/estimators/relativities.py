@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats, Ints
 from gamcore.data.binning import encode_table
 from gamcore.data.column_names import free_name
 from gamcore.estimators.additive import read_target, single_model
@@ -21,7 +22,6 @@ from gamcore.explain.curves import explain_shape
 from gamcore.explain.importance import term_names
 from gamcore.io.formula import ScoringError
 from gamcore.model.additive import AdditiveModel, PairTerm, Term
-from gamcore.types import Floats, Ints
 
 BASE = "base"
 """Name of the table with the base and the sizes of the other tables."""

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
+from gamcore.common.types import Codes, Floats
 from gamcore.data.binning import columns_of, encode_table
 from gamcore.data.column_names import AS_THEY_ARE, Names, free_name
 from gamcore.data.columns import TableError
@@ -24,7 +25,6 @@ from gamcore.model.scales import LARGEST
 from gamcore.stats.column_drift import what_moved
 from gamcore.stats.intervals import wilson
 from gamcore.stats.metrics import stability
-from gamcore.types import Codes, Floats
 
 MOST_BINS: Final = 10
 SCORE: Final = "(points)"

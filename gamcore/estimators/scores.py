@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 
+from gamcore.common.types import Floats
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_weight
 from gamcore.data.targets import places_of, read_numeric_target
 from gamcore.model.losses import Loss
-from gamcore.types import Floats
 
 GIVEN: Final = {"exposure": True, "init_score": True}
 """Values per row that metadata routing passes on without being asked: they can mean one thing only."""

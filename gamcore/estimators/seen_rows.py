@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_clusters, read_log_exposure, read_weight
 from gamcore.data.table import Table, frame_of
@@ -17,7 +18,6 @@ from gamcore.estimators.additive import read_target
 from gamcore.estimators.base import loss_of, n_scores, read_table
 from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.explain.seen import Seen
-from gamcore.types import Bools, Floats, Ints
 
 Estimator = GAMRegressor | GAMClassifier
 

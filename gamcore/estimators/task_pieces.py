@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.types import Bools
 from gamcore.data.binning import most_levels
 from gamcore.data.own_bins import own_bins
 from gamcore.data.table import Feature
@@ -24,7 +25,6 @@ from gamcore.multitask.coding import TaskCoding
 from gamcore.multitask.fit import FittedTasks
 from gamcore.multitask.parts import TasksInParts, fit_tasks_in_parts
 from gamcore.multitask.tables import ordered_names, task_codes
-from gamcore.types import Bools
 
 if TYPE_CHECKING:
     from gamcore.estimators.multitask import MultiTaskTrees

@@ -15,6 +15,7 @@ from gamcore.boosting.fit.model import Seeds
 from gamcore.boosting.running.progress import Watcher
 from gamcore.boosting.updating.questions import Price, around, path_of_counts, price, without
 from gamcore.boosting.updating.tables import KeptTables
+from gamcore.common.types import Floats
 from gamcore.data.binning import Binned, encode_table, merge_bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import Split, splits
@@ -23,7 +24,6 @@ from gamcore.estimators.base import check_parameters, n_threads, read_rows, read
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.estimators.kept_counts import boost_counts, keys_of
 from gamcore.model.additive import AdditiveModel, carried, check_relearnt
-from gamcore.types import Floats
 
 COARSE: Final = 10
 """Bins of a number in which added rows are compared with those before."""

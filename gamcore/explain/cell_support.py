@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import convolve
 
+from gamcore.common.types import Bools, Floats
 from gamcore.explain.support import FEW_ROWS
 from gamcore.model.additive import AdditiveModel, PairTerm, reading_bins
-from gamcore.types import Bools, Floats
 
 
 def supported(model: AdditiveModel, pair: PairTerm) -> Bools:

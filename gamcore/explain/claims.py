@@ -15,11 +15,11 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 
+from gamcore.common.numbers import MOST_DECIMALS, count, counted, decimals_of, fixed, percent, read, within
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.labels import cut, listed, set_apart
 from gamcore.explain.places import Place
 from gamcore.model.scales import LARGEST_FACTOR, Scale, beyond, no_effect
-from gamcore.numbers import MOST_DECIMALS, count, counted, decimals_of, fixed, percent, read, within
-from gamcore.types import Bools, Floats, Ints
 
 Kind = Literal[
     "rises", "falls", "lowest", "highest", "steepest", "above", "below", "differs", "rises overall", "falls overall",

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
+from gamcore.common.numbers import percent
+from gamcore.common.types import Floats
 from gamcore.data.labels import set_apart
 from gamcore.explain.curves import NO_BAND, Curve, explain_shape
 from gamcore.explain.places import typical_of
-from gamcore.explanation import Explanation
 from gamcore.model.classes import ClassesModel
-from gamcore.numbers import percent
 from gamcore.stats.bands import USUAL_SHARE, deviation, pointwise
-from gamcore.types import Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 

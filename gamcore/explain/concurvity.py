@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.common.types import Codes
 from gamcore.model.additive import AdditiveModel
-from gamcore.types import Codes
 
 MARKED: Final = -0.3
 """Correlation of two curves' deviations below which they are said to trade off. It stays within .1 for independent

@@ -18,6 +18,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.pauses import pause
+from gamcore.common.types import Bools, Codes, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import NO_NAMES, ColumnNames
 from gamcore.data.cuts import values_in_words
@@ -27,9 +29,7 @@ from gamcore.explain import support
 from gamcore.explain.cell_support import supported
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.model.additive import AdditiveModel, PairTerm
-from gamcore.pauses import pause
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
-from gamcore.types import Bools, Codes, Floats, Ints
 
 MOST_FEATURES: Final = 3
 MOST_TOGETHER: Final = 12

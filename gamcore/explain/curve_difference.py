@@ -8,13 +8,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Floats
 from gamcore.data.cuts import halfway
 from gamcore.data.labels import labels_of
 from gamcore.explain.curves import NO_BAND, Curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
 from gamcore.stats.bands import deviation, pointwise, simultaneous
-from gamcore.types import Floats
 
 DIFFERENCE: Final = "95% band of the difference, point by point"
 

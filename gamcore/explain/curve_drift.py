@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats
 from gamcore.explain.curve_difference import CompareError, difference, on_common_bins
 from gamcore.explain.curves import Curve
-from gamcore.explanation import Explanation
 from gamcore.model.scales import Scale, ratio
-from gamcore.types import Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gamcore.common.numbers import count, exact, number, percent
+from gamcore.common.types import Bools, Codes, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import PAIR, PLAIN, Measure, free_name, members
 from gamcore.data.columns import Kind
@@ -21,14 +23,12 @@ from gamcore.explain import support
 from gamcore.explain.importance import term_names
 from gamcore.explain.places import typical_of
 from gamcore.explain.support import FEW_ROWS
-from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, Given, OpenEffect
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say_in_a_sentence
 from gamcore.model.shapes import Shape
-from gamcore.numbers import count, exact, number, percent
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
-from gamcore.types import Bools, Codes, Floats, Ints
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 NO_BAND = "no band yet"

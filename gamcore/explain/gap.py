@@ -15,11 +15,11 @@ from typing import Final, Self
 import numpy as np
 from scipy.special import softmax, stdtrit
 
+from gamcore.common.numbers import fixed, within
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.columns import TableError
 from gamcore.model.loss import Loss
-from gamcore.numbers import fixed, within
 from gamcore.stats.intervals import ALPHA
-from gamcore.types import Bools, Floats, Ints
 
 POINTS: Final = 100.0
 """Hundredths, in which differences of metrics are written."""

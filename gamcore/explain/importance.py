@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats
 from gamcore.data.column_names import term_name
-from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.scales import Scale, check_scale, no_effect
-from gamcore.types import Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from gamcore.common.numbers import number
 from gamcore.explain.curves import Curve
 from gamcore.explain.importance import Importance
 from gamcore.explain.plots.curves import common_limits, small
 from gamcore.explain.surfaces import Surface
 from gamcore.explain.tasks import TaskImportance
-from gamcore.numbers import number
 from gamcore.viz.html import CLASS, THEMED, framed, still, style, text
 from gamcore.viz.palette import clean
 from gamcore.viz.spec import Plot

@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.model.losses import Loss
 from gamcore.model.scales import Scale
-from gamcore.types import Codes, Floats, Ints
 
 MOST_POINTS: Final = 24
 FEWEST_ROWS: Final = 30

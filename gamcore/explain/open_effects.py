@@ -29,6 +29,7 @@ import numpy as np
 from scipy.special import fdtrc, logsumexp
 
 from gamcore.boosting.rows.source import Encoded
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.explain import readings
 from gamcore.explain.claims import NEARLY_THE_SAME, told_by_others
@@ -37,7 +38,6 @@ from gamcore.explain.sentences import is_unclear
 from gamcore.model.additive import AdditiveModel, OpenEffect
 from gamcore.model.classes import ClassesModel
 from gamcore.stats.bands import half_scale
-from gamcore.types import Codes, Floats, Ints
 
 OPEN: Final = 16.0
 """Squared size of a joint effect, in squared errors of a feature's part of it, below which the part is open: its 95%

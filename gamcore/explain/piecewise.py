@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Floats
 from gamcore.explain.curves import Curve
 from gamcore.explain.support import FEW_ROWS
 from gamcore.stats.bands import deviation, pointwise, simultaneous
-from gamcore.types import Floats
 
 MOST_PIECES: Final = 10
 LEAST_SHARE: Final = 0.01

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gamcore.common.numbers import exact, read, roundest
+from gamcore.common.types import Bools, Ints
 from gamcore.data.cuts import FINEST, End, day_between, slack_of, window
 from gamcore.data.labels import levels_in_words, set_apart
 from gamcore.data.years import is_axis_of_years
-from gamcore.numbers import exact, read, roundest
-from gamcore.types import Bools, Ints
 
 if TYPE_CHECKING:
     from gamcore.explain.curves import Curve

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from scipy.special import stdtrit
 
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.explain.curves import Curve
 from gamcore.stats.bands import deviation, simultaneous
-from gamcore.types import Bools, Floats, Ints
 
 CHANCE: Final = 0.001
 """Share of curves without a direction, or an effect, that may be told to have one."""

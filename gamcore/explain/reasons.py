@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from gamcore.types import Bools, Floats, Ints
+from gamcore.common.types import Bools, Floats, Ints
 
 Base = Literal["average", "best", "line"]
 BASES: Final[tuple[Base, ...]] = get_args(Base)

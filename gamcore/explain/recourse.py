@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Bools, Codes
 from gamcore.explain.counterfactuals import USUAL, Change, Possible, smallest_changes, ways
 from gamcore.model.additive import AdditiveModel
 from gamcore.stats.bands import USUAL_SHARE
-from gamcore.types import Bools, Codes
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from typing import Final
 import numpy as np
 
 from gamcore.boosting.rows.source import Encoded
+from gamcore.common.types import Floats
 from gamcore.data.binning import Bins
 from gamcore.kernels.products import add_squares
 from gamcore.kernels.smoothers import AT_ONCE
 from gamcore.model.additive import AdditiveModel
 from gamcore.stats.splines import along
-from gamcore.types import Floats
 
 KNOTS: Final = 6
 """Inner knots of a move: it may turn about that often."""

@@ -8,13 +8,13 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.binning import Bins, fit_bins
 from gamcore.data.column_names import PLAIN, Names
 from gamcore.data.columns import TableError
 from gamcore.data.cuts import names_of_bins
 from gamcore.data.labels import labels_of
 from gamcore.data.table import Table, learn_features, read_feature
-from gamcore.types import Bools, Floats, Ints
 
 MOST_BINS: Final = 10
 """Bins of numbers and dates."""

@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.cuts import cut_in_words, cut_of
@@ -28,7 +29,6 @@ from gamcore.explain.shown import shown
 from gamcore.explain.support import FEW_ROWS
 from gamcore.model.additive import AdditiveModel
 from gamcore.stats.bands import deviation, pointwise
-from gamcore.types import Codes, Floats, Ints
 
 LEAST_SHARE: Final = 0.002
 """Least share of the rows in a bin of values, which has `FEW_ROWS` at least."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.explain.gap import HeldOut, Measured, measured
 from gamcore.model.loss import Loss
 from gamcore.stats.intervals import Interval, poisson_rate, skewed_mean, student, wilson
 from gamcore.stats.rates import rate, spread
 from gamcore.stats.weights import effective_rows
-from gamcore.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from gamcore.common.numbers import count, decimals_of
+from gamcore.common.types import Floats, Ints
 from gamcore.data.labels import cut, listed
 from gamcore.explain.claims import PARTS, Claim, Kind
 from gamcore.explain.curves import Curve, ends_of
@@ -24,8 +26,6 @@ from gamcore.explain.readings import Reading, direction, reading
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import SurfaceAxis
 from gamcore.model.scales import Scale
-from gamcore.numbers import count, decimals_of
-from gamcore.types import Floats, Ints
 
 STEP: Final = 0.2
 """Least share of a curve's height that a single step needs to be mentioned."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from gamcore.common.numbers import exact
 from gamcore.data.codes import code_of
 from gamcore.data.column_names import Names
 from gamcore.data.labels import labels_of
@@ -22,7 +23,6 @@ from gamcore.explain.importance import Importance
 from gamcore.explain.surfaces import Surface, SurfaceAxis, several_levels
 from gamcore.explain.tasks import TaskImportance
 from gamcore.explain.three_way import ThreeWay
-from gamcore.numbers import exact
 from gamcore.stats.column_drift import Moved
 from gamcore.stats.histograms import Overlay
 from gamcore.stats.profiles import Profile

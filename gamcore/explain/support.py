@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from gamcore.types import Bools, Floats, Ints
+from gamcore.common.types import Bools, Floats, Ints
 
 FEW_ROWS: Final = 30
 """A run of bins with fewer training rows is too thin to be read, and is drawn grey."""

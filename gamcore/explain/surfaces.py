@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.boosting.rows.source import Encoded
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.data.binning import Bins, merge_bins
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import Kind
@@ -22,14 +23,13 @@ from gamcore.explain.cell_support import around
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explain.places import cell_of, place_of
 from gamcore.explain.support import FEW_ROWS
-from gamcore.explanation import Explanation
 from gamcore.model.additive import MOST_BINS, AdditiveModel, AnyTerm, PairTerm, Term, reading_bins
 from gamcore.model.classes import ClassesModel, class_losses
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say_in_a_sentence
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
 from gamcore.stats.intervals import student
-from gamcore.types import Codes, Floats, Ints
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 ROUNDING: Final = 1e-12

@@ -9,11 +9,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats
 from gamcore.data.labels import levels_in_words
 from gamcore.explain.tasks import AGREES, cosines, shares_of_codes
-from gamcore.explanation import Explanation
 from gamcore.multitask.model import TaskModel
-from gamcore.types import Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 MOST_NAMED: Final = 3

@@ -9,14 +9,14 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.data.labels import labels_of
 from gamcore.explain.curves import Breakdown, Curve, make_curve, quick_spread
-from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, Term
 from gamcore.multitask.model import TaskModel, TreePart
 from gamcore.multitask.tables import UNKNOWN
 from gamcore.stats.bands import USUAL_SHARE
-from gamcore.types import Codes, Floats, Ints
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 TASK: Final = "(task)"

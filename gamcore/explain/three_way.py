@@ -9,16 +9,16 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats
 from gamcore.data.labels import listed
 from gamcore.explain.places import MISSING, cell_of
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.surfaces import SurfaceAxis, axis_of
-from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, no_effect, say_in_a_sentence
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
-from gamcore.types import Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 INSIDE: Final = (slice(1, None),) * 3

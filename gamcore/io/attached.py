@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from gamcore.common.seam import ADDITIONS
 from gamcore.io.checks import ModelFileError, ModelFileWarning, require
 from gamcore.io.manifest import Saved
 from gamcore.io.manifest_bins import Arrays
 from gamcore.model.additive import AdditiveModel
-from gamcore.seam import ADDITIONS
 
 MOST_ARRAYS: Final = 8
 """Arrays of an addition in a file."""

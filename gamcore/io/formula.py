@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import softmax
 
+from gamcore.common.types import Codes, Floats
 from gamcore.data.binning import Bins, columns_of, encode_table
 from gamcore.data.dates import DAY, stamp_of
 from gamcore.data.table import Table
@@ -26,7 +27,6 @@ from gamcore.model.loss import LinkName
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.multitask.tables import UNKNOWN, TaskRows, encode_rows, places, read_labels
-from gamcore.types import Codes, Floats
 
 
 class ScoringError(ValueError):

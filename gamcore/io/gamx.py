@@ -77,6 +77,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.numbers import size
 from gamcore.io.attached import attached_names, attached_parts, earlier_fields, with_attached, with_earlier
 from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest import (
@@ -106,7 +107,6 @@ from gamcore.io.manifest_triples import GRID_MEMBERS, GRIDS
 from gamcore.io.whole_files import written_whole
 from gamcore.model.classes import ClassesModel
 from gamcore.multitask.model import TaskModel
-from gamcore.numbers import size
 
 FORMAT: Final = "gamcore-model"
 SCHEMA: Final = (1, 3)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from gamcore.common.types import Floats
 from gamcore.io.checks import ModelFileError, require, require_within
 from gamcore.io.manifest import (
     MAX_COUNT,
@@ -27,7 +28,6 @@ from gamcore.model.additive import AdditiveModel
 from gamcore.model.intervals import MOST_PARTS, Calibration, Intervals
 from gamcore.model.outcomes import Drawn, Spread, Support
 from gamcore.stats.laws import LAWS, LEAST_DISPERSION, MOST_ZEROS
-from gamcore.types import Floats
 
 SCALE: Final = "scale_"
 ENDS: Final = ("least", "most")

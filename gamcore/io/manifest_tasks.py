@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.numbers import count
 from gamcore.data.binning import Bins
 from gamcore.io.checks import ModelFileError, integers, require, require_within, split, whole_numbers
 from gamcore.io.manifest import (
@@ -25,7 +26,6 @@ from gamcore.kernels import N_CODES
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.multitask.model import TaskModel
 from gamcore.multitask.trees import Forest
-from gamcore.numbers import count
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Bools, Codes, Floats
 from gamcore.data.binning import encode_table
 from gamcore.data.column_names import term_name
 from gamcore.explain.reasons import BASES, MOST, Base, Reason, Reasons
@@ -17,7 +18,6 @@ from gamcore.io.formula import Formula, ScoringError, formula_of
 from gamcore.io.json_reasons import MOST_TOLD
 from gamcore.model import output_names
 from gamcore.model.losses import LOSSES
-from gamcore.types import Bools, Codes, Floats
 
 Texts = Mapping[str, tuple[str, str]]
 

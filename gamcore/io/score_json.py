@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Floats
 from gamcore.data.binning import MAX_VALUES, Bins
 from gamcore.explain.scorecard import Points
 from gamcore.io.checks import ModelFileError
@@ -23,7 +24,6 @@ from gamcore.model.additive import GIVEN, Given
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.multitask.trees import Forest
-from gamcore.types import Floats
 
 FORMAT: Final = "shapewise-scoring"
 VERSIONS: Final = (1, 2, 3, 4, 5, 6, 7, 8)

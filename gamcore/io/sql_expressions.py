@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from gamcore.common.pauses import pause
 from gamcore.data.binning import Bins
 from gamcore.data.columns import Kind
 from gamcore.data.table import Feature
 from gamcore.decide.rules_code import as_double, column_of, literals_of, number_of, text_of
 from gamcore.io.formula import PartTable, ScoringError, runs, stamp
-from gamcore.pauses import pause
 
 MOST_ADDED: Final = 50
 """Most summands in one bracket: databases bound the depth of an expression."""

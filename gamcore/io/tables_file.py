@@ -25,12 +25,12 @@ from gamcore.boosting.counts.bin_pairs import MOST_COUNTED, block, empty_tables
 from gamcore.boosting.counts.whole_numbers import EXACT_BITS, Scale
 from gamcore.boosting.updating.origin import MOST_BYTES, Origin
 from gamcore.boosting.updating.tables import KeptTables
+from gamcore.common.types import Floats
 from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest import read_given
 from gamcore.io.manifest_bins import bins_entry, count_of, describe, edge_arrays, read_bins
 from gamcore.io.whole_files import written_whole
 from gamcore.kernels.tables import Tables
-from gamcore.types import Floats
 
 FORMAT: Final = "gamcore-tables"
 SCHEMA: Final = 1

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes
 from gamcore.kernels import MOST_CODES, N_CODES, kernel
-from gamcore.types import Codes
 
 N_BYTES: Final = 8
 BYTES: Final = 256

@@ -27,7 +27,7 @@ import numba
 import platformdirs
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
-from gamcore import mixing
+from gamcore.common import mixing
 
 log = logging.getLogger(__name__)
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes
 from gamcore.kernels import kernel
 from gamcore.kernels.layout import CHAINS, CHUNK, CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import Form, is_paired
 from gamcore.kernels.row_state import advance_run, line_of
 from gamcore.kernels.scalars import lesser
-from gamcore.types import Codes
 
 _PAD = 16
 """Lines of a shared buffer are padded to a multiple of this many values, so that each begins on a cache line."""

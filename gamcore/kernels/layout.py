@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes
 from gamcore.kernels import CODE, CURVE, N_CODES, SUM, WIDE_CODE
-from gamcore.types import Codes
 
 if TYPE_CHECKING:
     from gamcore.kernels.losses import Form

@@ -20,13 +20,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.mixing import GOLDEN, mixed
+from gamcore.common.types import Codes
 from gamcore.kernels import kernel, trait
 from gamcore.kernels.layout import Settings, Work
 from gamcore.kernels.losses import EMPTY, Form, has_log_link, is_paired, leaf_value, sums_of
 from gamcore.kernels.scalars import greater, lesser
 from gamcore.kernels.sorting import sort_codes
-from gamcore.mixing import GOLDEN, mixed
-from gamcore.types import Codes
 
 mix = trait(mixed)
 

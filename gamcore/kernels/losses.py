@@ -33,11 +33,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes
 from gamcore.kernels import kernel, trait
 from gamcore.kernels.layout import Rows
 from gamcore.kernels.row_channels import LEAST_ODDS, MOST_ODDS, advance_both, to_odds, to_slopes, weigh_both
 from gamcore.kernels.scalars import clipped, greater, lesser
-from gamcore.types import Codes
 
 
 class Form(NamedTuple):

@@ -10,8 +10,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes
 from gamcore.kernels import kernel
-from gamcore.types import Codes
 
 LEAST_ODDS = 1e-13
 MOST_ODDS = 1e13

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes
 from gamcore.kernels import kernel
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import Form, advance, n_states, put_state, shift
 from gamcore.kernels.scalars import lesser
-from gamcore.types import Codes
 
 
 @kernel

@@ -21,13 +21,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes
 from gamcore.kernels import kernel
 from gamcore.kernels.histogram import add_run
 from gamcore.kernels.layout import CHUNK, CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import Form, is_paired
 from gamcore.kernels.row_state import advance_run
 from gamcore.kernels.scalars import lesser
-from gamcore.types import Codes
 
 
 class RowLists(NamedTuple):

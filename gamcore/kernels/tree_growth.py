@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.kernels import N_CODES, kernel
 from gamcore.kernels.losses import Form, tree_leaf
 from gamcore.kernels.tree_splits import (
@@ -35,7 +36,6 @@ from gamcore.kernels.tree_splits import (
     search,
     sum_of,
 )
-from gamcore.types import Codes, Floats, Ints
 
 Stats = NDArray[np.complex64]
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.kernels import N_CODES, kernel
 from gamcore.kernels.tree_growth import Nodes
-from gamcore.types import Codes, Floats, Ints
 
 N_BYTES = N_CODES // 8
 

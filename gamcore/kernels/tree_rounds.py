@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Floats, Ints
 from gamcore.kernels import N_CODES, kernel
 from gamcore.kernels.losses import Form, descent_of, loss_of
 from gamcore.kernels.scalars import greater
 from gamcore.kernels.tree_growth import Columns, Growth, Leaves, Members, Nodes, grow
 from gamcore.kernels.tree_predict import Trees, add_leaves
 from gamcore.kernels.tree_splits import Search, Splitting
-from gamcore.types import Floats, Ints
 
 
 class Scheme(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Bools, Codes, Floats, Ints
 from gamcore.data.binning import Bins, merge_bins
 from gamcore.data.columns import TableError
 from gamcore.model.grids import GridTerm
@@ -21,7 +22,6 @@ from gamcore.model.shapes import LINES, Shape, are_smooth
 from gamcore.stats.bands import deviation, simultaneous
 from gamcore.stats.exact import counted, whole_weights
 from gamcore.stats.splines import MOST_KNOTS
-from gamcore.types import Bools, Codes, Floats, Ints
 
 Given = Literal["exposure", "init_score"]
 GIVEN: Final[tuple[Given, ...]] = get_args(Given)

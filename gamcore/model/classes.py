@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.model.additive import AdditiveModel, AnyTerm, Given, PairTerm, Term
 from gamcore.model.losses import LARGEST_LOGIT, LOSSES, Loss
-from gamcore.types import Codes, Floats, Ints
 
 MOST_SCALINGS: Final = 200
 """Rounds of proportional scaling for the base scores beside given ones; about ten are usual."""

@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
+from gamcore.common.types import Codes, Floats
 from gamcore.stats.bands import deviation, simultaneous
-from gamcore.types import Codes, Floats
 
 RANK = 1e-11
 """Singular values below this share of the largest are those of tables that others make up."""

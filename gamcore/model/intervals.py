@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.numbers import count, fixed
+from gamcore.common.types import Floats
 from gamcore.model.outcomes import Outcomes, Rows, Spread
-from gamcore.numbers import count, fixed
-from gamcore.types import Floats
 
 if TYPE_CHECKING:
     from gamcore.model.additive import AdditiveModel

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gamcore.common.types import Codes, Floats
 from gamcore.stats.splines import by_code, spread
-from gamcore.types import Codes, Floats
 
 
 def knots_of(merge: Codes, positions: Floats, counts: Floats) -> Floats:

@@ -17,10 +17,10 @@ from typing import ClassVar, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Floats
 from gamcore.kernels import losses as kernels
 from gamcore.kernels.losses import Form
 from gamcore.model.scales import Scale, ratio
-from gamcore.types import Floats
 
 LinkName = Literal["identity", "log", "logit"]
 

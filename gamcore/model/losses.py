@@ -10,13 +10,13 @@ from typing import ClassVar, Final, Literal
 import numpy as np
 from scipy.special import expit, log_expit, logit
 
+from gamcore.common.types import Floats
 from gamcore.kernels import losses as kernels
 from gamcore.kernels.losses import Form
 from gamcore.model.loss import Loss
 from gamcore.model.power_losses import GammaLoss, PoissonLoss, TweedieLoss
 from gamcore.model.quantile_loss import QuantileLoss
 from gamcore.model.scales import Scale
-from gamcore.types import Floats
 
 __all__ = ["LOSSES", "Loss", "default_loss", "objectives"]
 

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from gamcore.common.types import Floats
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.table import place_among
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.classes import ClassesModel
-from gamcore.types import Floats
 
 ROUNDING: Final = 1e-9
 """Share of the largest score by which one may be out of order: curves and surfaces are moved and added up."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gamcore.common.types import Codes, Floats
 from gamcore.stats.laws import Law
-from gamcore.types import Codes, Floats
 
 if TYPE_CHECKING:
     from gamcore.model.additive import AdditiveModel

@@ -15,12 +15,12 @@ from typing import ClassVar, Final, Literal
 import numpy as np
 from scipy.special import xlogy
 
+from gamcore.common.types import Floats
 from gamcore.data.rows import rows_in_words
 from gamcore.kernels import losses as kernels
 from gamcore.kernels.losses import Form
 from gamcore.model.loss import Loss
 from gamcore.model.scales import Scale
-from gamcore.types import Floats
 
 LARGEST_STEP: Final = 2.0
 """Largest leaf: the exact step of a leaf without events is infinite."""

@@ -14,7 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from gamcore.types import Floats, Ints
+from gamcore.common.types import Floats, Ints
 
 POLISH = 2
 """Sweeps of alternating centring after the equations are solved; they remove rounding errors from the margins."""

@@ -22,10 +22,10 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Floats
 from gamcore.kernels import losses as kernels
 from gamcore.kernels.losses import Form
 from gamcore.model.loss import Loss
-from gamcore.types import Floats
 
 WIDTH: Final = 1.5
 """Width of the smoothing, in units of (log n / n)^(2/5) times the median |residual|; half and twice that do as well."""

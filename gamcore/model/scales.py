@@ -16,8 +16,8 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from gamcore.numbers import alike, exact, factor, fixed, number, points
-from gamcore.types import Floats
+from gamcore.common.numbers import alike, exact, factor, fixed, number, points
+from gamcore.common.types import Floats
 
 Scale = Literal["link", "ratio", "points", "units"]
 SCALES: Final[tuple[Scale, ...]] = get_args(Scale)

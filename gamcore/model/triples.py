@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from gamcore.common.types import Codes, Floats
 from gamcore.model.additive import AdditiveModel, PairTerm, pair_bins, pair_effects, with_pair_effects
 from gamcore.model.grids import GridTerm, faces, split_off
-from gamcore.types import Codes, Floats
 
 
 def add_triple(model: AdditiveModel, raw: GridTerm) -> AdditiveModel:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.running.executor import Executor
 from gamcore.boosting.running.progress import Loop, Progress
+from gamcore.common.types import Floats, Ints
 from gamcore.data.sampling import Split
 from gamcore.kernels.tree_growth import Growth
 from gamcore.kernels.tree_predict import Trees
@@ -27,7 +28,6 @@ from gamcore.kernels.tree_splits import NONE, Splitting
 from gamcore.model.losses import Loss
 from gamcore.multitask.tables import rows_by_task
 from gamcore.multitask.trees import Forest, Grower, TreeTable, concatenate, make_scratch
-from gamcore.types import Floats, Ints
 
 TOLERANCE: Final = 1e-5
 """Share of the initial loss by which a round must lower the loss to count as better."""

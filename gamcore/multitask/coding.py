@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.common.types import Bools, Codes, Ints
 from gamcore.data.table import Table
 from gamcore.distributed.coding import Coding
 from gamcore.multitask.tables import UNKNOWN, TaskRows, places, read_labels, training_codes
-from gamcore.types import Bools, Codes, Ints
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gamcore.boosting.calibration.balance import shift_to_balance
 from gamcore.boosting.refit.loop import run_all
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.types import Bools, Codes, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.data.sampling import deal, splits
 from gamcore.data.table import learn_features, names_among
@@ -21,7 +22,6 @@ from gamcore.multitask.boosting import MultiTaskRefit, TaskParameters, TaskProbl
 from gamcore.multitask.model import TaskModel, assemble_tasks, count_codes, mean_scores
 from gamcore.multitask.tables import TaskRows, bin_rows, owned_columns, rows_by_task, task_codes
 from gamcore.multitask.trees import TreeTable
-from gamcore.types import Bools, Codes, Floats, Ints
 
 SLACK: Final = 1.0 - 1e-6
 """Factor of the least hessian of a child: sums are rounded, and five rows must count as five in any order."""

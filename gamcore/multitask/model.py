@@ -9,12 +9,12 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.model.losses import Loss
 from gamcore.multitask.boosting import TaskRefit
 from gamcore.multitask.tables import UNKNOWN
 from gamcore.multitask.trees import Forest, concatenate, empty_trees, scaled
-from gamcore.types import Codes, Floats, Ints
 
 TreePart = Literal["whole", "common", "specific"]
 FREE: Final = -1

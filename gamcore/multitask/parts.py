@@ -21,6 +21,7 @@ from gamcore.boosting.rows.source import Dealing
 from gamcore.boosting.rows.sums import Part, base_of, targets_left, weighed, weight_moments, weighted_targets
 from gamcore.boosting.running.executor import Executor
 from gamcore.boosting.running.progress import Callback, Loop
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.data.sampling import Split, deal
 from gamcore.kernels import CODE
@@ -31,7 +32,6 @@ from gamcore.multitask.model import TaskModel, assemble_tasks
 from gamcore.multitask.tables import UNKNOWN, rows_by_task
 from gamcore.multitask.trees import TreeTable
 from gamcore.stats.exact import counted, grain, whole_weights
-from gamcore.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)

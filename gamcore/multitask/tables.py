@@ -18,13 +18,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.common.types import Bools, Codes, Ints
 from gamcore.data.binning import Binned, Bins, fit_bins
 from gamcore.data.column_names import free_name
 from gamcore.data.columns import TableError, read_texts, valid_text
 from gamcore.data.table import Feature, Table, as_frame, as_table, read_feature
 from gamcore.data.targets import check_label
 from gamcore.kernels import CODE
-from gamcore.types import Bools, Codes, Ints
 
 ONE_TASK: Final = "all"
 """Label of the single task if none is given."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.kernels import CODE, N_CODES
 from gamcore.kernels import tree_predict as kernels
 from gamcore.kernels import tree_rounds as alone
@@ -15,7 +16,6 @@ from gamcore.kernels.tree_growth import Columns, Growth, Members, make_nodes
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.kernels.tree_rounds import Scheme, Scratch
 from gamcore.kernels.tree_splits import NONE, make_search
-from gamcore.types import Codes, Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 
 LEVEL: Final = 0.95
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats, Ints
 from gamcore.stats.metrics import RankingLine, roc
-from gamcore.types import Floats, Ints
 
 LEAST_CHANCE = float(np.finfo(np.float64).eps)
 """Smallest probability whose logarithm is taken, as in scikit-learn: that of 0 is infinite."""

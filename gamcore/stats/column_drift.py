@@ -15,14 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency, ks_2samp
 
+from gamcore.common.numbers import count, counted, number, percent
+from gamcore.common.types import Floats
 from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.dates import as_date
 from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Table
-from gamcore.explanation import Explanation
-from gamcore.numbers import count, counted, number, percent
 from gamcore.stats.intervals import ALPHA, FEWEST_EXPECTED, adjusted_by_holm, p_of_rates
-from gamcore.types import Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 Verdict = Literal["moved", "moved little", "no change", "too few rows", "dates", "unusable"]

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 
 SMALLEST: Final = -1074
 """The power of 2 that every float64 is a multiple of."""

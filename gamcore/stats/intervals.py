@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import gammaincinv, ndtri, stdtrit
 from scipy.stats import fisher_exact, ttest_ind
 
-from gamcore.extras import extra
+from gamcore.common.extras import extra
+from gamcore.common.types import Floats
 from gamcore.stats.weights import effective_rows
-from gamcore.types import Floats
 
 Interval = tuple[float, float]
 

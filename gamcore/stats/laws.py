@@ -17,8 +17,8 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import gammainc, gammaincinv, gammaln, xlogy
 
+from gamcore.common.types import Floats
 from gamcore.stats.tweedie import likeliest_power, log_density
-from gamcore.types import Floats
 
 LEAST_MEAN, MOST_MEAN = 1e-12, 1e12
 """Means of counts are taken to be within these: beyond, a count is as good as certain, or no longer a whole float."""

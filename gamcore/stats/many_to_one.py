@@ -18,8 +18,8 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, ndtr, ndtri, stdtrit
 from scipy.stats import qmc
 
+from gamcore.common.types import Floats
 from gamcore.stats.intervals import ALPHA
-from gamcore.types import Floats
 
 POWER_OF_DRAWS: Final = 14
 """Sobol' points as a power of 2: a chance of 5% is then right to about 1e-4."""

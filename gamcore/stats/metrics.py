@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 from sklearn import metrics
 
-from gamcore.explanation import Explanation
+from gamcore.common.types import Floats
 from gamcore.stats.parts import equal_parts, parts, thin
 from gamcore.stats.rates import Kind, in_parts, rate
-from gamcore.types import Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 FEWEST_IN_PART: Final = 30

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.stats.weights import effective_rows
-from gamcore.types import Bools, Floats, Ints
 
 ROUNDING: Final = 1e-12
 """Sums of sizes differ by as much, relatively, from what they should be."""

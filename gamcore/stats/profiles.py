@@ -9,16 +9,16 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.numbers import decimals_of, number, percent, within
+from gamcore.common.types import Floats, Ints
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.columns import MISSING, Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.cuts import Run, beside_edges, names_of_bars, range_in_words, slack_of_bars
 from gamcore.data.dates import as_date
 from gamcore.data.years import are_years
-from gamcore.explanation import Explanation
-from gamcore.numbers import decimals_of, number, percent, within
 from gamcore.stats.histograms import BARS, MOST_LEVELS, OTHERS, edges_of
 from gamcore.stats.intervals import student, wilson
-from gamcore.types import Floats, Ints
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 ROWS_PER_BAR: Final = 60

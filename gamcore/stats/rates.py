@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats
 from gamcore.stats.intervals import Interval, poisson_rate, skewed_mean, wilson
 from gamcore.stats.parts import equal_parts, parts, thin
 from gamcore.stats.weights import effective_rows
-from gamcore.types import Floats
 
 Kind = Literal["share", "count", "amount"]
 """What an outcome is: 0 or 1; a number of events; an amount of 0 or more."""

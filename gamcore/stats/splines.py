@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Floats
 from gamcore.kernels.smoothers import AT_ONCE
-from gamcore.types import Floats
 
 DEGREE: Final = 3
 MOST_KNOTS: Final = 20

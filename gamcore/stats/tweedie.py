@@ -21,7 +21,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp
 
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 
 LEAST_POWER, MOST_POWER = 1.05, 1.95
 """Bounds of a chosen power. Nearer to 1 amounts are multiples of a unit, nearer to 2 there are no zeros."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 
 
 def effective_rows(weight: Floats) -> float:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gamcore.common.types import Floats
 from gamcore.data.column_names import Measure
-from gamcore.types import Floats
 from gamcore.viz.spec import Axis, TickFormat
 
 

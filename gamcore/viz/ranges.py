@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 from gamcore.viz.spec import Axis, Bars, Cells, Line, Mark, Path, Points, Ribbon, Steps, Whiskers
 
 LEVEL: Final = 0.6

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 
 ColorRole = Literal["primary", "accent", "density", "few", "muted", "ink", "zero", "hairline", "background"] | int
 """What a colour is for; a number is an index of the categorical colours."""

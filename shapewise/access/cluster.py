@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from gamcore.numbers import count, counted, size
+from gamcore.common.numbers import count, counted, size
 from shapewise.errors import StoreError
 
 if TYPE_CHECKING:

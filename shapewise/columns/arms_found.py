@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 from scipy.stats import chi2, rankdata
 
+from gamcore.common.types import Floats, Ints
 from gamcore.data.columns import read_numbers, read_present_texts
 from gamcore.data.table import Table
-from gamcore.types import Floats, Ints
 from shapewise.columns.guesses import Guess
 from shapewise.doctor.examine import ColumnReport
 from shapewise.doctor.name_words import (

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from gamcore.numbers import count
+from gamcore.common.numbers import count
 
 LONGEST: Final = 2_000
 DEEPEST: Final = 40

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.columns import Kind
 from gamcore.data.dates import DAY
-from gamcore.types import Bools, Floats, Ints
 from shapewise import patience
 
 PAIRS_PER_LOOK: Final = 1_000

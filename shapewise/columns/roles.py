@@ -14,10 +14,10 @@ from typing import Final, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from gamcore.common.numbers import percent
+from gamcore.common.types import Floats
 from gamcore.data.columns import read_numbers
 from gamcore.data.table import Table
-from gamcore.numbers import percent
-from gamcore.types import Floats
 from shapewise.columns import arms_found, targets_found
 from shapewise.columns.guesses import Guess, Question
 from shapewise.doctor.examine import ColumnReport

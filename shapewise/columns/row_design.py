@@ -10,9 +10,9 @@ from typing import Final, Literal
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats, Ints
 from gamcore.data.columns import read_numbers, read_texts
 from gamcore.data.table import Table
-from gamcore.types import Floats, Ints
 from shapewise.doctor.examine import ColumnReport
 from shapewise.doctor.name_words import words_in
 

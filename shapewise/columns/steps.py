@@ -12,8 +12,8 @@ from typing import Any, Final
 import pandas as pd
 import pyarrow as pa
 
+from gamcore.common.numbers import are, counted
 from gamcore.data.columns import Kind, read_texts
-from gamcore.numbers import are, counted
 from shapewise import patience
 from shapewise.columns.evaluate import Kinds, as_series, evaluate, kind_of_formula, read_cells
 from shapewise.columns.formula import FormulaError, columns_of, parse

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from gamcore.common.types import Floats, Ints
 from gamcore.data.columns import read_numbers, read_texts
 from gamcore.data.table import Table
-from gamcore.types import Floats, Ints
 from shapewise.doctor.examine import ColumnReport
 
 MOST_ROWS: Final = 2_000

@@ -23,7 +23,7 @@ from urllib.parse import quote, quote_plus
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gamcore.numbers import count, counted
+from gamcore.common.numbers import count, counted
 from shapewise.databases.connections import Connection, address
 from shapewise.databases.duckdb_file import DuckDBSession
 from shapewise.databases.postgres import PostgresSession

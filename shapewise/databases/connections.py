@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
-from gamcore.extras import extra
+from gamcore.common.extras import extra
 from shapewise.access.permissions import ROLES, Person, Role
 from shapewise.errors import DeniedError, StoreError
 

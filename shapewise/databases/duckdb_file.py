@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from gamcore.extras import extra
+from gamcore.common.extras import extra
 from shapewise.databases.sessions import MOST_BATCH, Answer, EndedError, Lost, days_within, placed, reads_only
 from shapewise.ingest.arrow_types import ArrowColumn
 from shapewise.ingest.common import ReaderError

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gamcore.extras import extra
+from gamcore.common.extras import extra
 from shapewise.databases.sessions import (
     BATCH_BYTES,
     CONNECT_SECONDS,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from gamcore.numbers import count
+from gamcore.common.numbers import count
 from shapewise.access.quotas import is_shared
 from shapewise.databases.connections import ROWS, SECONDS, Connection, most
 from shapewise.errors import StoreError

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gamcore.numbers import count
+from gamcore.common.numbers import count
 from shapewise.ingest.arrow_types import ArrowColumn
 from shapewise.ingest.common import ReaderError
 

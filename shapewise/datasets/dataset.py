@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final, Self
 import pandas as pd
 import pyarrow as pa
 
+from gamcore.common.numbers import count
 from gamcore.data.codes import MissingCodes, clear_codes
 from gamcore.data.columns import TableError
 from gamcore.distributed.pieces import ParquetPiece, starts_of
-from gamcore.numbers import count
 from shapewise.access import cluster
 from shapewise.datasets.pieces import PlainPiece, ShownPiece, bytes_of, sample_of
 from shapewise.errors import StoreError

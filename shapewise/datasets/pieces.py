@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from gamcore.common.types import Ints
 from gamcore.data.codes import MissingCodes, clear_codes
 from gamcore.distributed.pieces import ParquetPiece
-from gamcore.types import Ints
 from shapewise.ingest.arrow_types import ArrowColumn, Changed, plain_table
 from shapewise.ingest.writer import frame_bytes, sampled_rows
 from shapewise.store.batches import plain, typed

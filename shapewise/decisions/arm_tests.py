@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats
 from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.arms import (
@@ -27,7 +28,6 @@ from gamcore.decide.experiment_plan import MetricRole
 from gamcore.decide.outcomes import read_outcomes
 from gamcore.decide.strategies import StrategySet
 from gamcore.estimators.effect import expected_outcomes
-from gamcore.types import Floats
 from shapewise.columns.roles import Roles, sounds_like_outcome
 from shapewise.decisions.earlier import undone, with_change
 from shapewise.decisions.plan_and_outcome import made_of, readable

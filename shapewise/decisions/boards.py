@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
+from gamcore.common.numbers import EXACT_DIGITS, decimals_of
 from gamcore.decide.results import Result
 from gamcore.decide.rules import Rule, RuleError
 from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence
 from gamcore.decide.strategies import Strategy, StrategySet
-from gamcore.numbers import EXACT_DIGITS, decimals_of
 from gamcore.stats.intervals import UNKNOWN
 from shapewise.decisions.earlier import recent as recent_of
 from shapewise.decisions.earlier import undone, with_change

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from gamcore.common.numbers import bare, exact, fixed
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
@@ -19,7 +20,6 @@ from gamcore.decide.arrivals import Arrivals
 from gamcore.decide.experiment_plan import ExperimentError, Metric
 from gamcore.decide.outcomes import Outcome, read_outcome
 from gamcore.decide.strategies import Ledger, StrategySet
-from gamcore.numbers import bare, exact, fixed
 from shapewise.columns.roles import sounds_like_outcome
 from shapewise.decisions.arm_tests import possible_outcomes
 from shapewise.store.names import known

@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.common.numbers import count
 from gamcore.data.codes import NO_CODES, MissingCodes, clear_codes
 from gamcore.data.column_names import free_name
 from gamcore.data.columns import Kind, read_dates, read_numbers, read_texts
 from gamcore.data.dates import DAY
 from gamcore.decide.rules_code import COLUMN, NOBODY, NOT_ELIGIBLE, Cascade, kinds_of, to_python, to_sql
 from gamcore.decide.strategies import StrategySet
-from gamcore.numbers import count
 
 Labels = NDArray[np.object_]
 

@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats, Ints
 from gamcore.data.columns import level_name, read_dates, read_numbers, read_present_texts
 from gamcore.data.dates import day_number, stamp
 from gamcore.data.sentinels import sentinels
-from gamcore.types import Floats, Ints
 from shapewise.doctor.findings import Finding
 from shapewise.doctor.name_words import AGES, NEVER_ZERO, words_of
 

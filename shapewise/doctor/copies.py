@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts
 from gamcore.data.table import Table
-from gamcore.types import Bools, Floats, Ints
 from shapewise.doctor.findings import Finding
 from shapewise.doctor.name_words import is_id_of_several
 

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from gamcore.common.types import Floats
 from gamcore.data.columns import Kind, TableError, level_name, read_dates, read_numbers, read_texts
 from gamcore.data.table import Table, as_table
-from gamcore.types import Floats
 from shapewise.doctor.codes_found import codes_in_numbers, codes_in_texts, open_ends
 from shapewise.doctor.copies import copies
 from shapewise.doctor.findings import DAYS_FORM, LARGEST_WHOLE, LATER_WORDS, Cure, Finding, FindingKind

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from gamcore.common.numbers import count, counted, percent
 from gamcore.data.labels import levels_in_words
-from gamcore.numbers import count, counted, percent
 
 FindingKind = Literal[
     "unusable", "empty", "constant", "sparse", "id", "group", "levels", "yes or no", "days", "missing code",

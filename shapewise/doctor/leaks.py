@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata, spearmanr
 
+from gamcore.common.numbers import count, counted, exact, fixed, percent
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.labels import levels_in_words, listed, set_apart
 from gamcore.data.table import Table, as_table
-from gamcore.numbers import count, counted, exact, fixed, percent
-from gamcore.types import Bools, Floats, Ints
 from shapewise.doctor.copies import MOST_CLASSES, rows_on_borders
 
 SAMPLE_ROWS: Final = 20_000

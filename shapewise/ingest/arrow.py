@@ -17,7 +17,7 @@ import pyarrow.dataset
 import pyarrow.ipc
 import pyarrow.parquet
 
-from gamcore.numbers import count, counted
+from gamcore.common.numbers import count, counted
 from shapewise.errors import FULL_DISK, StoreError
 from shapewise.ingest.arrow_types import Changed, not_text, plain_columns, plain_table
 from shapewise.ingest.common import MAX_FIELD, MAX_UNPACKED, NO_ROWS, ReaderError, in_words, size_of

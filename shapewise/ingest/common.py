@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path, PurePath
 from typing import Final
 
-from gamcore.numbers import count
+from gamcore.common.numbers import count
 
 TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
 SUFFIXES: Final = (*TEXT_SUFFIXES, ".parquet", ".feather", ".arrow", ".xlsx")

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import python_calamine
 
-from gamcore.numbers import are, count, counted
+from gamcore.common.numbers import are, count, counted
 from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, check_columns, in_words
 from shapewise.ingest.footer import footer_rows
 from shapewise.ingest.header import header_of, is_typed, is_value, named, names_note, skipped_note

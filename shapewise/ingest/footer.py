@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from gamcore.numbers import counted
-from gamcore.types import Floats
+from gamcore.common.numbers import counted
+from gamcore.common.types import Floats
 from shapewise.ingest.types import Tally, convert, plans, trimmed
 
 TOTALS: Final = (

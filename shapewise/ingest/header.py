@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Final
 
-from gamcore.numbers import count, counted
+from gamcore.common.numbers import count, counted
 from shapewise.ingest.amounts import CURRENCIES
 from shapewise.ingest.common import ReaderError, clean_names
 from shapewise.ingest.types import MISSING

@@ -12,7 +12,7 @@ from typing import Final
 
 from clevercsv.detect import Detector
 
-from gamcore.numbers import count
+from gamcore.common.numbers import count
 from shapewise.ingest.code_pages import code_page_of
 from shapewise.ingest.common import ReaderError, check_columns
 from shapewise.ingest.header import header_of, is_value, named, skipped_note

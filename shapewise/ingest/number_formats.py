@@ -12,7 +12,7 @@ from typing import IO, Any, Final
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from gamcore.numbers import fixed
+from gamcore.common.numbers import fixed
 
 STYLES: Final = "xl/styles.xml"
 PART: Final = 2**20

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
-from gamcore.numbers import count
+from gamcore.common.numbers import count
 from shapewise.ingest.common import ReaderError
 from shapewise.ingest.layout import UTF8_IN_PART, Dialect, dialect_of, escape_of, has_inner_quotes
 

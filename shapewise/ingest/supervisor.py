@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from gamcore.numbers import count, size
+from gamcore.common.numbers import count, size
 from shapewise import processes
 from shapewise.ingest.common import ReaderError, kind_of_name
 from shapewise.ingest.writer import Written

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from gamcore.numbers import are, count, counted
+from gamcore.common.numbers import are, count, counted
 from shapewise.ingest.common import NO_ROWS, ReaderError, in_words, size_of
 from shapewise.ingest.footer import footer_rows
 from shapewise.ingest.header import names_note

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gamcore.numbers import are, count, counted
-from gamcore.types import Bools, Ints
+from gamcore.common.numbers import are, count, counted
+from gamcore.common.types import Bools, Ints
 from shapewise.ingest import amounts, dates
 from shapewise.ingest.common import MAX_FIELD, ReaderError
 

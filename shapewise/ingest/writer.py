@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet
 
-from gamcore.mixing import GOLDEN, mixed
-from gamcore.numbers import count, counted
+from gamcore.common.mixing import GOLDEN, mixed
+from gamcore.common.numbers import count, counted
 
 Tell = Callable[[float, str], None]
 

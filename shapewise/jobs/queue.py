@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from gamcore.numbers import fixed, size
+from gamcore.common.numbers import fixed, size
 from shapewise import processes
 from shapewise.access.permissions import LOCAL, Person, may
 from shapewise.access.quotas import OWN

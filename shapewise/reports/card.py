@@ -15,6 +15,8 @@ from scipy.stats import norm
 
 from gamcore import __version__
 from gamcore.additions.editing.edits import edit_of
+from gamcore.common.numbers import UNKNOWN, alike, count, counted, fixed, number, percent, read
+from gamcore.common.types import Floats
 from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import AS_THEY_ARE, Measure, Names
 from gamcore.data.labels import levels_in_words
@@ -23,11 +25,9 @@ from gamcore.estimators.additive_parameters import GREEDY
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.curves import Curve
-from gamcore.numbers import UNKNOWN, alike, count, counted, fixed, number, percent, read
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, skewed_mean, student, wilson
 from gamcore.stats.weights import effective_rows
-from gamcore.types import Floats
 from shapewise.scoring.held_out import HeldOutClasses, HeldOutPredictions, held_out, held_out_classes
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training import by_feature, chosen_bins

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Final
 
+from gamcore.common.numbers import count, counted, percent
 from gamcore.data.labels import listed
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ReadOut
@@ -19,7 +20,6 @@ from gamcore.decide.plots.plans import YEAR
 from gamcore.decide.results import Result, money
 from gamcore.decide.strategies import Strategy, worth_of_all
 from gamcore.decide.worth import Contribution, total
-from gamcore.numbers import count, counted, percent
 from gamcore.viz.files.parts import KeyFigure, ReportPart
 from shapewise.decisions.plans import form_of, planned
 from shapewise.reports.choice import best_of, chosen_of, deciding, effect_on, is_lift, lifts

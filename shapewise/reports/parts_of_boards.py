@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.numbers import count, counted, fixed, p_value, percent
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.labels import listed as in_words
 from gamcore.data.table import as_table
@@ -17,7 +18,6 @@ from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, parity, sensitive
 from gamcore.decide.results import Scale
 from gamcore.decide.strategies import board_table
-from gamcore.numbers import count, counted, fixed, p_value, percent
 from gamcore.viz.files.parts import ReportPart
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import SavedSegment

@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 
 from gamcore import explain_triple
+from gamcore.common.numbers import fixed
 from gamcore.data.column_names import PAIR
 from gamcore.decide import plots as decide_plots
 from gamcore.decide.plots.segments import marked
 from gamcore.decide.strategies import Strategy
 from gamcore.decide.uplift import read_uplift
 from gamcore.explain.shown import shown, shown_chances
-from gamcore.numbers import fixed
 from gamcore.stats import metrics as quality
 from gamcore.stats import plots as stats_plots
 from gamcore.stats.classes import class_confusion, class_rankings

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from gamcore.common.numbers import are, counted, fixed
 from gamcore.data.labels import listed
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ReadOut
 from gamcore.decide.fairness import sensitive
 from gamcore.decide.strategies import Strategy
-from gamcore.numbers import are, counted, fixed
 from shapewise.reports.choice import best_of, chosen_of, deciding, lifts
 from shapewise.reports.sources import Review
 from shapewise.store.workspace import StoreError

@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gamcore.common.numbers import size
 from gamcore.data.codes import clear_codes
 from gamcore.decide.strategies import Matches, StrategySet
 from gamcore.distributed import gather, over_pieces
-from gamcore.numbers import size
 from shapewise.access import cluster
 from shapewise.datasets.dataset import like_of, shown_pieces
 from shapewise.memory import plain_pool

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.common.types import Floats, Ints
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import ClassView, in_class
 from gamcore.estimators.saved import from_saved
 from gamcore.model.losses import Loss
-from gamcore.types import Floats, Ints
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.dataset import Data, read_data
 from shapewise.training.effects import as_trained

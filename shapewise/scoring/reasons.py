@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from gamcore.common.numbers import LARGE, exact
 from gamcore.data.binning import Bins
 from gamcore.data.codes import code_of
 from gamcore.data.column_names import Names
@@ -24,7 +25,6 @@ from gamcore.explain.reasons import BASES, MOST, Base
 from gamcore.io.formula import Formula
 from gamcore.io.reasons import with_reasons
 from gamcore.model.output_names import PREDICTION
-from gamcore.numbers import LARGE, exact
 from shapewise.store.names import known
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from gamcore.common.numbers import count, size
 from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import AS_THEY_ARE, PLAIN, Measure, Names
 from gamcore.estimators.base import n_scores
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.saved import from_saved
 from gamcore.io.formula import Formula, ScoringError
-from gamcore.numbers import count, size
 from gamcore.viz.files.spreadsheets import write_csv, write_xlsx
 from shapewise.ingest.writer import Groups
 from shapewise.processes import Pace

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from gamcore.common.numbers import number, percent
+from gamcore.common.types import Floats
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import AS_THEY_ARE, PLAIN, Measure, Names
 from gamcore.data.columns import Kind as ColumnKind
@@ -24,8 +26,6 @@ from gamcore.explain.curves import Breakdown
 from gamcore.io.formula import Formula
 from gamcore.io.reasons import tell
 from gamcore.model import output_names
-from gamcore.numbers import number, percent
-from gamcore.types import Floats
 from shapewise.scoring.changes import RowChanges
 from shapewise.scoring.reasons import ANSWERS, Telling, fields_of, letter, listed
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from gamcore.common.numbers import counted, number, percent
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
-from gamcore.numbers import counted, number, percent
 from shapewise.scoring.score_rows import Scorer
 
 

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pandas.api import types
 
+from gamcore.common.types import Ints
 from gamcore.data.columns import hash_labels, read_dates, read_numbers
 from gamcore.data.table import Table, as_table
 from gamcore.distributed.pieces import WHOLE_NUMBERS
-from gamcore.types import Ints
 from shapewise import patience
 from shapewise.memory import plain_pool
 

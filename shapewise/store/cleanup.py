@@ -13,7 +13,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from gamcore.numbers import count
+from gamcore.common.numbers import count
 from shapewise.errors import StoreError
 from shapewise.store import identity, records
 from shapewise.store.atomic_files import keep_spare, read_json, use_spare

@@ -11,13 +11,13 @@ import numpy as np
 
 from gamcore.additions.editing.edited import edits_in
 from gamcore.boosting.updating.tables import KeptTables
+from gamcore.common.types import Floats
 from gamcore.decide.unseen import Unseen
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.io.tables_file import load_tables, save_tables
 from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
-from gamcore.types import Floats
 from shapewise.errors import DeniedError, room
 from shapewise.store import records
 from shapewise.store.atomic_files import scratch_file, scratch_folder

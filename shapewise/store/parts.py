@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gamcore.common.types import Floats
 from gamcore.io import gamx
 from gamcore.io.checks import ModelFileError
 from gamcore.io.tables_file import load_tables
-from gamcore.types import Floats
 
 
 def read_expected(path: Path) -> Floats:

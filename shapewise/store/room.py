@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from gamcore.numbers import count, size
+from gamcore.common.numbers import count, size
 from shapewise.access.quotas import Limits
 from shapewise.errors import StoreError
 from shapewise.store import records

@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 import pyarrow.parquet as pq
 
+from gamcore.common.numbers import count, counted
 from gamcore.data.codes import MissingCodes, clear_codes
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
-from gamcore.numbers import count, counted
 from shapewise.access.permissions import LOCAL
 from shapewise.errors import DeniedError, StoreError, room
 from shapewise.store import records

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.numbers import percent
 from gamcore.data.columns import TableError
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.estimators.saved import from_saved
 from gamcore.estimators.updating import update
-from gamcore.numbers import percent
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training.intervals import calibrate
 from shapewise.training.spec import Spec

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from gamcore.common.types import Bools
 from gamcore.data.table import Table, as_table
 from gamcore.stats.column_drift import kinds
-from gamcore.types import Bools
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
 from shapewise.training.by_feature import among, terms_among
 from shapewise.training.spec import Spec

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
+from gamcore.common.numbers import exact
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.columns import TableError
 from gamcore.data.labels import set_apart
-from gamcore.numbers import exact
 from shapewise.training.by_feature import BINS, values_of
 
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from gamcore.boosting.counts.bin_pairs import TABLE_GROUPS, pays, table_bytes
 from gamcore.boosting.refit.problem import first_leaves
+from gamcore.common.numbers import duration
 from gamcore.estimators.additive_parameters import AUTO, GREEDY, AdditiveParameters, default_bags
 from gamcore.estimators.multitask_parameters import MultiTaskParameters
 from gamcore.estimators.parameters import defaults
 from gamcore.kernels import N_CODES
 from gamcore.kernels.pair_grid import SIDE
 from gamcore.model.losses import LOSSES
-from gamcore.numbers import duration
 
 STEP_SECONDS = 5e-6
 BAG_SECONDS = 0.7e-6

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.common.numbers import count, counted, percent
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.columns import TableError, read_numbers, read_present_texts
 from gamcore.data.table import Table, as_table
 from gamcore.decide.rules import All
-from gamcore.numbers import count, counted, percent
-from gamcore.types import Bools, Floats, Ints
 from shapewise.training.goals import GoalKind
 from shapewise.training.spec import Spec, Treatment, labels_as, labels_of
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats
 from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.table import as_table
@@ -22,7 +23,6 @@ from gamcore.decide.uplift import Uplift, read_uplift, signals
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.effect import arms_apart, expected_outcomes
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
-from gamcore.types import Floats
 from shapewise.store.workspace import Workspace
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec, Treatment

@@ -7,14 +7,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn import metrics
 
+from gamcore.common.pauses import pause
+from gamcore.common.types import Codes, Floats
 from gamcore.data.binning import columns_of, encode_table
 from gamcore.estimators.additive import AdditiveEstimator, read_target
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
 from gamcore.model.classes import class_losses
 from gamcore.model.losses import Loss
-from gamcore.pauses import pause
-from gamcore.types import Codes, Floats
 from shapewise.training import effects
 from shapewise.training.dataset import Data
 from shapewise.training.task_dataset import predicted

@@ -8,11 +8,11 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
+from gamcore.common.numbers import counted, percent
+from gamcore.common.types import Floats
 from gamcore.data.columns import read_numbers
 from gamcore.data.table import Table
 from gamcore.data.targets import MOST_CLASSES
-from gamcore.numbers import counted, percent
-from gamcore.types import Floats
 
 GoalKind = Literal["binary", "number", "count", "amount", "spend", "quantile", "classes"]
 KINDS: Final[tuple[GoalKind, ...]] = get_args(GoalKind)

@@ -20,12 +20,12 @@ from gamcore.boosting.rows.files import ROW_BYTES, Files
 from gamcore.boosting.rows.on_disk import PartsOnDisk
 from gamcore.boosting.rows.sums import PartInMemory
 from gamcore.boosting.running.progress import Callback, Progress
+from gamcore.common.numbers import size
 from gamcore.data.binning import type_of_all
 from gamcore.data.codes import clear_codes
 from gamcore.data.columns import TableError
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import Estimator
-from gamcore.numbers import size
 from shapewise.jobs.process import StoppedError
 from shapewise.memory import give_back_early
 from shapewise.store.batches import Matching, batches, count_rows

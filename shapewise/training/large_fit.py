@@ -15,6 +15,7 @@ import pandas as pd
 from gamcore.boosting.rows.in_parts import Parts, RowsInParts
 from gamcore.boosting.rows.source import relative_weight
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.types import Bools
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.own_bins import own_bins
@@ -27,7 +28,6 @@ from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.kernels import N_CODES
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import LOSSES
-from gamcore.types import Bools
 from shapewise.training.dataset import Data, columns_of, held_out_rows, read_data
 from shapewise.training.estimator import learner
 from shapewise.training.large_pass import HeldOutOfTable, Noted, RowCoder, learn_bins

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.boosting.rows.sums import PartInMemory
+from gamcore.common.types import Bools, Codes, Floats, Ints
 from gamcore.data.binning import MOST_RARE_NAMES, Bins, fit_bins, most_levels, type_of_all
 from gamcore.data.columns import UNSEEN, TableError, hash_texts, read_dates, read_numbers, read_texts
 from gamcore.data.own_bins import OwnBins
@@ -23,7 +24,6 @@ from gamcore.data.sampling import buckets
 from gamcore.data.table import Feature, Table, Values, as_table, read_feature
 from gamcore.data.targets import read_numeric_target
 from gamcore.stats.exact import Moments
-from gamcore.types import Bools, Codes, Floats, Ints
 from shapewise.training.dataset import choose, read_exposure, read_groups, read_weights
 from shapewise.training.spec import Spec
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from gamcore.numbers import fixed, number, percent
+from gamcore.common.numbers import fixed, number, percent
 
 
 @dataclass(frozen=True)

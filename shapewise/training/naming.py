@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
+from gamcore.common.numbers import exact
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.estimators.additive_parameters import GREEDY, AdditiveParameters
 from gamcore.estimators.multitask_parameters import MultiTaskParameters
 from gamcore.estimators.parameters import inputs
-from gamcore.numbers import exact
 from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import chosen_bins

@@ -14,10 +14,10 @@ import pandas as pd
 from gamcore.boosting.rows.source import relative_weight
 from gamcore.boosting.rows.sums import PartInMemory, joined
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.types import Bools
 from gamcore.distributed.pieces import PIECE_ROWS, naming, read, starts_of
 from gamcore.estimators.gam import Estimator
 from gamcore.estimators.pieces import teller
-from gamcore.types import Bools
 from shapewise.datasets.dataset import shown_pieces
 from shapewise.datasets.pieces import ShownPiece
 from shapewise.errors import StoreError

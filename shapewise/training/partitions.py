@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.common.numbers import in_full, read, roundest
+from gamcore.common.types import Floats
 from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts
 from gamcore.data.dates import as_date
 from gamcore.data.table import Table, as_table
 from gamcore.decide.rules import Levels, Range, Rule
-from gamcore.numbers import in_full, read, roundest
-from gamcore.types import Floats
 
 MOST_PARTS: Final = 6
 MOST_RANGES: Final = 4

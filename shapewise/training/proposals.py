@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from gamcore.boosting.bands.halves import FEWEST
+from gamcore.common.types import Bools
 from gamcore.data.columns import TableError, read_numbers
 from gamcore.data.table import Table
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.model.losses import LOSSES
-from gamcore.types import Bools
 from shapewise.training.dataset import check_rows, read_exposure
 from shapewise.training.goals import GOALS, GoalKind, possible, suggest
 from shapewise.training.spec import labels_of, target_levels

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import pandas as pd
 from pandas.api import types
 
+from gamcore.common.numbers import counted
 from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import Levels, Range, Rule
 from gamcore.decide.rules_json import from_dict
 from gamcore.estimators.presets import PRESETS, TASK_PRESETS
-from gamcore.numbers import counted
 from shapewise.columns.targets_found import MOST_LEVELS
 from shapewise.training.goals import GOALS, KINDS, GoalKind
 

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from sklearn import metrics
 
 from gamcore.boosting.running.progress import Progress
+from gamcore.common.numbers import count, counted
+from gamcore.common.types import Bools, Floats
 from gamcore.data.columns import TableError
 from gamcore.estimators.base import plain
 from gamcore.estimators.gam import Estimator, GAMClassifier
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.model.losses import Loss, default_loss
 from gamcore.multitask.tables import join_tables, places
-from gamcore.numbers import count, counted
-from gamcore.types import Bools, Floats
 from shapewise.training.dataset import Data, read_data
 from shapewise.training.spec import Spec
 

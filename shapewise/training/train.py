@@ -13,6 +13,7 @@ import psutil
 
 import gamcore
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.types import Floats
 from gamcore.data.codes import with_codes
 from gamcore.data.columns import TableError
 from gamcore.decide.unseen import Unseen
@@ -22,7 +23,6 @@ from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTree
 from gamcore.estimators.saved import from_saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
-from gamcore.types import Floats
 from shapewise.access import cluster
 from shapewise.memory import give_back, plain_pool
 from shapewise.store.projects import roots

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, ParameterSampler, StratifiedKFold
 
 from gamcore.boosting.running.progress import Progress
+from gamcore.common.types import Floats, Ints
 from gamcore.data.columns import TableError
 from gamcore.estimators.additive_parameters import AdditiveParameters
 from gamcore.estimators.parameters import searched
-from gamcore.types import Floats, Ints
 from shapewise.training.dataset import Data
 from shapewise.training.evaluation import row_losses
 from shapewise.training.spec import Spec

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from gamcore.common.numbers import size
 from gamcore.data.columns import TableError
 from gamcore.io.checks import ModelFileError
-from gamcore.numbers import size
 from gamcore.viz.files.report import to_report
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs

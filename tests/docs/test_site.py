@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import gamcore
-from gamcore.seam import ADDITIONS
+from gamcore.common.seam import ADDITIONS
 from tests.support.pages_of_docs import DOCS, name
 from tests.support.places import ROOT
 

@@ -13,7 +13,7 @@ from plotly.graph_objects import Figure
 
 from gamcore import GAMRegressor, report
 from gamcore.data.columns import TableError
-from gamcore.explanation import Explanation
+from gamcore.viz.explanation import Explanation
 from tests.support import explanations
 from tests.support.hostile import EVIL
 from tests.support.places import ROOT

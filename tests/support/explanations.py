@@ -26,11 +26,11 @@ from gamcore.decide.rules import Range
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.decide.uplift import read_uplift
 from gamcore.explain.curve_drift import curve_moves
-from gamcore.explanation import Explanation
 from gamcore.stats.column_drift import what_moved
 from gamcore.stats.histograms import overlay
 from gamcore.stats.metrics import costs
 from gamcore.stats.profiles import Target, profile
+from gamcore.viz.explanation import Explanation
 from tests.support.by_strategy import read_strategies
 from tests.support.hostile import EVIL
 

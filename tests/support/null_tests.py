@@ -11,13 +11,13 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Floats
 from gamcore.decide.arms import ArmsTest, Segments, between_arms, by_segment, read_arms
 from gamcore.decide.by_day import by_day
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.experiment_plan import MetricRole
 from gamcore.decide.outcomes import Outcome
 from gamcore.stats.intervals import ALPHA
-from gamcore.types import Floats
 from shapewise.decisions.arm_tests import expected_of
 from tests.support.by_strategy import read_strategies
 

@@ -40,13 +40,13 @@ from gamcore import (
     uncertainty,
 )
 from gamcore import io as scoring
+from gamcore.common.seam import ADDITIONS
 from gamcore.estimators.base import to_saved
 from gamcore.estimators.saved import from_saved
 from gamcore.io.attached import FilePart
 from gamcore.io.gamx import from_bytes, to_bytes
 from gamcore.kernels.tree_predict import add_trees
 from gamcore.multitask.model import TaskModel
-from gamcore.seam import ADDITIONS
 from tests.support import golden
 from tests.support.mutants import LEVELS, mutant, take_apart
 

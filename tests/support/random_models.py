@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.types import Floats
+from gamcore.common.types import Floats
 
 OBJECTIVES: Final = ("squared", "poisson", "gamma", "tweedie", "quantile", "binary", "classes")
 FEWEST_OF_A_CLASS: Final = 4

@@ -9,9 +9,9 @@ from operator import and_
 import numpy as np
 import pandas as pd
 
+from gamcore.common.types import Bools
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide.rules import All, Levels, Range, Rule
-from gamcore.types import Bools
 
 WORDS = {
     "at least": "ge", "from": "ge", "above": "gt", "after": "gt", "at most": "le", "until": "le", "below": "lt",

@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from gamcore.common.types import Floats, Ints
 from gamcore.data.columns import TableError
 from gamcore.data.table import Feature, Table, read_feature
 from gamcore.model.loss import Loss
-from gamcore.types import Floats, Ints
 
 NAMESAKES: Final = ("gamma", "quantile")
 """Losses that scikit-learn has under our name; the others are of the mean, as is its usual one with their link."""

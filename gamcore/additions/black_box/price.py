@@ -10,9 +10,9 @@ from typing import Any, Final
 import pandas as pd
 
 from gamcore.boosting.triples.ranking import Ranked
+from gamcore.common.numbers import fixed, percent
 from gamcore.explain.gap import Difference
-from gamcore.explanation import Explanation
-from gamcore.numbers import fixed, percent
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 KINDS: Final = {1: "curve", 2: "pair", 3: "triple"}

@@ -19,6 +19,7 @@ from gamcore.additions.black_box.learner import black_box_scores, features_of
 from gamcore.additions.black_box.price import PriceOfReadability, Step
 from gamcore.boosting.pairs.ranking import curves_of, strongest_lines
 from gamcore.boosting.triples.ranking import Axes, Descent, Ranked, cells_of, ranked, steps_of
+from gamcore.common.types import Floats, Ints
 from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
 from gamcore.data.rows import read_weight
@@ -29,7 +30,6 @@ from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.estimators.seen_rows import read_mask
 from gamcore.explain.gap import Difference, HeldOut, Measured, difference, mean_of, measured
 from gamcore.model.additive import AdditiveModel, check_relearnt, count_bins
-from gamcore.types import Floats, Ints
 
 MOST_STEPS: Final = 3
 """Terms that are added one after the other: what a sentence can name."""

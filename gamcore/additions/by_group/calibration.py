@@ -11,12 +11,12 @@ import pandas as pd
 
 from gamcore.additions.by_group.claims import LONGEST_NAME, GroupClaim, MetricClaim, metric_in_words
 from gamcore.additions.by_group.judged import Group
+from gamcore.common.numbers import counted
+from gamcore.common.types import Floats
 from gamcore.data.labels import cut
 from gamcore.explain.row_groups import Groups
-from gamcore.explanation import Explanation
-from gamcore.numbers import counted
 from gamcore.stats.intervals import ALPHA, Interval, adjusted_by_holm
-from gamcore.types import Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 MOST_NAMED: Final = 3

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from gamcore.additions.by_group.judged import Group
+from gamcore.common.numbers import decimals_of, fixed, number, percent
 from gamcore.data.labels import cut
-from gamcore.numbers import decimals_of, fixed, number, percent
 from gamcore.stats.intervals import Interval
 
 CLOSE: Final = 1e-6

@@ -20,10 +20,10 @@ from typing import Final
 import numpy as np
 from scipy.special import stdtr
 
+from gamcore.common.types import Bools, Floats
 from gamcore.explain.seen import Seen, observed_interval
 from gamcore.stats.intervals import Interval
 from gamcore.stats.weights import effective_rows
-from gamcore.types import Bools, Floats
 
 FEWEST: Final = 10.0
 """Effective rows, or clusters, from which a group is tested."""

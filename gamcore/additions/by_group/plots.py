@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gamcore.additions.by_group.claims import metric_value
+from gamcore.common.numbers import count, counted, number, p_value, percent
+from gamcore.common.types import Bools, Floats
 from gamcore.data.labels import cut
-from gamcore.numbers import count, counted, number, p_value, percent
 from gamcore.stats.intervals import ALPHA
-from gamcore.types import Bools, Floats
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Plot, Points, Whiskers, single

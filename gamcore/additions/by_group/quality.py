@@ -9,12 +9,12 @@ from scipy.special import stdtr, stdtrit
 
 from gamcore.additions.by_group.calibration import Quality
 from gamcore.additions.by_group.judged import FEWEST
+from gamcore.common.types import Bools, Floats
 from gamcore.data.columns import TableError
 from gamcore.explain.gap import Measured
 from gamcore.explain.seen import Seen
 from gamcore.model.loss import Loss
 from gamcore.stats.intervals import ALPHA
-from gamcore.types import Bools, Floats
 
 UNKNOWN: Final = Quality(np.nan, (np.nan, np.nan), np.nan)
 

@@ -15,6 +15,7 @@ from gamcore.boosting.fit.model import Seeds, fit
 from gamcore.boosting.rows.source import Encoded, with_features
 from gamcore.boosting.rows.sums import added
 from gamcore.boosting.running.progress import Watcher
+from gamcore.common.types import Floats
 from gamcore.data.columns import TableError
 from gamcore.estimators.additive import AdditiveEstimator, single_model
 from gamcore.estimators.additive_parameters import GREEDY
@@ -23,7 +24,6 @@ from gamcore.estimators.progress_bar import Listener, listening
 from gamcore.explain.room import room_of
 from gamcore.model.additive import AdditiveModel, AnyTerm
 from gamcore.model.monotone import keeping
-from gamcore.types import Floats
 
 Additive = TypeVar("Additive", bound=AdditiveEstimator)
 

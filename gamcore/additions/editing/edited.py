@@ -14,11 +14,11 @@ import numpy as np
 
 from gamcore.additions.editing.edits import MOST_EDITS, Edit, EditError
 from gamcore.additions.editing.operations import changed, edited_curve
+from gamcore.common.numbers import counted
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.model.additive import AdditiveModel, Attachment, PairTerm
 from gamcore.model.monotone import keeping
-from gamcore.numbers import counted
-from gamcore.types import Bools, Floats, Ints
 
 NAME: Final = "editing"
 """Under which edits are attached to a model."""

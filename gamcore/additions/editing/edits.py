@@ -9,14 +9,14 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
+from gamcore.common.numbers import exact, number
+from gamcore.common.types import Ints
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import AS_THEY_ARE, PAIR, Names
 from gamcore.data.columns import TableError
 from gamcore.data.cuts import cut_in_words
 from gamcore.data.dates import days_of, stamp
 from gamcore.data.labels import levels_in_words
-from gamcore.numbers import exact, number
-from gamcore.types import Ints
 
 Operation = Literal[
     "set", "add", "equal", "straight", "smooth", "rising", "falling", "at_most", "at_least", "centre", "remove"

@@ -10,12 +10,12 @@ import numpy as np
 
 from gamcore.additions.editing.edited import Edits, attached, edited, edits_in
 from gamcore.additions.editing.edits import MOST_EDITS, Edit, EditError, edit_of
+from gamcore.common.types import Floats
 from gamcore.io.checks import ModelFileError, require, require_within, split
 from gamcore.io.manifest import MAX_SCORE, read_signs
 from gamcore.io.manifest_bins import Arrays
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.monotone import is_monotone
-from gamcore.types import Floats
 
 MOST_WORK: Final = 2**30
 """Cells of pairs, in all refits, that the edits of a file may touch together."""

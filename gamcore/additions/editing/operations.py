@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gamcore.additions.editing.edits import FREEDOM, IN_ORDER, Edit, EditError
+from gamcore.common.types import Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.stats.splines import smoothed
-from gamcore.types import Floats, Ints
 
 
 def edited_curve(edit: Edit, bins: Bins, scores: Floats, counts: Floats) -> tuple[Floats, Ints]:

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from gamcore.additions.flow.steps import Flow
+from gamcore.common.numbers import count, percent
 from gamcore.data.labels import cut
-from gamcore.numbers import count, percent
 from gamcore.stats.plots.drifts import bars_height, bars_panel
 from gamcore.viz.spec import Axis, Bars, ColorRole, Plot, Whiskers
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from gamcore.explanation import Explanation
-from gamcore.numbers import count, percent
+from gamcore.common.numbers import count, percent
 from gamcore.stats.intervals import Interval, wilson
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 LEAVES: Final = "(leaves)"

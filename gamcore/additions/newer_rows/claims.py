@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from gamcore.additions.newer_rows.fall import Change, Fall
+from gamcore.common.numbers import alike, fixed, percent
 from gamcore.data.labels import cut_apart
 from gamcore.explain.gap import DECIMALS, POINTS
-from gamcore.numbers import alike, fixed, percent
 from gamcore.stats.intervals import Interval
 
 CLOSE: Final = 1e-6

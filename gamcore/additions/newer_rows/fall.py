@@ -18,11 +18,11 @@ from typing import Final
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from gamcore.common.types import Floats, Ints
 from gamcore.explain.gap import Difference
 from gamcore.explain.seen import Seen
 from gamcore.model.loss import Loss
 from gamcore.stats.intervals import ALPHA
-from gamcore.types import Floats, Ints
 
 MOST_BINS: Final = 20
 ROWS_OF_A_BIN: Final = 25

@@ -10,10 +10,10 @@ import pandas as pd
 
 from gamcore.additions.newer_rows.claims import FallClaim, MeanClaim
 from gamcore.additions.newer_rows.fall import Change, Fall
-from gamcore.explanation import Explanation
-from gamcore.numbers import count, counted
+from gamcore.common.numbers import count, counted
+from gamcore.common.types import Bools, Floats
 from gamcore.stats.intervals import ALPHA, Interval, adjusted_by_holm
-from gamcore.types import Bools, Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 PREDICTION = "(prediction)"

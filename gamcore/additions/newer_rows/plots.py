@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gamcore.common.numbers import counted, number, p_value, percent
 from gamcore.data.labels import cut, cut_apart
-from gamcore.numbers import counted, number, p_value, percent
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Path, Plot, Points, TickFormat, Whiskers, single

@@ -12,15 +12,15 @@ import pandas as pd
 
 from gamcore.additions.newer_rows.fall import Change, edges, fall_of
 from gamcore.additions.newer_rows.held import PREDICTION, Group, OnNewerRows, Side
+from gamcore.common.numbers import alike, percent
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.seen_rows import Estimator, check_names, clusters_of_both, one_outcome, read_seen
 from gamcore.explain.row_groups import columns_of_interest, groups_of
 from gamcore.explain.seen import Seen, observed_interval
-from gamcore.numbers import alike, percent
 from gamcore.stats.intervals import UNKNOWN
-from gamcore.types import Bools, Floats, Ints
 
 TENTHS: Final = 10
 FEWEST: Final = 10

@@ -11,10 +11,10 @@ from typing import Any, Final
 import numpy as np
 
 from gamcore.additions.onnx.graph import Graph
+from gamcore.common.types import Floats
 from gamcore.data.binning import Bins
 from gamcore.data.dates import DAY
 from gamcore.io.formula import ScoringError
-from gamcore.types import Floats
 
 NO_TIME: Final = np.iinfo(np.int64).min
 """What numpy's NaT is as a whole number."""

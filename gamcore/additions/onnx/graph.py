@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.extras import extra
+from gamcore.common.extras import extra
 
 if TYPE_CHECKING:
     import onnx

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gamcore.additions.two_models.parts import Check, Part
+from gamcore.common.numbers import alike, factor, fixed, percent
 from gamcore.data.labels import cut, cut_apart
 from gamcore.explain.gap import DECIMALS, POINTS, Difference
-from gamcore.numbers import alike, factor, fixed, percent
 
 CLOSE: Final = 1e-6
 LONGEST_NAME: Final = 40

@@ -10,12 +10,12 @@ import pandas as pd
 
 from gamcore.additions.two_models.claims import LONGEST_NAME, BelowClaim, BetterClaim, GroupClaim, TenthClaim, way
 from gamcore.additions.two_models.parts import Part
+from gamcore.common.numbers import counted
+from gamcore.common.types import Floats
 from gamcore.data.labels import cut_apart
 from gamcore.explain.gap import Difference
 from gamcore.explain.row_groups import Groups
-from gamcore.explanation import Explanation
-from gamcore.numbers import counted
-from gamcore.types import Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 Claim = BetterClaim | TenthClaim | BelowClaim | GroupClaim

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.explain.seen import Seen, observed_interval
 from gamcore.stats.intervals import Interval, student
-from gamcore.types import Bools, Floats, Ints
 
 TENTHS: Final = 10
 ROUNDED: Final = 10

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gamcore.additions.two_models.claims import change_in_words, means
+from gamcore.common.numbers import alike, count, counted, factor, percent
+from gamcore.common.types import Floats
 from gamcore.data.labels import cut, cut_apart
-from gamcore.numbers import alike, count, counted, factor, percent
-from gamcore.types import Floats
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Path, Plot, Points, TickFormat, Whiskers, single

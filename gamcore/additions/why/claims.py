@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from gamcore.additions.why.shares import Estimate
+from gamcore.common.numbers import decimals_of, fixed, number, percent, within
 from gamcore.data.labels import cut, cut_apart
-from gamcore.numbers import decimals_of, fixed, number, percent, within
 
 Kind = Literal["difference", "composition", "behaviour", "level", "residual"]
 CLOSE: Final = 1e-6

@@ -13,13 +13,13 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import softmax
 
+from gamcore.common.types import Codes, Floats
 from gamcore.estimators.base import train_share
 from gamcore.explain.importance import term_names
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.grids import GridTerm
 from gamcore.model.loss import Loss
 from gamcore.stats.bands import half_scale
-from gamcore.types import Codes, Floats
 
 NEAR: Final = 1e-6
 """Scores nearer to each other have the slope of the link between them."""

@@ -10,10 +10,10 @@ import pandas as pd
 
 from gamcore.additions.why.claims import Kind, MoveClaim, Sizes
 from gamcore.additions.why.shares import Estimate, Shares
-from gamcore.explanation import Explanation
+from gamcore.common.types import Floats
 from gamcore.stats.bands import LEVEL
 from gamcore.stats.intervals import adjusted_by_holm
-from gamcore.types import Floats
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
 By = Literal["term", "feature", "family"]

@@ -28,9 +28,9 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from gamcore.additions.why.curves import Curves, Learned, Link
-from gamcore.pauses import pause
+from gamcore.common.pauses import pause
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.stats.bands import LEVEL
-from gamcore.types import Codes, Floats, Ints
 
 AT_ONCE: Final = 4_000
 """Rows that are computed together."""

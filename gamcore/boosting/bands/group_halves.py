@@ -16,9 +16,9 @@ from gamcore.boosting.bands.halves import HalfRecipe
 from gamcore.boosting.refit.loop import RefitTask, run_all
 from gamcore.boosting.refit.problem import Problem, Share
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.types import Floats
 from gamcore.data.sampling import Split, splits
 from gamcore.model.additive import AdditiveModel, assemble
-from gamcore.types import Floats
 
 
 def fit_group_halves(

@@ -22,11 +22,11 @@ from gamcore.boosting.running.executor import Executor, Task
 from gamcore.boosting.running.progress import Callback, Loop
 from gamcore.boosting.triples.selection import add_triples
 from gamcore.boosting.triples.stage import Grid, TripleRefit, TripleTask
+from gamcore.common.types import Floats
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import splits
 from gamcore.model.additive import AdditiveModel, Term, assemble, count_bins
-from gamcore.types import Floats
 
 FEW_KNOWN: Final = 30
 """Rows that a bin needs for its half-sample refits to show its uncertainty."""

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.rows.sums import Part, Rows, offset_of, weighed
+from gamcore.common.types import Floats
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import Loss
-from gamcore.types import Floats
 
 CLOSE: Final = 1e-13
 """A step of the intercept that is no more than rounding, in units of 1 and of the largest score."""

@@ -31,10 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.rows.sums import Part, Rows, offset_of, weighed
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.model.additive import AdditiveModel, Term
 from gamcore.stats.exact import as_float, counted, grain, whole_weights
-from gamcore.types import Bools, Floats, Ints
 
 PRIOR_EVENTS: Final = 3.0
 """Events that the prior is worth. With five, the held-out deviance of a table whose ends are known well (bike) is .025%

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.counts.whole_numbers import Piece, Rounded, Scale
 from gamcore.boosting.running.executor import Executor, make_executor
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.kernels import N_CODES, tables
 from gamcore.kernels.layout import aligned
 from gamcore.kernels.tables import Tables
 from gamcore.model.losses import Loss
-from gamcore.types import Bools, Floats, Ints
 
 FEWEST_ROWS: Final = 100_000
 ROWS_PER_PAIR: Final = 2_000

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Floats, Ints
 from gamcore.kernels.tables import Tables
-from gamcore.types import Floats, Ints
 
 LARGEST_BITS: Final = 30
 """Bits of the largest number in a line of 32 bits."""

@@ -27,12 +27,12 @@ from gamcore.boosting.refit.learners import Learner
 from gamcore.boosting.refit.problem import Parameters, Problem
 from gamcore.boosting.refit.state import BENDS, RefitState
 from gamcore.boosting.running.executor import Executor, make_executor
+from gamcore.common.types import Floats, Ints
 from gamcore.data.sampling import Split
 from gamcore.kernels.early_stopping import StopRule
 from gamcore.kernels.entry_sums import sum_gradients
 from gamcore.kernels.layout import CodedTable
 from gamcore.stats.splines import of_any_size
-from gamcore.types import Floats, Ints
 
 LEVEL: Final = 0.05
 """Chance that a feature enters though none of those outside has an effect."""

@@ -19,9 +19,9 @@ from typing import Final
 import numpy as np
 from sklearn.linear_model import lars_path_gram
 
+from gamcore.common.types import Floats, Ints
 from gamcore.kernels.products import add_squares, multiply
 from gamcore.model.losses import Loss
-from gamcore.types import Floats, Ints
 
 NO_VALIDATION: Final = "Curves are left out by rows that validate: set validation_fraction above 0, or add rows."
 FOLDS: Final = 5

@@ -15,9 +15,9 @@ from gamcore.boosting.pairs.selection import Pair, add_pairs
 from gamcore.boosting.refit.class_turns import ClassRefit, ClassTask
 from gamcore.boosting.rows.source import Encoded, Source
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.types import Floats
 from gamcore.model.additive import AdditiveModel, assemble
 from gamcore.model.classes import ClassesModel, beside_the_average
-from gamcore.types import Floats
 
 
 def model_of(

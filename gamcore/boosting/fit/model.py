@@ -30,13 +30,13 @@ from gamcore.boosting.rows.source import Dealing, Encoded, Source, with_features
 from gamcore.boosting.rows.sums import Part
 from gamcore.boosting.running.progress import Callback, Progress, Watcher
 from gamcore.boosting.triples.selection import ChosenTriples, Triple, add_triples, check_triples, interact_three
+from gamcore.common.types import Floats
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.model.additive import AdditiveModel, assemble
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import Loss
 from gamcore.stats.exact import exact_sum
-from gamcore.types import Floats
 
 MOST_BANDED_PAIRS = 200
 """Most pairs of a model with bands: the halves of each take about a megabyte of the model file."""

@@ -18,8 +18,8 @@ from gamcore.boosting.refit.loop import boost
 from gamcore.boosting.refit.problem import LazyShare, Problem, rows_of
 from gamcore.boosting.running.executor import Executor
 from gamcore.boosting.running.progress import Loop
+from gamcore.common.types import Floats
 from gamcore.model.classes import class_losses
-from gamcore.types import Floats
 
 
 @dataclass(frozen=True)

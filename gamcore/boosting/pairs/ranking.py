@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gamcore.boosting.refit.problem import Parameters, Problem
 from gamcore.boosting.rows.source import Encoded
 from gamcore.boosting.running.executor import Executor, make_executor
+from gamcore.common.types import Bools, Floats, Ints
 from gamcore.data.binning import merge_bins
 from gamcore.data.sampling import Deal
 from gamcore.kernels import N_CODES, SUM
@@ -23,7 +24,6 @@ from gamcore.kernels.pair_grid import make_board
 from gamcore.kernels.pair_rounds import rank_pairs
 from gamcore.model.additive import AdditiveModel, count_bins
 from gamcore.model.classes import ClassesModel, against_rest
-from gamcore.types import Bools, Floats, Ints
 
 RANK_BINS: Final = 31
 """Most bins of values on an axis of a ranked grid; code 0 is the missing bin."""

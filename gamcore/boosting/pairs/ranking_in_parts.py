@@ -27,13 +27,13 @@ from gamcore.boosting.pairs.ranking import (
 )
 from gamcore.boosting.refit.problem import Parameters
 from gamcore.boosting.rows.sums import Part, Rows, offset_of, weighed, weighted_targets
+from gamcore.common.types import Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.kernels.pair_grid import SIDE, make_board
 from gamcore.kernels.pair_sums import rank_grids, sum_pairs
 from gamcore.model.classes import against_rest
 from gamcore.model.losses import Loss
 from gamcore.stats.exact import Moments, as_float, exact_sum
-from gamcore.types import Floats, Ints
 
 AT_ONCE: Final = 512
 """Pairs whose grids are summed in one pass: they take 16 MiB."""

@@ -27,8 +27,8 @@ from gamcore.boosting.refit.state import Refit
 from gamcore.boosting.rows.source import Source
 from gamcore.boosting.running.executor import Executor
 from gamcore.boosting.running.progress import Loop, Progress, Watcher
+from gamcore.common.types import Floats, Ints
 from gamcore.model.additive import AdditiveModel, add_pair
-from gamcore.types import Floats, Ints
 
 Pair = tuple[int, int]
 

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.refit.learners import FREEDOM, Learner, shapes_of
+from gamcore.common.types import Floats, Ints
 from gamcore.kernels.pair_grid import SIDE
 from gamcore.kernels.smooth_pairs import SmoothPair
 from gamcore.kernels.smoothers import AT_ONCE
 from gamcore.model.knots import knots_of
 from gamcore.model.shapes import are_smooth
 from gamcore.stats.splines import by_code, spread, with_freedom
-from gamcore.types import Floats, Ints
 
 MOST_KNOTS: Final = 40
 """Most inner knots of either feature, twice those of a curve: what two features do together may be as narrow as a town

@@ -17,6 +17,7 @@ from gamcore.boosting.pairs.smooth import RUNGS, SmoothSurfaces
 from gamcore.boosting.refit.problem import Parameters, Problem, rows_of
 from gamcore.boosting.refit.state import Refit, RefitState
 from gamcore.boosting.running.executor import Executor
+from gamcore.common.types import Floats, Ints
 from gamcore.data.sampling import Split
 from gamcore.kernels.early_stopping import Course, StopRule, judge, mean_loss
 from gamcore.kernels.layout import CodedTable, Settings, make_work
@@ -25,7 +26,6 @@ from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.pair_rounds import Terms, add_pair, catch_up_rows, cut_line, cut_pair, pair_rounds
 from gamcore.kernels.smooth_pairs import SmoothPair, grid_sums, prepare_pair, smooth_pair_step
 from gamcore.model.purification import CellWeights, two_way
-from gamcore.types import Floats, Ints
 
 PACE: Final = 0.7
 """The learning rate of smooth pairs. Their steps are weak as they are, and each is judged."""

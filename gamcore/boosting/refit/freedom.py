@@ -21,10 +21,10 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.common.types import Floats, Ints
 from gamcore.kernels.layout import CodedTable, Settings
 from gamcore.kernels.products import multiply
 from gamcore.kernels.smoothers import AT_ONCE, LEVELS, RIDGE, Smoothers
-from gamcore.types import Floats, Ints
 
 MEAN: Final = -1
 """Stands for a feature that is the same for all rows."""

@@ -10,13 +10,13 @@ from gamcore.boosting.refit.problem import Parameters, Problem
 from gamcore.boosting.refit.rounds import MAX_LEAVES, Rounds, make_sets
 from gamcore.boosting.refit.state import RefitState
 from gamcore.boosting.running.executor import Executor
+from gamcore.common.types import Floats
 from gamcore.data.sampling import Split
 from gamcore.kernels import tables as kernels
 from gamcore.kernels.early_stopping import MARK_ROUND, ROUND, Course, StopRule, make_course
 from gamcore.kernels.layout import Sets, Settings, Work, aligned, make_fit, make_work
 from gamcore.kernels.losses import no_change
 from gamcore.kernels.tables import Left, Tables
-from gamcore.types import Floats
 
 
 def make_left(tables: Tables, n_codes: int, n_valid: int, dtype: type) -> Left:

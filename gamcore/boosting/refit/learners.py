@@ -19,13 +19,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Floats
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.table import place_among
 from gamcore.kernels.smoothers import AT_ONCE, LEVELS, SPLINE, Smoothers
 from gamcore.model.shapes import SHAPES, Shape
 from gamcore.stats.splines import alone_or_along, around, of_any_size, with_freedom
-from gamcore.types import Floats
 
 FREEDOM: Final = 4.0
 """Degrees of freedom of one step."""

@@ -15,11 +15,11 @@ from gamcore.boosting.counts.bin_pairs import Counting, CountPlan, pays
 from gamcore.boosting.counts.whole_numbers import Piece
 from gamcore.boosting.refit.learners import Learner
 from gamcore.boosting.refit.rounds import MAX_BAGS, MAX_LEAVES, first_cells, weigh_groups
+from gamcore.common.numbers import count
 from gamcore.data.sampling import Split
 from gamcore.kernels import SUM
 from gamcore.kernels.layout import CodedTable
 from gamcore.model.losses import Loss
-from gamcore.numbers import count
 
 COARSE_ROWS: Final = 25_000
 """Rows from which coarse rounds pay: small tables are fast without them, and three leaves would fit their noise."""

@@ -17,12 +17,12 @@ from gamcore.boosting.counts.bin_pairs import Counting, CountPlan, Tell, measure
 from gamcore.boosting.counts.whole_numbers import Piece
 from gamcore.boosting.refit.problem import Parameters, Problem
 from gamcore.boosting.rows.sums import Part, Rows, squares_about, targets_left, weight_moments
+from gamcore.common.types import Ints
 from gamcore.data.sampling import BUCKETS
 from gamcore.kernels import CODE
 from gamcore.kernels.layout import CodedTable
 from gamcore.kernels.tables import Tables
 from gamcore.stats.exact import Moments, as_float, counted, grain, whole_weights
-from gamcore.types import Ints
 
 if TYPE_CHECKING:
     from gamcore.boosting.rows.in_parts import RowsInParts

@@ -15,8 +15,8 @@ from typing import IO, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes
 from gamcore.kernels import CODE
-from gamcore.types import Codes
 
 ROW_BYTES: Final = 8 + 8 + 8 + 2
 """Bytes of a row on disk besides its codes: target, weight, cluster, bucket."""

@@ -23,13 +23,13 @@ from gamcore.boosting.rows.source import Dealing, alike
 from gamcore.boosting.rows.sums import Part, Rows, base_of, squared_weights, weight_moments
 from gamcore.boosting.running.executor import Task
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.types import Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.data.sampling import BUCKETS, runs_of_buckets
 from gamcore.kernels.tables import Tables
 from gamcore.model.additive import Given, cells_of
 from gamcore.model.losses import Loss
 from gamcore.stats.exact import as_float, counted, grain, whole_weights
-from gamcore.types import Floats, Ints
 
 Made = TypeVar("Made")
 

@@ -21,9 +21,9 @@ from gamcore.boosting.rows.source import relative_weight
 from gamcore.boosting.rows.sums import Part, PartInMemory
 from gamcore.boosting.running.executor import Task
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.types import Codes, Floats
 from gamcore.kernels.tables import Tables
 from gamcore.stats.exact import Moments
-from gamcore.types import Codes, Floats
 
 Made = TypeVar("Made")
 Total = TypeVar("Total")

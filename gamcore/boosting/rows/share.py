@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from gamcore.boosting.refit.problem import Problem, Share
 from gamcore.boosting.rows.source import Dealing, filled, learning, room_for
 from gamcore.boosting.rows.sums import Part
+from gamcore.common.types import Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import BucketRun, Deal, Split, deal, runs_of_buckets, splits
 from gamcore.model.losses import Loss
-from gamcore.types import Floats, Ints
 
 TOO_LARGE: Final = (
     "A group has as many rows as a refit may have in memory, so none would be left to validate on: leave the groups "

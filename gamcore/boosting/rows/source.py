@@ -17,6 +17,7 @@ from gamcore.boosting.refit.problem import Problem, Share, Shares
 from gamcore.boosting.rows.sums import PartInMemory, Rows, RowsInMemory, added, base_of
 from gamcore.boosting.running.executor import Task
 from gamcore.boosting.running.progress import Callback
+from gamcore.common.types import Floats, Ints
 from gamcore.data.binning import Binned, Bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import Deal, Seed, deal, splits
@@ -25,7 +26,6 @@ from gamcore.kernels.layout import CodedTable
 from gamcore.model.additive import GIVEN, Given, count_bins, count_cells
 from gamcore.model.losses import Loss
 from gamcore.stats.weights import effective_rows
-from gamcore.types import Floats, Ints
 
 MOST_DRAWS: Final = 50
 

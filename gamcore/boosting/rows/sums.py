@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.types import Codes, Floats
 from gamcore.model.losses import Loss
 from gamcore.stats.exact import Moments, exact_sum
-from gamcore.types import Codes, Floats
 
 Total = TypeVar("Total")
 

@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Protocol, TypeVar
 
 from gamcore.boosting.running.progress import Loop, Progress
-from gamcore.pauses import pause
+from gamcore.common.pauses import pause
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

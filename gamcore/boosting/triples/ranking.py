@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.pairs.ranking import lines_in_order, merge_all
+from gamcore.common.types import Bools, Codes, Floats, Ints
 from gamcore.kernels.cubes import SIDE, GridRows, grid_scratch, purify_grid, purify_grids
 from gamcore.model.classes import against_rest
 from gamcore.model.loss import Loss
-from gamcore.types import Bools, Codes, Floats, Ints
 
 BINS: Final = SIDE - 1
 """Most bins of values on an axis."""

@@ -18,11 +18,11 @@ from gamcore.boosting.rows.source import Encoded, Source
 from gamcore.boosting.running.progress import Watcher
 from gamcore.boosting.triples.ranking import Axes, Descent, Ranked, ranked
 from gamcore.boosting.triples.stage import Grid, TripleRefit, TripleTask, score_after
+from gamcore.common.types import Floats
 from gamcore.data.columns import TableError
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.grids import GridTerm
 from gamcore.model.triples import add_triple
-from gamcore.types import Floats
 
 Triple = tuple[int, int, int]
 

@@ -21,11 +21,11 @@ from gamcore.boosting.refit.state import Refit
 from gamcore.boosting.rows.sums import Part
 from gamcore.boosting.running.executor import Executor
 from gamcore.boosting.running.progress import Loop
+from gamcore.common.types import Codes, Floats, Ints
 from gamcore.data.binning import Bins, merge_bins
 from gamcore.kernels import N_CODES
 from gamcore.kernels.layout import CodedTable
 from gamcore.model.grids import split_off
-from gamcore.types import Codes, Floats, Ints
 
 MOST_PARTS: Final = (6, 8, 24)
 """Most ranges, or levels, of the features of a triple: of the one that has the fewest, of the next, and of the other.

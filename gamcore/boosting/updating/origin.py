@@ -10,11 +10,11 @@ import numpy as np
 
 from gamcore.boosting.counts.bin_pairs import table_bytes
 from gamcore.boosting.counts.whole_numbers import EXACT_BITS, LARGEST_BITS, Scale
+from gamcore.common.numbers import size
+from gamcore.common.types import Floats, Ints
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.model.additive import Given
-from gamcore.numbers import size
-from gamcore.types import Floats, Ints
 
 MOST_BYTES: Final = 2**31
 """Most bytes of counts that are kept."""

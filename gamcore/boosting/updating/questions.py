@@ -17,11 +17,11 @@ from gamcore.boosting.counts.bin_pairs import block
 from gamcore.boosting.features.garrote import Path, to_the_end
 from gamcore.boosting.refit.from_counts import make_left
 from gamcore.boosting.updating.tables import KeptTables
+from gamcore.common.types import Floats, Ints
 from gamcore.kernels import N_CODES
 from gamcore.kernels import tables as kernels
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.monotone import keeping
-from gamcore.types import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from gamcore.boosting.rows.sums import Rows, targets_left
 from gamcore.boosting.running.executor import Task
 from gamcore.boosting.running.progress import Callback
 from gamcore.boosting.updating.origin import Origin, check_range, refuse_size
+from gamcore.common.types import Floats
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import buckets
@@ -34,7 +35,6 @@ from gamcore.kernels.layout import CodedTable
 from gamcore.kernels.tables import Tables
 from gamcore.model.additive import Given
 from gamcore.model.losses import LOSSES, Loss
-from gamcore.types import Floats
 
 Made = TypeVar("Made")
 

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.common.numbers import counted
 from gamcore.data.labels import cut
 from gamcore.decide.by_day import ByDay
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.results import Result, Scale
-from gamcore.numbers import counted
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Plot, Ribbon, Steps, single
 

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.common.numbers import count
 from gamcore.data.labels import cut
 from gamcore.decide.arms import Segments
 from gamcore.decide.results import Scale
 from gamcore.decide.verdicts import levels
-from gamcore.numbers import count
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Cells, ColorScale, Panel, Plot, single

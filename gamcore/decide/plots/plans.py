@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.common.numbers import count, counted, percent
+from gamcore.common.types import Floats
 from gamcore.data.labels import cut
 from gamcore.decide.arms_plan import ExperimentPlan, PlanRow, percent_of_lift
 from gamcore.decide.arrivals import WEEK
-from gamcore.numbers import count, counted, percent
-from gamcore.types import Floats
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, ColorRole, Line, Mark, Panel, Path, Plot, Points, single
 

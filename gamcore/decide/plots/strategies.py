@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from gamcore.common.numbers import count, counted, percent
 from gamcore.data.labels import cut, cut_apart
 from gamcore.decide.arms import ReadOut
 from gamcore.decide.experiment_effects import Effect
@@ -14,7 +15,6 @@ from gamcore.decide.results import Scale
 from gamcore.decide.strategies import Ledger
 from gamcore.decide.verdicts import levels
 from gamcore.explain.plots.curves import widened
-from gamcore.numbers import count, counted, percent
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import (

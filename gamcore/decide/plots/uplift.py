@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from gamcore.common.numbers import counted, percent
+from gamcore.common.types import Floats
 from gamcore.decide.results import effect_of, table_of
 from gamcore.decide.uplift import TENTHS, Uplift
-from gamcore.numbers import counted, percent
 from gamcore.stats.plots.quality import HEIGHT, with_grid
-from gamcore.types import Floats
 from gamcore.viz.spec import Axis, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
 
 

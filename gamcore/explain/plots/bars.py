@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from gamcore.common.numbers import number, percent
+from gamcore.common.types import Floats
 from gamcore.data.labels import cut, cut_apart
 from gamcore.explain.curves import Breakdown
 from gamcore.explain.importance import Importance
@@ -15,8 +17,6 @@ from gamcore.explain.plots.curves import effect_axis
 from gamcore.explain.tasks import TaskImportance
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say, say_all
-from gamcore.numbers import number, percent
-from gamcore.types import Floats
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, Points, TickFormat, single

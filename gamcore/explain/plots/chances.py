@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from gamcore.common.numbers import counted, percent
 from gamcore.explain.classes import ClassCurves
 from gamcore.explain.plots.curves import level_order, rows_strip, value_axis, visible_edges
-from gamcore.numbers import counted, percent
 from gamcore.viz.palette import shorten
 from gamcore.viz.spec import Axis, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.common.numbers import counted, number
+from gamcore.common.types import Bools, Floats
 from gamcore.data.table import MONTHS, WEEKDAYS
 from gamcore.explain.curves import WHOLE, Curve
 from gamcore.explain.observed import Observed
@@ -17,8 +19,6 @@ from gamcore.explain.readings import reading
 from gamcore.explain.sentences import read_curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
-from gamcore.numbers import counted, number
-from gamcore.types import Bools, Floats
 from gamcore.viz.axes import number_axis
 from gamcore.viz.palette import shorten
 from gamcore.viz.spec import (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from gamcore.common.numbers import fixed, number
 from gamcore.data.labels import cut
 from gamcore.explain.curve_drift import CurveMoves
 from gamcore.explain.task_outliers import APART, TaskOutliers
 from gamcore.explain.tasks import Agreement
-from gamcore.explanation import Explanation
-from gamcore.numbers import fixed, number
 from gamcore.stats.plots.drifts import MOST, bars_height, bars_panel
+from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Mark, Plot, Points
 
 

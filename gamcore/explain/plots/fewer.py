@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from gamcore.numbers import number
+from gamcore.common.numbers import number
 from gamcore.viz.spec import Axis, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
 
 OWN: Final = 4

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.common.types import Floats
 from gamcore.explain.curves import Curve
 from gamcore.model.shapes import LINES
-from gamcore.types import Floats
 
 ENOUGH: Final = 150
 """Bins with which steps look like a line."""

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from gamcore.common.numbers import counted, factor
+from gamcore.common.types import Floats
 from gamcore.explain.curves import Curve
 from gamcore.explain.plots.curves import effect_axis, view
 from gamcore.explain.plots.fine_bins import narrow
@@ -15,8 +17,6 @@ from gamcore.explain.surfaces import Rectangle, Surface
 from gamcore.explain.surfaces import SurfaceAxis as Side
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
-from gamcore.numbers import counted, factor
-from gamcore.types import Floats
 from gamcore.viz.axes import apart, number_axis
 from gamcore.viz.palette import shorten
 from gamcore.viz.spec import Axis, Cells, ColorScale, Frame, Line, Mark, Panel, Plot, Points, Steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from gamcore.numbers import fixed
+from gamcore.common.numbers import fixed
 from gamcore.viz.palette import shorten
 from gamcore.viz.spec import Axis, Cells, ColorScale, Panel, Plot, single
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from gamcore.common.numbers import counted
+from gamcore.common.types import Floats
 from gamcore.explain.cell_support import around
 from gamcore.explain.plots.surfaces import axis_along, borders, factors
 from gamcore.explain.sentences import read_surface
@@ -14,8 +16,6 @@ from gamcore.explain.surfaces import SurfaceAxis
 from gamcore.explain.three_way import ThreeWay
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
-from gamcore.numbers import counted
-from gamcore.types import Floats
 from gamcore.viz.spec import Axis, Cells, ColorScale, Panel, Plot
 
 MOST_ACROSS = 3

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from gamcore.numbers import count, fixed, percent
+from gamcore.common.numbers import count, fixed, percent
+from gamcore.common.types import Floats
 from gamcore.stats.classes import ClassConfusion
 from gamcore.stats.metrics import RankingLine
 from gamcore.stats.plots.quality import WHOLE, with_grid
-from gamcore.types import Floats
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import OKABE_ITO, shorten
 from gamcore.viz.spec import Axis, Bars, Cells, ColorScale, Mark, Panel, Path, Plot, single

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gamcore.common.numbers import percent
+from gamcore.common.types import Floats
 from gamcore.data.labels import cut, cut_apart
-from gamcore.numbers import percent
 from gamcore.stats.histograms import Overlay
-from gamcore.types import Floats
 from gamcore.viz.axes import level_axis
 from gamcore.viz.palette import MOST_LABEL
 from gamcore.viz.spec import Axis, Bars, ColorRole, Mark, Panel, Plot, Steps, single

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
+from gamcore.common.numbers import counted, number, percent
 from gamcore.data.labels import cut_apart
-from gamcore.numbers import counted, number, percent
 from gamcore.stats.profiles import Means, Profile
 from gamcore.viz.axes import level_axis, number_axis
 from gamcore.viz.palette import MOST_LABEL

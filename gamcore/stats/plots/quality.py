@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from gamcore.numbers import count, counted, fixed, number, percent
+from gamcore.common.numbers import count, counted, fixed, number, percent
+from gamcore.common.types import Floats
 from gamcore.stats.metrics import Costs
 from gamcore.stats.metrics import RankingLine as Ranked
 from gamcore.stats.rates import Kind
-from gamcore.types import Floats
 from gamcore.viz.spec import Area, Axis, Bars, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
 
 HEIGHT = 340

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from gamcore.numbers import fixed, number, percent
+from gamcore.common.numbers import fixed, number, percent
+from gamcore.common.types import Floats
 from gamcore.stats.plots.quality import HEIGHT, WHOLE, with_grid, with_interval
 from gamcore.stats.rates import Concentration, Kind
-from gamcore.types import Floats
 from gamcore.viz.spec import Axis, Line, Panel, Path, Plot, single
 
 

@@ -1,6 +1,6 @@
 """Plots and reports as files: PNG, SVG, PDF, PPTX, HTML, CSV and XLSX. No browser is needed for any of them."""
 
-from gamcore.extras import extra
+from gamcore.common.extras import extra
 
 with extra("plots"):
     from gamcore.viz.files.parts import Report, ReportPart

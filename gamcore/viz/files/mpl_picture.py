@@ -23,8 +23,8 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from gamcore.common.numbers import exact, tick
 from gamcore.data.labels import cut, cut_apart
-from gamcore.numbers import exact, tick
 from gamcore.viz.files.letters import FILES, HOUSE, faces, families, font_faces, lacking, letters_of, span_of, wrap
 from gamcore.viz.files.mpl_marks import draw_mark, legend_handle
 from gamcore.viz.palette import PALETTES, Mode, Palette

@@ -10,8 +10,8 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from gamcore.numbers import number
-from gamcore.types import Floats
+from gamcore.common.numbers import number
+from gamcore.common.types import Floats
 from gamcore.viz.files.pptx_xml import (
     ChartPlace,
     dress_axis,

@@ -14,8 +14,8 @@ from pptx.enum.dml import MSO_LINE
 from pptx.oxml.ns import qn
 from pptx.util import Inches, Pt
 
+from gamcore.common.types import Floats
 from gamcore.data.labels import cut
-from gamcore.types import Floats
 from gamcore.viz.palette import PALETTES, clean, rgb
 from gamcore.viz.spec import Axis, Bars, ColorRole, Line, Path, Points, Ribbon, Steps
 

@@ -10,8 +10,8 @@ import numpy as np
 from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
 
-from gamcore.numbers import number
-from gamcore.types import Floats
+from gamcore.common.numbers import number
+from gamcore.common.types import Floats
 from gamcore.viz.files.pptx_xml import (
     END,
     ChartPlace,

@@ -4,7 +4,7 @@ Every figure sets its own template, since importing streamlit replaces plotly's 
 browser fills in. Names from data are escaped, and reach hover boxes as text, never through a template.
 """
 
-from gamcore.extras import extra
+from gamcore.common.extras import extra
 
 with extra("plots"):
     from gamcore.viz.plotly_figures.draw import draw

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import plotly.graph_objects as go
 
-from gamcore.numbers import exact
+from gamcore.common.numbers import exact
 from gamcore.viz.palette import PALETTES, Mode, Palette
 from gamcore.viz.plotly_figures.shapes import PanelPlace, above, backdrop, label, note, shapes
 from gamcore.viz.plotly_figures.style import Options, escape, heading, more_pixels, template

@@ -7,8 +7,8 @@ from typing import Any, assert_never
 
 import numpy as np
 
+from gamcore.common.types import Floats
 from gamcore.data.dates import as_date
-from gamcore.types import Floats
 from gamcore.viz.palette import Palette
 from gamcore.viz.plotly_figures.style import Options, escape
 from gamcore.viz.spec import (

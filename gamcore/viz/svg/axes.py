@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from gamcore.common.numbers import exact, factor, tick
+from gamcore.common.types import Floats
 from gamcore.data.dates import as_date
 from gamcore.data.labels import cut, cut_apart
-from gamcore.numbers import exact, factor, tick
-from gamcore.types import Floats
 from gamcore.viz.palette import Palette, clean
 from gamcore.viz.ranges import TINY, Limits, even_ticks, ratio_ticks
 from gamcore.viz.spec import AMOUNTS, Axis

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gamcore.common.types import Floats
 from gamcore.data.labels import cut
-from gamcore.types import Floats
 from gamcore.viz.palette import Palette
 from gamcore.viz.spec import (
     Area,

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.common.numbers import number
 from gamcore.data.labels import cut
-from gamcore.numbers import number
 from gamcore.viz.palette import FONT, PALETTES, Palette, clean
 from gamcore.viz.ranges import Limits, limits
 from gamcore.viz.spec import Axis, Bars, Cells, ColorScale, Mark, Panel, Path, Plot, Points, Ribbon, Steps

@@ -8,9 +8,9 @@ from typing import Final
 import pandas as pd
 
 from gamcore import CalibrationByGroup, calibration_by_group
+from gamcore.common.numbers import p_value
 from gamcore.data.column_names import Names
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
-from gamcore.numbers import p_value
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from gamcore import CalibrationByGroup
-from gamcore.numbers import alike, count, percent
+from gamcore.common.numbers import alike, count, percent
 from gamcore.viz.files.parts import ReportPart
 from shapewise.additions.by_group.asked import HEADS, asked_of, is_measurable, ranking, shown
 from shapewise.reports.sources import NOT_HELD_OUT, Review

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from gamcore import WhyMoved
+from gamcore.common.numbers import alike, count, fixed, percent
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import Range
 from gamcore.decide.rules_json import from_dict
-from gamcore.numbers import alike, count, fixed, percent
 from gamcore.viz.files.parts import ReportPart
 from shapewise.additions.why import slide
 from shapewise.additions.why.question import Group, Question, Sources

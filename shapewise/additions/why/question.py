@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from gamcore import WhyMoved, why_moved
+from gamcore.common.types import Bools
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.decide.rules_json import from_dict
-from gamcore.types import Bools
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data, choose, read_exposure, read_groups, read_weights
 from shapewise.training.spec import Spec

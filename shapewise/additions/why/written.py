@@ -8,7 +8,7 @@ from dataclasses import replace
 from gamcore import WhyMoved
 from gamcore.additions.why.moved import By
 from gamcore.additions.why.shares import Estimate
-from gamcore.numbers import alike, count
+from gamcore.common.numbers import alike, count
 from gamcore.viz.files.parts import ReportPart
 
 

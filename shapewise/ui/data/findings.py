@@ -10,9 +10,9 @@ from typing import Final
 
 import streamlit as st
 
+from gamcore.common.numbers import count
 from gamcore.data.column_names import ColumnNames, Names
 from gamcore.data.columns import TableError
-from gamcore.numbers import count
 from shapewise.columns.formula import FormulaError
 from shapewise.columns.roles import Roles
 from shapewise.columns.steps import Retyped, StepError

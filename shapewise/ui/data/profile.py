@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import percent
+from gamcore.common.types import Floats
 from gamcore.data.columns import TableError, read_numbers
 from gamcore.data.table import Table
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.rules_json import from_dict
 from gamcore.explain.shown import shown
-from gamcore.numbers import percent
 from gamcore.stats.profiles import QUANTILES, Profile, Target, profile
-from gamcore.types import Floats
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import TableAbout
 from shapewise.training.goals import suggest

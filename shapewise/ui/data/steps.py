@@ -7,8 +7,8 @@ import json
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import percent
 from gamcore.data.columns import TableError
-from gamcore.numbers import percent
 from shapewise import patience
 from shapewise.columns.evaluate import Kinds
 from shapewise.columns.formula import FormulaError

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import are, p_value, percent
 from gamcore.data.labels import listed
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ReadOut
 from gamcore.decide.experiment_effects import Effect
 from gamcore.decide.results import Scale
-from gamcore.numbers import are, p_value, percent
 from gamcore.viz import files as export
 from gamcore.viz.svg import interval_svg
 from shapewise.store.workspace import TableAbout

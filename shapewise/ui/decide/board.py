@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import streamlit as st
 
+from gamcore.common.numbers import exact, percent
 from gamcore.data.columns import TableError
 from gamcore.decide import plots
 from gamcore.decide.results import Result
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.strategies import MOST_STRATEGIES, Ledger, Strategy, StrategySet, board_table, worth_of_all
-from gamcore.numbers import exact, percent
 from shapewise.decisions import boards as stored
 from shapewise.decisions import money as moneys
 from shapewise.decisions.boards import Board

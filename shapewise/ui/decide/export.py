@@ -9,13 +9,13 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import exact, fixed
 from gamcore.data.column_names import Names, free_name
 from gamcore.data.columns import TableError
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, ROWS, parity, sensitive
 from gamcore.decide.rules import RuleError
 from gamcore.decide.rules_code import COLUMN, kinds_of, to_python, to_sql
 from gamcore.decide.strategies import StrategySet
-from gamcore.numbers import exact, fixed
 from gamcore.viz import files as export
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import streamlit as st
 
+from gamcore.common.numbers import p_value
 from gamcore.data.columns import TableError
 from gamcore.decide.arms import ArmsTest, Segments, by_segment
 from gamcore.decide.experiment_effects import intervals_in_words
@@ -18,7 +19,6 @@ from gamcore.decide.results import Scale
 from gamcore.decide.rules import RuleError
 from gamcore.decide.shown import shown_segments
 from gamcore.decide.strategies import StrategySet
-from gamcore.numbers import p_value
 from gamcore.stats.intervals import ALPHA
 from gamcore.viz.spec import Plot
 from shapewise.decisions import arm_tests as stored

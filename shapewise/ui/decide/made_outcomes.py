@@ -8,9 +8,9 @@ from typing import Final
 
 import streamlit as st
 
+from gamcore.common.numbers import exact
 from gamcore.data.column_names import Names
 from gamcore.decide.outcomes import Outcome
-from gamcore.numbers import exact
 from shapewise.ui.session.words import md
 
 CAPS: Final = (0.999, 0.995, 0.99, 0.98, 0.95, 0.9)

@@ -7,9 +7,9 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import percent
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.explain import plots
-from gamcore.numbers import percent
 from shapewise.decisions.effect_models import Asked
 from shapewise.places import PAGES
 from shapewise.store.workspace import ModelAbout

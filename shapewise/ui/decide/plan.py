@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import percent
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.data.labels import listed
@@ -19,7 +20,6 @@ from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.outcomes import Outcome
 from gamcore.decide.plots.plans import LOOKS
 from gamcore.decide.strategies import Ledger, StrategySet
-from gamcore.numbers import percent
 from gamcore.viz import files as export
 from shapewise.decisions import arm_tests, plans
 from shapewise.decisions import boards as stored

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import are
 from gamcore.data.column_names import Names
 from gamcore.data.columns import read_present_texts
 from gamcore.data.table import Table
@@ -16,7 +17,6 @@ from gamcore.decide.arms import ArmsTest
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.experiment_readout import COUNTS
 from gamcore.decide.strategies import StrategySet
-from gamcore.numbers import are
 from shapewise.decisions import guided_example as example
 from shapewise.decisions import plans
 from shapewise.decisions.boards import Board

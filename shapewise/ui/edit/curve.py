@@ -10,13 +10,13 @@ import streamlit as st
 
 from gamcore.additions.editing import room_to_move
 from gamcore.additions.editing.edits import EditError, Where
+from gamcore.common.numbers import percent
+from gamcore.common.types import Floats
 from gamcore.data.binning import Bins
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
-from gamcore.numbers import percent
-from gamcore.types import Floats
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
 from shapewise.training.editing import Additive

@@ -11,10 +11,10 @@ import streamlit as st
 from gamcore.additions.editing import edit as edit_model
 from gamcore.additions.editing import edits_of, edits_that_stay, replay, with_edits
 from gamcore.additions.editing.edits import EditError
+from gamcore.common.types import Floats
 from gamcore.data.columns import TableError
 from gamcore.estimators.base import loss_of
 from gamcore.explain.curves import Curve
-from gamcore.types import Floats
 from shapewise.places import PAGES
 from shapewise.store.names import MAX_NAME
 from shapewise.store.workspace import ModelAbout

@@ -12,8 +12,8 @@ import streamlit as st
 
 from gamcore.additions.editing import edit_price, edits_of
 from gamcore.additions.editing.editable import EditPrice
+from gamcore.common.numbers import count, number, percent
 from gamcore.estimators.base import loss_of
-from gamcore.numbers import count, number, percent
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import live
 from shapewise.training.dataset import Data

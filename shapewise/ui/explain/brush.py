@@ -13,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.additions.editing.edits import Where
+from gamcore.common.types import Ints
 from gamcore.data.binning import Bins
 from gamcore.data.cuts import cut_of
 from gamcore.data.dates import as_date, day_number
@@ -21,7 +22,6 @@ from gamcore.decide.segments import level_names
 from gamcore.explain.curves import Curve
 from gamcore.explain.piecewise import knee
 from gamcore.explain.plots.curves import level_order
-from gamcore.types import Ints
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import counted, md

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import counted, fixed, p_value
 from gamcore.data.columns import TableError
 from gamcore.decide.rules import All, RuleError
 from gamcore.estimators.scorecard import SCORE, monitor
-from gamcore.numbers import counted, fixed, p_value
 from gamcore.stats.column_drift import VERDICTS
 from gamcore.viz import files as export
 from gamcore.viz.files.spreadsheets import to_xlsx

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from gamcore.numbers import percent
+from gamcore.common.numbers import percent
 from gamcore.stats import plots
 from gamcore.stats.classes import class_confusion, class_losses, class_rankings
 from shapewise.scoring.held_out import HeldOutClasses, of_classes

@@ -11,10 +11,10 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from gamcore.common.numbers import count, number, percent
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.estimators.intervals import predict_interval, uncertainty
-from gamcore.numbers import count, number, percent
 from shapewise.ui.explain.row_model import RowModel
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md

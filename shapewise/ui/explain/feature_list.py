@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.types import Floats
 from gamcore.explain.curves import Curve
 from gamcore.model.scales import Scale
-from gamcore.types import Floats
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.widgets.columns import TENTHS, measured

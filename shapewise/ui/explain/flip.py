@@ -10,10 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from gamcore import smallest_changes
+from gamcore.common.numbers import percent
 from gamcore.estimators.base import loss_of
 from gamcore.explain.counterfactuals import Change, Possible
 from gamcore.explain.shown import shown
-from gamcore.numbers import percent
 from shapewise.scoring.reasons import Telling
 from shapewise.ui.explain import helped
 from shapewise.ui.explain import line as lines

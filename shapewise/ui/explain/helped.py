@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 import streamlit as st
 
+from gamcore.common.numbers import percent
 from gamcore.data.column_names import Names
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.recourse import recourse
 from gamcore.explain.recourse import Recourse
-from gamcore.numbers import percent
 from shapewise.scoring.reasons import Telling
 from shapewise.ui.explain import line as lines
 from shapewise.ui.explain.row_model import RowModel

@@ -8,9 +8,9 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from gamcore.common.types import Ints
 from gamcore.data.column_names import Names
 from gamcore.explain.curves import Curve
-from gamcore.types import Ints
 from shapewise.ui.session.words import count, counted, md
 
 PER_PAGE: Final = 20

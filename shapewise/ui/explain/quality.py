@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from gamcore.common.numbers import exact, fixed, percent
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.base import loss_of
-from gamcore.numbers import exact, fixed, percent
 from gamcore.stats import metrics as quality
 from gamcore.stats import plots
 from shapewise.scoring import held_out as held

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from gamcore.common.types import Floats
 from gamcore.stats import metrics as quality
 from gamcore.stats import plots
 from gamcore.stats.rates import Kind, concentration, lift_by_tenth
-from gamcore.types import Floats
 from shapewise.scoring.held_out import HeldOutPredictions
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state

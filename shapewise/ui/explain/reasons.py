@@ -8,6 +8,7 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import number
 from gamcore.data.column_names import Names
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import loss_of
@@ -15,7 +16,6 @@ from gamcore.explain.reasons import BASE_WORDS, BASES
 from gamcore.io.formula import Formula, ScoringError
 from gamcore.io.reasons import for_review, tell
 from gamcore.model import output_names
-from gamcore.numbers import number
 from gamcore.viz import files as export
 from shapewise.scoring.reasons import ANSWERS, Answer, Telling, explained, fields_of, letter, listed, wrong_in
 from shapewise.ui.explain import line as lines

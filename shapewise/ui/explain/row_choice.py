@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gamcore.types import Bools
+from gamcore.common.types import Bools
 from shapewise.ui.explain.row_model import RowModel, row_model
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md

@@ -9,6 +9,8 @@ import pandas as pd
 from scipy.special import expit
 
 from gamcore import GAMClassifier
+from gamcore.common.numbers import exact, fixed, number, percent
+from gamcore.common.types import Floats
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import PLAIN, Measure, Names
 from gamcore.estimators.additive import AdditiveEstimator, single_model
@@ -16,8 +18,6 @@ from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import ClassView
 from gamcore.explain.curves import Breakdown
 from gamcore.model import output_names
-from gamcore.numbers import exact, fixed, number, percent
-from gamcore.types import Floats
 from shapewise.scoring.reasons import cell_text
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data

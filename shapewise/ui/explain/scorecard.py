@@ -10,12 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from gamcore import io as scoring
+from gamcore.common.numbers import fixed
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.estimators.gam import GAMClassifier
 from gamcore.estimators.scorecard import MOST_BINS, scorecard
 from gamcore.explain.scorecard import Scorecard
-from gamcore.numbers import fixed
 from gamcore.viz import files as export
 from gamcore.viz.files.spreadsheets import to_xlsx
 from shapewise.store.workspace import ModelAbout

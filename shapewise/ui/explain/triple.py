@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from gamcore import explain_triple, triple_worth
+from gamcore.common.numbers import counted, number
 from gamcore.data.column_names import PAIR
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import loss_of
@@ -16,7 +17,6 @@ from gamcore.explain.sentences import read_surface
 from gamcore.explain.support import FEW_ROWS
 from gamcore.explain.three_way import ThreeWay
 from gamcore.model.scales import Scale
-from gamcore.numbers import counted, number
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md

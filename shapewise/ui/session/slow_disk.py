@@ -8,7 +8,7 @@ from typing import Final
 import sqlalchemy as sa
 import streamlit as st
 
-from gamcore.numbers import fixed
+from gamcore.common.numbers import fixed
 from shapewise.store.database import workspace as about
 from shapewise.store.workspace import Workspace
 

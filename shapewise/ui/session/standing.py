@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from gamcore.boosting.running.progress import Stage
-from gamcore.numbers import percent
+from gamcore.common.numbers import percent
 from shapewise.training.runs import Run, Standing
 from shapewise.ui.session.words import count, duration
 

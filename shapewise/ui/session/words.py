@@ -1,4 +1,4 @@
-"""Names, times and metrics as text on a page; numbers are written by `gamcore.numbers`."""
+"""Names, times and metrics as text on a page; numbers are written by `gamcore.common.numbers`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from datetime import datetime
 
-from gamcore.numbers import count as count
-from gamcore.numbers import counted as counted
-from gamcore.numbers import duration as duration
-from gamcore.numbers import number as number
-from gamcore.numbers import percent
-from gamcore.numbers import size as size
+from gamcore.common.numbers import count as count
+from gamcore.common.numbers import counted as counted
+from gamcore.common.numbers import duration as duration
+from gamcore.common.numbers import number as number
+from gamcore.common.numbers import percent
+from gamcore.common.numbers import size as size
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.main_metric import main_metric_words
 

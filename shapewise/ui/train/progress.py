@@ -7,9 +7,9 @@ import json
 import numpy as np
 import streamlit as st
 
+from gamcore.common.numbers import count
 from gamcore.estimators.additive import single_model
 from gamcore.explain.sentences import read_curve
-from gamcore.numbers import count
 from gamcore.stats import plots
 from gamcore.viz import plotly_figures as figures
 from shapewise.jobs import queue as jobs

@@ -8,10 +8,10 @@ import streamlit as st
 
 from gamcore import PRESETS
 from gamcore.boosting.refit.problem import first_leaves
+from gamcore.common.numbers import exact
 from gamcore.data.labels import listed
 from gamcore.estimators.additive_parameters import AUTO, GREEDY, AdditiveParameters, default_bags
 from gamcore.estimators.parameters import abouts, defaults, inputs
-from gamcore.numbers import exact
 from shapewise.store.workspace import TableAbout
 from shapewise.training.by_feature import lacking_for_triples
 from shapewise.training.cost import estimate_bands, roughly

@@ -11,14 +11,14 @@ import pandas as pd
 import streamlit as st
 from pandas.api.types import is_datetime64_any_dtype
 
+from gamcore.common.numbers import exact, percent
+from gamcore.common.types import Bools
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
 from gamcore.data.labels import levels_in_words
 from gamcore.data.table import Table
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.decide.rules import Levels, Range, Rule, RuleError
-from gamcore.numbers import exact, percent
-from gamcore.types import Bools
 from shapewise.store.workspace import TableAbout
 from shapewise.training import goals
 from shapewise.training.dataset import basis_of, held_out_rows

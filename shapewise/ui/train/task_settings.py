@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import exact
 from gamcore.data.columns import TableError
 from gamcore.estimators.multitask_parameters import CRITERIA, MultiTaskParameters
 from gamcore.estimators.parameters import defaults, inputs
 from gamcore.estimators.presets import TASK_PRESETS
-from gamcore.numbers import exact
 from shapewise.store.workspace import TableAbout
 from shapewise.training.spec import Outcome
 from shapewise.ui.session import state

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 from scipy.stats import norm
 
+from gamcore.common.numbers import percent
 from gamcore.estimators.gam import GAMClassifier
-from gamcore.numbers import percent
 from shapewise.training import runs
 from shapewise.training.runs import Run
 from shapewise.training.spec import Spec

@@ -10,13 +10,13 @@ from typing import Literal, NoReturn, TypedDict
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from gamcore.common.numbers import fixed, percent
 from gamcore.decide.results import effect_of
 from gamcore.estimators.base import loss_of
 from gamcore.explain.curves import Curve
 from gamcore.explain.surfaces import Surface
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
-from gamcore.numbers import fixed, percent
 from gamcore.viz import files as export
 from gamcore.viz.spec import Plot
 from shapewise.places import PAGES

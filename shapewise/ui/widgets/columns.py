@@ -1,4 +1,4 @@
-"""How tables and fields on a page write numbers: as `gamcore.numbers` does, in the words that Streamlit has for it."""
+"""How tables and fields on a page write numbers: as `gamcore.common.numbers` does, in Streamlit's words for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore.numbers import EXACT_DIGITS, decimals_of
+from gamcore.common.numbers import EXACT_DIGITS, decimals_of
 
 COUNT: Final = "localized"
 WHOLE: Final = "%.0f"

@@ -7,12 +7,12 @@ import math
 import pandas as pd
 import streamlit as st
 
+from gamcore.common.numbers import number, percent
 from gamcore.data.column_names import Measure
 from gamcore.data.columns import TableError
 from gamcore.decide.results import ABSENT, table_of
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import Evidence
-from gamcore.numbers import number, percent
 from shapewise.decisions import boards as board
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state

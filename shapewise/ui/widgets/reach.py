@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from gamcore.common.types import Bools
 from gamcore.decide.rules import Rule
 from gamcore.decide.rules import rounded as with_few_digits
 from gamcore.decide.rules_json import from_dict
@@ -17,7 +18,6 @@ from gamcore.decide.unseen import UnseenRows
 from gamcore.estimators.additive import single_model
 from gamcore.estimators.base import train_share
 from gamcore.estimators.gam import ClassView
-from gamcore.types import Bools
 from shapewise.scoring import all_rows as wholes
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state

@@ -9,12 +9,12 @@ from functools import partial
 
 import streamlit as st
 
+from gamcore.common.numbers import counted
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError, read_present_texts
 from gamcore.data.dates import as_date, day_number
 from gamcore.data.table import Table
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, both, either
-from gamcore.numbers import counted
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets.columns import EXACT

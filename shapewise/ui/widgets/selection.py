@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from gamcore.common.types import Floats
 from gamcore.explain.curves import Curve
 from gamcore.explain.plots.curves import level_order, visible_edges
 from gamcore.explain.plots.surfaces import centres
 from gamcore.explain.surfaces import Surface
-from gamcore.types import Floats
 from gamcore.viz.palette import PALETTES, Mode
 from gamcore.viz.plotly_figures.traces import places
 from gamcore.viz.spec import SELECTED

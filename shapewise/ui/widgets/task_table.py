@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from scipy.stats import t
 
-from gamcore.numbers import count
+from gamcore.common.numbers import count
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets.columns import COUNT, METRIC, PERCENT, hundredfold, measured

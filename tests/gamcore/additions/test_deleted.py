@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from gamcore.seam import ADDITIONS
+from gamcore.common.seam import ADDITIONS
 from tests.support.forks import Program, failures
 from tests.support.places import ROOT
 
@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 import gamcore
-from gamcore.seam import ADDITIONS
+from gamcore.common.seam import ADDITIONS
 
 assert gamcore.__path__[0].startswith(sys.argv[1])
 for module in pkgutil.walk_packages(gamcore.__path__, "gamcore."):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from gamcore.common.numbers import percent
 from gamcore.data.binning import bin_table, encode_table
 from gamcore.data.column_names import FORMS, ColumnNames, Measure, Names
 from gamcore.data.cuts import cut_in_words, cut_of, is_two_valued, names_of_bins, values_in_words
@@ -20,7 +21,6 @@ from gamcore.decide.fairness import groups_of
 from gamcore.decide.rules import Missing, Not, Range
 from gamcore.decide.segments import range_of
 from gamcore.explain.shown import shown
-from gamcore.numbers import percent
 from gamcore.stats.histograms import overlay
 from gamcore.stats.profiles import profile
 from tests.support.read_rules import rows_of_name, rows_of_words

@@ -16,6 +16,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
+from gamcore.common.numbers import read
 from gamcore.data.column_names import AS_THEY_ARE
 from gamcore.data.table import Table
 from gamcore.decide.arms import ArmsTest, between_arms, by_segment, read_arms
@@ -24,7 +25,6 @@ from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.fairness import GROUP, parity
 from gamcore.decide.outcomes import Outcome
 from gamcore.decide.shown import shown_read_out
-from gamcore.numbers import read
 from gamcore.viz.spec import Points
 
 ARMS = ["Mens E-Mail", "No E-Mail", "Womens E-Mail"]

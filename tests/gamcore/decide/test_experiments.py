@@ -16,12 +16,12 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
+from gamcore.common.numbers import percent
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsTest, ReadOut, sizes_of
 from gamcore.decide.experiment_effects import Arm, concluded, effect_of_means, effect_of_rates
 from gamcore.decide.experiment_plan import ExperimentError, Metric, power_of, sample_size, smallest_lift
 from gamcore.decide.experiment_readout import read_counts
-from gamcore.numbers import percent
 from gamcore.stats.intervals import (
     difference_of_means,
     newcombe,

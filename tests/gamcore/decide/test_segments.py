@@ -14,6 +14,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from gamcore import GAMClassifier, GAMRegressor, rows_inside, suggest_segments
+from gamcore.common.numbers import percent
 from gamcore.data.binning import encode_table
 from gamcore.data.cuts import cut_of
 from gamcore.decide.rules import All, Levels, Missing, Not, Range, rounded
@@ -21,7 +22,6 @@ from gamcore.decide.segments import HeldOutRows, axis_rule, largest_rectangle, r
 from gamcore.estimators.additive import single_model
 from gamcore.explain.piecewise import knee, partitions, simplify
 from gamcore.explain.surfaces import Rectangle
-from gamcore.numbers import percent
 from sample_data import generate
 from tests.support.chance_segments import shown
 from tests.support.gears import mostly_slow

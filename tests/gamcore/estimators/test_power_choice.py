@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
 from gamcore import GAMRegressor, load_model, pair_ranking
-from gamcore.boosting.choice.power import choose_power
+from gamcore.boosting.fit.chosen_power import choose_power
 from gamcore.boosting.fit.model import Seeds
 from gamcore.boosting.rows.source import Encoded
 from gamcore.boosting.running.progress import Watcher

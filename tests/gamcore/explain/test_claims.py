@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamcore import GAMClassifier, GAMRegressor, load_model
+from gamcore.common.numbers import roundest, within
 from gamcore.data.binning import bin_table, encode_table
 from gamcore.data.column_names import Measure, NumberForm
 from gamcore.data.dates import days_of
@@ -25,7 +26,6 @@ from gamcore.explain.places import MISSING, Place, place_of
 from gamcore.explain.sentences import LONGEST, claim_of_joint, claims_of, read_curve, read_surface
 from gamcore.explain.support import FEW_ROWS
 from gamcore.model.losses import LOSSES
-from gamcore.numbers import roundest, within
 from tests.support.cells import cells_of, group_of
 from tests.support.gears import mostly_slow
 from tests.support.random_models import OBJECTIVES, fitted

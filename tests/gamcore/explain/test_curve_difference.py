@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
+from gamcore.common.numbers import read
 from gamcore.explain import plots
 from gamcore.explain.claims import NO_CLEAR_EFFECT
 from gamcore.explain.curve_difference import CompareError, difference, lookup, on_common_bins
 from gamcore.explain.sentences import read_curve
-from gamcore.numbers import read
 from gamcore.viz.spec import Points, Steps
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamcore.common.numbers import place
 from gamcore.data.column_names import PLAIN
 from gamcore.data.cuts import values_in_words
 from gamcore.decide.rules import Range
@@ -20,7 +21,6 @@ from gamcore.explain.claims import NO_CLEAR_EFFECT
 from gamcore.explain.sentences import LONGEST, TURNS_BACK, claims_of, legs, most_of, read_curve, read_surface
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import no_effect, say
-from gamcore.numbers import place
 from gamcore.stats.profiles import profile
 from tests.support.curves_by_hand import levels, line, surface
 

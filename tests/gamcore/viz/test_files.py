@@ -21,9 +21,9 @@ from pptx.enum.shapes import MSO_SHAPE_TYPE
 from pypdf import PdfReader
 
 from gamcore import GAMRegressor
+from gamcore.common.numbers import tick
 from gamcore.decide.rules import Range
 from gamcore.decide.strategies import Strategy, StrategySet
-from gamcore.numbers import tick
 from gamcore.viz import files as export
 from gamcore.viz.files.mpl_picture import wrapped
 from gamcore.viz.files.pptx_xml import END

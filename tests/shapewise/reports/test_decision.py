@@ -11,10 +11,10 @@ import pytest
 from pptx import Presentation
 from pypdf import PdfReader
 
+from gamcore.common.numbers import estimate
 from gamcore.decide.arms import ArmsTest
 from gamcore.decide.rules import Range
 from gamcore.decide.strategies import Strategy, StrategySet
-from gamcore.numbers import estimate
 from gamcore.viz import files as export
 from shapewise.decisions import arm_tests, boards, money
 from shapewise.decisions import guided_example as example

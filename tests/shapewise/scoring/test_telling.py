@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamcore.common.numbers import read
 from gamcore.data.binning import bin_table
 from gamcore.data.column_names import AS_THEY_ARE, ColumnNames, Names
 from gamcore.data.table import Table, learn_features
@@ -17,7 +18,6 @@ from gamcore.estimators.recourse import recourse
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.counterfactuals import Possible
 from gamcore.io.reasons import tell
-from gamcore.numbers import read
 from shapewise.reports import file_jobs as packs
 from shapewise.scoring.reasons import (
     FIELD,

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gamcore.seam import Additions
+from gamcore.common.seam import Additions
 from shapewise.ui.widgets import panels
 from tests.support.pages import button, choose, open_page
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.numbers import exact, number
+from gamcore.common.numbers import exact, number
 from shapewise.decisions import boards
 from shapewise.reports import recipes
 from shapewise.reports.recipes import ReportItem

@@ -27,6 +27,7 @@ from gamcore.additions.editing import (
 from gamcore.additions.editing.edited import edited
 from gamcore.additions.editing.edits import IN_ORDER, OF_CURVES, OPERATIONS, WITH_VALUE, Edit, EditError, Where, edit_of
 from gamcore.additions.editing.file import read_earlier, read_edits
+from gamcore.common.seam import Additions
 from gamcore.estimators.base import to_saved
 from gamcore.estimators.saved import from_saved
 from gamcore.explain.importance import term_names
@@ -35,7 +36,6 @@ from gamcore.io import attached, gamx
 from gamcore.io.checks import ModelFileWarning
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import SCALES
-from gamcore.seam import Additions
 from gamcore.stats.splines import smoothed
 from tests.support.mutants import put_together, take_apart
 

@@ -14,8 +14,8 @@ from gamcore import GAMClassifier, GAMRegressor, TableError, why_moved
 from gamcore.additions.why.claims import MoveClaim, Sizes
 from gamcore.additions.why.curves import Curves, Link, TermTable
 from gamcore.additions.why.shares import Estimate, Pair, Rows, shares
+from gamcore.common.numbers import number
 from gamcore.model.losses import LOSSES
-from gamcore.numbers import number
 from tests.support.pages_of_docs import DOCS, blocks
 
 SETTINGS = {"outer_bags": 2, "max_rounds": 40, "random_state": 0}

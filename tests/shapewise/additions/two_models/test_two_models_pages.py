@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from gamcore.common.numbers import count, fixed
 from gamcore.decide.rules import Range
 from gamcore.estimators.saved import from_saved
-from gamcore.numbers import count, fixed
 from shapewise.decisions import boards, money
 from shapewise.reports import recipes
 from shapewise.reports.review import review_of

@@ -14,11 +14,11 @@ import pytest
 from pptx import Presentation
 from sklearn.metrics import roc_auc_score
 
+from gamcore.common.numbers import fixed, number, percent
 from gamcore.data.column_names import AS_THEY_ARE
 from gamcore.decide.arms import ArmsTest
 from gamcore.decide.rules import Levels, Range
 from gamcore.estimators.saved import from_saved
-from gamcore.numbers import fixed, number, percent
 from shapewise.additions.why import by_part, learned, result, slide
 from shapewise.additions.why.question import Sources
 from shapewise.decisions import arm_tests, money

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import gamcore
-from gamcore.seam import ADDITIONS, Additions
+from gamcore.common.seam import ADDITIONS, Additions
 from tests.support.places import ROOT
 
 
@@ -52,7 +52,7 @@ def test_every_public_name_of_an_addition_is_one_of_the_library():
 def test_names_of_additions_are_listed_without_loading_them():
     code = "import sys, gamcore; dir(gamcore); print([n for n in sys.modules if n.startswith('gamcore.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.strip() == "['gamcore.seam']"
+    assert done.stdout.strip() == "['gamcore.common', 'gamcore.common.version', 'gamcore.common.seam']"
 
 
 def test_a_name_that_nobody_has_is_refused():

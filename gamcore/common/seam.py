@@ -52,7 +52,7 @@ class Additions:
         return [value for name, value in variables if isinstance(value, kind) and name.isupper()]
 
 
-ADDITIONS: Final = Additions(Path(__file__).parent / "additions", "gamcore.additions")
+ADDITIONS: Final = Additions(Path(__file__).parents[1] / "additions", "gamcore.additions")
 """Those of the library."""
 
 

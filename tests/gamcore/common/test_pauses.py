@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier, pauses
+from gamcore import GAMClassifier
+from gamcore.common import pauses
 from gamcore.data.table import as_table, learn_features, read_feature
 from gamcore.decide.segments import HeldOutRows, suggest_by
 from gamcore.estimators.ranking import rank_pairs

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gamcore.numbers import (
+from gamcore.common.numbers import (
     LARGE,
     LARGEST,
     SMALLEST,

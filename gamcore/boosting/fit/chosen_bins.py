@@ -15,13 +15,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from gamcore.boosting.choice.quick_refits import quick_refits
 from gamcore.boosting.counts.bin_pairs import ROW_GROUPS
 from gamcore.boosting.fit.model import FitPlan, Seeds
+from gamcore.boosting.fit.quick_refits import quick_refits
 from gamcore.boosting.rows.source import Encoded
 from gamcore.boosting.running.progress import Watcher
+from gamcore.common.types import Floats
 from gamcore.kernels import MOST_CODES, N_CODES
-from gamcore.types import Floats
 
 REFITS: Final = 3
 """Quick refits, each of which validates on a third of the groups."""

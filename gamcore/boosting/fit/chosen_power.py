@@ -11,16 +11,16 @@ from typing import Final
 
 import numpy as np
 
-from gamcore.boosting.choice.quick_refits import quick_refits
 from gamcore.boosting.fit.model import FitPlan, Seeds
+from gamcore.boosting.fit.quick_refits import quick_refits
 from gamcore.boosting.pairs.stage import main_score
 from gamcore.boosting.refit.problem import LazyShare, Share, rows_of
 from gamcore.boosting.refit.state import Refit
 from gamcore.boosting.rows.source import Source
 from gamcore.boosting.running.executor import Executor
 from gamcore.boosting.running.progress import Loop, Watcher
+from gamcore.common.types import Floats
 from gamcore.stats.tweedie import likeliest_power
-from gamcore.types import Floats
 
 REFITS: Final = 2
 """Quick refits, each of which validates on the groups that the others learn from; four gave no better powers."""

@@ -28,8 +28,7 @@ LABELS: Final = {
 TITLE: Final = """
 # Other libraries, and how a step grows
 
-Seconds, accuracy and memory beside other libraries, and what a boosting step costs. `python -m benchmarks.harness.all
---data DIR --json DIR` makes this page from its JSON files.
+`python -m benchmarks.harness.all --data DIR --json DIR` makes this page from its JSON files.
 """
 
 PEERS: Final = """
@@ -38,9 +37,9 @@ PEERS: Final = """
 The tables are [these eight](presets.md#accuracy). All models get the same rows, {train:.0%} for fitting, {splits}.
 Seconds are medians over splits, and metrics are means. Variants, such as EBM with 8 outer bags, are in the JSON files.
 
-Each fit runs in a process of its own, warmed up on {warm} rows; the clock runs for the whole fit, binning included. If
-other processes took more than {noise} cores, and {least} seconds of them, during a fit, it was measured again, at most
-{again} times. Ours, balanced, is a mean of eight refits; LightGBM and XGBoost are one fit each, so without bands.
+Each fit, binning included, runs in a process of its own, warmed up on {warm} rows; where other processes took more than
+{noise} cores it was measured again, at most {again} times. Ours, balanced, is a mean of eight refits; LightGBM and
+XGBoost are one fit each, so without bands.
 
 - **EBM** (interpret): without pairs (`interactions=0`), since ours has none, and with {jobs} processes; otherwise its
   defaults. *Our bins and leaves*: with the `max_bins` and `max_leaves` of our default.
@@ -59,9 +58,8 @@ other processes took more than {noise} cores, and {least} seconds of them, durin
 SECONDS: Final = """
 ### Seconds of a fit
 
-*Over ours*: how many times as long as {base}; the geometric mean over tables, and the least
-and the most. Ratios are taken within a split, whose fits were at most {minutes:.0f} minutes apart; that of a table is
-the median over splits.
+*Over ours*: how many times as long as {base}; the geometric mean over tables, the least and the most.
+Ratios are medians over splits, whose fits were at most {minutes:.0f} minutes apart.
 """
 
 STEPS: Final = """
@@ -84,9 +82,9 @@ threads, took {seconds:.1f} seconds until it stopped early ({rounds} rounds), an
 LIVE: Final = """
 ## Live training
 
-From a key on a setting's slider to the first frame with the curve of the new refit: a median of {light:.3f} s in the
-light theme and {dark:.3f} s in the dark one, {longest:.3f} s at most ({changes} changes each; a default model of
-*{table}*, {rows:,} training rows, on the Shapes page in Chromium, with the server on the same machine).
+From a key on a setting's slider to the first frame with the new curve: a median of {light:.3f} s in the light theme and
+{dark:.3f} s in the dark one, {longest:.3f} s at most ({changes} changes each; a default model of *{table}*, {rows:,}
+training rows, on the Shapes page in Chromium).
 """
 
 NOISE: Final = """

@@ -16,7 +16,7 @@ import pandas as pd
 from benchmarks.boosting import plots, prose, scale, standing
 from benchmarks.boosting.peers import PREDICTIONS, TEST_SHARE, WARM_ROWS
 from benchmarks.boosting.steps import FEATURES, N_BAGS, WHOLE
-from benchmarks.harness.cells import LEAST_NOISE, NOISE, TRIES, load, load_all
+from benchmarks.harness.cells import NOISE, TRIES, load, load_all
 from benchmarks.harness.contenders import HELD_OUT, MOST_JOBS, PATIENCE, PATIENT
 from benchmarks.harness.page import markdown, show
 
@@ -95,7 +95,7 @@ def peers(folder: Path, doc: Path) -> Lines:
         "predictions": PREDICTIONS,
         "patient": PATIENT,
     }
-    quiet = {"noise": NOISE, "least": LEAST_NOISE, "again": TRIES - 1}
+    quiet = {"noise": NOISE, "again": TRIES - 1}
     splits = f"{seeds} random splits" if seeds > 1 else "one random split"
     yield from say(prose.PEERS, splits=splits, **shares, **counts, **quiet)
     yield from seconds(cells, doc)

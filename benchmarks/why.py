@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from gamcore import GAMClassifier, GAMRegressor, why_moved
+from gamcore import GAMClassifier, GAMRegressor, Sample, why_moved
 
 PLANTED = {"nothing": (0.0, 1.0, 0.0), "who came": (0.5, 1.0, 0.0), "what changed": (0.0, 0.5, 0.4),
            "both": (0.5, 1.5, 0.3), "opposite": (0.5, 1.0, -0.5)}  # fmt: skip
@@ -64,15 +64,16 @@ def truth(binary: bool, shift: float, slope: float, level: float, n: int = 400_0
 def run(binary: bool, planted: str, n: int, seed: int, right: np.ndarray) -> tuple[list[bool], int]:
     """Return whether each part and both totals cover the truth, and the number of clear features."""
     rng, (shift, slope, level) = np.random.default_rng(seed), PLANTED[planted]
-    given: list[object] = []
+    models, samples = [], []
     for s, f, up in ((0.0, 1.0, 0.0), (shift, slope, level)):
         X = drawn(n, s, rng)
         score = up + parts_of(X, f).sum(axis=1)
         y = rng.random(n) < 1 / (1 + np.exp(-score)) if binary else score + rng.normal(size=n)
         kind = GAMClassifier if binary else GAMRegressor
         frame, target = pd.DataFrame(X, columns=["x", "z"]), np.asarray(y, int if binary else float)
-        given += [kind(bands=30, random_state=seed).fit(frame, target), frame, target]
-    moved = why_moved(*given)
+        models.append(kind(bands=30, random_state=seed).fit(frame, target))
+        samples.append(Sample(frame, target))
+    moved = why_moved(models[0], *samples, models[1])
     estimates, clear = moved.estimates(), moved.clear()
     keys = [("composition", "x"), ("composition", "z"), ("behaviour", "x"), ("behaviour", "z"), ("level", "")]
     covered = [estimates[key].lower <= value <= estimates[key].upper for key, value in zip(keys, right, strict=True)]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gamcore.estimators.reading import report
     from gamcore.estimators.saved import load_model
     from gamcore.estimators.scorecard import scorecard
+    from gamcore.estimators.seen_rows import Sample
     from gamcore.estimators.updating import count_rows, merge_counts, price_by_counts, refit_by_counts, update
     from gamcore.io.checks import ModelFileError
     from gamcore.io.tables_file import load_tables, save_tables
@@ -43,6 +44,7 @@ __all__ = [
     "MultiTaskTreesClassifier",
     "MultiTaskTreesRegressor",
     "Progress",
+    "Sample",
     "TableError",
     "__version__",
     "add_bands",
@@ -81,6 +83,7 @@ _HOME = {
     "MultiTaskTreesClassifier": "estimators.multitask",
     "MultiTaskTreesRegressor": "estimators.multitask",
     "Progress": "boosting.running.progress",
+    "Sample": "estimators.seen_rows",
     "TableError": "data.columns",
     "add_bands": "estimators.bands",
     "pair_ranking": "estimators.ranking",

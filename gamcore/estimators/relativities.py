@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from gamcore.data.column_names import free_name
 from gamcore.estimators.additive import read_target, single_model
 from gamcore.estimators.base import read_rows, read_table, train_share
 from gamcore.estimators.gam import GAMRegressor
+from gamcore.estimators.seen_rows import Sample
 from gamcore.explain.curves import explain_shape
 from gamcore.explain.importance import term_names
 from gamcore.io.formula import ScoringError
@@ -27,18 +28,8 @@ BASE = "base"
 """Name of the table with the base and the sizes of the other tables."""
 
 
-class Compared(NamedTuple):
-    """Rows that a model is compared with: features, outcomes (n,), and their weights and exposures where they have
-    some."""
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
-    exposure: Any = None
-
-
 def relativities(
-    model: GAMRegressor, compared: Mapping[str, Compared] | None = None, cap: float | None = None
+    model: GAMRegressor, compared: Mapping[str, Sample] | None = None, cap: float | None = None
 ) -> dict[str, pd.DataFrame]:
     """Return the tables by name: the base first, then one per feature, then one per pair.
 
@@ -100,7 +91,7 @@ class _Sums:
     predicted: Floats
 
     @classmethod
-    def of(cls, model: GAMRegressor, compared: Compared) -> _Sums:
+    def of(cls, model: GAMRegressor, compared: Sample) -> _Sums:
         """Return what a population has."""
         table = read_table(model, compared.X, reset=False)
         target, weights = read_target(model, compared.y), compared.sample_weight

@@ -1,12 +1,16 @@
-"""From a fitted model of one outcome and rows to what is observed and predicted of them."""
+"""Samples of rows with their outcomes, and from a fitted model of one outcome to what it predicts of them."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore.common.types import Bools, Floats, Ints
@@ -20,6 +24,56 @@ from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
 from gamcore.explain.seen import Seen
 
 Estimator = GAMRegressor | GAMClassifier
+Samples = tuple["Sample", "Sample"]
+OF_BOTH: Final = ("exposure", "init_score", "groups")
+"""What two samples have both, or neither."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows with their outcomes, as `fit` takes them: X may have more columns than a model reads.
+
+    y, sample_weight, groups, exposure : (n,). groups : labels of clusters, such as customers, whose rows belong
+    together. init_score : (n,) or (n, K). What is not given is None.
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    groups: Any = None
+    exposure: Any = None
+    init_score: Any = None
+
+    def check(self, needed: Collection[str] = ()) -> None:
+        """Raise TableError where the sample lacks its table, its outcomes, or what a model was fitted with."""
+        for name in ("X", "y"):
+            if getattr(self, name) is None:
+                raise TableError(f"{name} is missing: pass it.")
+        for name in needed:
+            if getattr(self, name) is None:
+                raise TableError(f"The model was fitted with {name}: pass {name}, too.")
+
+
+def check_samples(samples: Samples, names: tuple[str, str], needed: Collection[str]) -> None:
+    """Raise TableError where one of two samples lacks what models were fitted with, or what the other has."""
+    for name, sample in zip(names, samples, strict=True):
+        with refusals_named(name):
+            if not isinstance(sample, Sample):
+                raise TableError(f"A {type(sample).__name__} is no sample of rows: pass Sample(X, y).")
+            sample.check(needed)
+    for key in OF_BOTH:
+        lacking = [name for name, sample in zip(names, samples, strict=True) if getattr(sample, key) is None]
+        if len(lacking) == 1:
+            raise TableError(f'{key} is missing in "{lacking[0]}" alone: pass it for both samples, or for neither.')
+
+
+@contextmanager
+def refusals_named(name: str) -> Iterator[None]:
+    """Put the name of the sample that a refusal is about before it."""
+    try:
+        yield
+    except ValueError as error:
+        raise TableError(f'In "{name}": {error}') from error
 
 
 def one_outcome(model: Estimator, of_class: Any) -> tuple[Estimator, int]:
@@ -40,26 +94,22 @@ def one_outcome(model: Estimator, of_class: Any) -> tuple[Estimator, int]:
     return model, 1 if of_class is None else int(codes_of([of_class], model.classes_)[0])
 
 
-def read_seen(
-    model: Estimator, X: Any, y: Any, given: dict[str, Any], held_out: Any, code: int
-) -> tuple[Table, Seen, Bools]:
+def read_seen(model: Estimator, sample: Sample, code: int, held_out: Any = None) -> tuple[Table, Seen, Bools]:
     """Return the rows of positive weight: all their columns, what is seen and predicted, and which are held out."""
-    framed, target = frame_of(X), read_target(model, y)
+    framed, target = frame_of(sample.X), read_target(model, sample.y)
     own = read_table(model, columns_read(model, framed), reset=False)
     table = Table.of(framed) if isinstance(framed, pd.DataFrame) else own
     held = np.ones(target.size, bool) if held_out is None else read_mask(held_out, target.size)
     if len(table) != target.size:
         raise TableError(f"The table has {len(table)} rows and the target {target.size}: give one target per row.")
-    for name in model.model_.given:
-        if given[name] is None:
-            raise TableError(f"The model was fitted with {name}: pass {name}, too.")
-    weight = np.ones(target.size) if given["sample_weight"] is None else read_weight(given["sample_weight"], target)
+    sample.check(model.model_.given)
+    weight = np.ones(target.size) if sample.sample_weight is None else read_weight(sample.sample_weight, target)
     exposure = np.ones(target.size)
-    if given["exposure"] is not None:
-        exposure = np.exp(read_log_exposure(given["exposure"], target.size))
-    clusters = None if given["groups"] is None else read_clusters(given["groups"], target.size)
-    seen = Seen.of(loss_of(model), _outcome(model, target, code), _predicted(model, own, given, code), weight, exposure,
-                   clusters)  # fmt: skip
+    if sample.exposure is not None:
+        exposure = np.exp(read_log_exposure(sample.exposure, target.size))
+    clusters = None if sample.groups is None else read_clusters(sample.groups, target.size)
+    seen = Seen.of(loss_of(model), _outcome(model, target, code), _predicted(model, own, sample, code), weight,
+                   exposure, clusters)  # fmt: skip
     kept = weight > 0
     if not (held & kept).any():
         raise TableError("No row is held out with a positive weight: hold out some.")
@@ -80,16 +130,22 @@ def check_worth(worth: float | None) -> None:
         raise TableError(f"worth is {worth!r}: give a finite number, the money per unit of the outcome.")
 
 
-def clusters_of_both(first: Any, second: Any) -> tuple[Ints, Ints] | None:
-    """Return the clusters (n,) and (m,) of two samples of rows by their labels, numbered so that a label that both have
-    is one cluster; None where neither has labels. TableError where only one has."""
-    if (first is None) != (second is None):
-        raise TableError("Only one sample of rows has groups: pass groups_a and groups_b, or neither.")
-    if first is None:
+def clusters_of_both(samples: Samples) -> tuple[Ints, Ints] | None:
+    """Return the clusters (n,) and (m,) of the rows of positive weight of two samples, numbered so that a label that
+    both have is one cluster; None where they have none."""
+    first, second = map(_labels, samples)
+    if first is None or second is None:
         return None
-    labels = [np.asarray(side).astype(object) for side in (first, second)]
-    numbers = pd.factorize(np.concatenate(labels), use_na_sentinel=False)[0].astype(np.int64)
-    return numbers[: labels[0].size], numbers[labels[0].size :]
+    numbers = pd.factorize(np.concatenate([first, second]), use_na_sentinel=False)[0].astype(np.int64)
+    return numbers[: first.size], numbers[first.size :]
+
+
+def _labels(sample: Sample) -> NDArray[Any] | None:
+    """Return the labels of the clusters of the rows of positive weight; None where there are none."""
+    if sample.groups is None:
+        return None
+    labels = np.asarray(sample.groups).astype(object)
+    return labels if sample.sample_weight is None else labels[np.asarray(sample.sample_weight, np.float64) > 0]
 
 
 def columns_read(model: Estimator, framed: Any) -> Any:
@@ -106,11 +162,11 @@ def _outcome(model: Estimator, target: Floats, code: int) -> Floats:
     return (target == code).astype(np.float64) if loss_of(model).is_binary else target.astype(np.float64)
 
 
-def _predicted(model: Estimator, own: Table, given: dict[str, Any], code: int) -> Floats:
+def _predicted(model: Estimator, own: Table, sample: Sample, code: int) -> Floats:
     """Return what is expected of each row (n,), of its whole exposure."""
     if isinstance(model, GAMRegressor):
-        return model.predict(own, given["exposure"], given["init_score"])
-    return np.asarray(model.predict_proba(own, given["init_score"])[:, code])
+        return model.predict(own, sample.exposure, sample.init_score)
+    return np.asarray(model.predict_proba(own, sample.init_score)[:, code])
 
 
 def read_mask(held_out: Any, n: int) -> Bools:

@@ -17,6 +17,7 @@ from gamcore import (
     GAMRegressor,
     MultiTaskTreesClassifier,
     MultiTaskTreesRegressor,
+    Sample,
     TableError,
     add_bands,
     calibration_by_group,
@@ -50,7 +51,7 @@ from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.distributed.mapping import predict_pieces
 from gamcore.estimators.effect import arms_apart, expected_outcomes
 from gamcore.estimators.recourse import recourse
-from gamcore.estimators.relativities import Compared, relativities
+from gamcore.estimators.relativities import relativities
 from gamcore.estimators.scorecard import monitor, total_points
 from gamcore.explain.surfaces import Rectangle
 from gamcore.io.reasons import tell, with_reasons
@@ -219,7 +220,7 @@ CALLS = {
     "compare_models": lambda m, X: compare_models(m["regressor"], m["intervals"], X, Y).frame(),
     "fewer_curves": lambda m, X: fewer_curves(m["regressor"], X, Y),
     "suggest_segments": lambda m, X: suggest_segments(m["regressor"], X, Y),
-    "relativities": lambda m, X: relativities(m["counts"], {"all": Compared(X, COUNTS)}),
+    "relativities": lambda m, X: relativities(m["counts"], {"all": Sample(X, COUNTS)}),
     "scorecard": lambda m, X: scorecard(m["classifier"], X, YES),
     "total_points": lambda m, X: total_points(m["card"], X),
     "monitor": lambda m, X: monitor(m["card"], X, FRAME),

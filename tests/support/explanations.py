@@ -10,6 +10,7 @@ import pandas as pd
 from gamcore import (
     GAMClassifier,
     MultiTaskTreesRegressor,
+    Sample,
     calibration_by_group,
     compare_models,
     explain_triple,
@@ -108,10 +109,10 @@ def every() -> dict[str, Explanation]:
         by_day(frame.assign(day=np.arange(len(X)) % 9), test, "clicked", "day"),
         plan({EVIL: 900.0, "b": 50.0}, [Metric("clicked", 0.1, 0.2)]),
         read_uplift(np.linspace(0.0, 1.0, len(X)), rng.normal(size=len(X))),
-        why_moved(gam, X, y, X_b=later, y_b=1 - y, names=(EVIL, "later")),
+        why_moved(gam, Sample(X, y), Sample(later, 1 - y), names=(EVIL, "later")),
         price_of_readability(gam, X, y, held_out=np.arange(len(X)) % 4 == 0),
         calibration_by_group(gam, X, y, held_out=np.arange(len(X)) % 4 == 0),
-        on_newer_rows(gam, X, y, later, 1 - y, names=(EVIL, "later")),
+        on_newer_rows(gam, Sample(X, y), Sample(later, 1 - y), names=(EVIL, "later")),
         compare_models(plainer(), gam, X, y, names=(EVIL, "the other")),
         read_flow(pd.DataFrame({"who": np.arange(600) // 3, "step": X["level"]}), "who", "step"),
     ]  # fmt: skip

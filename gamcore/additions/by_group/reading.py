@@ -11,7 +11,7 @@ from gamcore.additions.by_group.calibration import CalibrationByGroup, Column
 from gamcore.additions.by_group.judged import Moments, judged
 from gamcore.additions.by_group.quality import Metric
 from gamcore.estimators.base import loss_of
-from gamcore.estimators.seen_rows import Estimator, one_outcome, read_seen
+from gamcore.estimators.seen_rows import Estimator, Sample, one_outcome, read_seen
 from gamcore.explain.row_groups import columns_of_interest, groups_of
 
 
@@ -48,8 +48,8 @@ def calibration_by_group(
         Where the model, the rows or a column do not allow it; the message says why and what to do.
     """
     model, code = one_outcome(model, of_class)
-    given = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure, "init_score": init_score}
-    table, rows, held = read_seen(model, X, y, given=given, held_out=held_out, code=code)
+    sample = Sample(X, y, sample_weight, groups, exposure=exposure, init_score=init_score)
+    table, rows, held = read_seen(model, sample, code, held_out)
     seen = rows.take(held)
     asked = [columns] if isinstance(columns, str) else columns
     cuts = [groups_of(table, name, rows.size, held) for name in columns_of_interest(table, asked)]

@@ -14,10 +14,18 @@ from gamcore.additions.newer_rows.fall import Change, edges, fall_of
 from gamcore.additions.newer_rows.held import PREDICTION, Group, OnNewerRows, Side
 from gamcore.common.numbers import alike, percent
 from gamcore.common.types import Bools, Floats, Ints
-from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.estimators.base import loss_of
-from gamcore.estimators.seen_rows import Estimator, check_names, clusters_of_both, one_outcome, read_seen
+from gamcore.estimators.seen_rows import (
+    Estimator,
+    Sample,
+    check_names,
+    check_samples,
+    clusters_of_both,
+    one_outcome,
+    read_seen,
+    refusals_named,
+)
 from gamcore.explain.row_groups import columns_of_interest, groups_of
 from gamcore.explain.seen import Seen, observed_interval
 from gamcore.stats.intervals import UNKNOWN
@@ -30,12 +38,10 @@ NOBODY: Final = Side(0, 0.0, np.nan, UNKNOWN, predicted=np.nan, off_by=Change(np
 
 
 def on_newer_rows(
-    model: Estimator, X_a: Any, y_a: Any, X_b: Any, y_b: Any, *, sample_weight_a: Any = None,
-    sample_weight_b: Any = None, exposure_a: Any = None, exposure_b: Any = None, init_score_a: Any = None,
-    init_score_b: Any = None, groups_a: Any = None, groups_b: Any = None, columns: str | Sequence[str] | None = None,
-    of_class: Any = None, names: tuple[str, str] = ("its held-out rows", "the newer rows"),
+    model: Estimator, own: Sample, newer: Sample, *, columns: str | Sequence[str] | None = None, of_class: Any = None,
+    names: tuple[str, str] = ("its held-out rows", "the newer rows"),
 ) -> OnNewerRows:  # fmt: skip
-    """Return how a model does on newer rows B, beside rows A of its own time that it has not learned from.
+    """Return how a model does on newer rows, beside rows of its own time that it has not learned from.
 
     The main metric (the AUC of a class against the others, else the share of the loss that is explained), and how much
     of its difference is *who came*, that is, other predictions with outcomes that follow these as before, and how much
@@ -46,12 +52,9 @@ def on_newer_rows(
     ----------
     model :
         Fitted.
-    X_a, y_a, X_b, y_b :
-        Tables that have the columns of the model, and may have more, and their outcomes.
-    sample_weight_a, sample_weight_b, exposure_a, exposure_b, init_score_a, init_score_b : (n,)
-        As `fit` takes them. With exposures, means are rates per unit of them.
-    groups_a, groups_b : (n,)
-        Labels of clusters, such as customers; a label that both have is one cluster.
+    own, newer :
+        The rows, whose tables have the columns of the model, and may have more. With exposures, means are rates per
+        unit of them; a label of `groups` that both samples have is one cluster.
     columns :
         The names of the columns by whose groups outcomes are compared; all that both tables have if None.
     of_class :
@@ -66,49 +69,33 @@ def on_newer_rows(
     """
     check_names(names, "samples of rows")
     fitted, code = one_outcome(model, of_class)
-    sides = ((X_a, y_a, sample_weight_a, exposure_a, init_score_a, groups_a),
-             (X_b, y_b, sample_weight_b, exposure_b, init_score_b, groups_b))  # fmt: skip
-    tables, samples = [], []
-    for X, y, weight, exposure, init_score, groups in sides:
-        given = {"sample_weight": weight, "exposure": exposure, "init_score": init_score, "groups": groups}
-        table, seen, _ = read_seen(fitted, X, y, given=given, held_out=None, code=code)
-        tables.append(table)
-        samples.append(seen)
-    if (exposure_a is None) != (exposure_b is None):
-        raise TableError("Only one sample of rows has an exposure: pass exposure_a and exposure_b, or neither.")
-    kept = ((groups_a, sample_weight_a), (groups_b, sample_weight_b))
-    own, newer = _numbered(samples, [_of_positive(labels, weight) for labels, weight in kept])
-    everything = np.ones(own.y.size, bool), np.ones(newer.y.size, bool)
-    by_column = {PREDICTION: _by_prediction(own, newer)}
-    together = _together(tables)
-    sizes = np.concatenate([own.size, newer.size])
+    samples = own, newer
+    check_samples(samples, names, fitted.model_.given)
+    read = []
+    for name, sample in zip(names, samples, strict=True):
+        with refusals_named(name):
+            read.append(read_seen(fitted, sample, code))
+    (own_table, before, _), (newer_table, after, _) = read
+    # without labels, each row is a cluster
+    numbers = clusters_of_both(samples) or (before.clusters, after.clusters + before.y.size)
+    before, after = replace(before, clusters=numbers[0]), replace(after, clusters=numbers[1])
+    everything = np.ones(before.y.size, bool), np.ones(after.y.size, bool)
+    by_column = {PREDICTION: _by_prediction(before, after)}
+    together = _together([own_table, newer_table])
+    sizes = np.concatenate([before.size, after.size])
     for name in columns_of_interest(together, [columns] if isinstance(columns, str) else columns):
         cut = groups_of(together, name, sizes, np.ones(sizes.size, bool))
         if len(cut.names) > 1 or columns is not None:
-            parts = cut.codes[: own.y.size], cut.codes[own.y.size :]
+            parts = cut.codes[: before.y.size], cut.codes[before.y.size :]
             by_column[name] = tuple(
-                _group(label, own, newer, (parts[0] == k, parts[1] == k)) for k, label in enumerate(cut.names)
+                _group(label, before, after, (parts[0] == k, parts[1] == k)) for k, label in enumerate(cut.names)
             )
     return OnNewerRows(
         names=(str(names[0]), str(names[1])), metric="AUC" if loss_of(fitted).is_binary else "explained",
-        came=_came(own, newer), fall=fall_of(loss_of(fitted), own, newer),
-        whole=_group("all rows", own, newer, everything),
-        columns=by_column, is_share=own.kind == "share", per="row" if exposure_a is None else "exposure",
+        came=_came(before, after), fall=fall_of(loss_of(fitted), before, after),
+        whole=_group("all rows", before, after, everything),
+        columns=by_column, is_share=before.kind == "share", per="row" if own.exposure is None else "exposure",
     )  # fmt: skip
-
-
-def _numbered(samples: list[Seen], labels: list[Any]) -> tuple[Seen, Seen]:
-    """Return both samples with clusters numbered over both together. labels : of their clusters, or None."""
-    own, newer = samples
-    numbers = clusters_of_both(*labels) or (own.clusters, newer.clusters + own.y.size)  # each row is one
-    return replace(own, clusters=numbers[0]), replace(newer, clusters=numbers[1])
-
-
-def _of_positive(labels: Any, weight: Any) -> Any:
-    """Return the labels of the rows of positive weight; None where there are none."""
-    if labels is None or weight is None:
-        return labels
-    return np.asarray(labels)[np.asarray(weight, np.float64) > 0]
 
 
 def _together(tables: list[Table]) -> Table:

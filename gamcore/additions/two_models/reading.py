@@ -13,7 +13,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import frame_of
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import GAMClassifier
-from gamcore.estimators.seen_rows import Estimator, check_names, check_worth, one_outcome, read_seen
+from gamcore.estimators.seen_rows import Estimator, Sample, check_names, check_worth, one_outcome, read_seen
 from gamcore.explain.gap import difference
 from gamcore.explain.row_groups import columns_of_interest, groups_of
 
@@ -57,11 +57,11 @@ def compare_models(
     check_names(names, "models")
     check_worth(worth)
     X = frame_of(X)  # once: a table may be a stream
+    sample = Sample(X, y, sample_weight, groups, exposure=exposure, init_score=init_score)
     (learned, code), (other, other_code) = (one_outcome(model, of_class) for model in (first, second))
     _check_alike(learned, other)
-    given = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure, "init_score": init_score}
-    table, seen, held = read_seen(learned, X, y, given=given, held_out=held_out, code=code)
-    _, beside, _ = read_seen(other, X, y, given=given, held_out=held_out, code=other_code)
+    table, seen, held = read_seen(learned, sample, code, held_out)
+    _, beside, _ = read_seen(other, sample, other_code, held_out)
     both = Both(seen.take(held), beside.take(held))
     if not np.isfinite(loss_of(learned).link(both.second.forecast)).all():
         raise TableError(f"{names[1]} predicts values that the loss of {names[0]} does not allow: name it first.")

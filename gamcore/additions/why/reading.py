@@ -2,69 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from gamcore.additions.why.curves import Learned, Link
 from gamcore.additions.why.moved import WhyMoved
 from gamcore.additions.why.shares import Pair, Rows, shares
 from gamcore.data.binning import encode_table
 from gamcore.data.columns import TableError
-from gamcore.data.table import Table, frame_of
-from gamcore.data.targets import codes_of
+from gamcore.data.table import frame_of
 from gamcore.estimators.additive import read_target, single_model
-from gamcore.estimators.base import loss_of, read_rows, read_table
-from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor
-from gamcore.estimators.seen_rows import check_names, check_worth, clusters_of_both, columns_read
+from gamcore.estimators.base import TrainingRows, loss_of, read_rows, read_table
+from gamcore.estimators.gam import ClassView
+from gamcore.estimators.seen_rows import (
+    Estimator,
+    Sample,
+    check_names,
+    check_samples,
+    check_worth,
+    clusters_of_both,
+    columns_read,
+    one_outcome,
+    refusals_named,
+)
 from gamcore.model.classes import ClassesModel
 
 GIVEN_SCORE: Final = "(given score)"
 """The term of scores that were given beside the models'."""
 
-SIDE: Final = ("X", "y", "sample_weight", "exposure", "init_score", "groups")
-"""What is given of each group."""
-
 
 def why_moved(
-    model_a: GAMRegressor | GAMClassifier, X_a: Any, y_a: Any,
-    model_b: GAMRegressor | GAMClassifier | None = None, X_b: Any = None, y_b: Any = None, *,
-    sample_weight_a: Any = None, sample_weight_b: Any = None, exposure_a: Any = None, exposure_b: Any = None,
-    init_score_a: Any = None, init_score_b: Any = None, groups_a: Any = None, groups_b: Any = None,
+    model: Estimator, first: Sample, second: Sample, second_model: Estimator | None = None, *,
     families: Mapping[str, str] | None = None, of_class: Any = None, worth: float | None = None,
     names: tuple[str, str] = ("A", "B"), held_out: bool = False,
 ) -> WhyMoved:  # fmt: skip
-    """Return why the mean outcome of rows B differs from that of rows A: who came, what changed, what is left.
+    """Return why the mean outcome of a second group of rows differs from that of a first: who came, what changed, what
+    is left.
 
     *Composition* (who came) is what the values of the rows account for, *behaviour* (what changed) what the curves do,
     *level* what all rows have alike, *residual* what the models do not explain. By term they add up to the difference.
-    With one model, `why_moved(model, X_a, y_a, X_b=X_b, y_b=y_b)`, behaviour is 0 and the residual is what composition
-    does not explain. The level is what changed for rows as those of A; a term that a model lacks is 0 there.
+    With one model, behaviour is 0 and the residual is what composition does not explain. The level is what changed for
+    rows as those of the first group; a term that a model lacks is 0 there.
 
     Parameters
     ----------
-    model_a, model_b :
+    model, second_model :
         Fitted to the rows of either group, with the same objective; with `bands`, behaviour has intervals.
-    X_a, y_a, X_b, y_b :
-        Tables that have the columns of both models, and their outcomes.
-    sample_weight_a, sample_weight_b : (n,)
-        Only their ratios within a group matter.
-    exposure_a, exposure_b : (n,)
-        The means are then rates per unit of it.
-    init_score_a, init_score_b : (n,) or (n, K)
-        Given scores, which are a term of their own.
-    groups_a, groups_b : (n,)
-        Labels of clusters, such as customers; a label that both have is one cluster.
+    first, second :
+        The groups, whose tables have the columns of both models. Of weights only the ratios within a group matter; with
+        exposures, means are rates per unit of them; given scores are a term of their own; a label of `groups` that both
+        groups have is one cluster.
     families :
         The family of a feature by its name; a feature without one is its own.
     of_class :
         The class whose share is asked about, against all others; of two, the second if None.
     worth :
-        Money per unit of the outcome: parts are also given in money, for the rows (or exposure) of B.
+        Money per unit of the outcome: parts are also given in money, for the rows (or exposure) of the second group.
     names :
         Of the groups, such as ("March", "April").
     held_out :
@@ -77,46 +73,38 @@ def why_moved(
     """
     check_names(names, "groups")
     check_worth(worth)
-    first = _learned(model_a, of_class)
-    second = first if model_b is None or model_b is model_a else _learned(model_b, of_class)
-    _check_alike(first, second)
-    order, features = _terms(first, second)
-    each = ((X_a, y_a, sample_weight_a, exposure_a, init_score_a, groups_a),
-            (X_b, y_b, sample_weight_b, exposure_b, init_score_b, groups_b))  # fmt: skip
-    sides = [dict(zip(SIDE, side, strict=True)) for side in each]
-    _check_sides(sides, first, second)
-    read = [_rows((first, second), place, name, side) for place, name, side in zip((0, 1), names, sides, strict=True)]
-    groups = _numbered(read)
-    curves = first.curves(order)
-    pair = Pair(groups, (curves, curves if second is first else second.curves(order)), first.link)
+    own = _learned(model, of_class)
+    other = own if second_model is None or second_model is model else _learned(second_model, of_class)
+    _check_alike(own, other)
+    order, features = _terms(own, other)
+    samples, models = (first, second), (own, other)
+    check_samples(samples, names, {*own.models[0].given, *other.models[0].given})
+    read = []
+    for place, (name, sample) in enumerate(zip(names, samples, strict=True)):
+        with refusals_named(name):
+            read.append(_rows(models, place, sample))
+    numbers = clusters_of_both(samples) or (None, None)
+    groups = replace(read[0], clusters=numbers[0]), replace(read[1], clusters=numbers[1])
+    curves = own.curves(order)
+    pair = Pair(groups, (curves, curves if other is own else other.curves(order)), own.link)
     given = (GIVEN_SCORE,) if groups[0].given is not None else ()
     return WhyMoved(
-        shares(pair, (first, second), order), terms=(*order, *given),
+        shares(pair, models, order), terms=(*order, *given),
         features=(*features, *((name,) for name in given)), families=_families(families, features), names=names,
         means=(_mean(groups[0]), _mean(groups[1])), size=groups[1].size, worth=worth,
-        is_share=first.link.loss.is_binary, is_one_model=second is first, is_of_mean=first.link.loss.is_of_mean,
+        is_share=own.link.loss.is_binary, is_one_model=other is own, is_of_mean=own.link.loss.is_of_mean,
         held_out=held_out,
     )  # fmt: skip
 
 
 def _learned(model: Any, of_class: Any) -> Learned:
     """Return what is compared of a fitted estimator."""
-    if not isinstance(model, GAMRegressor | GAMClassifier):
-        raise TableError(f"A {type(model).__name__} has no terms to compare: pass a GAMRegressor or a GAMClassifier.")
-    if isinstance(model, ClassView):
-        of_class, model = model.classes_[model.place_], model.whole_
-    check_is_fitted(model, "model_")
-    if isinstance(model, GAMRegressor):
-        if of_class is not None:
-            raise TableError(f"of_class is {of_class!r} and the model predicts a number: leave of_class out.")
-        return Learned(model, (single_model(model),), Link(loss_of(model)))
-    if isinstance(model.model_, ClassesModel):
-        if of_class is None:
-            raise TableError(f"The model has {len(model.classes_)} classes: choose one of them with of_class.")
-        place = int(codes_of([of_class], model.classes_)[0])
-        return Learned(model, model.model_.models, Link(loss_of(model), place))
-    place = 1 if of_class is None else int(codes_of([of_class], model.classes_)[0])
-    return Learned(model, (single_model(model),), Link(loss_of(model), place), 1.0 if place else -1.0)
+    fitted, code = one_outcome(model, of_class)
+    if isinstance(fitted, ClassView):
+        whole = fitted.whole_
+        assert isinstance(whole.model_, ClassesModel)
+        return Learned(whole, whole.model_.models, Link(loss_of(whole), fitted.place_))
+    return Learned(fitted, (single_model(fitted),), Link(loss_of(fitted), code), 1.0 if code else -1.0)
 
 
 def _check_alike(first: Learned, second: Learned) -> None:
@@ -148,43 +136,23 @@ def _families(families: Mapping[str, str] | None, features: Sequence[tuple[str, 
     return {**known, **{name: str(family) for name, family in (families or {}).items()}}
 
 
-def _check_sides(sides: Sequence[dict[str, Any]], first: Learned, second: Learned) -> None:
-    """Raise TableError where something is given for one group only, or lacks that the models were fitted with."""
-    for name in sides[0]:
-        lacking = [letter for letter, side in zip("ab", sides, strict=True) if side[name] is None]
-        if lacking and (len(lacking) == 1 or name in ("X", "y")):
-            optional = "" if name in ("X", "y") else ", or for neither group"
-            raise TableError(f"{name}_{lacking[0]} is missing: pass it{optional}.")
-    for name in {*first.models[0].given, *second.models[0].given}:
-        if sides[0][name] is None:
-            raise TableError(f"The models were fitted with {name}: pass {name}_a and {name}_b.")
+def _rows(models: tuple[Learned, Learned], place: int, sample: Sample) -> Rows:
+    """Return the rows of a group, whose clusters are not numbered yet."""
+    own, X = models[place], frame_of(sample.X)  # once: a table may be a stream
+    target = read_target(own.estimator, sample.y)
 
+    def known_to(learned: Learned) -> TrainingRows:
+        table = read_table(learned.estimator, columns_read(learned.estimator, X), reset=False)
+        return read_rows(
+            learned.estimator, table, target, sample.sample_weight, sample.groups, exposure=sample.exposure,
+            init_score=sample.init_score,
+        )  # fmt: skip
 
-@contextmanager
-def _in_group(name: str) -> Iterator[None]:
-    """Name the group that a refusal is about."""
-    try:
-        yield
-    except ValueError as error:
-        raise TableError(f"Group {name}: {error}") from error
-
-
-def _table(learned: Learned, X: Any) -> Table:
-    return read_table(learned.estimator, columns_read(learned.estimator, frame_of(X)), reset=False)
-
-
-def _rows(models: tuple[Learned, Learned], place: int, name: str, side: dict[str, Any]) -> tuple[Rows, Any]:
-    """Return the rows of a group, with the labels of their clusters, None where they have none."""
-    own = models[place]
-    with _in_group(name):
-        target = read_target(own.estimator, side["y"])
-        asked = {key: side[key] for key in ("sample_weight", "groups", "exposure", "init_score")}
-        known = read_rows(own.estimator, _table(own, side["X"]), target, **asked)
-        codes = [encode_table(known.table, own.models[0].bins)] * 2
-        if models[0] is not models[1]:
-            other = models[1 - place]
-            table = read_rows(other.estimator, _table(other, side["X"]), target, **asked).table
-            codes[1 - place] = encode_table(table, other.models[0].bins)
+    known = known_to(own)
+    codes = [encode_table(known.table, own.models[0].bins)] * 2
+    if models[0] is not models[1]:
+        other = models[1 - place]
+        codes[1 - place] = encode_table(known_to(other).table, other.models[0].bins)
     outcome = known.y.astype(np.float64)
     if own.link.loss.is_binary:
         outcome = (outcome == own.link.place).astype(np.float64)
@@ -194,14 +162,7 @@ def _rows(models: tuple[Learned, Learned], place: int, name: str, side: dict[str
     if given is not None:
         given = own.sign * given.reshape(outcome.size, -1)
     size = float(outcome.size * np.average(exposure, weights=weight))
-    return Rows(outcome / exposure, weight * exposure, (codes[0], codes[1]), given, None, size=size), known.labels
-
-
-def _numbered(read: list[tuple[Rows, Any]]) -> tuple[Rows, Rows]:
-    """Return the rows of both groups, with clusters numbered over both together."""
-    (first, of_first), (second, of_second) = read
-    numbers = clusters_of_both(of_first, of_second) or (None, None)
-    return replace(first, clusters=numbers[0]), replace(second, clusters=numbers[1])
+    return Rows(outcome / exposure, weight * exposure, (codes[0], codes[1]), given, None, size=size)
 
 
 def _mean(rows: Rows) -> float:

@@ -24,7 +24,7 @@ def answer(asked: Question) -> WhyMoved:
 
 def cells(asked: Question, column: str) -> tuple[pd.Series, pd.Series]:
     """Return a column of the rows of both groups."""
-    first, second = (sources(asked.model).of_group(asked, group)["X"][column] for group in asked.groups)
+    first, second = (sources(asked.model).of_group(asked, group).X[column] for group in asked.groups)
     return first, second
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gamcore import WhyMoved, why_moved
+from gamcore import Sample, WhyMoved, why_moved
 from gamcore.common.types import Bools
 from gamcore.data.column_names import Names
 from gamcore.data.columns import TableError
@@ -79,8 +79,8 @@ class Sources:
     rows: Callable[[ModelAbout, str], tuple[Table, Data]]
     of_class: str = ""
 
-    def of_group(self, asked: Question, group: Group) -> dict[str, Any]:
-        """Return the rows of a group as `why_moved` takes them; TableError where there are none."""
+    def of_group(self, asked: Question, group: Group) -> Sample:
+        """Return the rows of a group; TableError where there are none."""
         about = self.about(asked.model)
         table, data = self.rows(about, group.table)
         if asked.unseen:
@@ -89,9 +89,7 @@ class Sources:
         data = data.only(group.holds(table.take(data.X.index)))
         if not len(data.y):
             raise TableError(f"The group {group.name} has no row with an outcome: choose another.")
-        more = {"sample_weight": data.weight, "exposure": data.exposure, "groups": data.groups}
-        given = {name: values for name, values in more.items() if values is not None}
-        return {"X": table.frame.loc[data.X.index], "y": data.y, **given}
+        return Sample(table.frame.loc[data.X.index], data.y, data.weight, data.groups, data.exposure)
 
     def _unseen(self, data: Data, models: list[ModelAbout]) -> Bools:
         """Return which rows (n,) of a table models of it have not learned from."""
@@ -103,13 +101,11 @@ class Sources:
 
     def answer(self, asked: Question) -> WhyMoved:
         """Return the answer to a question; TableError where rows and models do not go together."""
-        sides = [self.of_group(asked, group) for group in asked.groups]
+        first, second = (self.of_group(asked, group) for group in asked.groups)
         models = [self.estimator(group.model if asked.of_each else asked.model) for group in asked.groups]
-        given = {f"{name}_{end}": values for end, side in zip("ab", sides, strict=True)
-                 for name, values in side.items() if name not in ("X", "y")}  # fmt: skip
         return why_moved(
-            models[0], sides[0]["X"], sides[0]["y"], models[1], sides[1]["X"], y_b=sides[1]["y"], **given,
-            of_class=self.of_class or None, names=(asked.first.name, asked.second.name), held_out=asked.unseen,
+            models[0], first, second, models[1], of_class=self.of_class or None,
+            names=(asked.first.name, asked.second.name), held_out=asked.unseen,
         )  # fmt: skip
 
 

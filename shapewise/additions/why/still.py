@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-import numpy as np
-
-from gamcore import GAMClassifier, GAMRegressor, OnNewerRows, on_newer_rows
+from gamcore import GAMClassifier, GAMRegressor, OnNewerRows, Sample, on_newer_rows
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.viz.files.parts import ReportPart
@@ -37,18 +34,17 @@ def asked_of(
     if known.all():
         raise TableError("The newer version has no row that the older one has not.")
     label = next((level for level in own.classes if str(level) == of_class), None)
-    sides = _side(model, table, own.only(own.held_out), "a") | _side(model, later, new.only(~known), "b")
-    on = on_newer_rows(estimator, **sides, of_class=label, names=("its held-out rows", "newer rows"))
+    samples = _sample(model, table, own.only(own.held_out)), _sample(model, later, new.only(~known))
+    on = on_newer_rows(estimator, *samples, of_class=label, names=("its held-out rows", "newer rows"))
     return on, int(known.sum())
 
 
-def _side(model: ModelAbout, table: Table, data: Data, end: str) -> dict[str, Any]:
-    """Return rows as `on_newer_rows` takes them, with all columns that can be groups."""
+def _sample(model: ModelAbout, table: Table, data: Data) -> Sample:
+    """Return rows with all columns that can be groups."""
     spec = Spec.from_dict(model.spec)
     apart = {getattr(spec, name) for name in NO_GROUPS} - {None, *spec.features}
-    given = data.of_rows(np.arange(len(data.y)))
     X = table.frame.loc[data.X.index].drop(columns=list(apart))
-    return {f"{name}_{end}": values for name, values in {"X": X, "y": data.y, **given}.items()}
+    return Sample(X, data.y, data.weight, data.groups, data.exposure)
 
 
 def parts(review: Review) -> Iterator[ReportPart]:

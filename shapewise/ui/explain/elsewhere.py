@@ -8,14 +8,14 @@ from functools import partial
 
 import streamlit as st
 
-from gamcore import ModelFileError
+from gamcore import ModelFileError, Sample
 from gamcore import io as scoring
 from gamcore.data.binning import Bins
 from gamcore.data.columns import Kind
 from gamcore.decide.rules_code import kinds_of
 from gamcore.estimators.base import loss_of
 from gamcore.estimators.gam import GAMRegressor
-from gamcore.estimators.relativities import Compared, relativities
+from gamcore.estimators.relativities import relativities
 from gamcore.io import ScoringError
 from gamcore.viz import files as export
 from gamcore.viz.files.spreadsheets import to_xlsx
@@ -139,8 +139,8 @@ def _relativities(identifier: str, bands: int, cap: float | None) -> bytes:
     return to_xlsx(relativities(
         estimator,
         {
-            name: Compared(data.X[rows], data.y[rows], beside.get("sample_weight"), beside.get("exposure"))
-            for name, rows in populations.items() if rows.any() for beside in (data.of_rows(rows),)
+            name: Sample(part.X, part.y, part.weight, exposure=part.exposure)
+            for name, rows in populations.items() if rows.any() for part in (data.only(rows),)
         },
         cap,
     ))  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gamcore import GAMRegressor
-from gamcore.estimators.relativities import BASE, Compared, relativities
+from gamcore import GAMRegressor, Sample
+from gamcore.estimators.relativities import BASE, relativities
 from gamcore.io.formula import ScoringError
 from tests.support.fits import friendly
 
@@ -41,7 +41,9 @@ def test_what_was_observed_adds_up_in_each_population(claims):
     model, X, y, years = claims
     weight, held = np.random.default_rng(0).uniform(0.5, 2.0, len(X)), np.arange(len(X)) % 4 == 0
     populations = {"training": ~held, "held-out": held}
-    compared = {name: Compared(X[rows], y[rows], weight[rows], years[rows]) for name, rows in populations.items()}
+    compared = {
+        name: Sample(X[rows], y[rows], weight[rows], exposure=years[rows]) for name, rows in populations.items()
+    }
     tables = relativities(model, compared)
     for name in "abc":
         table = tables[name].fillna(0.0)
@@ -58,7 +60,7 @@ def test_what_was_observed_adds_up_in_each_population(claims):
 
 def test_every_count_says_whose_it_is(claims):
     model, X, y, years = claims
-    names = [*relativities(model)["a"], *relativities(model, {"2025": Compared(X, y, exposure=years)})["a"]]
+    names = [*relativities(model)["a"], *relativities(model, {"2025": Sample(X, y, exposure=years)})["a"]]
     counts = [name for name in names if name.split(" (")[0] in ("rows", "exposure", "total", "observed", "predicted")]
     assert len(counts) == 7
     assert all(name.endswith(("(training)", "(2025)")) for name in counts)

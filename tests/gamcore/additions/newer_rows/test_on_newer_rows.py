@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import r2_score, roc_auc_score
 
-from gamcore import GAMClassifier, GAMRegressor, TableError, on_newer_rows
+from gamcore import GAMClassifier, GAMRegressor, Sample, TableError, on_newer_rows
 from gamcore.additions.newer_rows.claims import FallClaim
 
 SETTINGS = {"outer_bags": 2, "max_rounds": 150, "interactions": 0, "random_state": 0}
@@ -34,8 +34,9 @@ def drawn(kind, n, seed, moved=0.0, steep=1.0):
     return X, np.asarray(y), given
 
 
-def both(given_a, given_b):
-    return {f"{name}_{end}": of[name] for end, of in (("a", given_a), ("b", given_b)) for name in of}
+def sample(rows, **other):
+    X, y, given = rows
+    return Sample(X, y, **{**given, **other})
 
 
 def fitted(kind, seed=0):
@@ -50,8 +51,7 @@ def case(kind):
     """A model, its own rows that it has not seen, newer rows, and how it does on these."""
     model, own, newer = fitted(kind), drawn(kind, 900, 1), drawn(kind, 1500, 2, 0.7, 0.4)
     of_class = "no" if kind == "first" else None
-    on = on_newer_rows(model, own[0], own[1], newer[0], newer[1], **both(own[2], newer[2]), of_class=of_class,
-                       names=NAMES)  # fmt: skip
+    on = on_newer_rows(model, sample(own), sample(newer), of_class=of_class, names=NAMES)
     return model, own, newer, of_class or "yes", on
 
 
@@ -131,7 +131,7 @@ def test_figures_and_claims_are_those_of_pandas_and_of_scikit_learn(kind):
 def test_who_came_is_told_from_what_changed(moved, steep, cause):
     model, own = fitted("binary"), drawn("binary", 1500, 11)
     newer = drawn("binary", 1500, 12, moved, steep)
-    on = on_newer_rows(model, *own[:2], *newer[:2])
+    on = on_newer_rows(model, Sample(*own[:2]), Sample(*newer[:2]))
     fall = on.fall
     assert fall.came.value + fall.changed.value == pytest.approx(fall.whole.value, abs=1e-12)
     assert FallClaim(NAMES, on.metric, fall).cause == cause
@@ -144,7 +144,7 @@ def test_a_spread_that_shrinks_is_who_came():
     model, own = fitted("squared"), drawn("squared", 2000, 21)
     X, y, _ = drawn("squared", 8000, 22)
     alike = (X["x"].abs() < 0.7).to_numpy()
-    on = on_newer_rows(model, *own[:2], X[alike], y[alike])
+    on = on_newer_rows(model, Sample(*own[:2]), Sample(X[alike], y[alike]))
     assert on.fall.whole.upper < 0
     assert on.claims()[0].cause == "came"
     assert "outcomes follow the predictions as before" in on.words()
@@ -153,12 +153,11 @@ def test_a_spread_that_shrinks_is_who_came():
 
 def test_what_cannot_be_asked_is_refused():
     model, own, newer, _, _ = case("exposure")
-    given = both(own[2], newer[2])
     with pytest.raises(TableError, match="two different names"):
-        on_newer_rows(model, *own[:2], *newer[:2], **given, names=("a", "a"))
-    with pytest.raises(TableError, match="fitted with exposure"):
-        on_newer_rows(model, *own[:2], *newer[:2], exposure_a=given["exposure_a"])
-    with pytest.raises(TableError, match="Only one sample of rows has groups"):
-        on_newer_rows(model, *own[:2], *newer[:2], **{**given, "groups_b": None})
-    with pytest.raises(TableError, match="reads: add it"):
-        on_newer_rows(model, own[0][["x"]], own[1], *newer[:2], **given)
+        on_newer_rows(model, sample(own), sample(newer), names=("a", "a"))
+    with pytest.raises(TableError, match='In "newer": The model was fitted with exposure'):
+        on_newer_rows(model, sample(own), sample(newer, exposure=None), names=NAMES)
+    with pytest.raises(TableError, match='groups is missing in "newer" alone'):
+        on_newer_rows(model, sample(own), sample(newer, groups=None), names=NAMES)
+    with pytest.raises(TableError, match=r'In "own": .* reads: add it'):
+        on_newer_rows(model, sample((own[0][["x"]], *own[1:])), sample(newer), names=NAMES)

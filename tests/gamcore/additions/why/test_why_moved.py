@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier, GAMRegressor, TableError, why_moved
+from gamcore import GAMClassifier, GAMRegressor, Sample, TableError, why_moved
 from gamcore.additions.why.claims import MoveClaim, Sizes
 from gamcore.additions.why.curves import Curves, Link, TermTable
 from gamcore.additions.why.shares import Estimate, Pair, Rows, shares
@@ -48,8 +48,8 @@ KINDS = ["squared", "binary", "first", "classes", "poisson", "tweedie", "gamma",
 @cache
 def case(kind, one_model=False, bands=0):
     """An explanation, with the arguments that it is of."""
-    sides, models, given = [], [], {}
-    for letter, shift, slope, seed in (("a", 0.0, 1.0, 1), ("b", 0.5, 0.6, 2)):
+    sides, models = [], []
+    for shift, slope, seed in ((0.0, 1.0, 1), (0.5, 0.6, 2)):
         X, score, rng = rows(300, seed, shift, slope)
         y = outcome(kind, score, rng)
         fit = {"sample_weight": rng.integers(1, 4, len(X)).astype(float)}
@@ -65,11 +65,10 @@ def case(kind, one_model=False, bands=0):
         )  # fmt: skip
         models.append(model.fit(X, y, **fit))
         sides.append((X, y, fit))
-        given |= {f"{name}_{letter}": values for name, values in fit.items()}
     of_class = {"first": "no", "classes": "v"}.get(kind)
-    (X_a, y_a, _), (X_b, y_b, _) = sides
     second = None if one_model else models[1]
-    moved = why_moved(models[0], X_a, y_a, second, X_b, y_b, of_class=of_class, worth=2.0, **given)
+    samples = [Sample(X, y, **fit) for X, y, fit in sides]
+    moved = why_moved(models[0], *samples, second, of_class=of_class, worth=2.0)
     return moved, models[0], second or models[0], sides, of_class
 
 
@@ -156,12 +155,14 @@ def test_parts_are_those_of_a_loop_over_rows_and_bear_out_the_claims(kind):
 def fitted(n, seed, **planted):
     X, score, rng = rows(n, seed, **planted)
     y = outcome("squared", score, rng)
-    return GAMRegressor(outer_bags=2, bands=10, random_state=seed).fit(X, y), X, y
+    return GAMRegressor(outer_bags=2, bands=10, random_state=seed).fit(X, y), Sample(X, y)
 
 
 @pytest.mark.parametrize(("shift", "level"), [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, -1.0)])
 def test_what_was_planted_is_recovered(shift, level):
-    moved = why_moved(*fitted(3000, 1), *fitted(3000, 2, shift=shift, level=level))
+    first, own = fitted(3000, 1)
+    second, other = fitted(3000, 2, shift=shift, level=level)
+    moved = why_moved(first, own, other, second)
     assert moved.estimates()["composition", "x"].value == pytest.approx(shift, abs=0.15)
     assert moved.level.value == pytest.approx(level, abs=0.15)
     assert bool(moved.clear()["composition", "x"]) == (shift != 0)
@@ -170,14 +171,17 @@ def test_what_was_planted_is_recovered(shift, level):
 
 def test_how_many_rows_a_group_has_moves_nothing():
     """Behaviour of a feature that is steeper for B is what it does to those that came, in groups of any size."""
-    first, X_a, y_a = fitted(3000, 1)
-    second, X_b, y_b = fitted(3000, 2, shift=1.0, slope=1.6)
+    first, own = fitted(3000, 1)
+    second, other = fitted(3000, 2, shift=1.0, slope=1.6)
+
+    def thrice(rows):
+        return Sample(pd.concat([rows.X] * 3), np.tile(rows.y, 3))
+
     parts = [
         {name: part.value for name, part in moved.estimates().items()}
         for moved in (
-            why_moved(first, X_a, y_a, second, X_b, y_b),
-            why_moved(first, pd.concat([X_a] * 3), np.tile(y_a, 3), second, X_b, y_b),
-            why_moved(first, X_a, y_a, second, pd.concat([X_b] * 3), np.tile(y_b, 3)),
+            why_moved(first, own, other, second), why_moved(first, thrice(own), other, second),
+            why_moved(first, own, thrice(other), second),
         )
     ]  # fmt: skip
     assert parts[0] == pytest.approx(parts[1], abs=1e-9)
@@ -193,21 +197,21 @@ def test_no_clear_difference_of_shares_is_in_points():
 
 
 def test_identical_groups_do_not_differ():
-    model, X, y = fitted(300, 1)
-    moved = why_moved(model, X, y, X_b=X, y_b=y)
+    model, rows_given = fitted(300, 1)
+    moved = why_moved(model, rows_given, rows_given)
     assert moved.gap.value == pytest.approx(0, abs=1e-12)
     assert "no clear difference" in moved.words()
     assert not any(moved.clear().values())
 
 
 def test_one_row_and_a_constant_outcome_have_true_sentences():
-    model, X, y = fitted(300, 1)
-    one = why_moved(model, X, y, X_b=X.head(1), y_b=y[:1])
+    model, whole = fitted(300, 1)
+    one = why_moved(model, whole, Sample(whole.X.head(1), whole.y[:1]))
     assert "without an interval" in one.words()
     assert "nan" not in one.words()
     one.describe()
-    constant = np.zeros(len(X))
-    assert why_moved(model, X, constant, X_b=X, y_b=constant).gap.value == 0
+    constant = replace(whole, y=np.zeros(300))
+    assert why_moved(model, constant, constant).gap.value == 0
 
 
 def test_without_bands_behaviour_has_no_interval_and_says_so():
@@ -221,18 +225,18 @@ def test_a_feature_of_one_model_is_0_in_the_other_and_unseen_levels_are_read():
     X, score, rng = rows(300, 1)
     y = outcome("squared", score, rng)
     models = [GAMRegressor(**SETTINGS).fit(X[columns], y) for columns in (["x", "k"], ["x", "z"])]
-    moved = why_moved(models[0], X, y, models[1], X.assign(k="new"), y + 1)
+    moved = why_moved(models[0], Sample(X, y), Sample(X.assign(k="new"), y + 1), models[1])
     assert set(moved.terms) == {"x", "z", "k"}
     assert sum(one.value for one in moved.estimates().values()) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_cluster_in_both_groups_is_drawn_once():
-    model, X, y = fitted(300, 1)
-    labels = np.arange(len(X))
-    same = why_moved(model, X, y, X_b=X, y_b=y + 1, groups_a=labels, groups_b=labels)
-    apart = why_moved(model, X, y, X_b=X, y_b=y + 1, groups_a=labels, groups_b=labels + 1000)
+    model, plain = fitted(300, 1)
+    first, later = replace(plain, groups=np.arange(300)), replace(plain, y=plain.y + 1)
+    same = why_moved(model, first, replace(later, groups=first.groups))
+    apart = why_moved(model, first, replace(later, groups=first.groups + 1000))
     assert same.gap.upper - same.gap.lower < 1e-6 < apart.gap.upper - apart.gap.lower
-    alone = why_moved(model, X, y, X_b=X, y_b=y + 1)
+    alone = why_moved(model, plain, later)
     assert apart.gap.upper == pytest.approx(alone.gap.upper, rel=1e-2)
 
 
@@ -244,18 +248,21 @@ def test_money_is_for_the_rows_of_the_later_group():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"X_b": None}, "X_b is missing"), ({"y_b": None}, "y_b is missing"),
-        ({"exposure_a": np.ones(300)}, "exposure_b is missing"),
+        ({"second": {"X": None}}, 'In "B": X is missing'), ({"second": {"y": None}}, 'In "B": y is missing'),
+        ({"first": {"exposure": np.ones(300)}}, 'exposure is missing in "B" alone'),
         ({"names": ("A", "A")}, "two different names"), ({"worth": float("nan")}, "worth"),
         ({"families": {"no": "such"}}, "no feature"), ({"of_class": "yes"}, "predicts a number"),
-        ({"model_a": object()}, "has no terms"), ({"X_b": pd.DataFrame({"x": [1.0] * 300})}, "Group B.*no column 'z'"),
+        ({"model": object()}, "A object has no one outcome"),
+        ({"second": {"X": pd.DataFrame({"x": [1.0] * 300})}}, "In \"B\": .*no column 'z'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused_in_a_sentence(change, words):
-    model, X, y = fitted(300, 1)
-    given = {"model_a": model, "X_a": X, "y_a": y, "X_b": X, "y_b": y, **change}
+    model, sample = fitted(300, 1)
+    sides = {name: replace(sample, **change.pop(name, {})) for name in ("first", "second")}
     with pytest.raises(TableError, match=words):
-        why_moved(**given)
+        why_moved(**{"model": model, **sides, **change})
+    with pytest.raises(TableError, match='In "B": A DataFrame is no sample'):
+        why_moved(model, sample, sample.X)
 
 
 def test_the_mean_of_a_group_is_read_beside_its_name_however_long():
@@ -263,7 +270,7 @@ def test_the_mean_of_a_group_is_read_beside_its_name_however_long():
     y = outcome("squared", score, rng)
     model = GAMRegressor(**SETTINGS).fit(X, y)
     names = ("all those who came before the first of April", "all those who came after the first of April")
-    moved = why_moved(model, X[:150], y[:150], X_b=X[150:], y_b=y[150:], names=names)
+    moved = why_moved(model, Sample(X[:150], y[:150]), Sample(X[150:], y[150:]), names=names)
     labels = [label for _, label in moved.describe().main.y.ticks]
     for label, mean in zip((labels[0], labels[-1]), moved.means, strict=True):
         assert label.startswith("all those")

@@ -13,25 +13,21 @@ import pandas as pd
 import streamlit as st
 
 from gamcore import ModelFileError
-from gamcore.additions.editing.edits import edit_of
 from gamcore.data.column_names import Names
 from gamcore.data.labels import levels_in_words
-from gamcore.estimators.base import loss_of
 from gamcore.viz import files as export
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training import runs
-from shapewise.training.editing import in_words
 from shapewise.training.goals import GOALS, GoalKind
 from shapewise.training.naming import labels
 from shapewise.training.spec import Spec
 from shapewise.ui.data import retrained as renewed
-from shapewise.ui.edit import retrain_button
 from shapewise.ui.explain import card_monitor, elsewhere, score, scorecard
 from shapewise.ui.session import current, dialogs, sidebar, state
 from shapewise.ui.session.words import count, date, duration, md, metric
 from shapewise.ui.train import settings
-from shapewise.ui.widgets import cards, downloads, meanwhile, sharing, undo
+from shapewise.ui.widgets import cards, downloads, meanwhile, panels, retrain_button, sharing, undo
 
 
 @dialogs.dialog("Delete this model?")
@@ -119,19 +115,6 @@ def acts(model: ModelAbout) -> None:
         bring_in()
 
 
-def edits_of(model: ModelAbout) -> None:
-    """Show what was edited by hand, and why."""
-    around = ", and what was not edited was refit around it" if model.learnt_around else ""
-    origin = f", from **{md(model.edited_from_name)}**" if model.edited_from_name else ""
-    st.markdown(f":material/edit: Edited by hand{origin}{around}:")
-    edits = [edit_of(plain) for plain in model.edits]
-    words, unit = in_words(edits, loss_of(state.estimator(model.id)), state.names_of(model))
-    st.dataframe(
-        pd.DataFrame({f"Edit ({unit})" if unit else "Edit": words, "Why": [edit.reason for edit in edits]}),
-        hide_index=True, alt="The edits of the model, the first one first.",
-    )  # fmt: skip
-
-
 def select() -> None:
     """Put the model of the chosen row in view."""
     rows = st.session_state[LISTING]["selection"]["rows"]
@@ -187,8 +170,7 @@ st.subheader(md(names[model.id]), anchor=False)
 st.caption(
     f"{md(model.target)} from {md(model.table_name)} · {date(model.created)}. Select a row above for another model."
 )
-if model.edits:
-    edits_of(model)
+panels.show("models")
 cards.metrics(model)
 with st.container(horizontal=True):
     if st.button("Explore", type="primary", icon=":material/stacked_line_chart:"):

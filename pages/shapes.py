@@ -20,9 +20,8 @@ from gamcore.explain.shown import shown, shown_chances
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from shapewise.training.spec import Spec
-from shapewise.ui.edit import curve as edit_curve
-from shapewise.ui.edit import panel
 from shapewise.ui.explain import brush, curves, feature_list, left_out, level_pages
+from shapewise.ui.explain.editor import Edited, Editor, editor
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, counted
 from shapewise.ui.train import bin_fields, feature_fields, live
@@ -121,7 +120,7 @@ def trial(spec: Spec, slot: st.delta_generator.DeltaGenerator) -> tuple[live.Sho
     return draft, False
 
 
-def hand_edits(slot: st.delta_generator.DeltaGenerator) -> panel.Editing | None:
+def hand_edits(by_hand: Editor, slot: st.delta_generator.DeltaGenerator) -> Edited | None:
     """Show the editor; None where the model cannot be edited."""
     with slot:
         if state.class_names(model.id):
@@ -131,7 +130,7 @@ def hand_edits(slot: st.delta_generator.DeltaGenerator) -> panel.Editing | None:
             st.caption("Editing needs the table that the model was trained on, with all its rows in memory.")
             return None
         assert isinstance(estimator, GAMRegressor | GAMClassifier)
-        return edit_curve.show(model, estimator, bins, scale, data)
+        return by_hand.curve(model, estimator, bins, scale)
 
 
 with st.container(horizontal=True, gap="medium"):  # beside each other where there is room
@@ -142,9 +141,10 @@ place = next(k for k, feature_bins in enumerate(estimator.model_.bins) if featur
 bins, element = estimator.model_.bins[place], f"shape-{model.id}-{place}"
 own = estimator.explain_shape(feature)
 with reading:
-    first = chart.first()
+    first, by_hand = chart.first(), editor()
+    acts = [name for name in ACTS if by_hand or name != "edit"]
     act = st.pills(
-        "What next", list(ACTS), format_func=lambda name: f":material/{ACT_ICONS[name]}: {ACTS[name]}",
+        "What next", acts, format_func=lambda name: f":material/{ACT_ICONS[name]}: {ACTS[name]}",
         key=brush.ACT, persist_state="session", label_visibility="collapsed",
     )  # fmt: skip
     below = st.container()
@@ -167,8 +167,8 @@ if act in ("left", "settings") and spec is None:
     below.caption("A refit needs the table that the model was trained on.")
 elif act == "settings" and spec is not None:
     tried, waiting = trial(spec, below.container(border=True))
-elif act == "edit":
-    edited = hand_edits(below.container(border=True))
+elif act == "edit" and by_hand:
+    edited = hand_edits(by_hand, below.container(border=True))
 
 learnt = (live.curve_of(tried.now, feature) if tried else None) or own
 learnt = edited.curve(feature) if edited else learnt
@@ -208,7 +208,7 @@ else:
     cards.figure(plot, element, model.name, state.card(model), at=first,
                  over=drawn_curve if markable else None, on_box=take)  # fmt: skip
 with below:
-    if act != "edit" and (waiting_edits := panel.not_saved(model)):
+    if by_hand and act != "edit" and (waiting_edits := by_hand.waiting(model)):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f":material/edit: {waiting_edits}.")
             st.button("Go on editing", key="go-on-editing", type="tertiary", on_click=brush.choose, args=("edit",))

@@ -226,6 +226,10 @@ class Attachment:
     refusal: str = ""
     """Why the model cannot be learnt anew with it, as a sentence; empty where it can."""
 
+    def listed(self) -> dict[str, Any]:
+        """Return what a list of models says of it, as plain values by name."""
+        return {}
+
     def fitted_part(self, model: AdditiveModel) -> AdditiveModel:
         """Return its model as it was fitted."""
         return model

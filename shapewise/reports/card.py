@@ -14,25 +14,22 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from gamcore import __version__
-from gamcore.additions.editing.edits import edit_of
-from gamcore.common.numbers import UNKNOWN, alike, count, counted, fixed, number, percent, read
+from gamcore.common.numbers import UNKNOWN, alike, count, fixed, number, percent, read
 from gamcore.common.types import Floats
 from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import AS_THEY_ARE, Measure, Names
 from gamcore.data.labels import levels_in_words
 from gamcore.decide.rules import All
 from gamcore.estimators.additive_parameters import GREEDY
-from gamcore.estimators.base import loss_of
-from gamcore.estimators.saved import from_saved
 from gamcore.explain.curves import Curve
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, skewed_mean, student, wilson
 from gamcore.stats.weights import effective_rows
+from shapewise.reports.added import card_rows
 from shapewise.scoring.held_out import HeldOutClasses, HeldOutPredictions, held_out, held_out_classes
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training import by_feature, chosen_bins
 from shapewise.training.dataset import band_rows, learnt_from
-from shapewise.training.editing import in_words
 from shapewise.training.main_metric import main_metric_words
 from shapewise.training.spec import Spec
 
@@ -119,8 +116,7 @@ def card(space: Workspace, identifier: str) -> Card:
         few = ", of which those that beat chance have curves" if spec.parameters().get("order") == GREEDY else ""
         rows += [("Features", f"{len(spec.features)}{few}"), ("Preset", spec.preset), ("Parameters", changes),
                  ("Seed", str(spec.seed))]  # fmt: skip
-    if model.edits:
-        rows += _edits(space, model, names)
+    rows += card_rows(space, model, names)
     rows.append(("Bands", f"{model.bands} refits on halves of {band_rows(model.rows)}" if model.bands else "none"))
     rows.append(("Trained", f"{model.created[:16].replace('T', ' ')} UTC, in {fixed(model.seconds, 1)} s"))
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
@@ -131,18 +127,6 @@ def card(space: Workspace, identifier: str) -> Card:
 def caveats(model: ModelAbout | None) -> tuple[str, ...]:
     """Return what a model does not say; None for models in general."""
     return (MEASURED, *CAVEATS[1:]) if model is not None and model.spec.get("treatment") else CAVEATS
-
-
-def _edits(space: Workspace, model: ModelAbout, names: Names) -> list[tuple[str, str]]:
-    """Return what was edited by hand, and why."""
-    around = "; what was not edited was refit around the edits" if model.learnt_around else ""
-    edits = [edit_of(plain) for plain in model.edits]
-    words, unit = in_words(edits, loss_of(from_saved(space.models.load(model.id))), names)
-    lines = [f"{line}{f' ({edit.reason})' if edit.reason else ''}" for line, edit in zip(words, edits, strict=True)]
-    source = f" of the model {model.edited_from_name}" if model.edited_from_name else ""
-    values = f"; unit of the values: {unit}" if unit else ""
-    first = ("Edited by hand", f"{counted(len(edits), 'edit')}{source}{around}{values}")
-    return [first, *[(f"Edit {k}", words) for k, words in enumerate(lines, 1)]]
 
 
 def _moved(model: ModelAbout, names: Names) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gamcore.additions.editing.edited import edits_in
 from gamcore.boosting.updating.tables import KeptTables
 from gamcore.common.types import Floats
 from gamcore.decide.unseen import Unseen
@@ -56,7 +55,7 @@ class ModelAbout:
     steps: list[dict[str, Any]] = field(default_factory=list)  # those of its table: what its columns are computed from
     counted: bool = False  # whether counts of its rows are kept beside it, so that rows can be added
     drift: list[dict[str, Any]] = field(default_factory=list)  # of the rows added last: `gamcore.estimators.updating`
-    edits: list[dict[str, Any]] = field(default_factory=list)  # by hand: `gamcore.additions.editing`
+    edits: list[dict[str, Any]] = field(default_factory=list)  # by hand, as plain values
     edited_from: str = ""  # id of the model that it is an edited copy of
     edited_from_name: str = ""
     edits_left: list[str] = field(default_factory=list)  # of an earlier model, in words, that did not fit this one
@@ -226,6 +225,12 @@ class Models:
         if not isinstance(saved.model, TaskModel):
             about = replace(about, n_pairs=len(saved.model.pairs), bands=saved.model.n_halves)
         if isinstance(saved.model, AdditiveModel):
-            own = edits_in(saved.model)
-            about = replace(about, edits=[edit.to_dict() for edit in own.edits], learnt_around=own.around > 0)
+            about = replace(about, **listed(saved.model))
         return self.add(saved, about)
+
+
+def listed(model: AdditiveModel) -> dict[str, Any]:
+    """Return what additions keep with a model, as far as its record has fields for it."""
+    known = {field.name for field in fields(ModelAbout)}
+    values = [attachment.listed().items() for attachment in model.attachments.values()]
+    return {name: value for items in values for name, value in items if name in known}

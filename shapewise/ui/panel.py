@@ -28,7 +28,7 @@ class Panel:
     page : the page's name in its address. title : what it answers; in every link and key it stays the same.
     draw : draws it, for the project, table and model in view. applies : whether there is something to draw, told
     without reading a table or a model; a page asks at each run. order : panels of a page stand by it, then by the
-    names of their additions.
+    names of their additions. in_sight : whether it is drawn in sight, without a box to open.
     """
 
     page: str
@@ -36,3 +36,4 @@ class Panel:
     draw: Callable[[InView], None]
     applies: Callable[[InView], bool] = _always
     order: int = 0
+    in_sight: bool = False

@@ -23,8 +23,8 @@ from shapewise.processes import Pace
 from shapewise.store.atomic_files import read_json, write_json
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.adding import add_rows
+from shapewise.training.after import after_training
 from shapewise.training.dataset import Data
-from shapewise.training.editing import edited_again
 from shapewise.training.runs import MODEL, TUNED, trained
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, read_all, train, train_parts
@@ -119,9 +119,7 @@ def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _
         write_json(folder / MODEL, {"model": model})
     if spec.kind == "additive" and spec.bands and not _has_own_bands(workspace, model):
         add_bands(workspace, model, n_jobs, reporter)
-    if about.get("edits"):
-        model = edited_again(workspace, model, about["edits"]).id
-    return model
+    return after_training(workspace, model, about)
 
 
 def _has_own_bands(workspace: Workspace, model: str) -> bool:

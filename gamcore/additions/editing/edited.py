@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -47,6 +47,10 @@ class Edits(Attachment):
         """Why a model cannot be learnt anew, where all else was learnt around edits."""
         stay = "All else was refit around edits by hand, which half-sample refits and updates cannot do: no bands."
         return stay if self.around else ""
+
+    def listed(self) -> dict[str, Any]:
+        """Return the edits as plain values, and whether all else was learnt around some of them."""
+        return {"edits": [edit.to_dict() for edit in self.edits], "learnt_around": self.around > 0}
 
     def fitted_part(self, model: AdditiveModel) -> AdditiveModel:
         """Return the model without its edits."""

@@ -16,10 +16,9 @@ from shapewise.training import runs
 from shapewise.training.carry_over import Carried, alike, carried, counterpart, newest
 from shapewise.training.runs import Run
 from shapewise.training.spec import Spec
-from shapewise.ui.edit import retrain_button
 from shapewise.ui.session import news, sidebar, state
 from shapewise.ui.session.words import counted, date, md, metric, told_apart
-from shapewise.ui.widgets import run_line
+from shapewise.ui.widgets import retrain_button, run_line
 from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
 
 ADDS: Final = (

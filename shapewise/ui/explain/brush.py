@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore.additions.editing.edits import Where
 from gamcore.common.types import Ints
 from gamcore.data.binning import Bins
 from gamcore.data.cuts import cut_of
@@ -182,14 +181,6 @@ def clear(model: ModelAbout, curve: Curve) -> None:
     nothing = asdict(Mark(levels=[]))
     del nothing["rounded"]
     _put(model, curve, **nothing)
-
-
-def where(model: ModelAbout, curve: Curve) -> Where:
-    """Return the marked cells of a curve in this session, for an edit: all values if nothing is marked."""
-    mark = mark_of(model, curve)
-    low, high = (None, None) if curve.labels else mark.range
-    is_date = curve.kind == "date" and (low, high) != (None, None)
-    return Where(low, high, tuple(mark.levels), mark.missing, mark.unseen, date=is_date)
 
 
 def ends(model: ModelAbout, curve: Curve, bins: Bins, in_training: bool = True) -> None:

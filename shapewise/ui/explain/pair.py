@@ -11,7 +11,6 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gamcore.additions.editing import edits_of
 from gamcore.data.column_names import PAIR
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import HeldOutRows, rectangle_rule
@@ -24,8 +23,7 @@ from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis
 from gamcore.model.scales import Scale, say
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
-from shapewise.ui.edit import pair as edit_pair
-from shapewise.ui.edit import panel
+from shapewise.ui.explain.editor import Editor, editor
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import bands as sureness
@@ -64,23 +62,23 @@ def show(
         format_func=state.names_of(about).term,
     )  # fmt: skip
     linked.write("pair", "pair")
-    above, editor = chart.place("pair"), st.container(border=True)
-    edits = is_model and data is not None and _edits(about, editor)
-    now = edit_pair.so_far(about, estimator) if edits else estimator
-    is_stored = is_model and not edits
+    above, below = chart.place("pair"), st.container(border=True)
+    by_hand = _editor(about, below) if is_model and data is not None else None
+    now = by_hand.so_far(about, estimator) if by_hand else estimator
+    is_stored = is_model and by_hand is None
     plain = state.surface(about.id, *known[picked]) if is_stored else now.explain_pair(*known[picked])
     surface = plain.on(scale)
     goal = state.goal(about)
     detail = state.detail(about, surface.margins[0], draft=not is_model)
     key = key_of(about, surface, is_model)
     chosen = _chosen(key)
-    editing = None
-    if edits and data is not None:
-        with editor:
-            editing = edit_pair.show(about, estimator, plain, chosen, scale=scale, data=data)
+    edited = None
+    if by_hand:
+        with below:
+            edited = by_hand.pair(about, estimator, plain, chosen, scale)
     drawn = surface
-    if editing and edits_of(editing.model) != edits_of(now):
-        drawn = editing.model.explain_pair(*known[picked]).on(scale)
+    if edited and edited.is_tried:
+        drawn = edited.model.explain_pair(*known[picked]).on(scale)
     named = state.names_of(about).term(picked)
     read = read_surface(state.seen(about, surface), gains.get(known[picked], False))
     title = headlines.headline(about, picked) or read if is_model else f"{named}, one refit with these pairs"
@@ -95,20 +93,23 @@ def show(
         _rectangle(about, surface, chosen=chosen, estimator=estimator, data=data, is_model=is_model)
     with st.container(border=True):
         _slices(about, drawn, key, (goal, detail))
-    if editing:
-        editing.finish()
+    if edited:
+        edited.finish()
 
 
-def _edits(about: ModelAbout, slot: DeltaGenerator) -> bool:
-    """Show the switch of the editor; whether it is on, and possible."""
+def _editor(about: ModelAbout, slot: DeltaGenerator) -> Editor | None:
+    """Show the switch of the editor; return the editor if it is on, and possible."""
+    by_hand = editor()
+    if by_hand is None:
+        return None
     with slot:
-        waiting = panel.not_saved(about)
+        waiting = by_hand.waiting(about)
         if not st.toggle(f"Edit by hand{f' · {waiting}' * bool(waiting)}", key=f"pair-edit-{about.id}"):
-            return False
+            return None
         if state.class_names(about.id) or about.rows.get("sample"):
             st.caption("Editing needs a model of one score per row, and a table that fits in memory.")
-            return False
-    return True
+            return None
+    return by_hand
 
 
 def _chosen(key: str) -> Rectangle | None:

@@ -21,8 +21,11 @@ def _panels(page: str) -> list[tuple[Panel, InView]]:
 
 
 def show(page: str) -> None:
-    """Show the panels of a page one below the other; each is drawn only while it is open."""
+    """Show the panels of a page one below the other; one in a box is drawn only while that is open."""
     for panel, now in _panels(page):
+        if panel.in_sight:
+            panel.draw(now)
+            continue
         box = st.expander(panel.title, key=f"panel-{panel.title}", on_change="rerun")
         if box.open:
             with box:

@@ -12,22 +12,15 @@ from gamcore.decide.segments import axis_rule
 from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
+from shapewise.additions.editing import editor, form
 from shapewise.store.workspace import ModelAbout
-from shapewise.training.dataset import Data
 from shapewise.training.editing import Additive
-from shapewise.ui.edit import form, panel
+from shapewise.ui.explain.editor import Edited
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 
 
-def so_far(model: ModelAbout, estimator: Additive) -> Additive:
-    """Return the model after the edits so far."""
-    return panel.edited_so_far(model, estimator)[1]
-
-
-def show(
-    model: ModelAbout, estimator: Additive, surface: Surface, chosen: Rectangle | None, scale: Scale, data: Data
-) -> panel.Editing:
+def show(model: ModelAbout, estimator: Additive, surface: Surface, chosen: Rectangle | None, scale: Scale) -> Edited:
     """Show the editor of a pair.
 
     surface : of the model after the edits so far, on the link scale. chosen : None for all cells.
@@ -56,7 +49,7 @@ def show(
         base=surface.base,
         start=_mean(surface, rectangle, scale),
     )
-    return panel.editing(model, estimator, target, data)
+    return editor.editing(model, estimator, target, editor.rows_of(model))
 
 
 def cells(bins: Bins, axis: SurfaceAxis, first: int, end: int) -> Where:

@@ -14,10 +14,11 @@ from gamcore.additions.editing import edit_price, edits_of
 from gamcore.additions.editing.editable import EditPrice
 from gamcore.common.numbers import count, number, percent
 from gamcore.estimators.base import loss_of
+from shapewise.additions.editing.again import learnt_around
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import live
 from shapewise.training.dataset import Data
-from shapewise.training.editing import Additive, learnt_around
+from shapewise.training.editing import Additive
 from shapewise.training.evaluation import evaluate
 from shapewise.training.main_metric import MainMetric, main_metric
 from shapewise.training.spec import Spec

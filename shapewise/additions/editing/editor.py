@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-
-import numpy as np
 import streamlit as st
 
 from gamcore.additions.editing import edit as edit_model
 from gamcore.additions.editing import edits_of, edits_that_stay, replay, with_edits
 from gamcore.additions.editing.edits import EditError
-from gamcore.common.types import Floats
 from gamcore.data.columns import TableError
 from gamcore.estimators.base import loss_of
-from gamcore.explain.curves import Curve
+from shapewise.additions.editing import draft as drafts
+from shapewise.additions.editing import form, price
+from shapewise.additions.editing.again import learnt_around
+from shapewise.additions.editing.draft import Draft
+from shapewise.additions.editing.words import in_words
 from shapewise.places import PAGES
 from shapewise.store.names import MAX_NAME
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
-from shapewise.training.editing import Additive, in_words, learnt_around, store_edited
-from shapewise.ui.edit import draft as drafts
-from shapewise.ui.edit import form, price
-from shapewise.ui.edit.draft import Draft
+from shapewise.training.editing import Additive, store_edited
+from shapewise.ui.explain.editor import Edited
 from shapewise.ui.session import current, news, state
 from shapewise.ui.session.words import count, md
 
@@ -34,6 +31,13 @@ def edited_so_far(model: ModelAbout, estimator: Additive) -> tuple[Draft, Additi
         return draft, with_edits(estimator, draft.edits)
     except EditError:  # of a model that was replaced meanwhile
         return draft, replay(estimator, draft.edits)[0]
+
+
+def rows_of(model: ModelAbout) -> Data:
+    """Return the rows that a model was trained on; without them a page offers no editor."""
+    data = state.data(model)
+    assert data is not None
+    return data
 
 
 def not_saved(model: ModelAbout) -> str:
@@ -58,22 +62,7 @@ def tried(model: ModelAbout, draft: Draft, now: Additive, target: form.Target) -
     return edited
 
 
-@dataclass(frozen=True)
-class Editing:
-    """A model after the edits so far and the one being made, and what shows the rest of its editor: the price takes
-    longer than the plot, which is to be drawn first. room, room_words : as in `Curve`."""
-
-    model: Additive
-    finish: Callable[[], None]
-    room: Floats = field(default_factory=lambda: np.empty((2, 0)))
-    room_words: str = ""
-
-    def curve(self, feature: str) -> Curve:
-        """Return a curve of the model, with the region in which it is equally good."""
-        return replace(self.model.explain_shape(feature), room=self.room, room_words=self.room_words)
-
-
-def editing(model: ModelAbout, estimator: Additive, target: form.Target, data: Data) -> Editing:
+def editing(model: ModelAbout, estimator: Additive, target: form.Target, data: Data) -> Edited:
     """Show the form of an edit. estimator : as it is stored."""
     draft, now = edited_so_far(model, estimator)
     edited = tried(model, draft, now, target)
@@ -84,7 +73,7 @@ def editing(model: ModelAbout, estimator: Additive, target: form.Target, data: D
             priced(model, edited, estimator, data)
             history(model, draft, estimator, data, target)
 
-    return Editing(edited, finish)
+    return Edited(edited, edits_of(edited) != draft.edits, finish)
 
 
 def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data, target: form.Target) -> None:
@@ -144,7 +133,7 @@ def _store(model: ModelAbout, draft: Draft, estimator: Additive, data: Data) -> 
                 with st.spinner("Refitting the others" if around else "Measuring the edited model"):
                     edited = with_edits(estimator, draft.edits)
                     edited = learnt_around(edited, data, state.n_jobs()) if around else edited
-                    kept = store_edited(state.workspace(), model, edited, data, name, around=around)
+                    kept = store_edited(state.workspace(), model, edited, data, name)
             except TableError as error:
                 st.error(md(str(error)), icon=":material/error:")
                 return

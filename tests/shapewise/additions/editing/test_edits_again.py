@@ -6,15 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.additions.editing import edit, edits_of
+from gamcore.additions.editing import edit, edits_of, with_edits
 from gamcore.additions.editing.edits import Edit, Where
 from gamcore.estimators.saved import from_saved
 from gamcore.model.losses import LOSSES
+from shapewise.additions.editing.again import edited_again
+from shapewise.additions.editing.words import in_words
 from shapewise.jobs import queue as jobs
 from shapewise.reports.card import card
 from shapewise.store.atomic_files import read_json
 from shapewise.training import runs
-from shapewise.training.editing import edited_again, in_words, store_edited
+from shapewise.training.editing import store_edited
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, read_all, train
 from tests.support.pages import button, headlines, open_page
@@ -52,6 +54,12 @@ def test_edits_that_do_not_fit_are_named(space, edited):
     assert "age" in " ".join(one.value for one in open_page("models", model=kept.id).caption)
     none = train(space, Spec.from_dict({**spec.to_dict(), "target": "age", "features": ["paid"]}), 1)
     assert edited_again(space, none.id, edited.id).id == none.id
+
+
+def test_a_model_without_the_edits_of_its_parent_lists_none(space, edited):
+    fitted = with_edits(from_saved(space.models.load(edited.id)), [])
+    kept = store_edited(space, edited, fitted, read_all(space, Spec.from_dict(edited.spec)), "as it was")
+    assert (kept.edits, kept.learnt_around, kept.edited_from) == ([], False, edited.id)
 
 
 @pytest.mark.parametrize(("label", "wanted"), [("With its edits", True), ("Without edits", False)])

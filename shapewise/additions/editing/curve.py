@@ -17,11 +17,12 @@ from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
+from shapewise.additions.editing import editor, form, price
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
 from shapewise.training.editing import Additive
-from shapewise.ui.edit import form, panel, price
 from shapewise.ui.explain import brush
+from shapewise.ui.explain.editor import Edited
 from shapewise.ui.session import state
 
 SHARES: Final = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
@@ -33,14 +34,15 @@ HELP: Final = (
 )
 
 
-def show(model: ModelAbout, estimator: Additive, bins: Bins, scale: Scale, data: Data) -> panel.Editing:
+def show(model: ModelAbout, estimator: Additive, bins: Bins, scale: Scale) -> Edited:
     """Show the editor of a curve."""
-    now = panel.edited_so_far(model, estimator)[1]
+    data = editor.rows_of(model)
+    now = editor.edited_so_far(model, estimator)[1]
     own = now.explain_shape(bins.feature.name)
     st.markdown(":material/edit: **Edit by hand**")
     brush.ends(model, own, bins, in_training=False)
     ends, words = _region(model, estimator.explain_shape(bins.feature.name), data)
-    where = brush.where(model, own)
+    where = _marked(model, own)
     if where.low is not None and where.high is not None and where.low > where.high:
         st.error("The range ends before it begins: swap the two.", icon=":material/error:")
     target = form.Target(
@@ -53,7 +55,15 @@ def show(model: ModelAbout, estimator: Additive, bins: Bins, scale: Scale, data:
         start=_mean(own, bins, where, scale),
         in_order=not bins.feature.is_category,
     )
-    return replace(panel.editing(model, estimator, target, data), room=ends, room_words=words)
+    return replace(editor.editing(model, estimator, target, data), room=ends, room_words=words)
+
+
+def _marked(model: ModelAbout, curve: Curve) -> Where:
+    """Return the marked cells of a curve in this session: all values if nothing is marked."""
+    mark = brush.mark_of(model, curve)
+    low, high = (None, None) if curve.labels else mark.range
+    is_date = curve.kind == "date" and (low, high) != (None, None)
+    return Where(low, high, tuple(mark.levels), mark.missing, mark.unseen, date=is_date)
 
 
 def _mean(curve: Curve, bins: Bins, where: Where, scale: Scale) -> float:

@@ -1,0 +1,1 @@
+"""Edit curves and pairs by hand: on Shapes, Pairs and Models, in cards, and again after training."""

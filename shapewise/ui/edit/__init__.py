@@ -1,1 +1,0 @@
-"""The editor: curves and pairs changed by hand, at a known price."""

@@ -1,4 +1,4 @@
-"""All that this adds: a way to compare on Compare, two panels on Data, one on Experiment, and slides of reports."""
+"""All that this adds: a way to compare on Compare, a panel on Data and one on Experiment, and slides of reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from shapewise.ui.session.current import InView
 
 TITLE: Final = "Why did it move?"
-STILL: Final = "Does the model still hold?"
 
 
 def _on_compare(now: InView) -> None:
@@ -28,12 +27,6 @@ def _on_data(now: InView) -> None:
     from shapewise.additions.why import on_data
 
     on_data.why_it_moved(now)
-
-
-def _still_holds(now: InView) -> None:
-    from shapewise.additions.why import on_data
-
-    on_data.still_holds(now)
 
 
 def _on_experiment(now: InView) -> None:
@@ -50,26 +43,21 @@ def _has_model_of_outcome(now: InView) -> bool:
 
 def _has_table(now: InView) -> bool:
     from shapewise.additions.why import tables
+    from shapewise.ui.widgets import versions
 
-    return now.model is not None and tables.can_be_asked(now.model) and tables.is_there(now.model)
+    return now.model is not None and versions.can_be_asked(now.model) and tables.is_there(now.model)
 
 
 def _has_newer(now: InView) -> bool:
-    from shapewise.additions.why import tables
+    from shapewise.ui.widgets import versions
 
-    return bool(tables.versions_of_models(now))
+    return bool(versions.versions_of_models(now))
 
 
 def _slide(review: Review) -> Iterator[ReportPart]:
     from shapewise.additions.why import slide
 
     yield from slide.parts(review)
-
-
-def _still_slide(review: Review) -> Iterator[ReportPart]:
-    from shapewise.additions.why import still
-
-    yield from still.parts(review)
 
 
 def _by_arm(review: Review) -> Iterator[ReportPart]:
@@ -91,22 +79,21 @@ def _has_arms(space: Workspace, model: ModelAbout) -> bool:
 
 
 def _has_parts(space: Workspace, model: ModelAbout) -> bool:
-    from shapewise.additions.why import by_part, slide
+    from shapewise.additions.why import by_part
+    from shapewise.training import versions
 
-    return slide.is_asked(space, model) and bool(by_part.column_in_time(space, model))
+    return versions.is_asked(space, model) and bool(by_part.column_in_time(space, model))
 
 
 def _has_slide(space: Workspace, model: ModelAbout) -> bool:
-    from shapewise.additions.why import slide
+    from shapewise.training import versions
 
-    return slide.newer(space, model) is not None
+    return versions.newer(space, model) is not None
 
 
 COMPARE: Final = Panel("compare", TITLE, _on_compare, _has_table)
 DATA: Final = Panel("data", TITLE, _on_data, _has_newer)
-DATA_BEFORE_TRAINING: Final = Panel("data", STILL, _still_holds, _has_newer, order=1)
 EXPERIMENT: Final = Panel("experiment", TITLE, _on_experiment, _has_model_of_outcome)
 SLIDE: Final = AddedItem("moved", TITLE, _slide, _has_slide)
 ARMS_SLIDE: Final = AddedItem("moved_by_arm", f"{TITLE} By arm", _by_arm, _has_arms)
 PARTS_SLIDE: Final = AddedItem("moved_by_part", f"{TITLE} Part by part", _by_part, _has_parts)
-STILL_SLIDE: Final = AddedItem("still", STILL, _still_slide, _has_slide)

@@ -8,12 +8,9 @@ from dataclasses import asdict
 import pandas as pd
 
 from gamcore import WhyMoved
-from gamcore.data.table import Table
-from shapewise.additions.why.question import Group, Question, Sources, chosen_rows
-from shapewise.store.workspace import ModelAbout
-from shapewise.training.dataset import Data
-from shapewise.training.spec import Spec
+from shapewise.additions.why.question import Group, Question, Sources
 from shapewise.ui.session import state
+from shapewise.ui.widgets import versions
 
 
 def answer(asked: Question) -> WhyMoved:
@@ -28,19 +25,9 @@ def cells(asked: Question, column: str) -> tuple[pd.Series, pd.Series]:
     return first, second
 
 
-def rows_of(model: ModelAbout, table: str) -> tuple[Table, Data]:
-    """Return a table, and its rows that a model's specification chooses."""
-    if table != model.table:
-        rows = state.table(table)
-        return rows, chosen_rows(rows, Spec.from_dict(model.spec))
-    data = state.whole_data(model)
-    assert data is not None  # a panel is offered while it is there
-    return state.as_read(model), data
-
-
 def sources(model: str) -> Sources:
     """Return where the answers of a model are made from."""
-    return Sources(state.workspace().models.about, state.whole, rows_of, state.class_in_view(model))
+    return Sources(state.workspace().models.about, state.whole, versions.rows_of, state.class_in_view(model))
 
 
 @state.kept(show_spinner="Counting who came and what changed", max_entries=32)

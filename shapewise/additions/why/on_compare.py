@@ -15,7 +15,7 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import counted, date, told_apart
-from shapewise.ui.widgets import rule_builder
+from shapewise.ui.widgets import rule_builder, versions
 
 GROUPS: Final = {"tables": "Two tables", "parts": "Parts by a column", "rule": "A rule and the rest"}
 
@@ -27,7 +27,7 @@ def draw(now: InView) -> None:
     ways: dict[str, Callable[[], None]] = {
         "tables": lambda: _two_tables(model, now), "parts": lambda: parts.draw(model), "rule": lambda: _by_rule(model),
     }  # fmt: skip
-    if not tables.others(model):
+    if not versions.others(model):
         del ways["tables"]
     way = st.segmented_control(
         "Groups", list(ways), default=next(iter(ways)), required=True, format_func=GROUPS.__getitem__,
@@ -38,7 +38,7 @@ def draw(now: InView) -> None:
 
 def _two_tables(model: ModelAbout, now: InView) -> None:
     """Show the choice of a table beside the model's own."""
-    others = {table.id: table for table in tables.others(model)}
+    others = {table.id: table for table in versions.others(model)}
     labels = told_apart({table.id: f"{table.name}, {date(table.created)}, {counted(table.rows, 'row')}"
                          for table in others.values()})  # fmt: skip
     chosen = st.selectbox("Beside the table of the model", list(labels), format_func=labels.__getitem__,

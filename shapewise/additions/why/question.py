@@ -16,8 +16,7 @@ from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.decide.rules_json import from_dict
 from shapewise.store.workspace import ModelAbout
-from shapewise.training.dataset import Data, choose, read_exposure, read_groups, read_weights
-from shapewise.training.spec import Spec
+from shapewise.training.dataset import Data
 
 
 @dataclass(frozen=True)
@@ -107,22 +106,6 @@ class Sources:
             models[0], first, second, models[1], of_class=self.of_class or None,
             names=(asked.first.name, asked.second.name), held_out=asked.unseen,
         )  # fmt: skip
-
-
-def chosen_rows(table: Table, spec: Spec) -> Data:
-    """Return the rows of a table that a specification chooses, none of them held out: a model of another table has
-    learned from none."""
-    inside, known, values = choose(table, spec)
-    chosen = inside & known
-    part = table.take(chosen)
-    return Data(
-        X=part.frame, y=values[chosen], held_out=np.zeros(int(chosen.sum()), bool),
-        weight=read_weights(part, spec.weight) if spec.weight else None,
-        groups=read_groups(part.frame[spec.group]) if spec.group else None,
-        binary=spec.kind_of_target == "binary", dropped=int((inside & ~known).sum()),
-        exposure=read_exposure(part, spec.exposure) if spec.exposure else None,
-        classes=tuple(sorted(set(values[chosen]))) if spec.kind_of_target == "classes" else (),
-    )  # fmt: skip
 
 
 def named(moved: WhyMoved, names: Names) -> WhyMoved:

@@ -5,35 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from gamcore import WhyMoved
-from gamcore.data.table import Table, as_table
 from gamcore.estimators.saved import from_saved
 from gamcore.viz.files.parts import ReportPart
 from shapewise.additions.why import versions, written
-from shapewise.additions.why.question import Sources, chosen_rows, named
+from shapewise.additions.why.question import Sources, named
 from shapewise.decisions import money
 from shapewise.reports.sources import Review
 from shapewise.store.projects import projects
-from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
-from shapewise.training.carry_over import carried, newest
-from shapewise.training.dataset import Data
+from shapewise.store.workspace import StoreError
+from shapewise.training import versions as of_table
+from shapewise.training.carry_over import carried
 from shapewise.training.spec import Spec
-from shapewise.training.train import read_all
-
-NO_NEWER: Final = "The table of the model has no newer version: load one on the page Data."
-
-
-def newer(space: Workspace, model: ModelAbout) -> TableAbout | None:
-    """Return the newest version of a model's table; None where the model's is the newest, or cannot be asked."""
-    return newest(space.tables.listed(), model.table) if is_asked(space, model) else None
-
-
-def is_asked(space: Workspace, model: ModelAbout) -> bool:
-    """Return whether a model has terms and rows: one of several tasks or of an effect has not."""
-    there = model.table in {table.id for table in space.tables.listed()}
-    return there and bool(model.spec) and not model.of_tasks and not model.spec.get("treatment")
 
 
 def sources(review: Review) -> Sources:
@@ -43,7 +28,7 @@ def sources(review: Review) -> Sources:
     def estimator(name: str) -> Any:
         return source.whole if name == source.about.id else from_saved(space.models.load(name))
 
-    return Sources(space.models.about, estimator, partial(rows, space), source.label)
+    return Sources(space.models.about, estimator, partial(of_table.rows, space), source.label)
 
 
 def page(review: Review, moved: WhyMoved) -> ReportPart:
@@ -58,9 +43,9 @@ def page(review: Review, moved: WhyMoved) -> ReportPart:
 def parts(review: Review) -> Iterator[ReportPart]:
     """Yield the waterfall from a model's table to its newest version."""
     space, model = review.space, review.model().about
-    later = newer(space, model)
+    later = of_table.newer(space, model)
     if later is None:
-        raise StoreError(NO_NEWER)
+        raise StoreError(of_table.NO_NEWER)
     spec = Spec.from_dict(model.spec)
     project = next(each for each in projects(space.tables.listed(), space.models.listed()) if each.table(later.id))
 
@@ -69,12 +54,3 @@ def parts(review: Review) -> Iterator[ReportPart]:
 
     asked = versions.between(space, model, later, project, spec_on)
     yield page(review, sources(review).answer(asked))
-
-
-def rows(space: Workspace, model: ModelAbout, table: str) -> tuple[Table, Data]:
-    """Return a table, and its rows that a model's specification chooses."""
-    spec = Spec.from_dict(model.spec)
-    if table == model.table:
-        return as_table(space.tables.read(table, spec.codes_of(table))), read_all(space, spec)
-    other = as_table(space.tables.read(table))
-    return other, chosen_rows(other, spec)

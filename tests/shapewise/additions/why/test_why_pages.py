@@ -19,12 +19,12 @@ from gamcore.data.column_names import AS_THEY_ARE
 from gamcore.decide.arms import ArmsTest
 from gamcore.decide.rules import Levels, Range
 from gamcore.estimators.saved import from_saved
-from shapewise.additions.why import by_part, learned, result, slide
+from shapewise.additions.why import by_part, learned, result
 from shapewise.additions.why.question import Sources
 from shapewise.decisions import arm_tests, money
 from shapewise.reports.recipes import ReportItem, usual
 from shapewise.reports.review import review_of
-from shapewise.training import carry_over, partitions
+from shapewise.training import carry_over, partitions, versions
 from shapewise.training.dataset import held_out_rows
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train, train_parts
@@ -229,7 +229,7 @@ def test_parts_that_were_refitted_tell_what_changed(months, space):
 def test_parts_that_were_refitted_keep_their_models_when_borders_are_drawn_otherwise(months, space, monkeypatch):
     _, _, model, _ = months
     refitted = train_parts(space, model.id, "age", 2)
-    sources = Sources(space.models.about, None, partial(slide.rows, space))
+    sources = Sources(space.models.about, None, partial(versions.rows, space))
     before = by_part.groups(space, sources, model, "age", AS_THEY_ARE)
     monkeypatch.setattr(by_part, "split", lambda *_: [("young", Range("age", None, 20.5)), ("old", Range("age", 20.5))])
     assert by_part.groups(space, sources, model, "age", AS_THEY_ARE) == before

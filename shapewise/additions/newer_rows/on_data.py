@@ -8,12 +8,18 @@ from dataclasses import replace
 import streamlit as st
 
 from gamcore import OnNewerRows, TableError
-from shapewise.additions.why import still
-from shapewise.additions.why.answers import rows_of
+from shapewise.additions.newer_rows import asked
 from shapewise.store.workspace import ModelAbout, TableAbout
 from shapewise.ui.session import state
+from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import cards, versions
+
+
+def draw(now: InView) -> None:
+    """Show how a model does on the newer version, beside its own held-out rows."""
+    if chosen := versions.choose(now, "still-model"):
+        show(*chosen)
 
 
 def show(model: ModelAbout, version: TableAbout) -> None:
@@ -52,6 +58,8 @@ def answer_of(identifier: str, version: str) -> tuple[OnNewerRows, int] | str:
     be said."""
     model = state.workspace().models.about(identifier)
     try:
-        return still.asked_of(model, state.whole(identifier), version, rows_of, state.class_in_view(identifier))
+        return asked.asked_of(
+            model, state.whole(identifier), version, versions.rows_of, state.class_in_view(identifier)
+        )
     except TableError as error:
         return str(error)

@@ -10,10 +10,9 @@ from gamcore import GAMClassifier, GAMRegressor, OnNewerRows, Sample, on_newer_r
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 from gamcore.viz.files.parts import ReportPart
-from shapewise.additions.why import slide
 from shapewise.reports.sources import Review
 from shapewise.store.workspace import ModelAbout, StoreError
-from shapewise.training import carry_over
+from shapewise.training import carry_over, versions
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
 
@@ -50,10 +49,10 @@ def _sample(model: ModelAbout, table: Table, data: Data) -> Sample:
 def parts(review: Review) -> Iterator[ReportPart]:
     """Yield what is observed by bins of the prediction on both samples, with the answer in words."""
     source, space = review.model(), review.space
-    later = slide.newer(space, source.about)
+    later = versions.newer(space, source.about)
     if later is None:
-        raise StoreError(slide.NO_NEWER)
-    on, _ = asked_of(source.about, source.whole, later.id, partial(slide.rows, space), source.label)
+        raise StoreError(versions.NO_NEWER)
+    on, _ = asked_of(source.about, source.whole, later.id, partial(versions.rows, space), source.label)
     plot = on.describe(target=source.target)
     text = on.words().removeprefix(f"{plot.title}. ")
     yield ReportPart(plot=replace(plot, detail=f"{plot.detail} · model {source.about.name}"), text=[text])

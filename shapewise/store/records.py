@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, cast
@@ -108,12 +108,14 @@ def known_thing(connection: sa.Connection, kind: str, identifier: str, who: str)
     return read(row) if row is not None else None
 
 
-def rows_of(connection: sa.Connection, kind: str, who: str, parent: str | None = "") -> Sequence[sa.Row[Any]]:
-    """Return the rows of the things that a person owns or that are shared with them, oldest first.
+def rows_of(
+    connection: sa.Connection, kinds: Collection[str], who: str, parent: str | None = ""
+) -> Sequence[sa.Row[Any]]:
+    """Return the rows of the things of some kinds that a person owns or that are shared with them, oldest first.
 
     parent : the thing that they are parts of; "" for things without a parent, None for all.
     """
-    where = [thing.c.kind == kind, sa.or_(thing.c.owner == who, share.c.level.is_not(None))]
+    where = [thing.c.kind.in_(kinds), sa.or_(thing.c.owner == who, share.c.level.is_not(None))]
     if parent is not None:
         where.append(thing.c.parent == parent)
     return connection.execute(_select(who, *where).order_by(thing.c.created, thing.c.id)).all()

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Row
 
 from shapewise.store import records
 from shapewise.store.database import Meta, once, seen
+
+FEW: Final = ("boards", "reports", "segments", "templates", "tests")
+"""Kinds of which a person has few, and small ones: whoever reads one of them has read all, by one statement."""
+
+
+def _together(kind: str) -> tuple[str, ...]:
+    return FEW if kind in FEW else (kind,)
 
 
 @dataclass(frozen=True)
@@ -22,11 +29,16 @@ class Rows:
         """Return the rows of all things of a kind that this person can view, by id, oldest first; parent as in
         `records.rows_of`."""
 
-        def read() -> dict[str, Row[Any]]:
-            with self.meta.reading() as connection:
-                return {row.id: row for row in records.rows_of(connection, kind, self.person, parent)}
+        kinds = _together(kind) if parent == "" else (kind,)
 
-        return once(self._key("all", kind, str(parent)), read)
+        def read() -> dict[str, dict[str, Row[Any]]]:
+            listed: dict[str, dict[str, Row[Any]]] = {each: {} for each in kinds}
+            with self.meta.reading() as connection:
+                for row in records.rows_of(connection, kinds, self.person, parent):
+                    listed[row.kind][row.id] = row
+            return listed
+
+        return once(self._key("all", *kinds, str(parent)), read)[kind]
 
     def row(self, kind: str, identifier: str) -> Row[Any] | None:
         """Return the row of a thing; None if it does not exist."""
@@ -35,7 +47,8 @@ class Rows:
             with self.meta.reading() as connection:
                 return records.row_of(connection, kind, identifier, self.person)
 
-        listed = seen(self._key("all", kind, ""), dict[str, Row[Any]]())
+        known = seen(self._key("all", *_together(kind), ""), dict[str, dict[str, Row[Any]]]())
+        listed = known.get(kind, {})
         return listed[identifier] if identifier in listed else once(self._key("one", kind, identifier), read)
 
     def part(self, identifier: str, name: str) -> str | None:

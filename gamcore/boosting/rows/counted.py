@@ -77,6 +77,11 @@ class CountedParts(Problem):
         return True
 
     @property
+    def n_rows(self) -> int:
+        """Rows of all parts."""
+        return self._rows.parts.n_rows
+
+    @property
     def _rows(self) -> RowsInParts:
         assert self.source is not None
         return self.source

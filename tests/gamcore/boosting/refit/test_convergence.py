@@ -11,6 +11,7 @@ import pytest
 import statsmodels.api as sm
 
 from gamcore import GAMClassifier, GAMRegressor
+from gamcore.boosting.counts import bin_pairs
 from gamcore.boosting.refit import state as refit
 from gamcore.boosting.refit.problem import Parameters, rows_of
 from gamcore.boosting.refit.state import RefitState
@@ -59,6 +60,14 @@ def test_curves_that_go_on_to_improve_run_all_their_rounds():
     steps = {**ALL, "shapes": None, "max_rounds": 300}
     assert GAMRegressor(**steps).fit(X, y).n_rounds_ == 300
     assert GAMClassifier(**steps).fit(X, np.digitize(y, [-0.5, 0.5])).n_rounds_ == 300
+
+
+def test_counted_pieces_run_all_their_rounds_too(monkeypatch):
+    monkeypatch.setattr(bin_pairs, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(bin_pairs, "ROWS_PER_PAIR", 1)
+    X, score, rng = rows(0.0)
+    steps = {**ALL, "shapes": None, "max_rounds": 400}
+    assert GAMRegressor(**steps).fit([X.assign(y=score + rng.normal(size=len(X)))], "y").n_rounds_ == 400
 
 
 @pytest.mark.slow

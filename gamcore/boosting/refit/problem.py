@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Final, Protocol
@@ -212,6 +212,46 @@ class Problem:
     @cached_property
     def _group_weight(self) -> NDArray[np.float64]:
         return weigh_groups(self.table, self.constant)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted(Problem):
+    """Rows that are known by their counts alone: there are none, so refits are boosted from tables.
+
+    count : returns the counts, when they are first asked for. mean_weight : of a row, in the unit of the counts.
+    """
+
+    y: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    weight: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    count: Callable[[], Counting]
+    mean_weight: float = 1.0
+
+    def on_tables(self, parameters: Parameters) -> bool:
+        """Return True: there are no rows."""
+        return True
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are counted."""
+        return self.counting.plan.n_rows
+
+    def least_node(self, parameters: Parameters) -> float:
+        """Return the weight that a node needs to be cut, in the unit of the counts."""
+        return super().least_node(parameters) * self.mean_weight
+
+    @cached_property
+    def _counting(self) -> Counting:
+        return self.count()
+
+    @property
+    def centre(self) -> float:
+        """What targets are counted from."""
+        return self.counting.plan.centre
+
+    @property
+    def spread(self) -> float:
+        """What targets are divided by before they are counted."""
+        return self.counting.plan.spread
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.counts.bin_pairs import Counting, CountPlan, Tell, measured, table_bytes
 from gamcore.boosting.counts.whole_numbers import Piece
-from gamcore.boosting.refit.problem import Parameters, Problem
+from gamcore.boosting.refit.problem import Counted
+from gamcore.boosting.rows.source import room_for
 from gamcore.boosting.rows.sums import Part, Rows, squares_about, targets_left, weight_moments
 from gamcore.common.types import Ints
 from gamcore.data.sampling import BUCKETS
-from gamcore.kernels import CODE
 from gamcore.kernels.layout import CodedTable
 from gamcore.kernels.tables import Tables
 from gamcore.stats.exact import Moments, as_float, counted, grain, whole_weights
@@ -53,65 +53,21 @@ def are_even(sizes: Ints, n_groups: int) -> bool:
     return bool(rows.min() * n_groups >= LEAST_SHARE * rows.sum())
 
 
-@dataclass(frozen=True)
-class CountedParts(Problem):
-    """All rows as a problem that knows their counts alone: it has no rows, and is boosted from tables."""
+def counted_parts(rows: RowsInParts, n_groups: int) -> Counted:
+    """Return all rows of a source, dealt into groups by their buckets, as a problem that knows their counts alone."""
+    varied = [j for j, of_bins in enumerate(rows.counts()) if np.count_nonzero(of_bins) > 1]
+    table = room_for(rows.bins, np.zeros(n_groups + 1, np.int64))._replace(active=np.array(varied, np.int64))
+    return Counted(table=table, loss=rows.loss, count=partial(_counting_of, rows, table))
 
-    source: RowsInParts | None = None
 
-    @classmethod
-    def of(cls, source: RowsInParts, n_groups: int) -> CountedParts:
-        """Return the rows of a source, dealt into groups by their buckets."""
-        active = [j for j, rows in enumerate(source.counts()) if np.count_nonzero(rows) > 1]
-        table = CodedTable(
-            codes=np.empty((len(source.bins), 0), CODE),
-            starts=np.zeros(n_groups + 1, np.int64),
-            last=np.array([of_feature.n_values for of_feature in source.bins], np.int64),
-            nominal=np.array([of_feature.feature.is_category for of_feature in source.bins]),
-            active=np.array(active, np.int64),
-        )
-        return cls(table, y=np.empty(0), weight=np.empty(0), loss=source.loss, source=source)
-
-    def on_tables(self, parameters: Parameters) -> bool:
-        """Return True: there are no rows."""
-        return True
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of all parts."""
-        return self._rows.parts.n_rows
-
-    @property
-    def _rows(self) -> RowsInParts:
-        assert self.source is not None
-        return self.source
-
-    @cached_property
-    def _counting(self) -> Counting:
-        return _CountingParts(lambda: (), self._plan, rows=self._rows)
-
-    @cached_property
-    def _plan(self) -> CountPlan:
-        n_groups = self.table.starts.size - 1
-        plan = CountPlan(
-            self.table.last, self.table.active, n_groups, self._rows.parts.n_rows, centre=self.centre,
-            spread=self.spread,
-        )  # fmt: skip
-        return measured_by_parts(self._rows, plan)
-
-    @cached_property
-    def _targets(self) -> Moments:
-        return self._rows.parts.sum(targets_left)
-
-    @property
-    def centre(self) -> float:
-        """The mean of all targets."""
-        return self._targets.mean
-
-    @cached_property
-    def spread(self) -> float:
-        """What targets are divided by before they are summed, so that squares neither overflow nor vanish."""
-        return spread_about(self._rows.parts, self._targets)
+def _counting_of(rows: RowsInParts, table: CodedTable) -> Counting:
+    """Return what counts the rows where they are."""
+    targets, n_groups = rows.parts.sum(targets_left), table.starts.size - 1
+    plan = CountPlan(
+        table.last, table.active, n_groups, rows.parts.n_rows, centre=targets.mean,
+        spread=spread_about(rows.parts, targets),
+    )  # fmt: skip
+    return _CountingParts(tuple, measured_by_parts(rows, plan), rows=rows)
 
 
 def spread_about(rows: Rows, targets: Moments) -> float:
@@ -156,13 +112,12 @@ def count_part(plan: CountPlan, n_threads: int, part: Part) -> Tables:
     return Counting(lambda: (piece,), plan).whole(n_threads)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _CountingParts(Counting):
     """Counts made where the parts are."""
 
-    rows: RowsInParts | None = None
+    rows: RowsInParts
 
     def whole(self, n_threads: int = 1, tell: Tell | None = None) -> Tables:
         """Return the counts in whole numbers."""
-        assert self.rows is not None
         return self.rows.parts.count(self.plan, n_threads, tell)

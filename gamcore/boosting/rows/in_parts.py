@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.counts.bin_pairs import HALF_GROUPS, CountPlan, Tell, groups_for, pays
 from gamcore.boosting.refit.problem import Shares
-from gamcore.boosting.rows.counted import CountedParts, are_even, counting_bytes
+from gamcore.boosting.rows.counted import are_even, counted_parts, counting_bytes
 from gamcore.boosting.rows.share import Recipe, ShareOfParts, rows_of_refits
 from gamcore.boosting.rows.source import Dealing, alike
 from gamcore.boosting.rows.sums import Part, Rows, base_of, squared_weights, weight_moments
@@ -137,7 +137,7 @@ class RowsInParts:
         pay."""
         if not self.is_counted(dealing.n_groups, ensemble):
             return None
-        return alike(CountedParts.of(self, dealing.n_groups), dealing.n_groups, dealing)
+        return alike(counted_parts(self, dealing.n_groups), dealing.n_groups, dealing)
 
     def is_counted(self, n_groups: int, ensemble: str) -> bool:
         """Return whether refits learn from all rows although these do not fit into memory."""

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from gamcore.boosting.counts.bin_pairs import MOST_COUNTED, Counting, CountPlan, block, empty_tables
 from gamcore.boosting.counts.whole_numbers import Piece, Scale
 from gamcore.boosting.refit.loop import run_all
-from gamcore.boosting.refit.problem import Parameters, Problem, Shares
+from gamcore.boosting.refit.problem import Counted, Shares
 from gamcore.boosting.rows.counted import group_of, spread_about
-from gamcore.boosting.rows.source import Dealing, Encoded, alike
+from gamcore.boosting.rows.source import Dealing, Encoded, alike, room_for
 from gamcore.boosting.rows.sums import Rows, targets_left
 from gamcore.boosting.running.executor import Task
 from gamcore.boosting.running.progress import Callback
@@ -30,8 +30,6 @@ from gamcore.common.types import Floats
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import buckets
-from gamcore.kernels import CODE
-from gamcore.kernels.layout import CodedTable
 from gamcore.kernels.tables import Tables
 from gamcore.model.additive import Given
 from gamcore.model.losses import LOSSES, Loss
@@ -171,19 +169,21 @@ class KeptTables:
         return None
 
     @cached_property
-    def problem(self) -> CountedRows:
+    def problem(self) -> Counted:
         """All rows, known by their counts alone."""
-        origin, codes = self.origin, np.empty((len(self.bins), 0), CODE)
-        counts = enumerate(self.counts())
+        origin, counts = self.origin, enumerate(self.counts())
         varied = [j for j, rows in counts if np.count_nonzero(rows) > 1 and j not in self.fixed]
-        table = CodedTable(
-            codes=codes,
-            starts=np.zeros(origin.n_groups + 1, np.int64),
-            last=origin.last,
-            nominal=np.array([column.feature.is_category for column in self.bins]),
-            active=np.array(varied, np.int64),
+        table = room_for(self.bins, np.zeros(origin.n_groups + 1, np.int64))
+        table = table._replace(last=origin.last, active=np.array(varied, np.int64))
+        mean_weight = float(self.tables.group[:, 0].sum()) / max(self.n_rows, 1)
+        return Counted(table=table, loss=self.loss, count=self._counting, mean_weight=mean_weight)
+
+    def _counting(self) -> Counting:
+        origin = self.origin
+        plan = CountPlan(
+            origin.last, origin.counted, origin.n_groups, self.n_rows, centre=origin.centre, spread=origin.spread
         )
-        return CountedRows(table, y=np.empty(0), weight=np.empty(0), loss=self.loss, kept=self)
+        return Counting(tuple, plan, counted=self.tables)
 
     def shares(self, dealing: Dealing) -> Shares:
         """Return all rows for each refit, with its own validation groups."""
@@ -258,49 +258,6 @@ def _by_code(kept: KeptTables, sums: Floats, j: int) -> Floats:
     used = int(kept.origin.last[j]) + 1
     out[:used] = mine[:used]
     return out
-
-
-@dataclass(frozen=True)
-class CountedRows(Problem):
-    """Rows that are known by kept counts alone."""
-
-    kept: KeptTables | None = None
-
-    def on_tables(self, parameters: Parameters) -> bool:
-        """Return True: there are no rows."""
-        return True
-
-    @property
-    def n_rows(self) -> int:
-        """Rows that were counted."""
-        assert self.kept is not None
-        return self.kept.n_rows
-
-    def least_node(self, parameters: Parameters) -> float:
-        """Return the weight that a node needs to be cut, in the unit in which weights were counted."""
-        assert self.kept is not None
-        total = float(self.kept.tables.group[:, 0].sum())
-        return super().least_node(parameters) * (total / max(self.kept.n_rows, 1))
-
-    @cached_property
-    def _counting(self) -> Counting:
-        assert self.kept is not None
-        plan = CountPlan(self.table.last, self.table.active, self.kept.origin.n_groups)
-        counting = Counting(lambda: (), plan)
-        counting.counted = self.kept.tables
-        return counting
-
-    @cached_property
-    def centre(self) -> float:
-        """What targets were counted about."""
-        assert self.kept is not None
-        return self.kept.origin.centre
-
-    @cached_property
-    def spread(self) -> float:
-        """What targets were divided by before they were counted."""
-        assert self.kept is not None
-        return self.kept.origin.spread
 
 
 def _count(

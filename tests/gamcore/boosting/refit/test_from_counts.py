@@ -302,8 +302,7 @@ def test_rows_on_disk_are_all_counted(weighted, tmp_path, always, monkeypatch):
     assert there.table.active.tolist() == memory.table.active.tolist()
     assert there.centre == pytest.approx(memory.centre, rel=1e-14)
     assert there.spread == pytest.approx(memory.spread, rel=1e-14)
-    monkeypatch.setattr(type(there), "centre", memory.centre)
-    monkeypatch.setattr(type(there), "spread", memory.spread)
+    vars(memory).update(centre=there.centre, spread=there.spread)
     for name in ("narrow", "wide", "weight", "target", "group"):
         found, same = (getattr(of.counting.tables(), name) for of in (there, memory))
         assert np.array_equal(found, same), name

@@ -21,12 +21,13 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import psutil
 
+from shapewise.errors import room
 from shapewise.store.atomic_files import SPARE, use_spare, write_json
 
 ABOUT: Final = "about.json"
@@ -38,6 +39,47 @@ MOST_READ: Final = 2**20
 REPORT_SECONDS: Final = 0.1
 LOOK_SECONDS: Final = 0.5
 WATCH_SECONDS: Final = 0.02
+
+PASSED: Final = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV",
+                 "PYTHONPATH")  # fmt: skip
+
+READER: Final = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main(sys.argv[2])"
+"""The program of a reader; the package's own __init__ loads the kernels, which no reader needs: a second, 150 MB."""
+
+
+def launch(
+    folder: Path, arguments: Sequence[str], environment: dict[str, str], stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    """Start our interpreter on the work of a folder, whose log gets all that it prints.
+
+    It has a session of its own, so that Ctrl-C at the server does not reach it before the server is gone."""
+    with (folder / LOG).open("wb") as log:
+        return subprocess.Popen(  # noqa: S603 (our own interpreter and program)
+            [sys.executable, *arguments], stdin=stdin, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+            env=environment,
+        )  # fmt: skip
+
+
+def launch_reader(folder: Path, program: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    """Start a program that reads what may be hostile: its environment has no secrets, no database addresses."""
+    known = {name: text for name, text in os.environ.items() if name in PASSED or name.startswith("LC_")}
+    bare = known | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # other memory pools do not return freed memory
+    # -P: do not import from the folder in which the server was started.
+    return launch(folder, ["-P", "-c", program, str(Path(__file__).parents[1]), str(folder.resolve())], bare, stdin)
+
+
+def outcome(work: Callable[[], dict[str, Any]], refused: tuple[type[Exception], ...], too_large: str) -> dict[str, Any]:
+    """Do a child's work and return how it ended, for end.json; any other error is raised.
+
+    work : returns further entries. refused : errors whose message is meant for the user. too_large : what is said where
+    memory ends."""
+    try:
+        with room():
+            return {"state": "done"} | work()
+    except refused as error:
+        return {"state": "failed", "message": str(error)}
+    except MemoryError:
+        return {"state": "failed", "message": too_large}
 
 
 class Pace:

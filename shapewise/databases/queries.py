@@ -15,7 +15,8 @@ from gamcore.common.numbers import count
 from shapewise.access.quotas import is_shared
 from shapewise.databases.connections import ROWS, SECONDS, Connection, most
 from shapewise.errors import StoreError
-from shapewise.ingest.supervisor import IMPORT, Loading, ReadLimits, TableInChild
+from shapewise.ingest.supervisor import Loading, ReadLimits, TableInChild
+from shapewise.processes import READER
 from shapewise.store.atomic_files import scratch_folder
 from shapewise.store.workspace import TableAbout, Workspace
 
@@ -53,7 +54,7 @@ class Asking(TableInChild):
         self._connection, self._text, self._rows, self._cut = connection, text, rows, cut
 
     def _program(self) -> str:
-        return IMPORT.format("shapewise.databases.child")
+        return READER.format("shapewise.databases.child")
 
     def _job(self) -> dict[str, Any]:
         return {"name": self._connection.name, "text": self._text, "rows": self._rows, "cut": self._cut,

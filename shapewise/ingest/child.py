@@ -7,19 +7,17 @@ Text goes by batches, and so does a Parquet table that does not fit; others are 
 from __future__ import annotations
 
 import os
-import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from shapewise.errors import StoreError, room
+from shapewise.errors import StoreError
 from shapewise.ingest.common import ReaderError
 from shapewise.ingest.read import Reader
 from shapewise.ingest.writer import write
-from shapewise.processes import ABOUT, Reporter, leave_with, report, resident, write_end
+from shapewise.processes import ABOUT, Reporter, leave_with, outcome, report, resident, write_end
 from shapewise.store.atomic_files import read_json
 
 TOO_LARGE: Final = "The file needs more memory than there is: keep fewer rows or columns."
@@ -57,16 +55,10 @@ def run(
     leave_with(job["server"])
     base = resident(os.getpid())  # ready: everything is imported
     report(folder, share=0.0, words=words, base=base)
-    end: dict[str, Any] = {"state": "failed"}
-    try:
-        with room():
-            end |= {"state": "done", "table": make(job, folder, Reporter(folder, base=base))}
-    except (ReaderError, StoreError) as error:
-        end["message"] = str(error)
-    except MemoryError:
-        end["message"] = too_large
-    except Exception:
-        traceback.print_exc()
-        sys.exit(1)
+
+    def work() -> dict[str, Any]:
+        return {"table": make(job, folder, Reporter(folder, base=base))}
+
+    end = outcome(work, (ReaderError, StoreError), too_large)
     write_end(folder, end | {"peak": peak()})
     os._exit(0)  # exit at once: the server waits, and unloading libraries takes longer than reading a small file

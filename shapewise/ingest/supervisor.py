@@ -8,7 +8,6 @@ import os
 import secrets
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,13 +26,7 @@ START_SECONDS: Final = 60.0
 WAITING: Final = 10
 """Wall time that a child may take, as a multiple of the time it may compute: a busy machine is not the file's fault."""
 
-PASSED: Final = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV",
-                 "PYTHONPATH")  # fmt: skip
-
-IMPORT: Final = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main(sys.argv[2])"
-"""The program of a child; the package's own __init__ loads the kernels, which no reader needs: a second, 150 MB."""
-
-PROGRAM: Final = IMPORT.format("shapewise.ingest.child")
+PROGRAM: Final = processes.READER.format("shapewise.ingest.child")
 
 
 @dataclass(frozen=True)
@@ -82,12 +75,6 @@ def load(
     user calls the file; only its suffix is used. ReaderError if the file cannot be read or takes too much; `into` is
     then left as it was."""
     return Reading(source, name, into, limits or ReadLimits(), tell or (lambda share, words: None)).finish()
-
-
-def bare_environment() -> dict[str, str]:
-    """Return the environment of a child that reads hostile files: no secrets, no database addresses."""
-    known = {name: text for name, text in os.environ.items() if name in PASSED or name.startswith("LC_")}
-    return known | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # other memory pools do not return freed memory
 
 
 class TableInChild:
@@ -139,17 +126,7 @@ class TableInChild:
         limits = {"memory": self._limits.memory, "table": self._limits.table, "server": os.getpid()}
         write_json(self._staging / processes.ABOUT, self._job() | limits)
         keep_spare(self._staging)
-        places = str(Path(__file__).parents[2]), str(self._staging.resolve())
-        # -P: do not import from the folder in which the server was started.
-        with (self._staging / processes.LOG).open("wb") as log_file:
-            return subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-                [sys.executable, "-P", "-c", self._program(), *places],
-                stdin=self._stdin,
-                stdout=log_file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                env=bare_environment(),
-            )
+        return processes.launch_reader(self._staging, self._program(), self._stdin)
 
     def _watch(self, process: subprocess.Popen[bytes]) -> Loading:
         """Watch the child and return what it reports to have written. The child does not outlive this call."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -21,7 +20,6 @@ import psutil
 
 from shapewise import processes
 from shapewise.access.quotas import Limits
-from shapewise.errors import room
 from shapewise.store.atomic_files import keep_spare, read_json, write_json
 from shapewise.store.process_names import process_name, process_named
 
@@ -66,17 +64,8 @@ def begin(folder: Path, module: str, limits: Limits) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), SERVER: str(os.getpid()), **limits.environment()}
     if limits.threads:  # of the pools that libraries start by themselves
         environment |= dict.fromkeys(POOLS, str(limits.threads))
-    # A session of its own, so that Ctrl-C at the server does not reach the worker before the server is gone.
     keep_spare(folder, LAST_WORD)
-    with (folder / processes.LOG).open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-            [sys.executable, "-c", PROGRAM.format(module), str(folder.resolve())],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            env=environment,
-        )
+    process = processes.launch(folder, ["-c", PROGRAM.format(module), str(folder.resolve())], environment)
     try:
         write_json(folder / "process.json", {"name": process_name(process.pid)})
     except BaseException:  # nobody would watch it, nor find it to cancel it
@@ -155,20 +144,15 @@ def work_on(folder: Path, work: Callable[[], dict[str, Any]], refused: tuple[typ
     if server := os.environ.get(SERVER):
         processes.leave_with(int(server), partial(_last_word, folder))
     os.nice(NICE)
-    end: dict[str, Any] = {"state": "failed", "message": ""}
+    end: dict[str, Any] = {"message": ""}
     try:
-        with room():
-            end |= {"state": "done"} | work()
+        end |= processes.outcome(work, refused, "There was not enough memory: use fewer rows or features.")
     except StoppedError as stop:
-        state = "interrupted" if isinstance(stop, OrphanedError) else "cancelled"
-        end |= {"state": state, "message": str(stop)}
-    except refused as error:
-        end["message"] = str(error)
-    except MemoryError:
-        end["message"] = "There was not enough memory: use fewer rows or features."
+        end = {"state": "interrupted" if isinstance(stop, OrphanedError) else "cancelled", "message": str(stop)}
     except Exception as error:  # whatever it is, the page must learn of it
         number = processes.incident()
-        end["message"] = f"{what} failed unexpectedly (error {number}, {type(error).__name__}): see its log."
+        words = f"{what} failed unexpectedly (error {number}, {type(error).__name__}): see its log."
+        end = {"state": "failed", "message": words}
     processes.write_end(folder, end)
     return 0 if end["state"] != "failed" else 1
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
@@ -12,7 +10,6 @@ from typing import Final
 from gamcore.viz.files.pptx_template import MOST_BYTES
 from shapewise import processes
 from shapewise.errors import room
-from shapewise.ingest.supervisor import bare_environment
 from shapewise.store.atomic_files import scratch_folder
 from shapewise.store.names import known
 from shapewise.store.workspace import StoreError, Workspace, clean_name, new_id, now
@@ -26,7 +23,8 @@ MEMORY: Final = 600 * 2**20
 
 AT_ONCE: Final = 2
 _TURNS: Final = threading.BoundedSemaphore(AT_ONCE)
-GIVEN, MADE, LOG = "given", "template.pptx", "log.txt"
+PROGRAM: Final = processes.READER.format("shapewise.workers.template")
+GIVEN, MADE = "given", "template.pptx"
 
 
 @dataclass(frozen=True)
@@ -54,13 +52,8 @@ def add(workspace: Workspace, name: str, data: bytes) -> Template:
 
 def _check(folder: Path) -> None:
     """Let a child process read the file in a folder and write what is kept of it; StoreError says why it cannot."""
-    with _TURNS, (folder / LOG).open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-            [sys.executable, "-P", "-c", PROGRAM, str(Path(__file__).parents[2]), str(folder)],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=bare_environment(),
-            start_new_session=True,
-        )  # fmt: skip
-        over = processes.see_out(process, MEMORY, SECONDS)
+    with _TURNS:
+        over = processes.see_out(processes.launch_reader(folder, PROGRAM), MEMORY, SECONDS)
     if over == "memory":
         raise StoreError(f"Reading the template took more than {MEMORY >> 20} MiB of memory: choose a simpler one.")
     if over == "time":
@@ -73,11 +66,6 @@ def _check(folder: Path) -> None:
         raise StoreError("The template cannot be read: save it again in PowerPoint.")
     if end.get("state") != "done":
         raise StoreError(str(end.get("message", ""))[:300])
-
-
-PROGRAM: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from shapewise.workers.template import main; main(sys.argv[2])"
-)
 
 
 def templates(workspace: Workspace) -> list[Template]:

@@ -15,6 +15,21 @@ from gamcore.stats.weights import effective_rows
 
 
 @dataclass(frozen=True)
+class Means:
+    """What is observed of some rows and what a model predicts.
+
+    rows : their number. size : their weighted exposure. observed, predicted : means per unit of it. interval : of the
+    observed mean, 95%.
+    """
+
+    rows: int
+    size: float
+    observed: float
+    predicted: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
 class Seen:
     """Rows that a model has not learned from, with what it predicts of them.
 
@@ -66,6 +81,12 @@ class Seen:
         parts = {name: getattr(self, name)[rows] for name in by_row}
         return replace(self, **parts, clusters=np.unique(self.clusters[rows], return_inverse=True)[1])
 
+    def means(self, here: Bools) -> Means:
+        """Return the means of some of the rows (n,), at least one."""
+        w, size = self.weight[here], float(self.size[here].sum())
+        observed, predicted = float(w @ self.y[here]) / size, float(w @ self.predicted[here]) / size
+        return Means(int(np.count_nonzero(here)), size, observed, predicted, _observed_interval(self, here))
+
     def measured(self, loss: Loss, here: Bools) -> Measured:
         """Return the main metric over some of the rows (n,), by a loss; TableError where it cannot tell them apart."""
         score = self.forecast[here] if loss.is_binary else loss.link(self.forecast[here])
@@ -73,7 +94,7 @@ class Seen:
         return measured(loss, rows, score[:, None])
 
 
-def observed_interval(rows: Seen, here: Bools) -> Interval:
+def _observed_interval(rows: Seen, here: Bools) -> Interval:
     """Return the 95% interval of the mean outcome of some rows (n,), per unit of exposure: of clusters, by their own
     means."""
     y, w, exposure = rows.y[here], rows.weight[here], rows.exposure[here]

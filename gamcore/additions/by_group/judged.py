@@ -21,8 +21,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from gamcore.common.types import Bools, Floats
-from gamcore.explain.seen import Seen, observed_interval
-from gamcore.stats.intervals import Interval
+from gamcore.explain.seen import Means, Seen
 from gamcore.stats.weights import effective_rows
 
 FEWEST: Final = 10.0
@@ -62,18 +61,10 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Group:
-    """What is observed in a group and what a model predicts.
+class Group(Means):
+    """What is observed in a group and what a model predicts. p : that the model is right; NaN where too few rows can
+    say."""
 
-    rows : their number. size : their weighted exposure. observed, predicted : means per unit of it. interval : of the
-    observed mean, 95%. p : that the model is right; NaN where too few rows can say.
-    """
-
-    rows: int
-    size: float
-    observed: float
-    predicted: float
-    interval: Interval
     p: float
 
     @property
@@ -90,13 +81,11 @@ class Group:
 def judged(rows: Seen, moments: Moments, here: Bools, learned: float) -> Group:
     """Return what a group of rows (n,) says. learned : the size of its rows that the model learned from; 0 where these
     are not known. So many rows leave an error of their own in what is predicted."""
-    y, predicted, size = rows.y[here], rows.predicted[here], rows.size[here]
-    w, whole = rows.weight[here], float(size.sum())
-    observed, expected = float(w @ y) / whole, float(w @ predicted) / whole
-    sums: Floats = w * (y - predicted)
+    w, predicted, size, means = rows.weight[here], rows.predicted[here], rows.size[here], rows.means(here)
+    sums: Floats = w * (rows.y[here] - predicted)
     sizes: Floats = size
     alike: Floats = (
-        w * predicted if rows.power > 0 and expected > 0 else size
+        w * predicted if rows.power > 0 and means.predicted > 0 else size
     )  # what a group that is off alike is off by
     if rows.clustered:
         numbers = np.unique(rows.clusters[here], return_inverse=True)[1]
@@ -105,9 +94,9 @@ def judged(rows: Seen, moments: Moments, here: Bools, learned: float) -> Group:
     about = np.square(sums - alike * (gap / alike.sum()))
     by_rows = n / max(n - 1, 1e-9) * float(about.sum()) if n > 1 else 0.0
     by_loss = float(moments.variance[here].sum())
-    about_mean = by_loss * _scale(rows, observed, expected)
+    about_mean = by_loss * _scale(rows, means.observed, means.predicted)
     variance = by_loss * max(by_rows / about_mean, 1.0) if about_mean > 0 else max(by_loss, by_rows)
-    variance *= 1 + (whole / learned if learned > 0 else 0.0)
+    variance *= 1 + (means.size / learned if learned > 0 else 0.0)
     p = np.nan
     if n >= FEWEST and variance > 0:
         events = float(moments.events[here].sum())
@@ -116,10 +105,7 @@ def judged(rows: Seen, moments: Moments, here: Bools, learned: float) -> Group:
         skew = float(moments.third[here].sum()) / by_loss**1.5 if by_loss > 0 else 0.0
         # of a gap within half an outcome, the skewness of hardly any expected ones would make an error
         p = float(2 * stdtr(n - 1, -abs(_normal(gap / np.sqrt(variance), skew)))) if gap else 1.0
-    return Group(
-        rows=int(np.count_nonzero(here)), size=whole, observed=observed, predicted=expected,
-        interval=observed_interval(rows, here), p=p,
-    )  # fmt: skip
+    return Group(**vars(means), p=p)
 
 
 def _scale(rows: Seen, observed: float, expected: float) -> float:

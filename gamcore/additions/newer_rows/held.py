@@ -12,7 +12,8 @@ from gamcore.additions.newer_rows.claims import FallClaim, MeanClaim
 from gamcore.additions.newer_rows.fall import Change, Fall
 from gamcore.common.numbers import count, counted
 from gamcore.common.types import Bools, Floats
-from gamcore.stats.intervals import ALPHA, Interval, adjusted_by_holm
+from gamcore.explain.seen import Means
+from gamcore.stats.intervals import ALPHA, adjusted_by_holm
 from gamcore.viz.explanation import Explanation
 from gamcore.viz.spec import Plot
 
@@ -21,15 +22,9 @@ PREDICTION = "(prediction)"
 
 
 @dataclass(frozen=True)
-class Side:
-    """Rows of one sample in a group. size : weighted exposure. observed, predicted : means per unit of it, NaN where
-    there are no rows; interval : of the observed mean. off_by : observed less predicted."""
+class Side(Means):
+    """Rows of one sample in a group; means are NaN where there are none. off_by : observed less predicted."""
 
-    rows: int
-    size: float
-    observed: float
-    interval: Interval
-    predicted: float
     off_by: Change
 
 

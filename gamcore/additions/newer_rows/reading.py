@@ -27,14 +27,14 @@ from gamcore.estimators.seen_rows import (
     refusals_named,
 )
 from gamcore.explain.row_groups import columns_of_interest, groups_of
-from gamcore.explain.seen import Seen, observed_interval
+from gamcore.explain.seen import Seen
 from gamcore.stats.intervals import UNKNOWN
 
 TENTHS: Final = 10
 FEWEST: Final = 10
 """Rows of either sample in a group, from which it is asked whether the model is off otherwise."""
 
-NOBODY: Final = Side(0, 0.0, np.nan, UNKNOWN, predicted=np.nan, off_by=Change(np.nan, np.nan, np.nan, np.nan))
+NOBODY: Final = Side(0, 0.0, np.nan, np.nan, UNKNOWN, off_by=Change(np.nan, np.nan, np.nan, np.nan))
 
 
 def on_newer_rows(
@@ -147,13 +147,11 @@ def _error_if_alike(
 
 def _side(rows: Seen, here: Bools) -> Side:
     """Return what some rows (n,) of a sample say."""
-    n = int(np.count_nonzero(here))
-    if not n:
+    if not here.any():
         return NOBODY
-    w, whole = rows.weight[here], float(rows.size[here].sum())
-    observed, predicted = float(w @ rows.y[here]) / whole, float(w @ rows.predicted[here]) / whole
-    off = Change.of(observed - predicted, (_influences(rows, here),), (rows.clusters[here],))
-    return Side(n, whole, observed, observed_interval(rows, here), predicted=predicted, off_by=off)
+    means = rows.means(here)
+    off = Change.of(means.observed - means.predicted, (_influences(rows, here),), (rows.clusters[here],))
+    return Side(**vars(means), off_by=off)
 
 
 def _came(own: Seen, newer: Seen) -> Change:

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gamcore.additions.two_models.parts import Check, Part
+from gamcore.additions.two_models.parts import Part
 from gamcore.common.numbers import alike, factor, fixed, percent
 from gamcore.data.labels import cut, cut_apart
 from gamcore.explain.gap import DECIMALS, POINTS, Difference
+from gamcore.explain.seen import Means
 
 CLOSE: Final = 1e-6
 LONGEST_NAME: Final = 40
@@ -172,10 +173,10 @@ class BelowClaim(_OfTenth):
         return self._bear_out(mine, shares, (check.observed for check in self.part.checks))
 
 
-def _share_in_words(check: Check) -> str:
-    low, high = check.interval
+def _share_in_words(share: Means) -> str:
+    low, high = share.interval
     between = f" ({percent(low)} to {percent(high)})" if math.isfinite(high - low) else ""
-    return f"{percent(check.observed)}{between}"
+    return f"{percent(share.observed)}{between}"
 
 
 @dataclass(frozen=True)

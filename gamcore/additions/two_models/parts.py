@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from gamcore.common.types import Bools, Floats, Ints
-from gamcore.explain.seen import Seen, observed_interval
+from gamcore.explain.seen import Means, Seen
 from gamcore.stats.intervals import Interval, student
 
 TENTHS: Final = 10
@@ -17,33 +17,20 @@ ROUNDED: Final = 10
 
 
 @dataclass(frozen=True)
-class Check:
-    """What a model is checked by on some rows: what is observed, with its interval, and what is expected of that. Of
-    means it is the mean outcome, the same for two models; of quantiles the share of rows below the prediction."""
-
-    observed: float
-    interval: Interval
-    expected: float
-
-    @property
-    def distance(self) -> float:
-        """How far from each other what is observed and what is expected are."""
-        return abs(self.observed - self.expected)
-
-
-@dataclass(frozen=True)
 class Part:
     """Some rows as two models see them.
 
     rows : their number. size : their weighted exposure, and amount : their exposure with weights of mean 1, which is
-    what money is counted over. checks : of either model. predicted : the mean of either model's predictions, per unit
-    of exposure. change : interval of the second prediction less the first, over rows or clusters.
+    what money is counted over. checks : what is observed beside what either model expects of that: of models of
+    means the mean outcome, the same for both; of quantiles the share of rows below the prediction. predicted : the mean
+    of either model's predictions, per unit of exposure. change_interval : of the second prediction less
+    the first, over rows or clusters.
     """
 
     rows: int
     size: float
     amount: float
-    checks: tuple[Check, Check]
+    checks: tuple[Means, Means]
     predicted: tuple[float, float]
     change_interval: Interval
 
@@ -70,7 +57,8 @@ class Part:
     @property
     def nearer(self) -> int:
         """The model, 0 or 1, of which what is observed is nearer to what is expected."""
-        return int(self.checks[1].distance < self.checks[0].distance)
+        first, second = (abs(means.observed - means.predicted) for means in self.checks)
+        return int(second < first)
 
 
 @dataclass(frozen=True)
@@ -83,12 +71,12 @@ class Both:
     def part(self, here: Bools) -> Part:
         """Return what some of the rows (n,) say."""
         rows, w = self.first, self.first.weight[here]
-        whole = float(rows.size[here].sum())
-        each = tuple(float(w @ seen.forecast[here]) / whole for seen in (self.first, self.second))
+        checks = rows.means(here), self.second.means(here)
+        size = checks[0].size
+        each = tuple(float(w @ seen.forecast[here]) / size for seen in (self.first, self.second))
         return Part(
-            rows=int(np.count_nonzero(here)), size=whole, amount=whole / float(rows.weight.mean()),
-            checks=(_check(self.first, here), _check(self.second, here)), predicted=(each[0], each[1]),
-            change_interval=self._interval(here),
+            rows=checks[0].rows, size=size, amount=size / float(rows.weight.mean()), checks=checks,
+            predicted=(each[0], each[1]), change_interval=self._interval(here),
         )  # fmt: skip
 
     def _interval(self, here: Bools) -> Interval:
@@ -118,10 +106,3 @@ class Both:
         middles = np.cumsum(sizes) - sizes / 2
         tenth = np.minimum((TENTHS * middles / sizes.sum()).astype(np.int64), TENTHS - 1)
         return np.unique(tenth, return_inverse=True)[1][places].astype(np.int64)
-
-
-def _check(seen: Seen, here: Bools) -> Check:
-    """Return what a model is checked by on some of the rows (n,)."""
-    w, whole = seen.weight[here], float(seen.size[here].sum())
-    observed, expected = float(w @ seen.y[here]) / whole, float(w @ seen.predicted[here]) / whole
-    return Check(observed, observed_interval(seen, here), expected)

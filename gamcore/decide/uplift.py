@@ -57,6 +57,11 @@ class Uplift(Explanation):
     gain: tuple[tuple[float, float, Interval], ...]
     qini: tuple[float, Interval]
 
+    @property
+    def part(self) -> str:
+        """What one of `tenths` is called: they are fewer parts, of other sizes, where predictions are alike."""
+        return "tenth" if len(self.tenths) == TENTHS else "part"
+
     def describe(self, unit: str = "", detail: str = "", **words: Any) -> Plot:
         """Return the measured effect by tenth of the predicted one. unit : of effects, such as points."""
         from gamcore.decide.plots.uplift import effect_by_tenth

@@ -44,13 +44,13 @@ def rank_pairs(
     Returns a frame with one row per pair: feature_1, feature_2, strength, rank; strongest first. Its attrs["chance"] is
     the strength of the strongest pair if there were no interaction.
     """
-    loss = _usual_objective(pd.Series(column(y))) if objective == "auto" else objective
-    if loss not in LOSSES:
+    name = _usual_objective(pd.Series(column(y))) if objective == "auto" else objective
+    if name not in LOSSES:
         raise ValueError(f'objective is {objective!r}: it must be "auto" or one of {", ".join(map(repr, LOSSES))}.')
-    kind = LOSSES[loss].kind
+    kind = LOSSES[name].kind
     model = ESTIMATORS[kind](outer_bags=2, strength=strength, n_jobs=n_jobs, random_state=random_state)
     if isinstance(model, GAMRegressor):
-        model.set_params(objective=loss, quantile=quantile)
+        model.set_params(objective=name, quantile=quantile)
     table = Table.of(X)  # a stream is read once
     return pair_ranking(model.fit(table, y, sample_weight), table, y, sample_weight, progress=progress)
 

@@ -53,8 +53,8 @@ def attached_parts(model: AdditiveModel) -> tuple[dict[str, Any], Arrays]:
 
 def attached_names(manifest: dict[str, Any]) -> tuple[str, ...]:
     """Return the names of a file's arrays of the additions that are there."""
-    known = [addition for addition in _entries(manifest) if _part(addition) is not None]
-    return tuple(f"{addition}.{name}" for addition in known for name in _entries(manifest)[addition]["arrays"])
+    known = {addition: entry for addition, entry in _entries(manifest).items() if _part(addition) is not None}
+    return tuple(f"{addition}.{name}" for addition, entry in known.items() for name in entry["arrays"])
 
 
 def with_attached(saved: Saved, manifest: dict[str, Any], arrays: Arrays) -> Saved:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ Arrays = dict[str, NDArray[np.float64]]
 
 MAX_FEATURES: Final = 100_000
 
-
 BESIDE: Final = "beside"
 """The array of the values beside all cuts, (2, sum of cuts); where they are not known, the cut itself, twice."""
 
@@ -34,7 +33,7 @@ def beside_arrays(bins: tuple[Bins, ...]) -> Arrays:
 
 def beside_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
     """Return the manifest's entry about them: readers that do not know them still predict."""
-    return {"optional": [f"arrays/{name}.npy" for name in beside_arrays(bins)]} if beside_arrays(bins) else {}
+    return {"optional": [f"arrays/{BESIDE}.npy"]} if any(of_feature.beside.size for of_feature in bins) else {}
 
 
 def edge_arrays(bins: tuple[Bins, ...]) -> Arrays:
@@ -156,21 +155,43 @@ def read_sentinels(values: Any, feature: Feature) -> tuple[float, ...]:
     return tuple(values)
 
 
+class _Special(NamedTuple):
+    """What a manifest says of values that are not as they seem; see `bins_entry`.
+
+    missing_codes : by column. merged_levels, sentinels : by feature. zoned : columns.
+    """
+
+    missing_codes: dict[str, Any]
+    merged_levels: dict[str, Any]
+    sentinels: dict[str, Any]
+    zoned: tuple[str, ...]
+
+    @classmethod
+    def read(cls, manifest: dict[str, Any]) -> _Special:
+        """Return the entries, checked as far as their features need not be known."""
+        codes = manifest.get("missing_codes", {})
+        fine = isinstance(codes, dict) and all(isinstance(listed, list) for listed in codes.values())
+        require(fine, "its codes are not lists")
+        merged = manifest.get("merged_levels", {})
+        require(isinstance(merged, dict), "its merged levels are not by feature")
+        zoned = read_texts(manifest.get("zoned", []), "columns of a zone")
+        sentinels = manifest.get("sentinels", {})
+        require(isinstance(sentinels, dict), "its sentinels are not by feature")
+        return cls(codes, merged, sentinels, zoned)
+
+
 def _read_bins(
     entry: dict[str, Any],
     edges: NDArray[np.float64],
     display: NDArray[np.float64],
     beside: NDArray[np.float64],
-    codes: dict[str, Any],
-    joined: dict[str, Any],
-    zoned: tuple[str, ...],
-    alone: dict[str, Any],
+    special: _Special,
 ) -> Bins:
     """Return one feature's checked bins: their codes never index beyond the scores of its term."""
     levels, pooled = read_texts(entry["levels"], "levels"), read_texts(entry["pooled"], "pooled levels")
-    merged = read_merged(joined.get(entry["name"], {}), levels, pooled)
-    missing = codes.get(entry["column"]) if entry["part"] == "value" else None
-    feature = read_feature(entry, levels, pooled, merged, missing=missing, zoned=entry["column"] in zoned)
+    merged = read_merged(special.merged_levels.get(entry["name"], {}), levels, pooled)
+    missing = special.missing_codes.get(entry["column"]) if entry["part"] == "value" else None
+    feature = read_feature(entry, levels, pooled, merged, missing=missing, zoned=entry["column"] in special.zoned)
     require(display.size <= MAX_VALUES, "a feature has too many bins")
     if feature.is_category:
         require(edges.size == display.size == 0, "a category has cuts")
@@ -191,7 +212,7 @@ def _read_bins(
         require(feature.kind != "date" or bool(np.all(dates)), "a date is out of range")
     return Bins(
         feature=feature, cuts=edges, display=display, levels=levels, pooled=pooled, low=float(low), high=float(high),
-        merged=merged, beside=beside, sentinels=read_sentinels(alone.get(entry["name"], []), feature),
+        merged=merged, beside=beside, sentinels=read_sentinels(special.sentinels.get(entry["name"], []), feature),
     )  # fmt: skip
 
 
@@ -212,16 +233,9 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
     require(cut_ends[-1] == arrays["edges"].size and display_ends[-1] == arrays["display"].size, "bins are missing")
     cuts, displays = np.split(arrays["edges"], cut_ends[:-1]), np.split(arrays["display"], display_ends[:-1])
     besides = _besides(arrays.get(BESIDE), cut_ends)
-    codes = manifest.get("missing_codes", {})
-    fine = isinstance(codes, dict) and all(isinstance(listed, list) for listed in codes.values())
-    require(fine, "its codes are not lists")
-    joined = manifest.get("merged_levels", {})
-    require(isinstance(joined, dict), "its merged levels are not by feature")
-    zoned = read_texts(manifest.get("zoned", []), "columns of a zone")
-    alone = manifest.get("sentinels", {})
-    require(isinstance(alone, dict), "its sentinels are not by feature")
+    special = _Special.read(manifest)
     each = zip(features, cuts, displays, besides, strict=True)
-    bins = tuple(_read_bins(f, c, d, b, codes=codes, joined=joined, zoned=zoned, alone=alone) for f, c, d, b in each)
+    bins = tuple(_read_bins(*of_feature, special) for of_feature in each)
     require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
     read_as: dict[str, set[str]] = {}
     for b in bins:  # a month or weekday is part of a date

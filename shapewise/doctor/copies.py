@@ -16,6 +16,9 @@ from gamcore.data.table import Table
 from shapewise.doctor.findings import Finding
 from shapewise.doctor.name_words import is_id_of_several
 
+Cells = dict[str, np.ndarray]
+"""The cells of columns as numbers, or as text with None for missing, by the column's name."""
+
 FEWEST_REPEATS: Final = 50
 """Fewest rows whose value has been seen before: two columns of distinct values agree on which rows are equal anyway."""
 
@@ -25,7 +28,6 @@ FEWEST_UNUSUAL: Final = 10
 NEARLY: Final = 0.99
 MOST_COMPARED: Final = 100
 """Most columns that are compared with each other for near copies."""
-
 
 FEWEST_AMOUNTS: Final = 12
 """A number of more values than this says more than the text that goes with it: it has an order."""
@@ -44,36 +46,41 @@ def copies(table: Table, names: list[str], part: Table) -> dict[str, Finding]:
     Of two copies, the later is named; but of a number of many values and its text, the text. part : some rows of the
     table, to look at first: what is said holds for all.
     """
-    codes = {name: codes for name in names if (codes := _codes(part, name)) is not None}
+    cells = {name: values for name in names if (values := _readable(part, name)) is not None}
+    codes = {name: codes for name, values in cells.items() if (codes := _codes(values)) is not None}
     first: dict[bytes, str] = {}
     copied: dict[str, Finding] = {}
     for name, seen in codes.items():
         digest = hashlib.sha256(seen.tobytes()).digest()
         earlier = first.setdefault(digest, name)
-        if earlier == name or (whole := _verified(table, earlier, name)) is None:
+        if earlier == name or (copy := _verified(table, earlier, name)) is None:
             continue
         if _is_amount(part, name) and part.kind(earlier) == "category":
             first[digest] = name
-            copied[earlier] = replace(whole, column=earlier, of=name)
+            copied[earlier] = replace(copy, column=earlier, of=name)
         else:
-            copied[name] = whole
+            copied[name] = copy
     left = [name for name in codes if name not in copied][:MOST_COMPARED]
-    copied |= {name: near for name, earlier in _near(part, left) if (near := _counted(table, earlier, name))}
-    numbers = [name for name in names if name not in copied and part.kind(name) in ("number", "date")
+    copied |= {name: near for name, earlier in _near(cells, left) if (near := _counted(table, earlier, name))}
+    numbers = [name for name in cells if name not in copied and part.kind(name) in ("number", "date")
                and not is_id_of_several(name)]  # fmt: skip
-    return copied | _cut(table, [name for name in left if name not in copied], numbers[:MOST_COMPARED], part)
+    return copied | _cut(table, [name for name in left if name not in copied], numbers[:MOST_COMPARED], cells)
 
 
 def _is_amount(table: Table, name: str) -> bool:
     return table.kind(name) == "number" and table.frame[name].nunique() > FEWEST_AMOUNTS
 
 
-def _codes(table: Table, name: str) -> Ints | None:
-    """Return which rows of a column are equal, as numbers in their order of first appearance; None if too few are."""
+def _readable(table: Table, name: str) -> np.ndarray | None:
+    """Return a column's cells, see `_values`; None where they cannot be read."""
     try:
-        values = _values(table, name)
+        return _values(table, name)
     except TableError:
         return None
+
+
+def _codes(values: np.ndarray) -> Ints | None:
+    """Return which cells are equal, as numbers in their order of first appearance; None if too few are."""
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
     if len(distinct) < 2 or len(codes) - len(distinct) < FEWEST_REPEATS:
         return None
@@ -92,10 +99,12 @@ def _values(table: Table, name: str) -> np.ndarray:
 def _verified(table: Table, original: str, name: str) -> Finding | None:
     """Return that one column copies another in every row of the table; None if it does not, or if both are numbers of
     another order, such as the two coordinates of a place."""
-    first, second = (_codes(table, column) for column in (original, name))
+    mine, other = _readable(table, original), _readable(table, name)
+    if mine is None or other is None:
+        return None
+    first, second = _codes(mine), _codes(other)
     if first is None or second is None or not np.array_equal(first, second):
         return None
-    mine, other = _values(table, original), _values(table, name)
     n, relabelled = len(mine), not _equal(mine, other).all()
     if relabelled and _unusual_repeats(first) < FEWEST_UNUSUAL:
         return None
@@ -126,19 +135,18 @@ def _counted(table: Table, original: str, name: str) -> Finding | None:
     return Finding("copy", name, rows=same, n=n, of=original) if near else None
 
 
-def _cut(table: Table, names: list[str], numbers: list[str], part: Table) -> dict[str, Finding]:
+def _cut(table: Table, names: list[str], numbers: list[str], cells: Cells) -> dict[str, Finding]:
     """Return the columns that are a number cut into classes."""
     cuts: dict[str, Finding] = {}
-    seen = {number: _values(part, number) for number in numbers}
     for name in names:
-        codes, levels = pd.factorize(_values(part, name), use_na_sentinel=True)
+        codes, levels = pd.factorize(cells[name], use_na_sentinel=True)
         if not 2 <= len(levels) <= MOST_CLASSES:
             continue
-        for number, values in seen.items():
-            if number == name or number in cuts or rows_on_borders(codes, values, len(levels)) is None:
+        for number in numbers:
+            if number == name or number in cuts or rows_on_borders(codes, cells[number], len(levels)) is None:
                 continue
-            whole, classes = pd.factorize(_values(table, name), use_na_sentinel=True)
-            on_borders = rows_on_borders(whole, _values(table, number), len(classes))
+            of_all, classes = pd.factorize(_values(table, name), use_na_sentinel=True)
+            on_borders = rows_on_borders(of_all, _values(table, number), len(classes))
             if on_borders is not None:
                 cuts[name] = Finding("cut", name, rows=on_borders, n=len(table), distinct=len(classes), of=number)
                 break
@@ -171,10 +179,9 @@ def _equal(first: np.ndarray, second: np.ndarray) -> Bools:
     return np.asarray((first == second) | (pd.isna(first) & pd.isna(second)))
 
 
-def _near(part: Table, names: list[str]) -> Iterator[tuple[str, str]]:
+def _near(values: Cells, names: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the columns that equal an earlier one nearly everywhere, of rows that do not have the usual value."""
-    values = {name: _values(part, name) for name in names}
-    usual = {name: pd.Series(column).mode(dropna=False).iloc[0] for name, column in values.items()}
+    usual = {name: pd.Series(values[name]).mode(dropna=False).iloc[0] for name in names}
     copied: set[str] = set()
     for k, name in enumerate(names):
         for earlier in names[:k]:

@@ -6,6 +6,7 @@ import logging
 import re
 import shutil
 import time
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -75,8 +76,7 @@ def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER, at_once: bool 
     if anyway and taken < len(unknown):
         stopped = (
             f"{count(len(unknown) - taken)} of {count(len(unknown))} files without a record are being stored, "
-            f"or may have been "
-            "stored by another machine within the last day: sweep again tomorrow."
+            "or may have been stored by another machine within the last day: sweep again tomorrow."
         )
     if objects + taken:
         with space.meta.writing() as connection:
@@ -148,10 +148,9 @@ def _too_much(space: Workspace, unknown: list[str]) -> str:
     else:
         return ""
     return (
-        f"Files without a record: {count(len(unknown))} of {count(total)}, {which}, so none was swept. If the "
-        f"records are older "
-        "than the files, restore newer records from a backup; otherwise run shapewise sweep --anyway "
-        "to move these files to the trash."
+        f"Files without a record: {count(len(unknown))} of {count(total)}, {which}, so none was swept. "
+        "If the records are older than the files, restore newer records from a backup; "
+        "otherwise run shapewise sweep --anyway to move these files to the trash."
     )
 
 
@@ -173,11 +172,11 @@ def _jobs(space: Workspace, keep_unknown: bool) -> int:
     gone = 0
     with space.meta.writing() as connection:
         rows = connection.execute(sa.select(job).order_by(job.c.created.desc(), job.c.id)).all()
-        known, count = {row.id for row in rows}, dict[str, int]()
+        known, ended = {row.id for row in rows}, Counter[str]()
         for row in rows:
-            count[row.owner] = count.get(row.owner, 0) + (row.state == "ended")
+            ended[row.owner] += row.state == "ended"
             there = (space.root / "jobs" / row.id).is_dir()
-            if not there or (row.state == "ended" and count[row.owner] > KEPT_JOBS):
+            if not there or (row.state == "ended" and ended[row.owner] > KEPT_JOBS):
                 connection.execute(sa.delete(job).where(job.c.id == row.id))
                 shutil.rmtree(space.root / "jobs" / row.id, ignore_errors=True)
                 gone += 1

@@ -1,8 +1,8 @@
-"""The intercept for which a model keeps what its loss promises of the training rows.
+"""The intercept for which predictions and targets of the training rows have the same sum; of a quantile, for which
+the share of rows below the prediction is the one that was asked for.
 
-A mean of refits, each stopped early on its own rows, is close to that and misses it. Where the link is a logarithm the
-sums are what a model is used for (claims, amounts), and where a quantile is modelled the share of rows below it. So the
-intercept is set at the end; no curve changes.
+A mean of refits, each stopped early on its own rows, comes close to that and misses it. So the intercept is set at the
+end; no curve changes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_STEPS: Final = 20
 
 
 def balanced(model: AdditiveModel, rows: Rows) -> AdditiveModel:
-    """Return a model of a balanced loss with the intercept that this asks for, given the training rows."""
+    """Return a model of a balanced loss with the intercept that balances it on the training rows."""
     if model.loss.is_of_mean:
         targets, means = rows.sum(partial(_sums, model))
         total = model.loss.base_score(np.array([targets / means]), np.ones(1)) if targets > 0 else 0.0
@@ -37,7 +37,8 @@ def balanced(model: AdditiveModel, rows: Rows) -> AdditiveModel:
 
 
 def shift_to_balance(loss: Loss, y: Floats, score: Floats, weight: Floats) -> float:
-    """Return what to add to the scores (n,) for predictions and targets to have the same weighted sum."""
+    """Return what to add to the scores (n,) for predictions and targets to have the same weighted sum; of a quantile,
+    for its share of the weights to be below."""
     total, close = 0.0, CLOSE * max(1.0, float(np.abs(score).max(initial=0.0)))
     for _ in range(MOST_STEPS):
         step = loss.imbalance(y, score + total, weight)

@@ -42,8 +42,8 @@ class Piece(NamedTuple):
 class Scale(NamedTuple):
     """What whole numbers stand for.
 
-    unit : that of weights; 1 where each row weighs 1. exact : parts that a target of 1 has. is_weighted : whether rows
-    have weights.
+    unit : the weight that a whole number of 1 stands for; 1 where each row weighs 1. exact : the power of 2 by which
+    targets are multiplied before they are rounded. is_weighted : whether rows have weights.
     """
 
     unit: float

@@ -7,7 +7,7 @@ import numpy as np
 from gamcore.common.numbers import counted, percent
 from gamcore.common.types import Floats
 from gamcore.decide.results import effect_of, table_of
-from gamcore.decide.uplift import TENTHS, Uplift
+from gamcore.decide.uplift import Uplift
 from gamcore.stats.plots.quality import HEIGHT, with_grid
 from gamcore.viz.spec import Axis, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
 
@@ -23,7 +23,7 @@ def effect_by_tenth(read: Uplift, unit: str = "", detail: str = "") -> Plot:
     predicted = np.array([tenth.predicted for tenth in read.tenths])
     lower, upper = np.array([tenth.interval for tenth in read.tenths]).T
     results = [tenth.results(unit) for tenth in read.tenths]
-    hover = [f"{_ordinal(k, n)}\n{shown['measured'].words()}\n{counted(tenth.rows, 'row')}"
+    hover = [f"{read.part} {k} of {n}\n{shown['measured'].words()}\n{counted(tenth.rows, 'row')}"
              for k, (shown, tenth) in enumerate(zip(results, read.tenths, strict=True), 1)]  # fmt: skip
     marks: list[Mark] = [
         Line(0.0),
@@ -33,7 +33,7 @@ def effect_by_tenth(read: Uplift, unit: str = "", detail: str = "") -> Plot:
         Path(at, predicted, "accent", 1.8, "dash", name="predicted",
              hover=[f"{shown['predicted'].text} predicted" for shown in results]),
     ]  # fmt: skip
-    x = Axis(f"{_parts(n)} of the rows, the strongest predicted effect first",
+    x = Axis(f"{read.part}s of the rows, the strongest predicted effect first",
              ticks=tuple((float(k), str(k)) for k in range(1, n + 1)))  # fmt: skip
     return Plot(
         "uplift", _by_tenth(read, unit),
@@ -49,17 +49,7 @@ def _by_tenth(read: Uplift, unit: str) -> str:
     if len(read.tenths) < 2:
         return "The model puts no row before another"
     first, last = (read.tenths[k].results(unit)["measured"].text for k in (0, -1))
-    part = _parts(len(read.tenths)).removesuffix("s")
-    return f"Measured effect: {first} in the {part} predicted to move most, {last} in that to move least"
-
-
-def _parts(n: int) -> str:
-    """Return what n parts of the rows are called; they are of one size where predictions differ."""
-    return "tenths" if n == TENTHS else "parts"
-
-
-def _ordinal(k: int, n: int) -> str:
-    return f"{_parts(n).removesuffix('s')} {k} of {n}"
+    return f"Measured effect: {first} in the {read.part} predicted to move most, {last} in that to move least"
 
 
 def gain(read: Uplift, unit: str = "", detail: str = "") -> Plot:

@@ -19,7 +19,7 @@ def steps_behind(model: ModelAbout) -> list[Step]:
     return needed_for(model.spec.get("features", []), steps_of(model.steps))
 
 
-def there(model: ModelAbout, table: TableAbout, chosen: str) -> bool:
+def has_computed_or_offer(model: ModelAbout, table: TableAbout, chosen: str) -> bool:
     """Return whether a table has all that a model's table computes; else say what is missing, and offer to compute it.
 
     chosen : the key of the widget that chooses the table; it is set to the version with the columns.

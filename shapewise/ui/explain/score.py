@@ -51,7 +51,7 @@ def score(model: ModelAbout) -> None:
     except TableError as error:
         st.error(md(error), icon=":material/error:")
         return
-    if not computed.there(model, table, f"score-table-{model.id}") or not _has_columns(model, table):
+    if not computed.has_computed_or_offer(model, table, f"score-table-{model.id}") or not _has_columns(model, table):
         return
     if fits:
         frame = pd.DataFrame(

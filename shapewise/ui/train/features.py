@@ -94,7 +94,7 @@ def choose(table: TableAbout, chosen: Target, begun: Begun | None) -> list[Colum
     strong = [r.name for r in learnt if r.name in suspects and not suspects[r.name].sure]
     for name in strong:
         st.caption(f":material/help: **{md(chosen.names.column(name))}** {md(suspects[name].words())}.")
-    return [r for r in usable if r.name not in left]
+    return learnt
 
 
 def _reason(report: ColumnReport, role: Role) -> str:

@@ -77,7 +77,7 @@ def fit_intervals(
     moved = _moved(model, table, given)
     asked = Rows(model.predict(table, **given)[kept], encode_table(rows.table, fitted.bins),
                  0.0 if moved is None else moved[kept])  # fmt: skip
-    sample = Sample(target[kept], asked, rows.weight, rows.clusters)
+    sample = UnseenRows(target[kept], asked, rows.weight, rows.clusters)
     model.model_ = replace(fitted, intervals=_calibrated(model, sample))
     return model
 
@@ -124,7 +124,7 @@ def uncertainty(model: GAMRegressor) -> GAMRegressor:
 
 
 @dataclass(frozen=True)
-class Sample:
+class UnseenRows:
     """Rows that the model has not seen. y : (n,). weight : (n,) or None for 1 each. clusters : (n,) or None."""
 
     y: Floats
@@ -132,20 +132,20 @@ class Sample:
     weight: Floats | None
     clusters: Ints | None
 
-    def take(self, some: Ints) -> Sample:
+    def take(self, some: Ints) -> UnseenRows:
         """Return some of the rows, given by their places."""
         moved = self.rows.moved if isinstance(self.rows.moved, float) else self.rows.moved[some]
         rows = Rows(self.rows.predicted[some], self.rows.codes[:, some], moved)
         weight = None if self.weight is None else self.weight[some]
         clusters = None if self.clusters is None else self.clusters[some]
-        return Sample(self.y[some], rows, weight, clusters)
+        return UnseenRows(self.y[some], rows, weight, clusters)
 
     def scored(self, outcomes: Outcomes, seed: int) -> Calibration:
         """Return the calibration by these rows."""
         return calibrated(outcomes.scores(self.y, self.rows, np.random.default_rng(seed)), self.weight, self.clusters)
 
 
-def _calibrated(model: GAMRegressor, sample: Sample) -> Intervals:
+def _calibrated(model: GAMRegressor, sample: UnseenRows) -> Intervals:
     """Return intervals from rows that the model has not seen.
 
     In units of their scale, errors are taken to be alike at all predictions, in one part, where outcomes may be
@@ -170,7 +170,7 @@ def _calibrated(model: GAMRegressor, sample: Sample) -> Intervals:
     return Intervals(outcomes, groups, cuts[used[1:] - 1])
 
 
-def _fit_scale(model: GAMRegressor, sample: Sample, inside: NDArray[np.bool_], seed: int) -> AdditiveModel:
+def _fit_scale(model: GAMRegressor, sample: UnseenRows, inside: NDArray[np.bool_], seed: int) -> AdditiveModel:
     """Return the additive model of the mean |error| of the rows `inside`; what no bin is for counts as missing."""
     estimator, rows, bins = _scale_estimator(model), sample.rows, single_model(model).bins
     errors = np.abs(sample.y - rows.predicted)
@@ -211,7 +211,7 @@ def _moved(model: GAMRegressor, X: Any, given: dict[str, Any]) -> Floats | None:
     return np.asarray(moved * loss.variance_power / 2.0)
 
 
-def _n_units(sample: Sample) -> int:
+def _n_units(sample: UnseenRows) -> int:
     """Return how many rows calibrate, as the number of the heaviest that weigh as much; of clusters, how many."""
     if sample.clusters is not None:
         return int(np.unique(sample.clusters).size)

@@ -27,7 +27,7 @@ from gamcore import (
 from gamcore.data.binning import encode_table
 from gamcore.data.table import Table
 from gamcore.estimators.base import to_saved
-from gamcore.estimators.intervals import Sample, _moved, _n_units
+from gamcore.estimators.intervals import UnseenRows, _moved, _n_units
 from gamcore.estimators.reading import reading
 from gamcore.estimators.saved import from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
@@ -371,7 +371,7 @@ def test_parts_are_of_a_hundred_heaviest_rows_at_least(seed, shape):
     """With a few heavy rows a part is worth fewer than it has, and its ends would be too far out."""
     rng = np.random.default_rng(seed)
     weight = rng.gamma(shape, 1.0, 1500) + 1e-3
-    sample = Sample(np.zeros(1500), Rows(rng.random(1500), np.empty((0, 1500), np.uint8)), weight, None)
+    sample = UnseenRows(np.zeros(1500), Rows(rng.random(1500), np.empty((0, 1500), np.uint8)), weight, None)
     worth = weight.sum() / weight.max()
     assert _n_units(sample) == int(worth)
     assert _n_units(replace(sample, weight=np.full(1500, shape))) == _n_units(replace(sample, weight=None)) == 1500

@@ -89,7 +89,7 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
     )
     plot = replace(
         plots.pair_ranking(ranking, worth, loss, most=MOST_BARS),
-        words=f"All {len(ranking)} pairs by strength; {strong} stand out.",
+        words=f"{counted(len(ranking), 'pair')} by strength; {strong} {'stands' if strong == 1 else 'stand'} out.",
         numbers=ranking.merge(worth, on=["feature_1", "feature_2"], how="left"),
     )  # fmt: skip
     cards.figure(plot, f"ranking-{about.id}", about.name, state.card(about), at=place)

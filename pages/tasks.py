@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore.common.numbers import fixed, percent
+from gamcore.common.numbers import counted, fixed, percent
 from gamcore.common.numbers import number as measured
 from gamcore.common.types import Ints
 from gamcore.data.column_names import PLAIN
@@ -173,7 +173,8 @@ def likeness(names: list[str]) -> None:
     cards.figure(plots.similarity(cosines), f"alike-{model.id}", model.name, state.card(model), titled=False)
     more = f" The {MOST_ALIKE} tasks with the most rows are shown." if len(tasks) > MOST_ALIKE else ""
     st.caption(
-        f"Based on the curves of {len(features)} features that all tasks have; 1 is the same shape, -1 reversed.{more}"
+        f"Based on the curves of {counted(len(features), 'feature')} that all tasks have; 1 is the same shape, "
+        f"-1 reversed.{more}"
     )
 
 
@@ -181,7 +182,7 @@ def _pair_words(cosines: pd.DataFrame, n_features: int) -> str:
     """Return a sentence for two tasks, which need no matrix."""
     value, (a, b) = float(cosines.iloc[0, 1]), cosines.index
     return (
-        f"Similarity of the curves of {md(a)} and {md(b)} over the {n_features} features that both have: "
+        f"Similarity of the curves of {md(a)} and {md(b)} over the {counted(n_features, 'feature')} that both have: "
         f"{fixed(value, 2)} (1: same shape, 0: unrelated, -1: reversed)."
     )
 

@@ -135,7 +135,7 @@ def what_it_takes() -> tuple[str, str]:
     left_out = f" {counted(rest, 'row', 'is', 'are')} left out by levels, filter or missing targets." if rest else ""
     seconds = cost.words(0 if at_once else WORKER_SECONDS).capitalize()
     short = (
-        f"{seconds} · {counted(rows, 'row')}{whose} to learn from, {n_features} features · "
+        f"{seconds} · {counted(rows, 'row')}{whose} to learn from, {counted(n_features, 'feature')} · "
         f"{counted(data.held_out.sum(), 'row')} held out"
     )
     long = (

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
+from gamcore.common.numbers import counted
 from gamcore.data.columns import TARGET, Kind, TableError, kind_of, read_numbers, valid_text
 
 LARGEST_TARGET: Final = 1e150
@@ -35,7 +36,10 @@ def read_numeric_target(y: Any) -> NDArray[np.float64]:
     values = read_numbers(series)
     missing = int(np.isnan(values).sum())
     if missing:
-        raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
+        raise TableError(
+            f"The target is missing (NaN) in {counted(missing, 'row')}: drop {'it' if missing == 1 else 'them'} before "
+            "training."
+        )
     if np.max(np.abs(values), initial=0.0) > LARGEST_TARGET:
         raise TableError("The target has values beyond 1e150: divide it by a constant first.")
     return values
@@ -46,7 +50,10 @@ def read_class_target(y: Any, most: int = MOST_CLASSES) -> tuple[NDArray[np.int6
     series = _target(y)
     missing = int(series.isna().sum())
     if missing:
-        raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
+        raise TableError(
+            f"The target is missing (NaN) in {counted(missing, 'row')}: drop {'it' if missing == 1 else 'them'} before "
+            "training."
+        )
     kind = kind_of(series)
     classes, codes = np.unique(series.to_numpy(), return_inverse=True)
     classes = _labels(classes, kind)

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import pandas as pd
 
-from gamcore.common.numbers import count, decimals_of, estimate, fixed, percent
+from gamcore.common.numbers import counted, decimals_of, estimate, fixed, percent
 from gamcore.data.column_names import PLAIN, SYMBOLS, Measure
 from gamcore.stats.intervals import UNKNOWN, Interval
 
@@ -73,12 +73,15 @@ class Result:
     @property
     def grounds(self) -> str:
         """Where the number comes from, in words."""
-        rows = "" if self.n is None else count(self.n)
         match self.source:
             case "measured":
-                return f"measured among {rows} customers of a test" if rows else "measured in a test"
+                return (
+                    "measured in a test"
+                    if self.n is None
+                    else f"measured among {counted(self.n, 'customer')} of a test"
+                )
             case "observed":
-                return f"observed in {rows} rows" if rows else "observed"
+                return "observed" if self.n is None else f"observed in {counted(self.n, 'row')}"
             case "model":
                 return "by the model"
         return "assumed"

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from gamcore.common.numbers import number
+from gamcore.common.numbers import are, counted, number
 from gamcore.viz.spec import Axis, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
 
 OWN: Final = 4
@@ -25,7 +25,7 @@ def fewer(path: pd.DataFrame, error: str, n_curves: int | None = None) -> Plot:
     """
     at, loss, spread = (path[name].to_numpy(np.float64) for name in ("curves", "loss", "error"))
     chosen, total = path[path["chosen"]].iloc[0], path.shape[1] - OWN
-    hover = [f"{int(n)} curves\n{error} {number(value, 4)} ± {number(more, 2)}"
+    hover = [f"{counted(n, 'curve')}\n{error} {number(value, 4)} ± {number(more, 2)}"
              for n, value, more in zip(at, loss, spread, strict=True)]  # fmt: skip
     marks: list[Mark] = [
         Path(at, loss, "muted", 1.4), Whiskers(at, loss - spread, loss + spread, "muted", 1.2),
@@ -40,10 +40,13 @@ def fewer(path: pd.DataFrame, error: str, n_curves: int | None = None) -> Plot:
     enough = int(chosen["curves"])
     return Plot(
         "fewer-curves",
-        f"{enough} of {total} curves are enough" if enough < total else "All curves are needed",
+        f"{enough} of {total} curves {are(enough)} enough" if enough < total else "All curves are needed",
         detail="rows that chose neither the curves nor how much of each is left; ± one standard error",
         panels=single(Panel(Axis("curves"), Axis(error, limits=limits, grid=True), tuple(marks))),
-        words=f"The {error} by the number of curves; {enough} of {total} are within one standard error of the best.",
+        words=(
+            f"The {error} by the number of curves; {enough} of {total} {are(enough)} within one standard error of the "
+            "best."
+        ),
         numbers=path[["curves", "loss", "error", "chosen"]],
         height=300,
         legend="left",

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from gamcore.common.numbers import count, fixed, percent
+from gamcore.common.numbers import count, counted, fixed, percent
 from gamcore.common.types import Floats
 from gamcore.stats.classes import ClassConfusion
 from gamcore.stats.metrics import RankingLine
@@ -52,8 +52,8 @@ def _cells(confusion: ClassConfusion, names: list[str]) -> Cells:
     shares = np.divide(counts, totals, out=np.full(counts.shape, np.nan), where=totals > 0)
     hover, texts = np.empty((k, k), object), np.empty((0, 0), object)
     for i, j in np.ndindex(k, k):
-        rows, share = count(float(counts[i, j])), percent(float(shares[i, j]))
-        hover[i, j] = f"was {names[i]}, said {names[j]}\n{rows} rows, {share} of {names[i]}"
+        rows, share = counted(float(counts[i, j]), "row"), percent(float(shares[i, j]))
+        hover[i, j] = f"was {names[i]}, said {names[j]}\n{rows}, {share} of {names[i]}"
     if k <= MOST_WRITTEN:
         texts = np.array([[count(n) for n in row] for row in counts], object)
     edges = np.arange(k + 1, dtype=np.float64) - 0.5

@@ -7,6 +7,7 @@ from typing import Final
 import pandas as pd
 
 from gamcore import Edge, edge_outcomes
+from gamcore.common.numbers import counted
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table
 
@@ -29,7 +30,8 @@ def scenario_of(
     there = outcome.notna().to_numpy()
     if there.sum() < MATCHED:
         raise TableError(
-            f"Only {there.sum()} rows have a {key!r} that reaches {edge.source!r}: choose the column that says who."
+            f"Only {counted(there.sum(), 'row', 'has', 'have')} a {key!r} that reaches {edge.source!r}: choose the "
+            "column that says who."
         )
     name = _free(f"after {edge.source}: {edge.target or 'leaves'}", customers.names)
     rows = customers.frame.loc[there].reset_index(drop=True)

@@ -25,7 +25,7 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
 from shapewise.ui.explain.editor import Editor, editor
 from shapewise.ui.session import state
-from shapewise.ui.session.words import md
+from shapewise.ui.session.words import counted, md
 from shapewise.ui.widgets import bands as sureness
 from shapewise.ui.widgets import cards, chart, evidence, headlines, linked, reach
 
@@ -166,9 +166,13 @@ def _notes(surface: Surface) -> str:
     cut = [md(name) for name, curve in zip(surface.names, surface.margins, strict=True) if plots.is_cut(curve)]
     words = [
         ("Grey: no training row." if not (surface.counts > 0).all() else "")
-        + (f" Pale: {few} cells with under {FEW_ROWS} rows, in the colour of those around them." if few else "")
+        + (
+            f" Pale: {counted(few, 'cell')} with under {FEW_ROWS} rows, in the colour of those around them."
+            if few
+            else ""
+        )
         + " The curves beside it show the effect of each feature alone, each on its own scale.",
-        f"Set by hand, without a band: {surface.n_by_hand} cells." if surface.n_by_hand else "",
+        f"Set by hand, without a band: {counted(surface.n_by_hand, 'cell')}." if surface.n_by_hand else "",
         f"Along {' and '.join(cut)} the middle 99% of rows are shown: double-click for all." if cut else "",
         "Drag a rectangle to see its rows.",
     ]

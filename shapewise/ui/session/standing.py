@@ -9,7 +9,7 @@ import numpy as np
 from gamcore.boosting.running.progress import Stage
 from gamcore.common.numbers import percent
 from shapewise.training.runs import Run, Standing
-from shapewise.ui.session.words import count, duration
+from shapewise.ui.session.words import count, counted, duration
 
 
 def left_seconds(standing: Standing, threads: int) -> float | None:
@@ -40,9 +40,9 @@ def in_words(standing: Standing, threads: int) -> tuple[float, str]:
     begun, rounds = np.unique(standing.points[:, 0]).size, len(standing.points)
     rest, ended = left_seconds(standing, threads), max(begun - threads, 0) + 0.5 * min(begun, threads)
     of_rounds = [
-        f"{standing.n_pairs} pairs" if standing.stage == "pairs" else standing.stage,
+        counted(standing.n_pairs, "pair") if standing.stage == "pairs" else standing.stage,
         f"refit {begun} of {standing.n_refits}",
-        f"{count(rounds)} rounds",
+        counted(rounds, "round"),
         f"{count(rounds / max(standing.seconds, 0.1))} rounds per second",
         *([f"about {duration(rest)} left"] if rest is not None else []),
     ]

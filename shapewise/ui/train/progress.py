@@ -7,7 +7,7 @@ import json
 import numpy as np
 import streamlit as st
 
-from gamcore.common.numbers import count
+from gamcore.common.numbers import counted
 from gamcore.estimators.additive import single_model
 from gamcore.explain.sentences import read_curve
 from gamcore.stats import plots
@@ -136,10 +136,10 @@ def _quits(standing: Standing) -> None:
     if not rounds:
         return
     words = [
-        f"**{md(name)}** stops improving after {count(float(np.mean(kept)))} rounds"
+        f"**{md(name)}** stops improving after {counted(float(np.mean(kept)), 'round')}"
         for name, kept in list(rounds.items())[:MOST_QUITS]
     ]
-    more = f", and {len(rounds) - MOST_QUITS} more tasks" if len(rounds) > MOST_QUITS else ""
+    more = f", and {counted(len(rounds) - MOST_QUITS, 'more task')}" if len(rounds) > MOST_QUITS else ""
     st.caption(f"Tasks that quit the common trees: {'; '.join(words)}{more}.")
 
 
@@ -164,4 +164,4 @@ def result(model: ModelAbout) -> None:
     kinds = {"pair": len(fitted.pairs), "triple": len(fitted.triples)}
     joint = " and ".join(f"{n} {kind}{'s' * (n != 1)}" for kind, n in kinds.items() if n)
     there = f"; {joint} {'is' if sum(kinds.values()) == 1 else 'are'} on the page Pairs" if joint else ""
-    st.caption(f"The strongest of {len(fitted.terms)} curves{there}.")
+    st.caption(f"The strongest of {counted(len(fitted.terms), 'curve')}{there}.")

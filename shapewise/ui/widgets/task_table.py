@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from scipy.stats import t
 
-from gamcore.common.numbers import count
+from gamcore.common.numbers import count, counted
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets.columns import COUNT, METRIC, PERCENT, hundredfold, measured
@@ -55,7 +55,8 @@ def rounds(model: ModelAbout) -> str:
     """Return in a sentence the rounds and trees of the largest tasks."""
     rows = frame(model).head(MOST_TOLD)
     words = [
-        f"{md(task.name)} kept {count(task.common)} common rounds and grew {count(task.specific)} trees of its own"
+        f"{md(task.name)} kept {counted(task.common, 'common round')} and grew {counted(task.specific, 'tree')} of its "
+        "own"
         for task in rows.itertuples(index=False)
     ]
     return f"Rounds, as means over the refits: {'; '.join(words)}{'; ...' if len(model.tasks) > MOST_TOLD else ''}."

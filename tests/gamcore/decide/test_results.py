@@ -94,3 +94,9 @@ def test_a_strategy_says_whether_its_lifts_were_measured():
     spent = Strategy.from_dict(known.to_dict() | {"is_rate": False, "base": 0.65})
     assert spent.gap.text == "+0.065"  # a mean below 1 is no rate
     assert Strategy.from_dict(spent.to_dict()) == spent
+
+
+@pytest.mark.parametrize(("source", "words"), [("observed", "observed in 1 row"),
+                                               ("measured", "measured among 1 customer of a test")])  # fmt: skip
+def test_one_row_is_not_called_rows(source, words):
+    assert Result(2.0, source=source, n=1).grounds == words

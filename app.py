@@ -8,7 +8,7 @@ if __name__ == "__main__":  # else a process that another one of this app spawne
     if deployment.is_launched_bare():
         deployment.launch(__file__, sys.argv[1:])
     else:
-        from shapewise.ui.session.starting import configure, navigation, reading_once
+        from shapewise.ui.frame.starting import configure, navigation, reading_once
 
         with reading_once():
             configure()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shapewise.ui.session.starting import begin
+from shapewise.ui.frame.starting import begin
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ from shapewise.training.naming import labels
 from shapewise.training.spec import Spec
 from shapewise.ui.data import retrained as renewed
 from shapewise.ui.explain import card_monitor, elsewhere, score, scorecard
-from shapewise.ui.session import current, dialogs, sidebar, state
+from shapewise.ui.session import current, dialogs, followed, state
 from shapewise.ui.session.words import count, date, duration, md, metric
 from shapewise.ui.train import settings
 from shapewise.ui.widgets import cards, downloads, meanwhile, panels, retrain_button, sharing, undo
@@ -183,7 +183,7 @@ with st.container(horizontal=True):
         model, "Retrain", f"retrain-{model.id}", ":material/refresh:", tip=why, disabled=not there
     ):
         edited = model.id if asked == "with edits" else ""
-        run = sidebar.follow(runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs(), edits=edited))
+        run = followed.follow(runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs(), edits=edited))
         st.switch_page("pages/train.py", query_params={"table": model.table, "run": run})
     renewed.retrain(model)
     with st.popover("Model", icon=":material/more_horiz:", key=f"acts-{model.id}"):

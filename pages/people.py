@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shapewise.ui.session.starting import begin
+from shapewise.ui.frame.starting import begin
 
 import pandas as pd
 import streamlit as st

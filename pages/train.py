@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shapewise.ui.session.starting import begin
+from shapewise.ui.frame.starting import begin
 
 from typing import Literal
 
@@ -22,7 +22,7 @@ from shapewise.training.large import check_kind
 from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import read_rows
 from shapewise.training.train import train
-from shapewise.ui.session import current, sidebar, state
+from shapewise.ui.session import current, followed, state
 from shapewise.ui.session.words import count, counted, md, size
 from shapewise.ui.train import begun as beginning
 from shapewise.ui.train import bin_fields, feature_fields, fewer, live, settings, tuning, where
@@ -202,5 +202,5 @@ if pressed:
             runs.start(state.workspace(), spec, state.n_jobs(), trained.id)
     else:
         started = runs.start(state.workspace(), spec, state.n_jobs(), cost=cost, cluster_threads=place.threads)
-        st.query_params["run"] = sidebar.follow(started)
+        st.query_params["run"] = followed.follow(started)
     st.rerun()

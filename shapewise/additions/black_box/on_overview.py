@@ -19,7 +19,7 @@ from shapewise.training import runs
 from shapewise.training.by_feature import lacking_for_triples
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
-from shapewise.ui.session import sidebar, state
+from shapewise.ui.session import followed, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import md
 from shapewise.ui.train import live
@@ -109,5 +109,5 @@ def _train_crossing(spec: Spec, estimator: GAMRegressor | GAMClassifier, price: 
     except (StoreError, StepError, FormulaError, TableError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    sidebar.follow(started)
+    followed.follow(started)
     st.switch_page(PAGES / "train.py", query_params={"table": crossed.table, "run": started})

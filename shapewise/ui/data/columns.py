@@ -10,8 +10,9 @@ import streamlit as st
 from shapewise.columns.roles import ONCE, ROLES, Role, Roles, as_role
 from shapewise.doctor.examine import CANNOT_KNOW, ColumnReport
 from shapewise.store.workspace import TableAbout
-from shapewise.ui.data import findings, questions
+from shapewise.ui.data import findings
 from shapewise.ui.session import state
+from shapewise.ui.widgets import questions
 from shapewise.ui.widgets.columns import COUNT, SHARE
 
 KINDS: Final = {"number": "number", "boolean": "yes or no", "date": "date", "category": "category", None: "unusable"}

@@ -16,7 +16,7 @@ from shapewise.training import runs
 from shapewise.training.carry_over import Carried, alike, carried, counterpart, newest
 from shapewise.training.runs import Run
 from shapewise.training.spec import Spec
-from shapewise.ui.session import news, sidebar, state
+from shapewise.ui.session import followed, news, state
 from shapewise.ui.session.words import counted, date, md, metric, told_apart
 from shapewise.ui.widgets import retrain_button, run_line
 from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
@@ -209,5 +209,5 @@ def retrain(model: ModelAbout) -> None:
         begun = runs.start(
             state.workspace(), carried_over.spec, state.n_jobs(), adds=model.id if adds else "", edits=edited
         )
-        run = sidebar.follow(begun)
+        run = followed.follow(begun)
         st.switch_page(PAGES / "train.py", query_params={"table": latest.id, "run": run})

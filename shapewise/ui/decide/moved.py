@@ -15,7 +15,7 @@ from shapewise.training import runs
 from shapewise.training.runs import Run
 from shapewise.training.spec import Spec
 from shapewise.ui.decide import moved_result
-from shapewise.ui.session import sidebar, state
+from shapewise.ui.session import followed, state
 from shapewise.ui.session.words import md
 from shapewise.ui.train import progress
 
@@ -74,7 +74,7 @@ def _train(spec: Spec, asked: Asked, model: ModelAbout | None) -> None:
     label = "Find out who is moved" if model is None else "Train again in this way"
     if st.button(label, key=f"moved-train-{asked.table}", icon=":material/play_arrow:", type="primary"):
         try:
-            st.session_state[key] = sidebar.follow(runs.start(state.workspace(), spec, state.n_jobs()))
+            st.session_state[key] = followed.follow(runs.start(state.workspace(), spec, state.n_jobs()))
         except StoreError as error:
             st.error(md(error), icon=":material/error:")
             return

@@ -15,10 +15,10 @@ from gamcore.decide.outcomes import Outcome
 from shapewise.columns.arms_found import control_among
 from shapewise.decisions.arm_tests import possible_arms, possible_outcomes
 from shapewise.store.workspace import TableAbout
-from shapewise.ui.data import questions
 from shapewise.ui.decide import made_outcomes
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
+from shapewise.ui.widgets import questions
 from shapewise.ui.widgets.columns import EXACT
 
 

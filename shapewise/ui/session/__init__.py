@@ -1,1 +1,1 @@
-"""What every page starts with: frame, state, sign-in, errors, words."""
+"""What every page knows of its session: what is in view, sign-in, errors, words."""

@@ -28,7 +28,7 @@ OPTIONS = (
     "server.trustedUserHeaders", "server.address", "server.cookieSecret", "server.allowedHosts",
     "server.enableXsrfProtection", "server.enableCORS",
 )  # fmt: skip
-FRAME = "shapewise.ui.session.frame"
+FRAME = "shapewise.ui.frame.page"
 SWITCH = 5e-4
 """Seconds after which a thread that computes lets others on: a server answers browsers beside it, many times per page,
 and each answer waits for this long. Python's own is ten times that."""

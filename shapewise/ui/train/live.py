@@ -27,7 +27,7 @@ from shapewise.training.dataset import HELD_OUT
 from shapewise.training.live import LIVE_SECONDS, Draft
 from shapewise.training.main_metric import main_metric
 from shapewise.training.spec import Spec
-from shapewise.ui.session import sidebar, state
+from shapewise.ui.session import followed, state
 from shapewise.ui.session.words import duration
 from shapewise.ui.session.words import metric as metric_of
 from shapewise.ui.train.refits import as_key, drafts
@@ -174,7 +174,7 @@ def full_model(key: str, spec: Spec, label: str = "Train the full model") -> Non
         help="All refits with these settings, in the background.",
     ):  # fmt: skip
         started = runs.start(state.workspace(), replace(spec, name=clean_name(spec.name)), state.n_jobs())
-        sidebar.follow(started)
+        followed.follow(started)
         st.switch_page(PAGES / "train.py", query_params={"table": spec.table, "run": started})
 
 

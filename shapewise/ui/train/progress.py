@@ -18,7 +18,7 @@ from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.training import runs
 from shapewise.training.runs import Run, Standing
 from shapewise.training.spec import Spec
-from shapewise.ui.session import redraw, sidebar, state
+from shapewise.ui.session import followed, redraw, state
 from shapewise.ui.session.standing import STEPS, of_run
 from shapewise.ui.session.words import duration, md, metric
 from shapewise.ui.widgets import bands as sureness
@@ -96,7 +96,7 @@ def ended(run: Run) -> None:
             del st.query_params["run"]
             st.rerun()
         if st.button("Start again", key=f"again-{run.id}", icon=":material/refresh:"):
-            st.query_params["run"] = sidebar.follow(runs.again(state.workspace(), run.id))
+            st.query_params["run"] = followed.follow(runs.again(state.workspace(), run.id))
             st.rerun()
         log = jobs.log_of(state.workspace(), runs.KIND, run.id)
         if log:

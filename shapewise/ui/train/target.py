@@ -26,12 +26,11 @@ from shapewise.training.goals import GoalKind
 from shapewise.training.partitions import frequent_levels
 from shapewise.training.proposals import classes_first, first_kind, first_target, is_exposure, positive_first
 from shapewise.training.spec import target_levels
-from shapewise.ui.data import questions
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.train import task_settings as tasking
 from shapewise.ui.train.task_settings import Tasks
-from shapewise.ui.widgets import filtered
+from shapewise.ui.widgets import filtered, questions
 from shapewise.ui.widgets.columns import WHOLE_PERCENT
 
 # Levels of the sample tables, so that one click on Train gives a useful model.

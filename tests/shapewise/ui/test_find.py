@@ -19,7 +19,7 @@ from tests.support.spaces import frame
 
 
 def sidebar():
-    from shapewise.ui.session.frame import navigation
+    from shapewise.ui.frame.page import navigation
 
     navigation()
 

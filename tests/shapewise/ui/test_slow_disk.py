@@ -53,5 +53,5 @@ def test_a_slow_disk_is_told_and_the_page_goes_on(space, clock, seconds, is_said
 
 
 def test_every_page_waits_for_the_disk_where_it_begins():
-    text = (ROOT / "shapewise" / "ui" / "session" / "frame.py").read_text(encoding="utf-8")
+    text = (ROOT / "shapewise" / "ui" / "frame" / "page.py").read_text(encoding="utf-8")
     assert text.index("slow_disk.wait_for(space)") < text.index("sidebar.show(menu)") < text.index("slow_disk.say(")

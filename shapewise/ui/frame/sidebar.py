@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from shapewise.errors import StoreError
 from shapewise.places import PAGES
 from shapewise.store.database import once
 from shapewise.store.projects import Project
@@ -15,26 +14,23 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.training import runs
 from shapewise.training.naming import labels
 from shapewise.ui.find import field as find
-from shapewise.ui.session import current, news, redraw, standing, state
+from shapewise.ui.session import current, followed, redraw, standing, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import counted, md, metric
 
 MOST_LISTED = 12
-FOLLOWED = "followed_runs"
-"""The training runs that this session began: the model of one is put in view when it is trained."""
-"""What to say of it in the run that shows it: a toast just before a rerun may never be drawn."""
 
 Menu = Mapping[str, Sequence[Any]]
 
 
 def show(menu: Menu) -> None:
     """Show the head and the menu. menu : pages by section; the section without a name comes first, and Home in it."""
-    _take_in()
+    followed.take_in()
     now = current.in_view()
     with st.sidebar:
         head(now, menu[""][0])
         find.button(menu, now)
-        _jobs(bool(_followed() or _active()))
+        _jobs(bool(followed.ids() or _active()))
         links(menu, now)
 
 
@@ -110,16 +106,6 @@ def links(menu: Menu, now: InView) -> None:
                 st.page_link(page, query_params=now.carried, width="stretch")
 
 
-def follow(run: str) -> str:
-    """Put the model of a run in view as soon as it is trained, whatever page this session shows then."""
-    st.session_state[FOLLOWED] = [*_followed(), run]
-    return run
-
-
-def _followed() -> list[str]:
-    return list(st.session_state.get(FOLLOWED, []))
-
-
 def _jobs(going: bool) -> None:
     """Show what is being trained; look again every second while something is."""
     st.fragment(_look, run_every=redraw.SECONDS if going else None)()
@@ -131,7 +117,7 @@ def _active() -> list[runs.Run]:
 
 
 def _look() -> None:
-    if _take_in():
+    if followed.take_in():
         redraw.by_timer()
     for run in _active():
         share, words = standing.of_run(run)
@@ -140,31 +126,3 @@ def _look() -> None:
         if not run.model:
             st.page_link(PAGES / "train.py", label="Watch", icon=":material/visibility:",
                          query_params={"table": run.spec.table, "run": run.id})  # fmt: skip
-
-
-def _take_in() -> bool:
-    """Put the models of followed runs in view that are trained; return whether there is news of any of the runs."""
-    are_news = [_ended(identifier) for identifier in _followed()]  # of each, so that each is taken off the list
-    return any(are_news)
-
-
-def _ended(identifier: str) -> bool:
-    """Take a followed run that has ended off the list; return whether that is news."""
-    try:
-        run = runs.read(state.workspace(), identifier)
-    except StoreError:
-        run = None
-    if run is not None and run.goes_on and not run.model:
-        return False
-    st.session_state[FOLLOWED] = [other for other in _followed() if other != identifier]
-    if run is None:
-        return False
-    if not run.model:
-        failed = run.state in ("failed", "interrupted")
-        if failed:
-            news.tell(f"{md(run.spec.name)} could not be trained: open Train to see why.", ":material/error:")
-        return failed
-    current.open_model(run.model)
-    about = state.workspace().models.about(run.model)
-    news.tell(f"{md(about.name)} is trained ({metric(about)}) and now in view.", ":material/check_circle:")
-    return True

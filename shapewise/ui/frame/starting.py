@@ -30,7 +30,7 @@ with st.spinner(STARTING):
         st.html(UNSEEN)
         st.plotly_chart({"data": [{"type": "scatter"}]}, key="unseen-curve", alt="Not shown.")
     from shapewise.store.database import reading_once
-    from shapewise.ui.session.frame import begin, configure, navigation
+    from shapewise.ui.frame.page import begin, configure, navigation
 
 for slot in (place, outline, beside):
     slot.empty()

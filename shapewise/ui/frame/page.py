@@ -17,7 +17,8 @@ from streamlit.delta_generator import DeltaGenerator
 from gamcore.viz.palette import PALETTES
 from shapewise.access.quotas import is_shared
 from shapewise.places import PAGES
-from shapewise.ui.session import deployment, dialogs, errors, late_fragments, news, sidebar, signin, slow_disk, state
+from shapewise.ui.frame import sidebar
+from shapewise.ui.session import deployment, dialogs, errors, late_fragments, news, signin, slow_disk, state
 from shapewise.ui.widgets import guide, tiles, undo
 
 ASSETS = Path(__file__).parents[1] / "assets"

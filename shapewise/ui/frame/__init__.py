@@ -1,0 +1,1 @@
+"""What stands around every page: its heading, the sidebar, and what is shown while a server starts."""

@@ -71,6 +71,11 @@ class ModelAbout:
         """Whether it is a multitask model."""
         return self.kind.startswith("multitask")
 
+    @property
+    def has_one_outcome(self) -> bool:
+        """Whether it predicts what its table has: none of several tasks, of an effect, or from elsewhere."""
+        return bool(self.spec) and not self.of_tasks and not self.spec.get("treatment")
+
 
 class Models:
     """The models that one person can view."""

@@ -18,13 +18,12 @@ NO_NEWER: Final = "The table of the model has no newer version: load one on the 
 
 def newer(space: Workspace, model: ModelAbout) -> TableAbout | None:
     """Return the newest version of a model's table; None where the model's is the newest, or cannot be asked."""
-    return newest(space.tables.listed(), model.table) if is_asked(space, model) else None
+    return newest(space.tables.listed(), model.table) if can_be_asked(space, model) else None
 
 
-def is_asked(space: Workspace, model: ModelAbout) -> bool:
-    """Return whether a model has terms and rows: one of several tasks or of an effect has not."""
-    there = model.table in {table.id for table in space.tables.listed()}
-    return there and bool(model.spec) and not model.of_tasks and not model.spec.get("treatment")
+def can_be_asked(space: Workspace, model: ModelAbout) -> bool:
+    """Return whether a model can be asked about rows of its table, which is there."""
+    return model.has_one_outcome and model.table in {table.id for table in space.tables.listed()}
 
 
 def rows(space: Workspace, model: ModelAbout, table: str) -> tuple[Table, Data]:

@@ -15,10 +15,9 @@ def _always(now: InView) -> bool:
 
 
 def has_one_outcome(now: InView) -> bool:
-    """Return whether a model is in view that predicts what its table has: none of several tasks, of an effect, or from
-    elsewhere."""
+    """Return whether a model is in view that predicts what its table has."""
     model = now.model
-    return model is not None and bool(model.spec) and not model.of_tasks and not model.spec.get("treatment")
+    return model is not None and model.has_one_outcome
 
 
 @dataclass(frozen=True)

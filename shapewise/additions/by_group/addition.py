@@ -30,8 +30,9 @@ def _slide(review: Review) -> Iterator[ReportPart]:
 
 
 def _has_rows(space: Workspace, model: ModelAbout) -> bool:
-    can_be_asked = bool(model.spec) and not model.of_tasks and not model.spec.get("treatment")
-    return can_be_asked and model.table in {table.id for table in space.tables.listed()}
+    from shapewise.training import versions
+
+    return versions.can_be_asked(space, model)
 
 
 OVERVIEW: Final = Panel("overview", TITLE, _on_overview, has_one_outcome)

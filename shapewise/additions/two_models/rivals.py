@@ -45,7 +45,7 @@ def rivals_of(model: ModelAbout, models: Sequence[ModelAbout]) -> list[ModelAbou
 
 
 def _asks_the_same(model: ModelAbout, other: ModelAbout) -> bool:
-    if not (model.spec and other.spec) or model.of_tasks or model.spec.get("treatment"):
+    if not (model.has_one_outcome and other.spec):
         return False
     first, second = Spec.from_dict(model.spec), Spec.from_dict(other.spec)
     names = ("target", "kind_of_target", "positive", "negative", "classes", "exposure")

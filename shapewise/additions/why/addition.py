@@ -43,9 +43,9 @@ def _has_model_of_outcome(now: InView) -> bool:
 
 def _has_table(now: InView) -> bool:
     from shapewise.additions.why import tables
-    from shapewise.ui.widgets import versions
 
-    return now.model is not None and versions.can_be_asked(now.model) and tables.is_there(now.model)
+    model = now.model
+    return model is not None and bool(model.spec) and not model.of_tasks and tables.is_there(model)
 
 
 def _has_newer(now: InView) -> bool:
@@ -82,7 +82,7 @@ def _has_parts(space: Workspace, model: ModelAbout) -> bool:
     from shapewise.additions.why import by_part
     from shapewise.training import versions
 
-    return versions.is_asked(space, model) and bool(by_part.column_in_time(space, model))
+    return versions.can_be_asked(space, model) and bool(by_part.column_in_time(space, model))
 
 
 def _has_slide(space: Workspace, model: ModelAbout) -> bool:

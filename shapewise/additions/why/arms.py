@@ -30,8 +30,8 @@ def newest_test(space: Workspace, model: ModelAbout) -> StoredTest | None:
 
 def is_of_outcome(model: ModelAbout, test: StoredTest) -> bool:
     """Return whether a model is of an outcome of a test, and does not know the arm."""
-    return (bool(model.spec) and not model.of_tasks and not model.spec.get("treatment") and model.table == test.table
-            and model.target in test.test().measured and test.arm not in model.spec["features"])  # fmt: skip
+    return (model.has_one_outcome and model.table == test.table and model.target in test.test().measured
+            and test.arm not in model.spec["features"])  # fmt: skip
 
 
 def treated(frame: pd.DataFrame, test: StoredTest) -> list[str]:

@@ -16,11 +16,6 @@ from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import md
 
 
-def can_be_asked(model: ModelAbout) -> bool:
-    """Return whether a model has terms and rows: one of several tasks has not, an imported one knows no table."""
-    return bool(model.spec) and not model.of_tasks
-
-
 def others(model: ModelAbout) -> list[TableAbout]:
     """Return the other tables that have the columns of a model: newer versions of its own first, then older ones."""
     spec = Spec.from_dict(model.spec)
@@ -44,7 +39,7 @@ def versions_of_models(now: InView) -> list[tuple[ModelAbout, TableAbout]]:
     if now.project is None or now.table is None or len(now.project.tables) < 2:
         return []
     listed = list(now.project.tables)
-    models = [model for model in now.project.models if can_be_asked(model) and not model.spec.get("treatment")]
+    models = [model for model in now.project.models if model.has_one_outcome]
     for version in (now.table, listed[0]):
         before = {table.id for table in carry_over.older(listed, version.id)}
         if pairs := [(model, version) for model in models if model.table in before]:

@@ -18,6 +18,7 @@ from shapewise.scoring.score_file import KINDS, Wanted, expected_bytes, write
 from shapewise.scoring.score_rows import ScoreError, Scorer, fits
 from shapewise.store.atomic_files import size_of
 from shapewise.store.workspace import StoreError
+from shapewise.workers import files
 from tests.support.packs import kept, wait
 from tests.support.spaces import fill
 
@@ -138,6 +139,15 @@ def test_what_no_sheet_or_browser_holds_is_refused_before_it_begins(large, monke
     with pytest.raises(StoreError, match="keep fewer columns"):
         packs.start_scores(space, model.id, table.id, "parquet")
     assert packs.packs(space) == []
+
+
+def test_a_file_that_grows_past_what_a_browser_holds_is_ended(large, tmp_path, monkeypatch):
+    """As it is written: a guess beforehand may be wrong."""
+    space, table, model, _ = large
+    monkeypatch.setattr(files, "MOST_BYTES", 1_000)
+    about = {"model": model.id, "table": table.id, "kind": "csv", "top": 0}
+    with pytest.raises(StoreError, match="that a browser can download: keep fewer columns"):
+        files._make(space, "scores", about, tmp_path / "out.csv", lambda share, words: None)
 
 
 @pytest.mark.slow

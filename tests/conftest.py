@@ -10,6 +10,7 @@ import gc
 import os
 import shutil
 import subprocess
+import sys
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -111,6 +112,14 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(
             f"{count:,} slow tests were left out: pytest --rest runs these, pytest --all everything."
         )
+
+
+@pytest.fixture(autouse=True)
+def own_main():
+    """Streamlit's tests leave a page's script as `__main__`, which a process that a later test spawns would run."""
+    before = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = before
 
 
 @pytest.fixture

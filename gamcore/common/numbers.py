@@ -179,7 +179,7 @@ def percent(share: float, decimals: int = 1, signed: bool = False) -> str:
     value, near = 100 * share, 0.5 * 10**-decimals
     size = abs(value)
     left = 100 - size
-    if 0 < size < FAINTEST or NO_ERROR < left < FAINTEST:
+    if 0 < abs(share) < FAINTEST / 100 or NO_ERROR < left < FAINTEST:  # 100 * 1e-6 is under 1e-4
         return f"{_side(value, FAINTEST if size < 1 else 100 - FAINTEST, signed)}%"
     if 0 < size <= near:
         return f"{number(value, 2, signed)}%"

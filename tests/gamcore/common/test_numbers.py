@@ -85,6 +85,10 @@ def test_numbers_that_stand_together_have_the_same_decimals(values):
     assert len({len(text.partition(".")[2]) for text in alike(values)}) == 1
 
 
+def test_a_millionth_is_not_under_itself():
+    assert (percent(1e-6, 0), percent(9.99e-7, 0)) == ("0.00010%", "under 0.0001%")
+
+
 near_all = st.floats(1e-11, 1e-3).map(lambda left: 1 - left)
 
 

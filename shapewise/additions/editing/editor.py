@@ -73,7 +73,7 @@ def editing(model: ModelAbout, estimator: Additive, target: form.Target, data: D
             priced(model, edited, estimator, data)
             history(model, draft, estimator, data, target)
 
-    return Edited(edited, edits_of(edited) != draft.edits, finish)
+    return Edited(edited, edits_of(edited) != edits_of(now), finish)
 
 
 def history(model: ModelAbout, draft: Draft, estimator: Additive, data: Data, target: form.Target) -> None:

@@ -42,8 +42,9 @@ HELP = (
 
 @dataclass(frozen=True)
 class Target:
-    """What is edited: a curve or a pair. name : as people call it. base : score of the base rate. start : the value of
-    what is marked, on the scale of the page."""
+    """What is edited: a curve or a pair. key : of its widgets. on : its features. where : the marked cells of each.
+    base : score of the base rate. start : the value of what is marked, on the scale of the page. in_order : whether its
+    cells have an order."""
 
     key: str
     on: tuple[str, ...]

@@ -15,7 +15,7 @@ from gamcore.estimators.base import to_saved
 from gamcore.io.gamx import to_bytes
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
-from tests.support.pages import button, captions, open_page
+from tests.support.pages import button, captions, headlines, open_page
 
 
 @pytest.fixture
@@ -237,3 +237,13 @@ def test_the_region_that_is_equally_good_follows_its_slider(space, claims):
     assert not app.exception
     plain = open_page("shapes", model=model.id, feature="age")
     assert not region(plain)
+
+
+@pytest.mark.slow
+def test_a_pair_is_not_called_edited_by_an_edit_that_no_longer_fits(space, claims):
+    model = model_of(space, claims, interactions=[("use", "area")])
+    space.drafts.keep("models", model.id, [{"on": ["gone"], "operation": "remove", "where": [{}], "reason": "noise"}])
+    app = open_page("pairs", model=model.id)
+    app.toggle(key=f"pair-edit-{model.id}").set_value(True).run()
+    assert not app.exception
+    assert "edited by hand" not in " ".join(headlines(app))

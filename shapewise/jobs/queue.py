@@ -20,7 +20,7 @@ from shapewise.access.permissions import LOCAL, Person, may
 from shapewise.access.quotas import OWN
 from shapewise.errors import DeniedError, StoreError
 from shapewise.jobs import process as child
-from shapewise.jobs.scheduler import keeper
+from shapewise.jobs.scheduler import keeper, look_again
 from shapewise.store import records
 from shapewise.store.atomic_files import new_folder, read_json, write_json
 from shapewise.store.database import job
@@ -103,7 +103,7 @@ def end_of(space: Workspace, kind: str, identifier: str) -> dict[str, Any]:
     """Return the state and message of a job; for a queued one, also its place in the queue."""
     row = _row(space, kind, identifier)
     if row.state == "queued":
-        keeper(space).wake()
+        look_again(space)
         return {"state": "queued", "message": "", "place": place(space, row)}
     return child.end_of(space.root / "jobs" / identifier)
 

@@ -194,6 +194,15 @@ def keeper(space: Workspace) -> Keeper:
         return _keepers.setdefault(str(space.root.resolve()), Keeper(space))
 
 
+def look_again(space: Workspace) -> None:
+    """Start what can be started now if this process looks after the workspace's jobs: one that only reads them, such as
+    a script, would start them with its own settings."""
+    with _lock:
+        own = _keepers.get(str(space.root.resolve()))
+    if own is not None:
+        own.wake()
+
+
 def forget(root: Path) -> None:
     """Stop managing a workspace's jobs; its folder may then be deleted."""
     with _lock:

@@ -24,6 +24,7 @@ WAIT_MS = 180_000
 """For whatever a page is to show: a machine may be busy with other tests, and a test that fails has time."""
 
 PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
+RESTS = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 SWITCHES = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync")
 
 CALM = {"reduced_motion": "reduce"}
@@ -128,11 +129,11 @@ def window(browser: Any, **options: Any) -> Any:
 def settle(page: Any) -> None:
     """Wait until the page is at rest."""
     page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')
-    rests, end = '[data-testid="stApp"][data-test-script-state="notRunning"]', time.monotonic() + WAIT_MS / 1000
+    end = time.monotonic() + WAIT_MS / 1000
     while time.monotonic() < end:
-        page.wait_for_selector(rests)
+        page.wait_for_selector(RESTS)
         page.wait_for_timeout(600)  # tables and uploaders keep moving for a moment after the script
-        if page.locator(rests).count():  # the last request may not have started before
+        if page.locator(RESTS).count():  # the last request may not have started before
             return
     raise RuntimeError(f"{page.url} does not come to rest.")
 
@@ -185,6 +186,9 @@ def opened(visitor: Any) -> Iterator[Any]:
     page.on("console", logged)
     page.on("pageerror", thrown)
     yield page
+    for tab in visitor.pages:  # a run that goes on would read what the next test deletes, and fail that
+        if tab.locator('[data-testid="stApp"]').count():
+            tab.wait_for_selector(RESTS)
     if page.url.startswith("http"):
         page.evaluate("localStorage.clear(), sessionStorage.clear()")
     page.goto("about:blank")

@@ -327,15 +327,29 @@ while own._thread is not None:
 """
 
 
+class Later:
+    """The keeper of a process that queues jobs for others to start."""
+
+    def wake(self):
+        pass
+
+
+def test_who_only_reads_jobs_starts_none(team, monkeypatch):
+    """Else a script that waits for a job would start it with its own settings, not the server's."""
+    ann, _, spec = team
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(jobs, "keeper", lambda _space: Later())
+        run = runs.start(ann, spec, 1)
+    assert [runs.read(ann, run).state, *(other.state for other in runs.listing(ann))] == ["queued", "queued"]
+    assert str(ann.root.resolve()) not in keeper._keepers
+    runs.cancel(ann, run)
+    assert runs.read(ann, run).state == "cancelled"
+
+
 @pytest.mark.slow
 def test_two_servers_share_a_workspace_s_slots_and_start_each_job_once(team, monkeypatch):
     ann, _, spec = team
     ann.limits = replace(ONE, queue_each=0)
-
-    class Later:
-        def wake(self):
-            pass
-
     monkeypatch.setattr(jobs, "keeper", lambda _space: Later())
     queued = {runs.start(ann, spec, 1) for _ in range(8)}
     command = [sys.executable, "-c", SERVER, str(ann.root)]

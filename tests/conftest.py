@@ -1,7 +1,8 @@
 """The gears of the suite, and workspaces that several tests of pages begin with.
 
-`pytest` runs what a change is likely to break; tests marked `slow` are left out, unless their file is named. `pytest
---all` runs everything, `pytest --rest` what `pytest` leaves out.
+`pytest` runs what a change is likely to break; tests marked `slow`, and all but every n-th case of those marked
+`one_in(n)`, are left out, unless their file is named. `pytest --all` runs everything, `pytest --rest` what `pytest`
+leaves out.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -70,6 +72,7 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(config, items):
+    _thin_out(items)
     asked = {Path(str(name).partition("::")[0]).resolve() for name in config.invocation_params.args}
     kept, left = [], []
     for item in items:
@@ -79,6 +82,18 @@ def pytest_collection_modifyitems(config, items):
     config.stash[LEFT_OUT] = len(left)
     config.hook.pytest_deselected(items=left)
     items[:] = _in_turn(kept)
+
+
+def _thin_out(items):
+    """Mark slow what `one_in(n)` leaves to the landing: of a test's cases that are not slow, all but every n-th."""
+    seen = Counter()
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None and item.get_closest_marker("slow") is None:
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[test] += 1
 
 
 def _in_turn(items):

@@ -48,6 +48,7 @@ def test_what_the_loader_says_of_housing(tables):
     assert tables["housing.csv"].frame["district"].eq("Süd").any()
 
 
+@pytest.mark.slow
 def test_the_doctor_finds_the_id_and_the_leak(tables):
     frame = tables["renewal.parquet"].frame
     assert frame.shape == (30_000, 15)

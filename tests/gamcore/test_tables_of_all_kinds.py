@@ -323,6 +323,7 @@ def same(first, second):
         assert repr(first) == repr(second)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", mostly_slow(CALLS, 12))
 def test_a_table_of_any_kind_is_read_as_a_frame_is(name, models):
     rows = FRAME.iloc[[5]] if "smallest" in name else FRAME

@@ -127,6 +127,7 @@ def test_balance_is_cut_where_the_curve_crosses_its_average(scenarios):
     assert any(max(below) <= rule.low <= 12_000 * 1.25 for rule in rules)
 
 
+@pytest.mark.slow
 def test_evidence_is_what_statsmodels_says(scenarios):
     _, X, y, found = scenarios["renew"]
     for one in found[:6]:

@@ -124,6 +124,7 @@ def test_a_few_rows_and_two_groups_are_an_experiment(n):
     assert np.isfinite(few.fit(X, y, treated, groups=treated).predict(X)).all()
 
 
+@pytest.mark.slow
 def test_the_r_loss_has_no_unit():
     X, y, treated, _ = experiment(400)
     model = EffectGAM(**CALM, outer_bags=1, max_rounds=20).fit(X, y, treated)

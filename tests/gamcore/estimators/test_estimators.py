@@ -192,6 +192,7 @@ def test_parts_of_a_row_come_with_their_cells_largest_first():
     assert cells["a × c"] == f"{row.iloc[0]['a']} × {row.iloc[0]['c']}"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_features", [1, 30, 120])
 def test_a_model_that_learned_nothing_says_so(tmp_path, n_features):
     rng = np.random.default_rng(n_features)

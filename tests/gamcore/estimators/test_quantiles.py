@@ -138,6 +138,7 @@ def test_a_planted_pair_comes_first():
         assert 0 < ranked.attrs["chance"] < ranked["strength"][0] < unit
 
 
+@pytest.mark.slow
 def test_all_strategies_give_the_same_trees():
     made = [fit(problem("quantile"), "subagging", name) for name in ("rescan", "mst", "complement", "mask")]
     for other in made[1:]:
@@ -146,6 +147,7 @@ def test_all_strategies_give_the_same_trees():
             assert one.best_round == two.best_round
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ensemble", ["grouped", "subagging", "bagging"])
 def test_single_precision_gives_the_same_model(ensemble):
     of = problem("quantile", n=3000)

@@ -62,6 +62,7 @@ def scores(estimator, X, target, weight):
     return (model.predict_proba if hasattr(model, "predict_proba") else model.predict)(X, **told)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", mostly_slow(MODELS, 6))
 def test_a_constant_factor_of_all_weights_changes_nothing(name):
     """Kilos or units, shares or amounts: nothing but rounding."""

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(st.sampled_from(sorted(SHAPES)), st.integers(60, 130), st.integers(0, 10_000), st.booleans())
 def test_a_movement_is_told_to_be_at_a_border_only_where_most_of_it_is(shape, n, seed, is_count):
@@ -66,6 +68,7 @@ def test_a_pair_without_a_joint_effect_has_none_to_its_last_digit(n, seed):
     assert not re.search(r"\de-", surface.words())
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(st.integers(0, 10_000), st.booleans())
 def test_nobody_is_advised_to_become_one_of_the_rare_levels(seed, any_way):

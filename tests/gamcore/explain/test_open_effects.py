@@ -54,6 +54,7 @@ def table(kind, rng, n):
 KINDS = ["copy", "curve", "two copies", "classes", "difference", "sum of four", "indicators", "parts and total"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", mostly_slow(KINDS, 4))
 def test_what_columns_share_is_not_called_unclear(kind, seed):
@@ -182,6 +183,7 @@ def fitted(loss, X, y):
     return kind.set_params(random_state=0, bands=30).fit(X, y)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("loss", DRAWN)
 def test_an_effect_that_rows_show_is_not_called_unclear(loss):
     """A t test of each finds it at 5 standard errors and more; a band over all bins from refits on halves does not."""
@@ -199,6 +201,7 @@ def test_an_effect_that_rows_show_is_not_called_unclear(loss):
             assert claim.holds(cells_of(X, model.model_.bins[k]), model.model_.terms[k].scores[codes[k]]), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", mostly_slow(DRAWN, 2))
 def test_noise_has_no_clear_effect(loss):
     said = []

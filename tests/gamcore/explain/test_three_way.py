@@ -40,6 +40,7 @@ def model():
     return GAMRegressor(triples=triples, outer_bags=2, max_rounds=60, bands=10, random_state=0, n_jobs=1).fit(X, y)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", mostly_slow(ABLE, 3))
 def test_what_is_said_of_triples_holds_on_the_rows(seed):
     model, X, weight = fitted(seed, triples=[TRIPLE], interactions=[("second", "day")])

@@ -154,6 +154,7 @@ def test_a_pair_may_be_a_reason_of_its_own(fitted):
     assert all(not one.joint for one in formula.reasons.each if "×" not in one.name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", mostly_slow([in_sqlite, in_duckdb], 1))
 @pytest.mark.parametrize("how", mostly_slow([{"base": "best", "sensitive": [NAME, "flag"]}, {"base": "line"}], 1))
 def test_sql_tells_the_same_reasons(fitted, rows, run, how):

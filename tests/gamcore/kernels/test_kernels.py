@@ -155,6 +155,7 @@ def test_scratch_begins_on_a_cache_line():
         assert not values.any()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("strategy", ["rescan", "mst", "complement", "mask"])
 @pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
 @pytest.mark.parametrize("n_bags", mostly_slow([11, 1, 32, 70], 1))

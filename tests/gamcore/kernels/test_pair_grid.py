@@ -51,6 +51,7 @@ def test_running_sums_are_sums_of_rows(seed):
     np.testing.assert_allclose(grid.total(run, LAST), [g.sum(), h.sum()])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("missing", [0.0, 0.1, 0.6])
 @pytest.mark.parametrize("floor", [0.5, 5.0, 30.0])
 @pytest.mark.parametrize("seed", mostly_slow(range(3), 1))
@@ -129,6 +130,7 @@ def test_light_leaves_of_missing_rows_are_worth_nothing():
         assert board.tree.tolist()[:4] == other.tree.tolist()[:4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_float32_finds_what_float64_does(missing):
     """Production searches in float32 and finds the largest value by its bits."""
@@ -169,6 +171,7 @@ def test_histograms_add_up_over_groups(loss):
             np.testing.assert_allclose(parts[4, cell], g[here].sum(), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refined", [False, True])
 @pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
 def test_a_round_adds_the_leaves_of_the_best_tree(loss, refined):

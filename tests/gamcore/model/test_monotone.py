@@ -70,6 +70,7 @@ def steps_of(model, X, feature):
     return np.diff(np.stack(scores), axis=0)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", mostly_slow(range(90), 18))
 def test_random_models_keep_the_order(seed):
     model, X, monotone = drawn(seed)

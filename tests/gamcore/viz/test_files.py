@@ -57,6 +57,7 @@ def test_few_kinds_draw_all_that_any_kind_draws():
         assert drawn[kind] - others, kind  # none of them is there for nothing
 
 
+@pytest.mark.one_in(2)
 @each_kind
 @pytest.mark.parametrize("mode", mostly_slow(["light", "dark"], 1))
 def test_a_png_is_sharp_and_shows_something(kind, mode):
@@ -76,6 +77,7 @@ def test_a_png_is_sharp_and_shows_something(kind, mode):
     assert (apart > 12).mean() > 0.01
 
 
+@pytest.mark.one_in(2)
 @each_kind
 def test_svg_and_pdf_are_text(kind):
     plot = kinds.every()[kind]

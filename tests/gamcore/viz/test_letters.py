@@ -91,6 +91,7 @@ def font_of(path, text, *, permissions=0, postscript=False):
     return path
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_no_letter_is_a_box_unless_a_sentence_says_so(script):
     name, drawn = SCRIPTS[script], io.BytesIO()
@@ -102,6 +103,7 @@ def test_no_letter_is_a_box_unless_a_sentence_says_so(script):
     assert any("LastResort" in font for font in fonts) == bool(letters.lacking(letters.letters_of(name)))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["pdf", "svg", "html"])
 def test_a_font_of_the_machine_goes_with_the_file(kind, installed, tmp_path):
     installed(font_of(tmp_path / "Testing Khmer.ttf", KHMER))
@@ -112,6 +114,7 @@ def test_a_font_of_the_machine_goes_with_the_file(kind, installed, tmp_path):
         assert len(text) < 80_000
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["pdf", "svg", "html"])
 def test_where_no_font_has_a_letter_every_file_names_the_script_and_what_to_install(kind, installed):
     installed()

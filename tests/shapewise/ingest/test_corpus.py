@@ -9,6 +9,7 @@ from shapewise.ingest.read import ReaderError, read_file
 from tests.support.corpus import CORPUS
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [name for name, case in CORPUS.items() if not case.error])
 def test_read_as_meant(name):
     case = CORPUS[name]

@@ -16,6 +16,7 @@ def read(text, name="t.csv"):
     return read_file(name, text.encode() if isinstance(text, str) else text)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("seed", range(5))
 def test_quotes_within_cells_need_not_be_doubled(seed, separator):
@@ -63,6 +64,7 @@ def test_the_null_of_databases_is_a_missing_cell(separator):
     assert frame["a"].sum() == 4
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("sign", ["©", "®", "é", "ß", "€", "°", "ñ", "Å", "½ "])
 def test_one_accent_in_a_file_is_western(sign):
     table = read(f"a,b\n1,x{sign}\n2,y\n".encode("cp1252"))
@@ -70,6 +72,7 @@ def test_one_accent_in_a_file_is_western(sign):
     assert any("cp1252" in note for note in table.notes)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("encoding", "words"),
     [
@@ -155,6 +158,7 @@ MEANS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("word", MEANS)
 def test_last_rows_of_means_and_the_like_are_no_rows_where_the_numbers_agree(word):
     table = read(MEANS[word])

@@ -148,6 +148,7 @@ def read(rows, dialect):
     return loaded.frame, loaded.notes
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("writing", NUMBERS)
 @pytest.mark.parametrize("dialect", ["commas", "semicolons", "all in quotes"])
 def test_numbers_are_read_in_every_writing(writing, dialect):
@@ -160,6 +161,7 @@ def test_numbers_are_read_in_every_writing(writing, dialect):
     np.testing.assert_allclose(frame["amount"].astype(float), values, rtol=1e-5, atol=1e-9, err_msg=str(notes))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("behind", ["-", "--", "\u2013", "\u2014"])
 @pytest.mark.parametrize(("mark", "decimal", "currency"), [(".", ",", " €"), ("'", ".", ""), ("'", ".", " CHF")])
 def test_a_dash_in_place_of_decimals_is_no_minus(behind, mark, decimal, currency):
@@ -180,6 +182,7 @@ def test_a_dash_beside_a_currency_is_zero(zero):
     assert any("dashes for 0" in note for note in notes)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "word", ["\u2013", "\u2014", "--", "...", "n.a.", "k. A.", "n.v.t.", "нет данных", "#NV", "<NA>"]
 )
@@ -200,6 +203,7 @@ def test_a_day_ends_at_24_and_may_leap_a_second(day):
     )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("form", DATES)
 def test_dates_are_read_in_every_unambiguous_writing(form):
     rng = np.random.default_rng(len(form))
@@ -211,6 +215,7 @@ def test_dates_are_read_in_every_unambiguous_writing(form):
     assert any(note.startswith("when: read as dates") for note in notes)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", DIALECTS)
 def test_tables_are_read_in_every_dialect(name):
     for seed in range(3):
@@ -226,6 +231,7 @@ def test_tables_are_read_in_every_dialect(name):
         assert frame["day"].tolist() == days
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("decimal", [".", ","])
 @pytest.mark.parametrize("seed", range(4))
 def test_marks_that_can_be_read_in_two_ways_follow_the_other_columns(decimal, seed):
@@ -258,6 +264,7 @@ def test_dates_of_two_readings_stay_text_and_a_note_says_so(cells):
     assert any("two ways" in note for note in notes)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("cells", [["word 1234", "word 5678"], ["10.1.2.3", "10.1.2.4"], ["v1.2.3", "v1.2.4"],
                                    ["555-12-3456", "555-13-3457"], ["(1)", "(2)"], ["€5", "$6"], ["5%", "0.1"],
                                    ["A12", "B13"], ["12-34", "13-35"], ["1,2,3", "4,5,6"]], ids=str)  # fmt: skip
@@ -266,6 +273,7 @@ def test_what_only_resembles_a_number_or_a_date_stays_text(cells):
     assert frame["a"].tolist() == cells * 3
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("cells", "what"), [
     (["12:30", "13:45"], "times"), (["25:20:00", "1:05:00"], "times"), (["1h 20m", "45m"], "times"),
     (["PT1H20M", "PT5M"], "times"), (["2024-W03-1", "2024-W04-7"], "dates"), (["24-Jan", "25-Feb"], "dates"),
@@ -301,6 +309,7 @@ BEGINNINGS = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_no_row_is_taken_for_names_and_no_name_for_a_row(beginning, separator):
@@ -332,6 +341,7 @@ def test_one_column_stays_one_whatever_marks_its_cells_hold(text):
     assert frame.shape == (text.count("\n") - 1, 1)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("cells", [['he said \\"hi\\" ok', "plain"], ['size 5\\"', "x"], ['\\"a\\", \\"b\\"', "y"]])
 def test_quotes_behind_backslashes_are_quotes(cells):
     lines = "".join(f'{k},"{cell}",7\n' for k, cell in enumerate(cells * 2))
@@ -388,6 +398,7 @@ def test_random_tables_in_random_writings(seed):
         assert pd.api.types.is_numeric_dtype(frame[name]) == isinstance(values[0], float | int)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("usual", "rare", "values"), [
     (lambda k: str(k % 900), "1.234", (0, 1234)), (lambda k: str(k % 900), "1,5", (0, 1.5)),
     (lambda k: f"{k % 900}.50", "1,234.50", (0.5, 1234.5)),

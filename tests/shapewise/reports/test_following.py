@@ -51,6 +51,7 @@ def words_of(part: ReportPart) -> str:
 CHOICES = [(False, True), (True, False), (True, True)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("audience", recipes.AUDIENCES)
 @pytest.mark.parametrize("chosen", CHOICES)
 def test_every_part_that_is_usual_or_offered_can_be_filled(mailing, chosen, audience):
@@ -138,6 +139,7 @@ BESIDE = "How the treated arms differ from each other"
 SETUPS = [{}, {"adjustment": "Dunnett"}, {"adjustment": "Dunnett", "customers": 9_000}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setup", "filed"), mostly_slow(zip(SETUPS, recipes.AUDIENCES, strict=True), 1))
 def test_page_and_files_name_the_method_that_adjusted_the_p_values(mailing, setup, filed):
     """Holm's takes the place of Dunnett's where a test may be looked at early.

@@ -176,6 +176,7 @@ def test_next_month_the_same_recipe_goes_over_another_model(acted):
             recipes.from_dict(bad)
 
 
+@pytest.mark.slow
 def test_the_card_says_what_how_and_how_surely(acted):
     space, table, made = acted
     model = space.models.about(made.read().strategies[0].model)

@@ -239,6 +239,7 @@ def test_a_picture_of_a_template_stays():
     assert [shape.image.blob for shape in layout.shapes if shape.shape_type == 13] == [PNG]
 
 
+@pytest.mark.slow
 def test_a_template_that_takes_too_much_memory_or_time_is_ended(acted, monkeypatch):
     space = acted[0]
     before = len(templates.templates(space))

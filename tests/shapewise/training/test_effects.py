@@ -66,6 +66,7 @@ def test_all_rows_measure_the_difference_of_the_arms(trained, customers):
     assert about.metrics["effect_low"] < 100 * effect(every, "email").mean() < about.metrics["effect_high"]
 
 
+@pytest.mark.slow
 def test_each_row_is_put_in_order_by_a_model_that_has_not_seen_it(trained):
     space, about = trained
     data, said = read_all(space, Spec.from_dict(about.spec)), space.models.unseen(about.id)
@@ -122,6 +123,7 @@ def test_bands_edits_and_parts_learn_from_the_same_signals(trained):
     np.testing.assert_array_equal(own.y, data.y[own.y.index])
 
 
+@pytest.mark.slow
 def test_arms_that_were_not_drawn_at_random_are_named(space, customers):
     rng = np.random.default_rng(0)
     spoilt = customers[
@@ -143,6 +145,7 @@ def test_without_an_effect_the_model_is_constant(space, customers):
     assert not about.apart
 
 
+@pytest.mark.slow
 def test_an_outcome_of_any_size_has_effects_in_its_units(space, customers):
     table = space.tables.add(customers, "winback", [])
     about = train(space, effect_spec(table.id, "spend", "letter"), n_jobs=1)
@@ -164,6 +167,7 @@ def test_what_cannot_be_learnt_is_said(space, customers):
         train(space, replace(spec, treatment=replace(spec.treatment, arm="arms")), n_jobs=1)
 
 
+@pytest.mark.slow
 def test_a_test_of_stores_is_read_by_stores(space):
     """What is the same in a store says less than as many customers, in the balance, the evidence and the uplift."""
     rng = np.random.default_rng(0)
@@ -201,6 +205,7 @@ def test_a_unit_called_points_is_no_share(moved):
     assert strategy("A", Range("age", 20.0), facts, 2.0, action="", model=spend).lift[1] == 0.25
 
 
+@pytest.mark.slow
 def test_a_retrained_effect_finds_its_twin(moved):
     spec = Spec.from_dict(moved[2].spec)
     assert alike(spec, replace(spec, treatment=replace(spec.treatment, known_by="")))

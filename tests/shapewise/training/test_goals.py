@@ -100,6 +100,7 @@ def test_a_count_per_exposure_from_training_to_a_score_file(space):
         read_all(space, replace(spec, exposure="claims"))
 
 
+@pytest.mark.slow
 def test_an_amount_has_intervals_from_training_to_a_score_file(space):
     spec = spec_of(space, "spend", "spend", "spend")
     model = from_saved(space.models.load(train(space, spec).id))
@@ -115,6 +116,7 @@ def test_an_amount_has_intervals_from_training_to_a_score_file(space):
     assert "low 90%_" in of_row.schema.names
 
 
+@pytest.mark.slow
 def test_intervals_of_totals_follow_the_exposure(space):
     spec = spec_of(space, "claims", "claims", "count", exposure="exposure_years")
     model = from_saved(space.models.load(train(space, spec).id))

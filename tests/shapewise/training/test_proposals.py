@@ -72,6 +72,7 @@ def proposed(frame, target=None):
                 changes={"max_rounds": 3, "outer_bags": 2}) if features else None  # fmt: skip
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(60))
 def test_a_first_proposal_is_never_refused(seed):
     frame = tables(seed)

@@ -59,6 +59,7 @@ def test_one_primary_button_a_page(full):
         assert len(primary) <= 1, (page, primary)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("sample", ["renewal", "housing", "loans", "claims", "spend", "choice"])
 def test_one_click_loads_a_sample(sample, space):
     app = open_page("data")

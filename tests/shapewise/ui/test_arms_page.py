@@ -212,6 +212,7 @@ def test_nothing_is_guessed_where_nothing_sounds_like_an_arm(space):
     assert "Choose the arm column" in captions(app)
 
 
+@pytest.mark.slow
 def test_a_ratio_and_a_capped_mean_are_outcomes_too(space):
     rng = np.random.default_rng(0)
     visits = rng.poisson(2, 3000)

@@ -63,6 +63,7 @@ def test_experiment_opens_with_the_plan_of_a_board_whose_target_is_a_mean(space)
     assert charts(app)
 
 
+@pytest.mark.slow
 def test_for_whom_offers_the_boards_that_the_table_can_answer(acted):
     space, _, made = acted
     frame = space.tables.read(example.load(space, example.OUTCOME).id)
@@ -350,6 +351,7 @@ def test_levels_missing_cells_and_all_others_can_be_marked(acted):
     assert not app.exception
 
 
+@pytest.mark.slow
 def test_a_range_that_ends_before_it_begins(acted):
     model = acted[2].read().strategies[0].model
     app = choose(open_page("shapes", model=model, feature="age"), "What next", "segment")
@@ -647,6 +649,7 @@ def test_the_read_out_of_three_arms(acted):
     assert "Stop" in errors(on_experiment(acted, "read"))  # two in four were to be treated
 
 
+@pytest.mark.slow
 def test_only_the_strategy_that_lacks_a_column_cannot_be_read(acted):
     space, _, made = acted
     frame = space.tables.read(example.load(space, example.OUTCOME).id)
@@ -718,6 +721,7 @@ def test_an_edit_that_was_not_saved_is_there_after_a_restart(acted):
     assert not any(one.label == "Begin with what is saved" for one in fresh.button)
 
 
+@pytest.mark.slow
 def test_a_strategy_that_was_not_saved_is_there_after_a_reload(acted):
     space, _, made = acted
     app = AppTest.from_function(adding, default_timeout=60).run()
@@ -734,6 +738,7 @@ def test_a_strategy_that_was_not_saved_is_there_after_a_reload(acted):
     assert next(field for field in fresh.text_input if field.label == "Action, in words").value == ""
 
 
+@pytest.mark.slow
 def test_a_suggestion_is_above_average_where_its_rate_is(acted, monkeypatch):
     """Whatever the sign of the model's term there: the rate stands beside the word."""
     suggested = reach.suggested

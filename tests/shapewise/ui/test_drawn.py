@@ -56,6 +56,7 @@ def plainly(part):
     return json.loads(PlotlyJSONEncoder().encode(part))
 
 
+@pytest.mark.slow
 def test_a_figure_is_sent_as_it_was_drawn_with_the_house_template_written_out(monkeypatch):
     monkeypatch.setattr(drawn.state, "mode", lambda: "dark")
     for kind, plot in kinds.every().items():

@@ -37,6 +37,7 @@ def said(app):
     return " ".join(one.value for one in [*app.markdown, *app.caption]).replace("\\", "")
 
 
+@pytest.mark.slow
 def test_a_dropped_file_is_scored_without_a_project(space, model):
     app = dropped(open_page("models", model=model.id), rows())
     (table,) = space.tables.dropped(model.id)

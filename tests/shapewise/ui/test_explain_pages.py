@@ -216,6 +216,7 @@ def test_a_model_whose_table_is_gone_is_still_read(sure, page):
     assert not app.error
 
 
+@pytest.mark.slow
 def test_a_model_that_learned_nothing_says_so_before_anything_else_is_read_off_it(space):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(300, 121)), columns=[f"x{k}" for k in range(120)] + ["y"])

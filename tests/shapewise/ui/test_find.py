@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qsl
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from gamcore.data.column_names import ColumnNames, Names
@@ -61,6 +62,7 @@ def test_a_feature_is_found_by_the_name_people_gave_it_and_by_its_column(full):
         assert "Größe des Jahrgangs" in headlines(app)[0]
 
 
+@pytest.mark.slow
 def test_a_feature_of_a_model_of_tasks_opens_there(tasked):
     model = tasked[2]
     app, page, _ = opened("debt", model=model.id)

@@ -42,6 +42,7 @@ def test_uploads_come_before_samples(space):
     assert [element.value for element in app.subheader] == ["mine", "Start a new project", "Or try a sample"]
 
 
+@pytest.mark.slow
 def test_the_table_of_outcomes_of_the_example_is_no_project_in_a_list(space):
     mine = space.tables.add(frame(), "mine")
     helper = example.load(space, example.OUTCOME)

@@ -47,6 +47,7 @@ def test_the_levels_with_most_rows_come_first(page):
     assert not any(f"Shop {k}" in name for name in names(page) for k in range(300, LEVELS))
 
 
+@pytest.mark.slow
 def test_the_highest_effects_come_first_where_they_are_asked_for(page):
     page.selectbox(key=next(one.key for one in page.selectbox if one.label == "First")).set_value("high").run()
     shown = names(page)
@@ -54,6 +55,7 @@ def test_the_highest_effects_come_first_where_they_are_asked_for(page):
     assert all("Shop 0" not in name for name in shown)
 
 
+@pytest.mark.slow
 def test_pages_follow_each_other_without_a_gap(page):
     by = next(one for one in page.selectbox if one.label == "First")
     by.set_value("name").run()
@@ -64,6 +66,7 @@ def test_pages_follow_each_other_without_a_gap(page):
     assert f"{PER_PAGE + 1} to {2 * PER_PAGE} of" in captions(page)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("sought", "said"), [("shop 01", "1 to 10 of 10 levels"), ("zzz", "No level has")])
 def test_levels_are_found_by_a_part_of_their_name(page, sought, said):
     next(one for one in page.text_input if one.label == "Find levels").set_value(sought).run()
@@ -71,6 +74,7 @@ def test_levels_are_found_by_a_part_of_their_name(page, sought, said):
     assert said in captions(page)
 
 
+@pytest.mark.slow
 def test_observed_means_and_marks_are_those_of_the_page(page):
     next(one for one in page.toggle if one.label == "Observed").set_value(True).run()
     assert not page.exception

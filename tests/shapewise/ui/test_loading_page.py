@@ -104,6 +104,7 @@ def test_a_reading_waits_until_another_has_ended(space, monkeypatch):
     assert order == ["first", "second"]
 
 
+@pytest.mark.slow
 def test_the_page_says_that_it_waits(space, folder, monkeypatch):
     monkeypatch.setenv("GAMCORE_SLOTS", "1")
     monkeypatch.setattr(keeping, "WAIT_SECONDS", 0.01)
@@ -125,6 +126,7 @@ def test_the_page_says_that_it_waits(space, folder, monkeypatch):
     assert [table.name for table in space.tables.listed()] == ["part"]
 
 
+@pytest.mark.slow
 def test_small_text_does_not_wait_for_large_files(space, folder, monkeypatch):
     monkeypatch.setenv("GAMCORE_SLOTS", "1")
     with keeping.turn(lambda: None):

@@ -96,6 +96,7 @@ def test_arms_that_differ_before_the_test_are_warned_of(space, customers):
     assert any("The arms differ in **app**" in one.value for one in app.warning)
 
 
+@pytest.mark.slow
 def test_nobody_stands_out_where_all_are_moved_alike(space, customers):
     rng = np.random.default_rng(1)
     still = customers.assign(arm=rng.permutation(customers["arm"]))

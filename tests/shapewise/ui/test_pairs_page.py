@@ -239,6 +239,7 @@ def test_pairs_in_overview_and_models(paired):
     assert app.dataframe[0].value["Pairs"].tolist() == [2]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", ["auto", "number"])
 def test_training_with_pairs(paired, way):
     space, table, model = paired
@@ -255,6 +256,7 @@ def test_training_with_pairs(paired, way):
     assert np.isfinite(newest.metrics["rmse"])
 
 
+@pytest.mark.slow
 def test_triples_are_drawn_below_and_judged_on_held_out_rows(three_way):
     app = open_page("pairs", model=three_way[2].id)
     assert not app.error

@@ -248,6 +248,7 @@ def test_parts_follow_the_board_or_test_that_is_chosen(space):
     assert not app.exception
 
 
+@pytest.mark.slow
 def test_a_triple_is_a_part_of_a_report(three_way):
     space, _, model = three_way
     recipe = recipes.Recipe("", "Three", "", (recipes.ReportItem("triple", ("north", "east", EVIL)),))

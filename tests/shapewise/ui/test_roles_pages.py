@@ -61,6 +61,7 @@ def test_what_is_only_suspected_is_said_in_full_and_left_out_in_a_press(space):
     assert space.tables.about(table.id).roles == {"call_duration": "leave out"}
 
 
+@pytest.mark.slow
 def test_one_press_acts_on_a_finding_and_another_undoes_it(space, table):
     app = open_page("data", table=table.id)
     button(app, "Read as missing").click().run()

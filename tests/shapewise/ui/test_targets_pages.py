@@ -51,6 +51,7 @@ def there(trained, space, monkeypatch):
     monkeypatch.setenv("GAMCORE_WORKSPACE", str(trained[0].root))  # in place of the empty one
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", mostly_slow(MODELS, 1))
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_reads_them(trained, name, page):
@@ -70,6 +71,7 @@ def test_counts_are_read_as_factors_and_rates(trained):
     assert any("per unit of exposure" in one.value for one in app.caption)
 
 
+@pytest.mark.slow
 def test_rows_have_the_rate_and_the_total_of_scored_files(trained):
     space, made = trained
     model = made["claims"]

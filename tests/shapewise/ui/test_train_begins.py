@@ -59,6 +59,7 @@ def test_the_form_shows_how_the_model_in_view_was_trained(which, space):
     assert after == before
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("conditions", [
     [Range("age", 30.0), Range("age", None, 60.0, high_in=True)], [Range("age", 30.0, 60.0)],
     [AnyOf((Range("age", 60.0), Levels("region", ("north",))))], [Range("when", 20200.0, None, date=True)],

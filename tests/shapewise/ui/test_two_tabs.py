@@ -38,6 +38,7 @@ def tested(space):
     return table, arm_tests.keep(space, table.id, "Mails", ArmsTest("arm", "none", {"hit": "primary"}))
 
 
+@pytest.mark.slow
 def test_a_board_that_another_tab_changed_keeps_both_changes(acted):
     space, table, made = acted
     one, other = (open_page("strategies", table=table.id, board=made.id) for _ in range(2))
@@ -165,6 +166,7 @@ def test_a_test_is_not_begun_with_a_board_that_nobody_here_has_seen(acted):
     assert boards.board(space, made.id).plan["tested"] == boards.board(space, made.id).strategies
 
 
+@pytest.mark.slow
 def test_the_source_of_a_read_out_stays_as_another_tab_chose_it(acted):
     space, _, made = acted
     source = example.load(space, example.OUTCOME)

@@ -95,6 +95,7 @@ def test_frame_picture_and_words_say_the_same():
     assert price.plot() is not None
 
 
+@pytest.mark.slow
 def test_a_crossing_of_few_values_makes_pairs_of_triples():
     """The category learns the planted triple as a pair, on rows that chose nothing."""
     rng = np.random.default_rng(11)

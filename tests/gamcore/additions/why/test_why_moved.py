@@ -72,6 +72,7 @@ def case(kind, one_model=False, bands=0):
     return moved, models[0], second or models[0], sides, of_class
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("one_model", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts_add_up_to_the_observed_difference(kind, one_model):
@@ -136,6 +137,7 @@ def by_loop(moved, first, second, sides, predict):
     return parts
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["squared", "binary", "poisson", "exposure", "triple"])
 def test_parts_are_those_of_a_loop_over_rows_and_bear_out_the_claims(kind):
     moved, first, second, sides, _ = case(kind, bands=10)
@@ -158,6 +160,7 @@ def fitted(n, seed, **planted):
     return GAMRegressor(outer_bags=2, bands=10, random_state=seed).fit(X, y), Sample(X, y)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("shift", "level"), [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, -1.0)])
 def test_what_was_planted_is_recovered(shift, level):
     first, own = fitted(3000, 1)

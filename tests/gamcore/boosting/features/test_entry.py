@@ -143,6 +143,7 @@ def test_a_straight_line_is_tested_by_its_slope():
     assert entered(model) == ["line"]  # a line cannot have what the bowl has to say
 
 
+@pytest.mark.slow
 def test_the_choice_tells_how_far_it_is_and_can_be_stopped():
     X, effect, rng = ten_of(20, 1000, 8)
     y, heard = effect + rng.normal(size=1000), []

@@ -110,6 +110,7 @@ def planted(p, n=4000, correlation=0.0, xor=True, seed=0, binary=False):
     return X, score + 0.3 * rng.normal(size=n)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("binary", "n"), [(False, 8000), (True, 60_000)])
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
 @pytest.mark.parametrize("p", mostly_slow([10, 50], 1))

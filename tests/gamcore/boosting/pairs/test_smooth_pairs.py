@@ -46,6 +46,7 @@ def model():
     return GAMRegressor(shapes="smooth", interactions=PAIR, bands=10, **QUICK).fit(*table(1200, 0, missing=0.05))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("sizes", "bend"), [((30, 9), 1.0), ((3, 62), 0.01)])
 def test_a_step_is_that_of_dense_algebra(sizes, bend):
     rng = np.random.default_rng(sum(sizes))
@@ -83,6 +84,7 @@ def test_a_product_of_two_lines_costs_only_its_size():
     np.testing.assert_allclose(moved, plane / (1 + SHRUNKEN), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_surface_has_no_steps():
     """From one bin to the next a score changes by no more than a slope times their distance, and so does a curve."""
     X, y = table(4000, 6)
@@ -95,6 +97,7 @@ def test_a_surface_has_no_steps():
             assert slopes.max() < 4.0  # the truth has up to 2
 
 
+@pytest.mark.slow
 def test_a_smooth_interaction_is_learnt_better_than_by_steps(monkeypatch):
     X, y = table(3000, 1)
     new = table(3000, 2)[0]

@@ -39,6 +39,7 @@ def moved(state, n_moves=3, seed=1):
     return moves, along
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", mostly_slow(["poisson", "squared", "logistic", "gamma", "tweedie"], 1))
 def test_slopes_and_curvatures_are_those_of_the_loss(loss, weighted):

@@ -126,6 +126,7 @@ def test_sums_are_those_of_the_residuals(weighted, dtype):
     assert state.course.weight == pytest.approx(sum(weight[starts[g] : starts[g + 1]].sum() for g in SPLIT.valid))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_groups", [2, 8, 32])
 def test_refits_are_those_of_rows(weighted, n_groups):

@@ -149,6 +149,7 @@ def test_many_levels_are_predicted_as_random_effects(many_levels):
     assert gap < 0.5 * (sums / n - overall - best).std()
 
 
+@pytest.mark.slow
 def test_the_first_number_of_levels_that_needs_two_bytes_is_shrunken_already():
     rng = np.random.default_rng(6)
     level = rng.permutation(np.arange(255 * 12) % 255)
@@ -158,6 +159,7 @@ def test_the_first_number_of_levels_that_needs_two_bytes_is_shrunken_already():
     assert np.abs(model.model_.terms[0].scores).max() < 0.1  # cuts would fit the noise of twelve rows
 
 
+@pytest.mark.slow
 def test_many_levels_without_an_effect_stay_together():
     rng = np.random.default_rng(5)
     X = pd.DataFrame({"shop": rng.integers(0, 1500, 30_000).astype(str), "b": rng.normal(size=30_000)})
@@ -169,6 +171,7 @@ def test_many_levels_without_an_effect_stay_together():
         assert np.sqrt(np.average(term.scores**2, weights=term.counts)) < 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["poisson", "gamma", "tweedie", "quantile"])
 def test_many_levels_of_every_objective_beat_the_pooled(objective):
     rng = np.random.default_rng(7)

@@ -35,6 +35,7 @@ def days(space):
     return train(space, Spec(table.id, target="y", features=["x"], name="a model", preset="fast")), frame
 
 
+@pytest.mark.slow
 def test_a_column_that_was_left_out_is_named_first(days):
     model, _ = days
     app = open_page("overview", model=model.id)

@@ -282,6 +282,7 @@ def test_bands_of_both_models_are_one_press_away(space, monkeypatch):
     assert asked(app)["behaviour_lower"].notna().sum() > 1
 
 
+@pytest.mark.slow
 def test_a_model_of_the_newer_version_is_one_press_away(months, space, monkeypatch):
     _, new, model, version = months
     app = open_page("data", table=version.id)
@@ -311,6 +312,7 @@ def test_bars_add_up_families_that_somebody_names(months):
     np.testing.assert_allclose(families["total"].sum(), stays[1] - stays[0], **SUMS)
 
 
+@pytest.mark.slow
 def test_models_of_parts_are_one_press_away(months, space, monkeypatch):
     _, _, model, _ = months
     app = on_compare(model, "parts")

@@ -60,6 +60,7 @@ WORK = {"read": read, "predict": predict, "rank": rank(1), "rank in threads": ra
         "recourse": help_rows}  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("what", WORK)
 def test_work_on_a_table_ends_at_any_of_its_pauses(what, rows, model, monkeypatch):
     work, paused = WORK[what], []

@@ -82,6 +82,7 @@ def test_curves_add_up_to_nothing_over_classes(fitted):
     np.testing.assert_allclose(model.model_.score(codes).sum(axis=1), 0.0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_two_classes_by_softmax_equal_logistic():
     rng = np.random.default_rng(1)
     X = pd.DataFrame({"a": rng.integers(0, 4, 3000), "b": rng.integers(0, 3, 3000)})

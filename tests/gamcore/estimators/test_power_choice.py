@@ -45,6 +45,7 @@ def test_the_power_of_the_data_is_found(power, phi):
     assert model.get_params()["power"] == "auto"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("settings", [{}, {"interactions": 1, "bands": 10}, {"ensemble": "bagging", "n_bags": 8}])
 def test_the_model_is_that_with_the_power_given(settings):
     X, _, y = amounts(1.3, n=1_000)

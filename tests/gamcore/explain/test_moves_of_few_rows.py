@@ -55,6 +55,7 @@ def test_a_movement_is_told_to_be_at_a_border_only_where_most_of_it_is(shape, n,
             assert end
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.integers(48, 120), st.integers(0, 10_000))
 def test_a_pair_without_a_joint_effect_has_none_to_its_last_digit(n, seed):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 from shapewise.ingest.child import load
 from tests.support.dialects import DIALECTS, sales, written
 
 
+@pytest.mark.slow
 def test_a_table_in_eight_dialects_is_one_table(space, tmp_path):
     frame, stored = sales(), {}
     for name, dialect in DIALECTS.items():

@@ -210,6 +210,7 @@ def test_lifts_that_a_test_measured_are_never_called_assumed(acted):
     assert all(one.label.startswith("assumed") for one in mixed.figures)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("fall", "accepted"), [(0.0, 0.05), (0.0, 0.0), (0.4, 0.05)])
 def test_a_lift_is_not_rolled_out_beside_a_guardrail_that_its_test_leaves_open(space, fall, accepted):
     """A board alone: its lift was measured by a test that watched another outcome, too."""

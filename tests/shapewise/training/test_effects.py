@@ -78,6 +78,7 @@ def test_each_row_is_put_in_order_by_a_model_that_has_not_seen_it(trained):
     assert {"days_away", "app"} <= set(said.curves)
 
 
+@pytest.mark.slow
 def test_held_out_rows_measure_the_effect_inside(trained, customers):
     space, about = trained
     data = read_all(space, Spec.from_dict(about.spec))

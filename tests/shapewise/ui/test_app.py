@@ -53,6 +53,7 @@ def test_unknown_ids_in_the_url_are_forgiven(page, full):
     assert not app.error
 
 
+@pytest.mark.slow
 def test_one_primary_button_a_page(full):
     for page in PAGES:
         primary = [b.label for b in open_page(page).button if b.proto.type == "primary"]
@@ -157,6 +158,7 @@ def test_shapes_step_through_the_features(full):
     assert headlines(asked)[0].startswith("district: ")
 
 
+@pytest.mark.slow
 def test_overview_finds_features_by_name(full):
     app = open_page("overview", model=full[2].id)
     app.text_input[0].set_value("area").run()

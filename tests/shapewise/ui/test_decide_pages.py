@@ -471,6 +471,7 @@ def test_a_plan_says_by_which_day_what_can_be_seen(space):
     assert needed(again).equals(needed(app))
 
 
+@pytest.mark.slow
 def test_a_ratio_is_planned_on_a_table_and_on_a_board(acted):
     """Its spread is that of the rows; it stays what it is made of while other fields change."""
     space, _, made = acted
@@ -574,6 +575,7 @@ def title_of_axis(found):
     return found["layout"]["xaxis"]["title"]["text"]
 
 
+@pytest.mark.slow
 def test_a_broken_split_stops_the_page(acted):
     space, _, made = acted
     frame = space.tables.read(example.load(space, example.OUTCOME).id)

@@ -45,6 +45,7 @@ def opened(asked, **query):
     return open_page(page, **there), page, there
 
 
+@pytest.mark.slow
 def test_a_page_opens_with_what_is_in_view(full):
     table, number = full[1:3]
     app, page, there = opened("rows", table=table.id, model=number.id)

@@ -40,6 +40,7 @@ def declare(tmp_path, monkeypatch):
     return make
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("page", ["data", "overview", "experiment"])
 def test_a_page_shows_panels_in_their_order_and_draws_those_that_are_open(sure, declare, page):
     _, table, model, _ = sure

@@ -128,6 +128,7 @@ def test_what_was_set_outlives_a_reload_and_reaches_another_tab(full):
     assert table.id in again.session_state[KEPT]
 
 
+@pytest.mark.slow
 def test_a_newer_version_begins_with_how_the_older_one_s_model_was_trained(space):
     older = space.tables.add(ROWS, "offers")
     spec = Spec(older.id, "income", "first", ["code", "age"], goal="number", categories=["code"],
@@ -166,6 +167,7 @@ def test_a_run_that_is_watched_stays_in_the_address(full):
     runs.cancel(space, run)
 
 
+@pytest.mark.slow
 def test_another_model_in_view_is_what_the_form_begins_with(full):
     models = full[2:]
     first, second = ({**one.spec} for one in models)

@@ -201,6 +201,7 @@ def ann(space):
     return seen_of
 
 
+@pytest.mark.slow
 def test_another_person_is_named(acted, ann):
     """Whatever the page shows of hers, once."""
     space, table, made = acted

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from gamcore.decide.arms import ArmsTest
 from shapewise.decisions import arm_tests, boards
@@ -26,6 +27,7 @@ def offered(app):
     return "Undo" in [one.label for one in app.button]
 
 
+@pytest.mark.slow
 def test_a_deletion_is_undone_above_the_page_and_the_thing_is_in_view_again(acted):
     space, table, made = acted
     space.delete("boards", made.id)

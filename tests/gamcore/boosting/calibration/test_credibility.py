@@ -128,6 +128,7 @@ def test_bins_without_rows_keep_the_order_too(seed, empty):
     assert (np.diff(after) >= -1e-12).all()
 
 
+@pytest.mark.slow
 def test_many_events_are_believed(monkeypatch):
     """With ten thousand events on either side, a curve is as boosting left it, to a thousandth."""
     rng = np.random.default_rng(3)

@@ -62,6 +62,7 @@ def test_curves_that_go_on_to_improve_run_all_their_rounds():
     assert GAMClassifier(**steps).fit(X, np.digitize(y, [-0.5, 0.5])).n_rounds_ == 300
 
 
+@pytest.mark.slow
 def test_counted_pieces_run_all_their_rounds_too(monkeypatch):
     monkeypatch.setattr(bin_pairs, "FEWEST_ROWS", 1)
     monkeypatch.setattr(bin_pairs, "ROWS_PER_PAIR", 1)

@@ -135,6 +135,7 @@ def test_a_refit_that_ends_early_is_as_it_was(monkeypatch):
     np.testing.assert_array_equal(GAMRegressor(random_state=0, outer_bags=2).fit(X, y).predict(X), here.predict(X))
 
 
+@pytest.mark.slow
 def test_classes_that_can_be_told_apart_take_fewer_rounds_for_the_same_accuracy(monkeypatch):
     X = np.random.default_rng(0).uniform(-1, 1, (4_000, 4))
     y = np.digitize(X.sum(axis=1), [-1.0, 0.0, 1.0])

@@ -221,6 +221,7 @@ def finest(model):
     return max(of_feature.size for of_feature in model.model_.bins)
 
 
+@pytest.mark.slow
 def test_smooth_curves_keep_256_bins_and_jumps_get_more():
     rng = np.random.default_rng(0)
     a = rng.normal(size=6000)

@@ -108,6 +108,7 @@ def test_a_card_and_the_page_of_models_tell_edits_in_factors(space):
     assert shown["Edit (factor of the mean)"].tolist() == ["age from 60: at most ×1.6"]
 
 
+@pytest.mark.slow
 def test_a_comparison_with_a_curve_set_by_hand_is_one_sentence(space):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"age": rng.integers(18, 80, 400)})

@@ -135,6 +135,7 @@ def test_rows_that_an_older_version_has_are_known_again():
         assert not carry_over.known_before(added, older).any()
 
 
+@pytest.mark.slow
 def test_two_tables_are_compared_over_rows_that_the_model_has_not_learned_from(months):
     old, new, model, _ = months
     app = on_compare(model, "tables")
@@ -411,6 +412,7 @@ def test_a_report_has_a_slide_of_it(months, space):
     assert "no newer version" in str(review_of(space, recipe, model.id))
 
 
+@pytest.mark.slow
 def test_a_report_says_whether_the_model_still_holds(months, space):
     _, _, model, version = months
     recipe = replace(usual(model, ["age"], None), items=(ReportItem("still"),))

@@ -52,6 +52,7 @@ def test_fine_rounds_go_on_from_the_best_coarse_one():
     assert min(losses) == pytest.approx(min(told.valid_loss for told in plain), rel=1e-2)
 
 
+@pytest.mark.slow
 def test_without_more_leaves_or_without_validation_no_round_is_coarse():
     of = problem("squared")
     for changes in ({"coarse_leaves": 3, "max_leaves": 3}, {"coarse_leaves": 2, "max_leaves": 3}):

@@ -58,7 +58,7 @@ def rows(fitted):
     return on_edges(table(ROWS, 2, hostile=True), fitted[0])
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("run", mostly_slow([in_sqlite, in_duckdb], 1))
 def test_sql_scores_as_the_model(fitted, rows, run):
     model, link, response = fitted

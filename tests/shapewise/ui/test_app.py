@@ -132,6 +132,7 @@ def test_a_target_that_cannot_be_used_is_refused_in_words(space):
     assert not app.exception
 
 
+@pytest.mark.slow
 def test_the_row_filter_narrows_the_training_rows(full):
     app = open_page("train", table=full[1].id)
 

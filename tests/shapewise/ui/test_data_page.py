@@ -79,6 +79,7 @@ def test_a_column_is_seen_by_the_target(table):
     assert headlines(app)[0].startswith("a ")
 
 
+@pytest.mark.slow
 def test_a_filter_picks_the_rows_that_are_shown(space, table):
     app = open_page("data", table=table.id)
     rule = next(one for one in app.selectbox if one.label == "Column" and one.value is None)
@@ -116,6 +117,7 @@ def test_a_computed_column_is_looked_at_and_kept_as_a_version(space, table):
     assert open_page("train", table=new.id).selectbox[0].value == "y"
 
 
+@pytest.mark.slow
 def test_another_type_counts_the_cells_that_it_cannot_read(space, table):
     app = open_page("data", table=table.id)
     choose(app, "Add", "Another type")

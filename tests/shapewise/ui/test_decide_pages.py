@@ -556,6 +556,7 @@ def test_a_plan_that_cannot_be_is_refused(acted):
     assert "Row 1" in errors(on_experiment(acted, "plan"))
 
 
+@pytest.mark.slow
 def test_the_read_out_recovers_what_was_simulated(acted):
     space, _, made = acted
     outcome = example.outcome_of(example.load(space, example.OUTCOME))

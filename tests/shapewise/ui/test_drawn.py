@@ -76,6 +76,7 @@ def test_a_browser_can_tell_whether_data_are_the_same():
     assert revisions[0] == revisions[1] != revisions[2]
 
 
+@pytest.mark.slow
 def test_every_kind_of_plot_has_a_key_of_its_own():
     keys = [drawn.content(replace(one, numbers=drawn.NO_NUMBERS)) for one in kinds.every().values()]
     assert len(set(keys)) == len(keys)

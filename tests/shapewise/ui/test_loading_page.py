@@ -53,6 +53,7 @@ def test_what_is_outside_the_allowed_folder_is_refused(space, folder):
     assert space.tables.listed() == []
 
 
+@pytest.mark.slow
 def test_a_link_out_of_a_folder_of_parts_is_refused(space, folder, tmp_path):
     pd.DataFrame({"amount": [9.0]}).to_parquet(tmp_path / "secret.parquet", index=False)
     (folder / "sales" / "month=3").mkdir()
@@ -134,6 +135,7 @@ def test_small_text_does_not_wait_for_large_files(space, folder, monkeypatch):
     assert [table.name for table in space.tables.listed()] == ["notes"]
 
 
+@pytest.mark.slow
 def test_a_file_is_read_up_to_what_one_may_keep(space, folder, monkeypatch):
     monkeypatch.setenv("GAMCORE_BYTES", "20")
     app = load(open_page("data"), "sales")

@@ -161,6 +161,7 @@ def test_slides_say_names(board):
         assert "Shop visit" in text
 
 
+@pytest.mark.slow
 def test_a_profile_says_names(tested):
     table = tested[1]
     app = open_page("data", table=table.id)

@@ -239,6 +239,7 @@ def test_names_are_edited_on_the_page_and_stored(named):
     assert app.session_state[begun].edited["Shown as"][a] == "Heat"
 
 
+@pytest.mark.slow
 def test_levels_are_edited_on_the_page(named):
     space, table, _ = named
     app = opened(table)

@@ -239,7 +239,7 @@ def test_pairs_in_overview_and_models(paired):
     assert app.dataframe[0].value["Pairs"].tolist() == [2]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["auto", "number"])
 def test_training_with_pairs(paired, way):
     space, table, model = paired

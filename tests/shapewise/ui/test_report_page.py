@@ -63,6 +63,7 @@ def test_the_usual_report_begins_with_the_decision(acted):
     assert "Model card" in kinds(app)
 
 
+@pytest.mark.slow
 def test_a_director_gets_no_seventh_slide(acted):
     space, table, made = acted
     outcomes = example.load(space, example.OUTCOME)
@@ -129,6 +130,7 @@ def test_items_are_added_moved_commented_and_removed(acted):
     assert kinds(app)[-2:] == ["How rules overlap", first[-1]]
 
 
+@pytest.mark.slow
 def test_two_who_edit_one_recipe_both_keep_what_they_did(acted):
     space, _, made = acted
     model = made.read().strategies[0].model

@@ -80,6 +80,7 @@ def test_one_press_acts_on_a_finding_and_another_undoes_it(space, table):
     assert not app.exception
 
 
+@pytest.mark.slow
 def test_days_become_dates_and_numbers_again(space, table):
     app = open_page("data", table=table.id)
     button(app, "Read as dates").click().run()

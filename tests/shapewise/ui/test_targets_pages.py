@@ -106,6 +106,7 @@ def test_rows_have_the_rate_and_the_total_of_scored_files(trained):
     assert "prediction" not in sql
 
 
+@pytest.mark.slow
 def test_a_class_is_chosen_once_for_all_pages(trained):
     model = trained[1]["choice"].id
     app = open_page("shapes", model=model, feature="age")

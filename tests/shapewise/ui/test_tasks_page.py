@@ -258,6 +258,7 @@ def test_each_task_is_compared_with_simpler_models(tasked):
     assert told["card"]["auc"] > 0.65
 
 
+@pytest.mark.slow
 def test_tasks_without_held_out_rows_or_weights_do_not_lose_the_training(space):
     rng = np.random.default_rng(0)
     n = 60

@@ -94,6 +94,7 @@ def test_an_exposure_that_a_model_did_not_ask_for_is_still_proposed(space):
     assert next(box for box in app.selectbox if box.label == "Per unit of").value == "years"
 
 
+@pytest.mark.slow
 def test_what_was_set_outlives_a_change_of_pages(full):
     app = open_page("train", table=full[1].id)
     box = next(one for one in app.multiselect if one.label == "Leave out")

@@ -140,6 +140,7 @@ def test_a_test_that_another_tab_set_up_otherwise_stays_so(space, tested, press)
     assert set(arm_tests.test(space, kept.id).metrics) == {"spend", "hit"}
 
 
+@pytest.mark.slow
 def test_a_plan_that_another_tab_changed_is_not_written_over(acted):
     space, _, made = acted
     app = open_page("experiment", board=made.id)

@@ -235,6 +235,7 @@ def test_a_newer_version_is_loaded_in_a_dialog(months):
     assert "500 rows then, 300 now" in written(open_page("data", table=third.id))
 
 
+@pytest.mark.slow
 def test_the_same_file_again_is_said_to_be_the_same(months):
     space, old, *_ = months
     assert "nothing was stored" in written(in_the_dialog(old, a_month()))

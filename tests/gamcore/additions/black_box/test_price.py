@@ -55,6 +55,7 @@ def case(kind, folds=0):
     return price_of_readability(model, X, y, **given, **asked), model, (X, y, held, given)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", [*QUICK, *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[2:])])
 def test_the_planted_triple_is_first_in_every_kind_of_model(kind):
     price, model, (X, y, held, given) = case(kind)

@@ -54,6 +54,7 @@ def test_cells_have_rows_enough_and_are_as_even_as_values_allow():
         assert cell[0] == cell.max()  # missing values are for themselves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heavy", [False, True])
 def test_a_feature_without_effect_has_a_fair_chance(heavy):
     """Whatever the spread of the rows: gradients that grow with another feature, and some rows of great weight."""

@@ -169,6 +169,7 @@ def test_parts_stand_beside_the_one_before_the_first_and_the_rest(months):
     assert listed["Rows"].tolist() == [number(n) for n in old.groupby(old["day"].dt.month).size()]
 
 
+@pytest.mark.slow
 def test_a_report_has_the_last_part_and_all_parts_beside_the_one_before_and_the_first(months, space):
     old, _, model, _ = months
     assert not by_part.column_in_time(space, model)
@@ -344,6 +345,7 @@ def test_groups_by_a_protected_column_come_with_how_to_read_them(space):
     assert "sex points to sex" in captions(app.run())
 
 
+@pytest.mark.slow
 def test_the_slide_of_a_panel_has_the_waterfall_and_the_sentence(months, space):
     _, _, model, version = months
     money.keep(space, model.table, {"stays": 100.0})

@@ -51,7 +51,7 @@ def pairs(table: TableAbout) -> dict[str, Any]:
     if way == "number":
         changes["interactions"] = st.number_input("Pairs, the strongest", 1, 1000, 5, key=f"n-pairs-{table.id}")
     together = st.toggle(
-        "Also boost features and pairs together", key=f"joint-{table.id}",
+        "Boost curves and pairs together", key=f"joint-{table.id}",
         help="Kept if it lowers the validation loss: often a little more accurate, but takes twice as long.",
     )  # fmt: skip
     return changes | ({"joint": True} if together else {})
@@ -67,7 +67,7 @@ def few(table: TableAbout, goal: str, changes: dict[str, Any]) -> dict[str, Any]
         help="A feature gets a curve only if it stands out more than features without any effect do: by chance, one "
         "gets in in one training of twenty. Curves are fewer and nearer the truth where most columns say nothing. Weak "
         "effects may be missed. Takes five to ten times as long."
-        + together * " Cannot be combined with *Also boost features and pairs together*.",
+        + together * " Cannot be combined with *Boost curves and pairs together*.",
     )  # fmt: skip
     return {"order": GREEDY} if wanted and not together else {}
 

@@ -334,16 +334,32 @@ class Later:
         pass
 
 
-def test_who_only_reads_jobs_starts_none(team, monkeypatch):
-    """Else a script that waits for a job would start it with its own settings, not the server's."""
+@pytest.fixture
+def left(team, monkeypatch):
+    """A run that another process queued."""
     ann, _, spec = team
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(jobs, "keeper", lambda _space: Later())
-        run = runs.start(ann, spec, 1)
+        return ann, runs.start(ann, spec, 1)
+
+
+def test_who_only_reads_jobs_starts_none(left):
+    """Else a script that waits for a job would start it with its own settings, not the server's."""
+    ann, run = left
     assert [runs.read(ann, run).state, *(other.state for other in runs.listing(ann))] == ["queued", "queued"]
     assert str(ann.root.resolve()) not in keeper._keepers
     runs.cancel(ann, run)
     assert runs.read(ann, run).state == "cancelled"
+
+
+@pytest.mark.usefixtures("waiting")
+def test_a_server_starts_what_another_one_left_when_somebody_asks_for_it(left):
+    ann, run = left
+    keeper.keeper(ann)
+    runs.read(ann, run)
+    assert runs.read(ann, run).state == "running"
+    runs.cancel(ann, run)
+    assert wait(ann, run).state == "cancelled"
 
 
 @pytest.mark.slow

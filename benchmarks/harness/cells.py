@@ -42,6 +42,22 @@ def load_all(folder: Path, pattern: str = "*.json") -> pd.DataFrame:
     return pd.DataFrame([load(path) for path in sorted(folder.glob(pattern))])
 
 
+def pack(folder: Path, file: Path) -> None:
+    """Write all cells of a folder into one file, a line of JSON each, so that a later run can go on elsewhere."""
+    lines = (json.dumps({"cell": path.name, **load(path)}) + "\n" for path in sorted(folder.glob("*.json")))
+    file.write_text("".join(lines))
+
+
+def unpack(file: Path, folder: Path) -> None:
+    """Put the cells of a packed file, if there is one, into a folder that lacks them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for line in file.read_text().splitlines() if file.exists() else ():
+        cell = json.loads(line)
+        path = folder / cell.pop("cell")
+        if not path.exists():
+            path.write_text(json.dumps(cell, indent=1))
+
+
 def run_module(module: str, arguments: Iterable[object], limit: float | None = None) -> str:
     """Run `python -m module` to its end; return a sentence on what went wrong, or an empty string."""
     process = subprocess.Popen([sys.executable, "-m", module, *map(str, arguments)])

@@ -3,7 +3,8 @@
 Ours beside EBM, LightGBM, XGBoost and CatBoost on the same splits, each fit in one thread. A cell is one table, model
 and split, kept as one JSON file, so that a stopped run goes on where it was; `--minutes` ends it after the cell under
 way. Tables are measured from small to large and split by split, so that a run without time for all has a whole table
-of fewer splits. The page is written from the cells alone.
+of fewer splits. The page is written from the cells alone, and beside it, packed in one file, are the cells: a run in an
+empty folder goes on from these.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from benchmarks.boosting.peers import split
 from benchmarks.harness.arguments import parser
-from benchmarks.harness.cells import Cell, keep, load, load_all
+from benchmarks.harness.cells import Cell, keep, load, load_all, pack, unpack
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import publish
@@ -127,6 +128,9 @@ def main() -> None:
     options.add_argument("--minutes", type=float, default=np.inf, help="after which no cell is begun")
     options.add_argument("--doc", type=Path, help="the page to be written, such as docs/benchmarks/readability.md")
     asked = options.parse_args()
+    packed = asked.doc.with_suffix(".jsonl") if asked.doc else None
+    if packed:
+        unpack(packed, asked.json)
     ends = time.monotonic() + 60 * asked.minutes
     if asked.minutes > 0:
         warmup()
@@ -138,6 +142,8 @@ def main() -> None:
                 break
             study.measure(table, model, seed)
     publish(lines(load_all(asked.json)), asked.doc, MARKS)
+    if packed:
+        pack(asked.json, packed)
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def summary(tables: pd.DataFrame) -> pd.DataFrame:
                 "CPU seconds / ours": np.exp(np.log(of_model["seconds_over"]).mean()),
             }
         )  # fmt: skip
-    return pd.DataFrame(rows).set_index("model")
+    return pd.DataFrame(rows or {"model": []}).set_index("model")
 
 
 def typical(gaps: pd.Series, percents: bool = True) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.harness.cells import load, load_all
+from benchmarks.harness.cells import keep, load, load_all
 from benchmarks.readability import __main__ as command
 from benchmarks.readability import page, tables
 from benchmarks.readability.models import LIBRARIES, SEARCHED, defaults
@@ -129,9 +129,20 @@ def test_a_table_fits_by_its_rows_features_and_target(change, fits, monkeypatch)
         assert list(table.X) == [f"x{j}" for j in range(5)]
 
 
-def test_the_command_writes_a_page_of_what_is_there(tmp_path):
+def test_the_command_writes_a_page_of_what_is_there_and_goes_on_from_its_packed_cells(tmp_path):
     doc = tmp_path / "page.md"
-    command_line = [sys.executable, "-m", "benchmarks.readability", "--data", tmp_path, "--json", tmp_path / "cells"]
-    done = subprocess.run([*command_line, "--minutes", "0", "--doc", doc], cwd=ROOT, capture_output=True, text=True)
-    assert not done.returncode, done.stderr
-    assert "Nothing is measured yet." in doc.read_text()
+
+    def page_of(folder):
+        command_line = [sys.executable, "-m", "benchmarks.readability", "--data", tmp_path, "--json", tmp_path / folder]
+        done = subprocess.run([*command_line, "--minutes", "0", "--doc", doc], cwd=ROOT, capture_output=True, text=True)
+        assert not done.returncode, done.stderr
+        return doc.read_text()
+
+    assert "Nothing is measured yet." in page_of("cells")
+    for seed in range(2):
+        keep(tmp_path / "cells" / f"a-ours-{seed}.json", cell("a", page.READABLE, seed, 2.0))
+    first = page_of("cells")
+    assert "2 fits of 1 tables." in first
+    keep(tmp_path / "others" / "a-ours-1.json", cell("a", page.READABLE, 1, 4.0))
+    assert "| a | **3** |" in page_of("others")  # what the folder has is newer than what is packed
+    assert load(tmp_path / "others" / "a-ours-0.json") == load(tmp_path / "cells" / "a-ours-0.json")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -52,6 +52,9 @@ MOST_ROWS: Final = 100_000
 
 LEAST_FREEDOM: Final = 0.1
 """Degrees of freedom below which a grid has nothing of its own, such as that of a feature with itself."""
+
+SHORTLIST: Final = 100
+"""Triples that are ranked again after each that was taken."""
 
 SEED: Final = 0
 
@@ -128,6 +131,10 @@ class Descent:
         share = rows.size / self.weight.shape[1]
         return Descent(self.gradient[:, rows], self.weight[:, rows], self.unit / share)
 
+    def after(self, steps: Floats) -> Descent:
+        """Return that of rows whose scores went by some steps (n, K), as their curvature has it."""
+        return replace(self, gradient=self.gradient - self.weight * steps.T)
+
     @cached_property
     def spread(self) -> float:
         """Standard deviation of a gradient in units of the root of its curvature; 1 where none differs from 0."""
@@ -196,6 +203,31 @@ def ranked(
     standing = _standing(energies)
     strengths = (energies[:, 0] - energies.mean(axis=1)) * descent.unit * descent.spread**2
     return Ranked(terms, strengths, standing[:, 0], float(standing[:, 1:].max(initial=0.0)))
+
+
+def in_turn(
+    first: Ranked, most: int, only_clear: bool, axes: Axes, codes: NDArray[np.uint8], *, descent: Descent,
+    clusters: Ints | None = None,
+) -> list[Features]:  # fmt: skip
+    """Return the strongest triples, each by what those before it leave, and then those that leave nothing to the rest.
+
+    In the order of `first`, triples of two features in common, and a third that says nearly the same, such as the day
+    of the week and whether it is a working day, would be taken for one and the same effect.
+
+    Parameters
+    ----------
+    first : what `ranked` returned for the other arguments.
+    most : how many.
+    only_clear : whether to leave out what chance explained at first.
+    """
+    places = (k for k in first.order if len(first.terms[k]) == 3 and (first.clear[k] or not only_clear))
+    left, taken, chance = [first.terms[k] for k in places][: max(SHORTLIST, most)], list[Features](), first.chance
+    while len(left) > 1 and len(taken) < most:
+        taken.append(left.pop(0))
+        descent = descent.after(steps_of(axes, codes, taken[-1], cells_of(axes, codes, descent, taken[-1])))
+        ranking = replace(ranked(axes, codes, descent, clusters, among=left), chance=chance)
+        left = [ranking.terms[k] for k in ranking.order]
+    return [*taken, *left][:most]
 
 
 def cells_of(axes: Axes, codes: NDArray[np.uint8], descent: Descent, term: Features) -> Floats:

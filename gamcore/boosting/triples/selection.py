@@ -16,7 +16,7 @@ from gamcore.boosting.pairs.selection import WORTH, Chosen, Mains, Options, fit_
 from gamcore.boosting.refit.problem import Parameters, rows_of
 from gamcore.boosting.rows.source import Encoded, Source
 from gamcore.boosting.running.progress import Watcher
-from gamcore.boosting.triples.ranking import Axes, Descent, Ranked, ranked
+from gamcore.boosting.triples.ranking import Axes, Descent, Features, Ranked, in_turn, ranked
 from gamcore.boosting.triples.stage import Grid, TripleRefit, TripleTask, score_after
 from gamcore.common.types import Floats
 from gamcore.data.columns import TableError
@@ -74,14 +74,10 @@ def interact_three(
     nothing = ChosenTriples(pairs, (), [], None)
     if watcher.stopped:
         return nothing
-    ranking = None
+    triples: Sequence[Features] = () if isinstance(wanted, int | str) else wanted
     if isinstance(wanted, int | str):
-        ranking = rank_triples(mains, pairs)
-        places = [int(place) for place in ranking.order if wanted != "auto" or ranking.clear[place]]
-        triples = [ranking.terms[place] for place in places if len(ranking.terms[place]) == 3]
-        triples = triples[: MOST if wanted == "auto" else int(wanted)]
-    else:
-        triples = list(wanted)
+        ranking, triples = rank_triples(mains, pairs, wanted)
+        nothing = replace(nothing, ranking=ranking)
     chosen = _fit(mains, nothing, triples, options, watcher)
     if wanted == "auto" and chosen.grids:
         worth = chosen.each_worth
@@ -91,7 +87,7 @@ def interact_three(
         ]
         if len(good) < len(chosen.grids) and not watcher.stopped:
             chosen = _fit(mains, nothing, good, options, watcher)
-    return replace(nothing if watcher.stopped else chosen, ranking=ranking)
+    return replace(nothing if watcher.stopped else chosen, ranking=nothing.ranking)
 
 
 def _fit(
@@ -120,8 +116,9 @@ def _fit(
     return ChosenTriples(pairs, grids, refits, None)
 
 
-def rank_triples(mains: Mains, pairs: Chosen) -> Ranked:
-    """Rank curves, pairs and triples by what they would take off the loss of rows that their refits held out.
+def rank_triples(mains: Mains, pairs: Chosen, wanted: int | str) -> tuple[Ranked, list[Features]]:
+    """Rank curves, pairs and triples by what they would take off the loss of rows that their refits held out; return
+    with them the triples to be fitted: so many, or those that chance does not explain ("auto").
 
     Where rows are clustered, the signs of whole groups of the deal are drawn, which have whole clusters.
     """
@@ -142,7 +139,9 @@ def rank_triples(mains: Mains, pairs: Chosen) -> Ranked:
     clusters = None
     if getattr(mains.source, "clusters", None) is not None:
         clusters = np.repeat(np.arange(problem.table.starts.size - 1), np.diff(problem.table.starts))[rows]
-    return ranked(axes, codes, descent, clusters, pairs=pairs.pairs)
+    ranking, auto = ranked(axes, codes, descent, clusters, pairs=pairs.pairs), wanted == "auto"
+    most = MOST if auto else int(wanted)
+    return ranking, in_turn(ranking, most, auto, axes, codes, descent=descent, clusters=clusters)
 
 
 def add_triples(

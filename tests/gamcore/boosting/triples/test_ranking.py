@@ -17,6 +17,7 @@ from gamcore.boosting.triples.ranking import (
     Axes,
     Descent,
     cells_of,
+    in_turn,
     ranked,
     steps_of,
 )
@@ -182,6 +183,31 @@ def test_the_cells_of_a_term_lower_the_loss(several):
     assert before.order[0] == place
     assert before.clear[place]
     assert again.strengths[place] < 0.15 * before.strengths[place]
+
+
+@pytest.mark.parametrize("objective", ["squared", "logistic"])
+def test_each_triple_is_taken_for_what_those_before_it_leave(objective):
+    """A copy with some noise stands for one feature of the strongest triple: it has nothing more to say, and a weaker
+    triple of other features comes first."""
+    codes, rng = drawn(17, n=8000, p=7)
+    codes[6] = np.where(rng.random(8000) < 0.1, codes[6], codes[2])
+    score = 1.5 * side(codes[0]) * side(codes[1]) * side(codes[2]) + 0.6 * side(codes[3]) * side(codes[4]) * side(
+        codes[5]
+    )
+    y = score + rng.normal(size=8000) if objective == "squared" else rng.random(8000) < 1 / (1 + np.exp(-2 * score))
+    descent = Descent.of(LOSSES[objective], np.asarray(y, float), np.zeros((8000, 1)), np.ones(8000))
+    axes = axes_of(codes)
+    coarse = axes.coded(codes)
+    ranking = ranked(axes, coarse, descent)
+    assert [ranking.terms[k] for k in ranking.order[:2]] == [(0, 1, 2), (0, 1, 6)]
+    alike = {"axes": axes, "codes": coarse, "descent": descent}
+    assert in_turn(ranking, 2, True, **alike) == [(0, 1, 2), (3, 4, 5)]
+    clear = {term for term, stands in zip(ranking.terms, ranking.clear, strict=True) if stands and len(term) == 3}
+    assert set(in_turn(ranking, 99, True, **alike)) == clear
+    every = in_turn(ranking, 99, False, **alike)
+    assert every[:2] == [(0, 1, 2), (3, 4, 5)]
+    assert len(every) == len(set(every)) == 35
+    assert in_turn(ranking, 0, False, **alike) == []
 
 
 def test_many_features_lead_to_triples_by_their_strongest_pairs():

@@ -54,7 +54,7 @@ LEAST_FREEDOM: Final = 0.1
 """Degrees of freedom below which a grid has nothing of its own, such as that of a feature with itself."""
 
 SHORTLIST: Final = 100
-"""Triples that are ranked again after each that was taken."""
+"""Most triples that are ranked again after each that was taken."""
 
 SEED: Final = 0
 
@@ -132,7 +132,7 @@ class Descent:
         return Descent(self.gradient[:, rows], self.weight[:, rows], self.unit / share)
 
     def after(self, steps: Floats) -> Descent:
-        """Return that of rows whose scores went by some steps (n, K), as their curvature has it."""
+        """Return what the rows ask once steps (n, K) are added to their scores, to first order."""
         return replace(self, gradient=self.gradient - self.weight * steps.T)
 
     @cached_property
@@ -209,14 +209,14 @@ def in_turn(
     first: Ranked, most: int, only_clear: bool, axes: Axes, codes: NDArray[np.uint8], *, descent: Descent,
     clusters: Ints | None = None,
 ) -> list[Features]:  # fmt: skip
-    """Return the strongest triples, each by what those before it leave, and then those that leave nothing to the rest.
+    """Return the strongest triples, each ranked on what those before it leave.
 
-    In the order of `first`, triples of two features in common, and a third that says nearly the same, such as the day
-    of the week and whether it is a working day, would be taken for one and the same effect.
+    Ranked only once, triples that share two features and whose third says nearly the same, such as the day of the week
+    and whether it is a working day, would all come first, for one and the same effect.
 
     Parameters
     ----------
-    first : what `ranked` returned for the other arguments.
+    first : what `ranked` returned for these rows.
     most : how many.
     only_clear : whether to leave out what chance explained at first.
     """

@@ -74,10 +74,12 @@ def interact_three(
     nothing = ChosenTriples(pairs, (), [], None)
     if watcher.stopped:
         return nothing
-    triples: Sequence[Features] = () if isinstance(wanted, int | str) else wanted
+    triples: Sequence[Features]
     if isinstance(wanted, int | str):
         ranking, triples = rank_triples(mains, pairs, wanted)
         nothing = replace(nothing, ranking=ranking)
+    else:
+        triples = wanted
     chosen = _fit(mains, nothing, triples, options, watcher)
     if wanted == "auto" and chosen.grids:
         worth = chosen.each_worth
@@ -87,7 +89,7 @@ def interact_three(
         ]
         if len(good) < len(chosen.grids) and not watcher.stopped:
             chosen = _fit(mains, nothing, good, options, watcher)
-    return replace(nothing if watcher.stopped else chosen, ranking=nothing.ranking)
+    return nothing if watcher.stopped else chosen
 
 
 def _fit(
@@ -113,7 +115,7 @@ def _fit(
     ]
     about = {"stage": "triples", "n_pairs": len(grids), "part": watcher.next_part()}
     refits = mains.source.refit(tasks, options.n_jobs, watcher.callback, about)
-    return ChosenTriples(pairs, grids, refits, None)
+    return ChosenTriples(pairs, grids, refits, before.ranking)
 
 
 def rank_triples(mains: Mains, pairs: Chosen, wanted: int | str) -> tuple[Ranked, list[Features]]:

@@ -129,6 +129,21 @@ def test_a_planted_triple_is_found_and_helps(kind):
     assert made.feature_importances_.sum() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("wanted", [2, "auto"])
+def test_a_place_is_not_wasted_on_a_triple_that_says_the_same(wanted):
+    """A feature that is nearly a copy makes the strongest triple twice; a weaker one of other features comes before."""
+    X, y = rows(4000, seed=4, more=2)
+    rng = np.random.default_rng(5)
+    X["nearly east"] = X["east"] + 0.05 * rng.normal(size=len(X))
+    y = y + 0.8 * np.sign(X["size"] * X["more 0"] * X["more 1"])
+    made = GAMRegressor(triples=wanted, **QUICK).fit(X, y)
+    first = made.triple_ranking_.loc[:1, ["feature_1", "feature_2", "feature_3"]].to_numpy().tolist()
+    assert first == [list(TRIPLE), ["north", "kind", "nearly east"]]
+    assert [made.feature_names_in_[list(triple.features)].tolist() for triple in made.model_.triples[:2]] == [
+        list(TRIPLE), ["size", "more 0", "more 1"],
+    ]  # fmt: skip
+
+
 def test_where_there_is_no_triple_auto_takes_none():
     for seed in (5, 6):
         X, y = rows(1500, seed=seed, planted=0.0)

@@ -95,7 +95,8 @@ def sound(server: Server) -> Iterator[Server]:
         yield server
     finally:
         server.stop()
-    assert b"Traceback" not in (server.space / LOG).read_bytes()
+    log = (server.space / LOG).read_text()
+    assert "Traceback" not in log, log[-3000:]
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -104,8 +105,13 @@ def answer_soon() -> None:
 
 def load() -> None:
     """Load the libraries of the pages in the background, while the first visitor's browser is still on its way."""
-    _loading.append(threading.Thread(target=import_module, args=(FRAME,), daemon=True, name="loading"))
-    _loading[0].start()
+    _loading.append(threading.Thread(target=_load, daemon=True, name="loading"))
+    _loading[-1].start()
+
+
+def _load() -> None:
+    with suppress(Exception):  # what fails fails again where a page needs it, unless the server has been stopped
+        import_module(FRAME)
 
 
 def wait_until_loaded() -> None:

@@ -221,13 +221,14 @@ def in_turn(
     only_clear : whether to leave out what chance explained at first.
     """
     places = (k for k in first.order if len(first.terms[k]) == 3 and (first.clear[k] or not only_clear))
-    left, taken, chance = [first.terms[k] for k in places][: max(SHORTLIST, most)], list[Features](), first.chance
-    while len(left) > 1 and len(taken) < most:
+    left, taken = [first.terms[k] for k in places][: max(SHORTLIST, most)], list[Features]()
+    while left and len(taken) < most:
+        if taken:
+            descent = descent.after(steps_of(axes, codes, taken[-1], cells_of(axes, codes, descent, taken[-1])))
+            again = replace(ranked(axes, codes, descent, clusters, among=left), chance=first.chance)
+            left = [again.terms[k] for k in again.order]
         taken.append(left.pop(0))
-        descent = descent.after(steps_of(axes, codes, taken[-1], cells_of(axes, codes, descent, taken[-1])))
-        ranking = replace(ranked(axes, codes, descent, clusters, among=left), chance=chance)
-        left = [ranking.terms[k] for k in ranking.order]
-    return [*taken, *left][:most]
+    return taken
 
 
 def cells_of(axes: Axes, codes: NDArray[np.uint8], descent: Descent, term: Features) -> Floats:

@@ -191,9 +191,8 @@ def test_each_triple_is_taken_for_what_those_before_it_leave(objective):
     triple of other features comes first."""
     codes, rng = drawn(17, n=8000, p=7)
     codes[6] = np.where(rng.random(8000) < 0.1, codes[6], codes[2])
-    score = 1.5 * side(codes[0]) * side(codes[1]) * side(codes[2]) + 0.6 * side(codes[3]) * side(codes[4]) * side(
-        codes[5]
-    )
+    strong, weak = (np.prod([side(codes[j]) for j in term], axis=0) for term in ((0, 1, 2), (3, 4, 5)))
+    score = 1.5 * strong + 0.6 * weak
     y = score + rng.normal(size=8000) if objective == "squared" else rng.random(8000) < 1 / (1 + np.exp(-2 * score))
     descent = Descent.of(LOSSES[objective], np.asarray(y, float), np.zeros((8000, 1)), np.ones(8000))
     axes = axes_of(codes)
